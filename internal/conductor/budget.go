@@ -30,7 +30,7 @@ type Budget struct {
 	closed bool
 }
 
-// budgetLocks are shared by all budgets of a tree. Do not block on anything else while holding counting.
+// budgetLocks holds the locks that all budgets of a tree share. Do not block on anything else while holding counting.
 type budgetLocks struct {
 	counting sync.Mutex
 	// settling is held while clients are dropped, so that no second client is dropped if dropping one is enough.
@@ -40,9 +40,10 @@ type budgetLocks struct {
 const (
 	// defaultMemory is the assumed memory of a process without a memory limit.
 	defaultMemory = 1 << 30
-	// mostOfClient is the largest budget of one client. Seven days with one sample per second need half of it.
+	// mostOfClient is the largest budget of one client. Seven days of samples, at one per second, need half of it.
 	mostOfClient = 128 << 20
-	// resent limits what an agent may send, as a multiple of the client's budget, including dropped reports.
+	// resent limits the total number of bytes that an agent may send, including dropped reports, as a multiple of the
+	// client's budget.
 	resent = 8
 )
 
@@ -60,8 +61,8 @@ func ProcessBudget() *Budget {
 	return NewBudget(limit / 8 * 5)
 }
 
-// forResults returns a separate budget for computing a result of a run. It is three fifths of the budget of all runs,
-// which is the rest of Go's memory limit. Only one result is computed at a time.
+// forResults returns a separate budget for computing a result of a run. It gets the rest of Go's memory limit, which is
+// three fifths of the budget of all runs. Only one result is computed at a time.
 func (b *Budget) forResults() *Budget {
 	made := NewBudget(b.limit / 5 * 3)
 	made.scope, made.sent = "the clients of a run", "sent samples whose result takes"
@@ -104,7 +105,8 @@ func (b *Budget) add(bytes int) {
 	b.prune()
 }
 
-// close removes a client's budget once no bytes count against it. The client can no longer be dropped after that.
+// close marks a client's budget as closed, so that the client is not dropped again, and removes the budget from the
+// tree once no bytes count against it.
 func (b *Budget) close() {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()

@@ -21,7 +21,7 @@ type client struct {
 	owner *Conductor
 	key   decide.ClientKey
 	// ctx is canceled when the client is lost, unfit, finished or replaced, or when the conductor is closed.
-	ctx          context.Context // the lifetime of the client
+	ctx          context.Context
 	cancel       context.CancelFunc
 	replacements int
 	begun        time.Time
@@ -32,22 +32,22 @@ type client struct {
 	message     string
 	description *agentapi.DescribeResponse
 	api         agentapi.AgentClient
-	// address is the agent's listen address, or "" until it is located.
+	// address is the agent's listen address, or "" while it is unknown.
 	address string
 	offset  measure.ClockOffset
 	// seen is the sequence number of the newest record that the conductor has read. replay is the sequence number of
 	// the newest record in the agent's log when the agent was first reached. Until that record is read, the state of
 	// the client's steps is unknown and the client is not ready.
 	seen, replay uint64
-	// broken is the start of the newest period without a good session. unreachable is true while a ready agent has no
-	// session.
+	// broken is the end of the last good session or, if no session has been good, the time of the first failure.
+	// unreachable is true while a ready agent has no session.
 	broken      time.Time
 	unreachable bool
 	attempts    map[decide.Attempt]*clientAttempt
 	// sent counts all bytes that the agent has sent, including dropped reports.
 	sent int64
-	// budget counts the memory kept for the agent: its attempts, its description (descriptionBytes), and its share
-	// of the latencies over time. It ignores a few strings of limited length.
+	// budget counts the memory kept for the agent: its attempts, its description (descriptionBytes), and the memory in
+	// latencies that is charged to it. It ignores a few strings of limited length.
 	budget           *Budget
 	descriptionBytes int
 	// working counts the memory that is needed to compute a result from the client's samples.
@@ -92,7 +92,7 @@ func (c *client) drop() {
 	c.owner.latencies.drop(c.budget)
 }
 
-// replace drops the records of a client that has a successor.
+// replace disconnects a client whose agent has been replaced, and drops its records.
 func (c *client) replace() {
 	c.cancel()
 	c.mu.Lock()
@@ -160,7 +160,7 @@ func plainly(err error) string {
 	return message
 }
 
-// reasonOf returns the reason that an agent sends with a refusal, or "" if it sends none.
+// reasonOf returns the reason that an agent gives for refusing a request, or "" if it gives none.
 func reasonOf(err error) string {
 	for _, detail := range status.Convert(err).Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok {
@@ -195,8 +195,8 @@ func (c *client) storeDescription(description *agentapi.DescribeResponse) error 
 		case agentapi.StepState_STEP_STATE_RUNNING:
 			c.advance(attempt, decide.Running)
 		case agentapi.StepState_STEP_STATE_ENDED, agentapi.StepState_STEP_STATE_UNSPECIFIED:
-			// Do nothing: the last record of the step in the log reports its end, and this conductor may have read that
-			// record and forgotten the attempt long ago.
+			// Do nothing: the agent's log reports the end of the step too. This conductor may have read that record
+			// already and forgotten the attempt.
 		}
 	}
 	description.Steps = nil
@@ -223,7 +223,7 @@ func (c *client) receive(bytes int) error {
 	return err
 }
 
-// readyWhenRead marks the client as ready once all records that predate the connection are read. Callers hold mu.
+// readyWhenRead marks the client as ready once all records from before the connection have been read. Callers hold mu.
 func (c *client) readyWhenRead() {
 	if c.connection != decide.Connecting {
 		return

@@ -16,7 +16,7 @@ const (
 	maxRepetitionBytes = 96
 	// maxHeaderBytes is the size limit for headers. It is enough for the error of a refused command.
 	maxHeaderBytes = 64 << 10
-	// maxGrowth limits the memory of a decoded message, as a multiple of the maximum size of an encoded one.
+	// maxGrowth is the maximum memory of a decoded message, as a multiple of the maximum size of an encoded message.
 	maxGrowth = 8
 	// messageBytes is the approximate memory of a decoded message, fieldBytes that of a string or a list element.
 	// Neither includes the content.

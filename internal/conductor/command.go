@@ -10,10 +10,11 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/command"
 )
 
-// maxSources is the API's limit for the byte sources of a result.
+// maxSources is the maximum number of sources in a result, as in the API. A source is a way in which bytes were
+// counted.
 const maxSources = 4
 
-// commandResult copies the fields of a program's result that are kept. It bounds and sanitizes their values.
+// commandResult returns the fields of a program's result that the conductor keeps, with bounded and sanitized values.
 func commandResult(from *agentapi.CommandResult) (*agentapi.CommandResult, error) {
 	if from == nil {
 		return nil, nil //nolint:nilnil // The step did not run a program.

@@ -36,7 +36,8 @@ func (c *Conductor) each(timeout time.Duration, keys []decide.ClientKey, command
 	}
 }
 
-// ask records that an attempt has been requested. Of earlier attempts of the same step, it keeps only the progress.
+// ask records that an attempt has been requested. It drops the reports about earlier attempts of the same step, except
+// their progress.
 func (c *Conductor) ask(attempt decide.Attempt) {
 	c.requested.ask(attempt)
 	for _, client := range c.all() {
@@ -69,8 +70,8 @@ func (c *client) load(ctx context.Context, load *agentapi.LoadRequest) error {
 	return err
 }
 
-// loaded handles the answer to a Load. If there is no answer, it forgets the attempt, so that the next Load sends it
-// again, unless the client has been lost in the meantime.
+// loaded handles the answer to a Load. If there is no answer, it pauses and then forgets the attempt, so that the next
+// Load sends it again. If the agent refused the attempt, it records the reason.
 func (c *client) loaded(ctx context.Context, attempt decide.Attempt, err error) {
 	switch status.Code(err) {
 	case codes.OK:
@@ -128,7 +129,8 @@ func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start
 		case err == nil:
 			client.progress(attempt, decide.Running)
 		case status.Code(err) == codes.NotFound:
-			// The agent had reported the step as loaded, so an agent that does not know the step is a different one.
+			// The agent had reported the step as loaded. If it does not know the step now, it must be a different
+			// agent.
 			client.lose("its agent no longer knows a step that it had loaded: " + status.Convert(err).Message())
 		}
 	})
@@ -160,8 +162,8 @@ type FinishOptions struct {
 type OrphanedData struct {
 	// Gone lists the UIDs of deleted benchmarks.
 	Gone []string
-	// Clients is the number of clients of the target. If it is not 0, earlier datasets of the run's own benchmark
-	// are removed, and so is the data of clients with an index of Clients or more. 0 keeps both.
+	// Clients is the client count of the target. If it is not 0, clients remove earlier datasets of the run's own
+	// benchmark and the data of clients with an index of Clients or more. If it is 0, they keep both.
 	Clients int
 }
 
@@ -169,7 +171,7 @@ type OrphanedData struct {
 func (c *Conductor) Finish(keys []decide.ClientKey, options FinishOptions, done func(decide.ClientKey, *agentapi.FinishResponse)) {
 	c.each(finishTimeout, keys, func(ctx context.Context, client *client) {
 		if client.describe() == nil {
-			// The client was never reached, so it has no data. Its pod or process is ended elsewhere.
+			// The client was never reached, so it has no data to remove. Other code ends its pod or process.
 			client.lose("never reached")
 			return
 		}

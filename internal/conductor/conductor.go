@@ -19,7 +19,7 @@ type Endpoint struct {
 	Key decide.ClientKey
 	// Locate waits until the agent's host and port are known, and returns them.
 	Locate func(context.Context) (string, error)
-	// TLS authenticates the conductor, and accepts only this client.
+	// TLS presents the conductor's certificate to the agent, and accepts only the agent of this client.
 	TLS *tls.Config
 	// Dial connects to the agent. If it is nil, TCP is used.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
@@ -32,19 +32,20 @@ type Options struct {
 	RunUID string
 	// Epoch is the leader's epoch; agents refuse commands with a lower epoch than the highest one they have seen.
 	Epoch uint64
-	// Tools returns the programs that the clients of a target need; see plan.Plan.Tools. Nil means fio only, which
-	// agents then need not report.
+	// Tools returns the programs that the clients of a target need; see plan.Plan.Tools. If Tools is nil, clients need
+	// only fio, and agents do not have to report which programs they have.
 	Tools func(target string) []string
 	// LossTimeout limits how long a ready agent may be unreachable before it is lost.
 	LossTimeout time.Duration
-	// Steps are the steps of the plan. Records holds the records, by step ID, of the steps that have already begun.
-	// Reports about other steps and about attempts that Load did not send are dropped; of recorded attempts only the
-	// totals are kept.
+	// Steps are the steps of the plan. Records holds the records, by step ID, of the steps that have already begun. The
+	// conductor drops reports about other steps and about attempts that Load did not send. For attempts that are
+	// already recorded, it keeps only the totals.
 	Steps   []plan.Step
 	Records map[string]decide.Record
 	// Memory limits the memory for the reports of all runs of this process; nil means that this is the only run.
 	Memory *Budget
-	// CountSince excludes earlier samples from Totals. The zero time counts all samples that agents remember.
+	// CountSince is the time from which samples count towards Totals. If it is zero, all samples in the agents' logs
+	// count.
 	CountSince time.Time
 }
 
@@ -59,14 +60,15 @@ func (o *Options) tools(target string) []string {
 // Conductor drives the agents of one run.
 type Conductor struct {
 	options Options
-	// Reference is the clock of all instants that the conductor accepts and returns.
+	// Reference is the conductor's clock. All instants that the conductor accepts and returns are times of this clock.
 	Reference Reference
 
-	ctx     context.Context // the lifetime of the connections, ended by Close
+	// ctx limits the lifetime of the connections. Close cancels it.
+	ctx     context.Context
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 	changed chan struct{}
-	// gathering is true while changed figures wait for the figures of other clients.
+	// gathering is true while a notification about new figures is being delayed; see gather.
 	gathering atomic.Bool
 
 	mu      sync.Mutex
@@ -121,8 +123,8 @@ func (c *Conductor) run(work func()) {
 	}
 }
 
-// Changed receives a value when the result of Clients may have changed. Changed figures of running steps are collected
-// for a moment first (see gather).
+// Changed receives a value when the result of Clients may have changed. If only the figures of running steps have
+// changed, it does so after a short delay (see gather).
 func (c *Conductor) Changed() <-chan struct{} { return c.changed }
 
 func (c *Conductor) notify() {
@@ -132,11 +134,11 @@ func (c *Conductor) notify() {
 	}
 }
 
-// gather is the time for which changed figures wait for the figures of other clients before Changed reports them. All
-// clients of a step start at the same instant, so their samples arrive together, once per second.
+// gather is the delay between the arrival of new figures and the notification about them. All clients of a step start
+// at the same instant, so their samples arrive together, once per second, and one notification can cover them all.
 const gather = 500 * time.Millisecond
 
-// notifySoon is notify for changed figures. It waits first, so that one notification covers the figures of all clients.
+// notifySoon calls notify after the delay gather, so that one notification covers the figures of all clients.
 func (c *Conductor) notifySoon() {
 	if c.gathering.CompareAndSwap(false, true) {
 		time.AfterFunc(gather, func() {
@@ -158,10 +160,10 @@ func (a *Agent) Connect(endpoint Endpoint) {
 // call has no effect on a replacement.
 func (a *Agent) Lose(message string) { a.client.lose(message) }
 
-// Expect adds an agent to connect to once its address is known. Until then it counts as Connecting, and needs
-// neither a connection nor a goroutine. If the key is already known, the agent is a replacement; add it only when
-// the previous agent is certainly gone. replacements is the number of times that the client was replaced before this
-// conductor knew it.
+// Expect adds an agent to connect to once its address is known. Until then it counts as Connecting, and needs neither a
+// connection nor a goroutine. If the key is already known, the agent is a replacement; add it only when the previous
+// agent is certainly gone. If the key is new, replacements is the number of times that the client was replaced before
+// this conductor was created.
 func (c *Conductor) Expect(key decide.ClientKey, replacements int) *Agent {
 	c.mu.Lock()
 	old := c.clients[key]
@@ -187,7 +189,8 @@ func (c *Conductor) Connect(endpoint Endpoint) (lose func(message string)) {
 	return agent.Lose
 }
 
-// Clients returns the facts for a decision, in the order in which the clients were first added.
+// Clients returns the current state of each client, in the order in which the clients were first added. It is part of
+// the input of decide.Next.
 func (c *Conductor) Clients() []decide.Client {
 	var all []decide.Client
 	for _, client := range c.all() {
@@ -220,7 +223,7 @@ func (c *Conductor) Results(attempt decide.Attempt) []result.Client {
 	return all
 }
 
-// Forget drops the records of an attempt. Call it after they are stored elsewhere.
+// Forget drops the records of an attempt. Call it once the result of the attempt is recorded.
 func (c *Conductor) Forget(attempt decide.Attempt) {
 	c.requested.record(attempt)
 	for _, client := range c.all() {

@@ -36,7 +36,8 @@ func (c *Conductor) jobOf(step plan.Step, target string, shared bool) (Job, erro
 		}
 		job.Addresses = append(job.Addresses, address)
 		if version == "" {
-			continue // the agent was too busy to report the version in time; ignore it in the comparison
+			// The agent was too busy to report the version in time, so leave it out of the comparison.
+			continue
 		}
 		version = strings.TrimPrefix(version, "IOR-")
 		if len(versions[version]) == 0 {

@@ -15,7 +15,7 @@ import (
 
 // Limits for the results of IOR and mdtest.
 const (
-	// maxRepetitions is the maximum number of repetitions requested of IOR, over both operations.
+	// maxRepetitions is the maximum number of repetitions that a plan requests from IOR, for both operations together.
 	maxRepetitions  = 2 * 50_000
 	maxRates        = 32
 	maxCommandWords = 256
@@ -26,7 +26,7 @@ const (
 	maxRate = 1e15
 )
 
-// jobResult copies the fields of a job's result that are kept. It bounds and sanitizes their values.
+// jobResult returns the fields of a job's result that the conductor keeps, with bounded and sanitized values.
 func jobResult(from *agentapi.MpiResult) (*agentapi.MpiResult, error) {
 	if from == nil {
 		return nil, nil

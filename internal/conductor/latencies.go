@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// maxMinutes limits the minutes of latencies per attempt.
+// maxMinutes is the maximum number of minutes of an attempt for which latencies are kept.
 const maxMinutes = int64(series.MaxDuration / time.Minute)
 
 // latencies holds the latencies of all clients over time. It sums the records of a target's clients as they arrive,
@@ -191,7 +191,7 @@ func (c *Conductor) Latencies(attempt decide.Attempt) map[string][]series.Minute
 			var histogram measure.Histogram
 			sum := known.sums[minute]
 			if histogram.UnmarshalBinary(sum.histogram) != nil {
-				continue // impossible: encoded by this package
+				continue // cannot happen, because this package encoded the histogram
 			}
 			all[key.target] = append(all[key.target], series.MinuteOf(sum.start, sum.end, minute.operation, &histogram))
 		}

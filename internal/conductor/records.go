@@ -107,7 +107,7 @@ func (c *client) forget(attempt decide.Attempt) {
 	c.remove(attempt)
 }
 
-// take adds a record of the agent's log. It returns an error if no correct agent can have written the log.
+// take adds a record of the agent's log. It returns an error if the log cannot come from a correct agent.
 func (c *client) take(record *agentapi.Record) error {
 	news, err := c.read(record)
 	// Enforcing the budget may drop any client, so hold no client's lock here.
@@ -228,7 +228,7 @@ func (c *client) workOn(p *clientAttempt, sample *measure.Sample) {
 
 func (c *client) takeLatencies(attempt decide.Attempt, p *clientAttempt, from *agentapi.LatencyMinute, keep bool) error {
 	if p.released == 0 {
-		return nil // without the start, the minute is unknown
+		return nil // the minute of the step is unknown without the step's start
 	}
 	minute, err := minuteOf(p.released, from)
 	if err == nil {

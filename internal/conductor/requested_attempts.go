@@ -14,7 +14,7 @@ type interest int
 const (
 	// unrequested attempts are dropped: the agent was never asked to run them.
 	unrequested interest = iota
-	// past attempts have been recorded or repeated: only their progress and their share of the totals are kept.
+	// past attempts have been recorded or repeated: only their progress and their contribution to the totals are kept.
 	past
 	// current attempts are kept completely until they are forgotten.
 	current
@@ -70,7 +70,7 @@ func (a *requested) ask(attempt decide.Attempt) {
 	step.recorded = max(step.recorded, attempt.Number-1)
 }
 
-// record marks an attempt whose result is stored elsewhere.
+// record notes that the result of an attempt has been recorded.
 func (a *requested) record(attempt decide.Attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -81,7 +81,7 @@ type usageMessage interface {
 }
 
 func spaceOf(reported usageMessage) result.Space {
-	// Larger values cannot be summed; Space.Possible refuses them.
+	// Limit each value so that sums do not overflow. Space.Possible refuses such large values.
 	bound := func(bytes uint64) uint64 { return min(bytes, math.MaxInt64) }
 	return result.Space{Files: bound(reported.GetFiles()), ApparentBytes: bound(reported.GetApparentBytes()),
 		AllocatedBytes: bound(reported.GetAllocatedBytes()), DataBytes: bound(reported.GetDataBytes())}

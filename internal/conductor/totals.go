@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// TotalOf identifies a total: one operation of one step on one target, over all attempts.
+// TotalOf is the key of a total: the sum over all attempts for one operation of one step on one target.
 type TotalOf struct {
 	Step, Target string
 	Operation    measure.Operation
@@ -114,8 +114,9 @@ func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure
 	return nil
 }
 
-// Totals returns the bytes and operations that the clients have reported since this conductor was created. They include
-// warm-ups, layouts, failed attempts and earlier I/O that agents remember, and never decrease.
+// Totals returns the bytes and operations that the clients have reported to this conductor. They include warm-ups,
+// layouts, failed attempts, and earlier I/O that is still in the agents' logs (see Options.CountSince). They never
+// decrease.
 func (c *Conductor) Totals() map[TotalOf]measure.Counter {
 	c.totals.mu.Lock()
 	defer c.totals.mu.Unlock()

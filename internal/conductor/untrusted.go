@@ -78,7 +78,7 @@ func warning(from *agentapi.Notice) (kind v1alpha1.WarningType, message string) 
 	return kind, message
 }
 
-// excessive returns the reason why no correct agent would send this description, or "" if it is plausible. It
+// excessive returns the reason why an agent's description is implausibly large, or "" if it is plausible. It also
 // sanitizes the strings of the description in place.
 func excessive(d *agentapi.DescribeResponse) string {
 	if len(d.GetVolumes()) > maxVolumes || len(d.GetTools()) > maxTools || len(d.GetSteps()) > maxSteps {

@@ -10,7 +10,7 @@ import (
 type Kind string
 
 const (
-	// Wait does nothing until something changes, or at most until the time Until.
+	// Wait does nothing until something changes, or until the time in Until if that comes first.
 	Wait Kind = "Wait"
 	// Load sends the attempt to Clients.
 	Load Kind = "Load"
@@ -18,7 +18,7 @@ const (
 	Start Kind = "Start"
 	// Stop ends the load of the attempt on Clients; their results are kept.
 	Stop Kind = "Stop"
-	// Conclude records that the step has measured enough, then stops Clients; their results are complete.
+	// Conclude records that the step has measured enough, then stops Clients, whose results count as complete.
 	Conclude Kind = "Conclude"
 	// RecordResult records the step's result from the reports of its clients.
 	RecordResult Kind = "RecordResult"
@@ -28,7 +28,7 @@ const (
 	Replace Kind = "Replace"
 	// Fail records Failure as the reason for ending the run.
 	Fail Kind = "Fail"
-	// Finish directs Clients to stop, clean up and leave.
+	// Finish directs Clients to stop, clean up and exit.
 	Finish Kind = "Finish"
 	// Observe starts an evaluation of the observations.
 	Observe Kind = "Observe"

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// counts groups the clients of an attempt by their progress. Lost and finished clients are in none of the lists.
+// counts groups the clients of an attempt by their progress. It omits lost and finished clients.
 type counts struct {
 	absent, loading, loaded, running, ended []ClientKey
 	// terminated lists the ended clients that did not complete the attempt and will soon be reported lost.

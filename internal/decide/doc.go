@@ -1,9 +1,9 @@
 // Package decide chooses the next action of a run.
 //
-// It makes all decisions of a run, for the operator and for local runs alike. Next is pure: it takes all recorded facts
-// and the current time and returns one action. The caller executes the action, records the outcome as a fact, and calls
-// Next again. Next remembers nothing between calls, so a caller that dies at any point and restarts gets the same
-// answer from the same facts.
+// It makes all decisions of a run, for the operator and for local runs alike. Next is pure: it takes a Snapshot, which
+// holds everything known about the run, and the current time, and returns one action. The caller executes the action,
+// records the outcome, and calls Next again. Next remembers nothing between calls, so a caller that dies at any point
+// and restarts gets the same answer from the same snapshot.
 //
 //	            +--------- replacement ---------+
 //	            v                               |
@@ -14,7 +14,7 @@
 //
 // Three kinds of steps are special. An idle step involves no clients: its start and end are recorded in advance, and it
 // is done when its time has passed. A step that ends once it has measured enough is concluded when the caller reports
-// that it may end. The conclusion is recorded as a fact, so a caller that restarts neither treats the step as
+// that it may end. The conclusion is recorded, so a caller that restarts neither treats the step as
 // interrupted nor concludes it again. A step that cannot be repeated, such as a drain, which leaves the bucket empty,
 // ends with its results so far if it loses a client.
 //

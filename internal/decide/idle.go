@@ -16,8 +16,8 @@ func (s Snapshot) idle(step Step, record Record, now time.Time) Action {
 	return Action{Kind: RecordResult, Attempt: attempt}
 }
 
-// idleEnd returns when an idle step that begins now ends: at Until if earlier steps determined it, but never later
-// than the limit.
+// idleEnd returns the time at which an idle step that begins now ends. That is Until if earlier steps determined it,
+// but at the latest when Limit has passed.
 func (s Step) idleEnd(now time.Time) time.Time {
 	end := now.Add(s.Limit)
 	switch {

@@ -14,7 +14,7 @@ func (s Snapshot) lostParticipants(step Step, record Record) []Client {
 	started := !record.Start.IsZero()
 	return slices.DeleteFunc(s.withConnection(Lost), func(c Client) bool {
 		part := c.Attempts[attempt]
-		// If the attempt ended before its start, it did not complete: it was stopped.
+		// An attempt that ended before the step's start does not count as complete, because it was stopped.
 		done := started && part.Progress == Ended && part.Failed == nil && !part.AgentTerminated
 		return done || started && s.Policy.OnLoss != FailRun && !step.Idle && !step.TakesPart(c.Key)
 	})

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Next returns the action to take now. It repeats an action only if no fact shows that the action was executed.
+// Next returns the action to take now. It returns the same action again until the snapshot shows that it was executed.
 func Next(s Snapshot, now time.Time) Action {
 	action := s.next(now)
 	end := s.activeEnd()
@@ -169,7 +169,8 @@ func (s Snapshot) earlierAttempt(step Step, record Record) (Attempt, []ClientKey
 	return Attempt{}, nil
 }
 
-// overdue fails the run if an agent has still not ended the step StopGrace after the step's deadline.
+// overdue fails the run if an agent is still running the step when StopGrace has passed since the step's deadline or,
+// if the step was concluded, since its conclusion.
 func (s Snapshot) overdue(step Step, record Record, now time.Time) (Action, bool) {
 	live := s.live(step, Attempt{Step: step.ID, Number: record.Attempt})
 	if last := s.latestEnd(record); last.IsZero() || now.Before(last) || len(live) == 0 {

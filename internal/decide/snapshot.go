@@ -223,7 +223,7 @@ type Policy struct {
 // ReasonStartMissed is the failure of a client that received the start command after the common start.
 const ReasonStartMissed = "StartMissed"
 
-// Reasons of failures that this package decides.
+// Reasons for the failures that this package determines.
 const (
 	ReasonStartTimeout = "StartTimeout"
 	ReasonClientLost   = "ClientLost"

@@ -37,5 +37,5 @@ func (c counts) missedStart(record Record) bool {
 // programs competing for them. The fifth has ten seconds.
 const maxMissedStarts = 4
 
-// longestLead bounds the lead: with many clients the first attempt already has one second.
+// longestLead is the maximum lead. Even with many clients, the lead of the first attempt is only one second.
 const longestLead = 16 * time.Second
