@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Budget limits the memory for the reports of agents. Budgets form a tree: process, run, client. Bytes count against
-// a budget and all budgets above it. A budget that is exceeded drops its largest client, so that clients with many
+// Budget limits the memory for the reports of agents. Budgets form a tree: process, run, client. Bytes count against a
+// budget and all budgets above it. When a budget is exceeded, its largest client is dropped, so that clients with many
 // reports do not displace those with few.
 type Budget struct {
 	// scope and sent are parts of the error message: scope names what the budget covers, and sent describes what agents

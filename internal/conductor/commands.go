@@ -211,7 +211,7 @@ func finished(answer *agentapi.FinishResponse) *agentapi.FinishResponse {
 		LeftRemoved: max(0, answer.GetLeftRemoved()), LeftStays: cleanAll(answer.GetLeftStays())}
 }
 
-// maxLeftStays limits how many of an agent's messages about data that it could not remove are kept.
+// maxLeftStays is the maximum number of messages kept from an agent about data that it could not remove.
 const maxLeftStays = 16
 
 func cleanAll(texts []string) []string {

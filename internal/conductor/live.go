@@ -12,7 +12,7 @@ import (
 // running holds the totals of an attempt so far and the mean latencies of its newest sample, so that live figures do
 // not require reading all samples each second.
 type running struct {
-	// done excludes syncs; see measure.Charged.
+	// done holds the bytes and operations so far, without syncs; see measure.Charged.
 	done measure.Counter
 	// latency is the mean latency by operation, in microseconds, or 0 if it is unknown.
 	latency [measure.NumOperations]uint64

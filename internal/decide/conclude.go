@@ -28,8 +28,8 @@ func (s Snapshot) running(step Step, record Record, attempt Attempt, counts coun
 	return Action{Kind: Conclude, Attempt: attempt, Clients: counts.running, Reason: reason, Until: s.latestEnd(record)}
 }
 
-// allRun reports whether all remaining clients of the step are running. Once one has ended or is about to be lost, the
-// load is no longer the requested one, and its measurements do not count.
+// allRun reports whether all remaining clients of the step are running. Once a client has ended or is about to be lost,
+// the load is no longer the requested one, and its measurements do not count.
 func (c counts) allRun() bool {
 	return len(c.running) > 0 && len(c.absent)+len(c.loading)+len(c.loaded)+len(c.ended) == 0
 }

@@ -222,8 +222,8 @@ func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 	return s.finish(now)
 }
 
-// deadlineGrace limits how long tools may take to stop gracefully after the run's own deadline. Agents that are then
-// directed to finish kill their tools after a while.
+// deadlineGrace limits how long tools may take to stop gracefully after the run's own deadline. Agents are then
+// directed to finish, and kill tools that have not stopped after a while.
 const deadlineGrace = 20 * time.Second
 
 // stopGrace returns how long a run that is ending waits for its clients to stop.
