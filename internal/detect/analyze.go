@@ -14,8 +14,8 @@ const mostBlocks = 1200
 const leastSamples = 6
 
 // Analyze analyzes the series of a burst drain. The samples must be in order and must not overlap; otherwise the error
-// wraps a *SampleError with the offending sample, also for Options.Earlier. Gaps are allowed. A series without a drop
-// is not an error.
+// wraps a *SampleError with the offending sample. The same applies to Options.Earlier. Gaps are allowed. A series
+// without a drop is not an error.
 func Analyze(samples []Sample, options Options) (Result, error) {
 	if err := check(samples); err != nil {
 		return Result{}, fmt.Errorf("analyze a burst: %w", err)
@@ -48,10 +48,10 @@ type analysis struct {
 	filled  []Sample
 	options Options
 	typical float64
-	// values are the logarithms of the rates; cleaned are the same without dips and outliers.
+	// values are the logarithms of the rates. cleaned are the same logarithms after dips and outliers were replaced.
 	values, cleaned []float64
-	// aside is true for samples in dips and outliers. breaks lists the first samples of the segments, followed by
-	// the number of samples.
+	// aside marks the samples in dips and outliers. breaks lists the first sample of each segment, followed by the
+	// number of samples.
 	aside  []bool
 	breaks []int
 	// blockSize is the number of samples per block.
@@ -105,16 +105,16 @@ func (a *analysis) findLevels() {
 		if i > 0 {
 			start = a.times[i-1].Value
 		}
-		// If the estimated time lies in a different segment, it is the time of a different change, and this change is
-		// not a sharp drop.
-		margin := 2 * a.pace.of(dipSeconds) // dips next to the drop form segments too
+		// If the estimated time lies in a different segment, it belongs to a different change, and the drop being
+		// examined is not sharp.
+		margin := 2 * a.pace.of(dipSeconds) // allow for dips next to the drop, which form segments too
 		near := at.Value >= a.samples[nearFrom*size].StartSeconds-margin &&
 			at.Value <= a.samples[min(nearTo*size, len(a.samples))-1].EndSeconds+margin
 		// A drop whose time is too uncertain is not sharp either.
 		located := at.High-at.Low <= max(0.5*min(at.Value-start, end-at.Value), 2*a.typical)
 		if !near || !located || !a.dropLasts(start, at.Value, end) {
 			bounds = append(bounds[:i+1], bounds[i+2:]...)
-			if i > 0 { // the samples after the previous drop have changed
+			if i > 0 { // removing the bound has changed the samples after the previous drop
 				i--
 				a.times = a.times[:i]
 			}
@@ -167,7 +167,7 @@ func (a *analysis) settled(c *dropSearch, size int, cleaned []float64) int {
 	noise := fitNoise([][]float64{deviations(cleaned[from*size : min(to*size, len(cleaned))])})
 	bound := level - 2*math.Sqrt(noise.variance()) - 0.005
 	if a.values[0] >= bound {
-		return 0 // a rate that starts at the level does not rise to it: this was a dip, not a ramp-up
+		return 0 // the series starts at the level, so it began with a dip, not with a ramp-up
 	}
 	limit := max(a.pace.of(60), c.seconds(0, c.begin))
 	begin := 0

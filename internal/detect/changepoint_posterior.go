@@ -7,7 +7,8 @@ import (
 	"sort"
 )
 
-// side is the level on one side of a drop, and the standard deviation of its noise as a share of the level.
+// side describes the rate on one side of a drop: the level, and the standard deviation of the noise as a share of the
+// level.
 type side struct {
 	level     float64
 	deviation float64
@@ -18,11 +19,11 @@ type dropPosterior struct {
 	samples []Sample
 	// aside is true for samples that carry no information: gaps and dips.
 	aside []bool
-	// before are the levels before the drop: one, or two if the rate alternated between them.
+	// before holds the level before the drop, or both levels if the rate alternated between two.
 	before []side
 	after  side
-	// correlation is the correlation of a sample with the next one. rough is the factor by which the interval is
-	// widened because the noise is only estimated.
+	// correlation is the correlation between a sample and the next one. rough is the factor by which the interval is
+	// widened because the noise is not known, but estimated.
 	correlation, rough float64
 
 	// For each sample, last is the index of the previous sample that is not aside, or -1; next is the index of the
@@ -187,7 +188,7 @@ func (t *dropPosterior) at(i int, share float64) float64 {
 	return best
 }
 
-// withGaps adds a sample for each gap and sets it aside.
+// withGaps inserts a sample for each gap and marks it as aside, because it carries no information.
 func withGaps(samples []Sample, without []bool) (filled []Sample, aside []bool) {
 	filled = make([]Sample, 0, len(samples)+8)
 	aside = make([]bool, 0, len(samples)+8)
@@ -204,7 +205,7 @@ func withGaps(samples []Sample, without []bool) (filled []Sample, aside []bool) 
 // cell is a part of a sample that may contain the drop.
 type cell struct {
 	sample   int
-	low, end float64 // shares of the sample
+	low, end float64 // the edges of the cell, as shares of the sample
 	cost     float64
 }
 
@@ -219,14 +220,15 @@ func posterior(samples []Sample, at func(i int, share float64) float64, rough fl
 	for round := range 9 {
 		bound := 40.0
 		if round == 0 {
-			bound = 100 // the middle of a sample may cost far more than its best place
+			bound = 100 // the cost in the middle of a sample can far exceed the lowest cost in it
 		}
 		least := math.Inf(1)
 		for i, c := range cells {
 			cells[i].cost = at(c.sample, (c.low+c.end)/2)
 			least = min(least, cells[i].cost)
 		}
-		// A cell's middle may cost far more than its best place, so the neighbours of good cells are kept too.
+		// The cost in the middle of a cell can far exceed the lowest cost in it, so keep the neighbours of good cells
+		// too.
 		var kept []cell
 		good := func(i int) bool { return i >= 0 && i < len(cells) && cells[i].cost <= least+bound }
 		count := 0

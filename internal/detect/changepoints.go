@@ -13,17 +13,18 @@ type ChangePoint struct {
 	// Run is the ID of the first run on the new level, Previous the ID of the last run on the old one.
 	Run, Previous string
 	Started       time.Time
-	// Before and After are the geometric means of the levels on both sides, up to the neighbouring change points.
+	// Before and After are the geometric means of the figure on both sides, over the runs up to the neighbouring change
+	// points.
 	Before, After float64
 	// Change is the relative difference of the levels: -0.1 is 10 % less.
 	Change float64
 	// Chance is the probability that runs in random order would show as sharp a change.
 	Chance float64
-	// Differences lists the facts that differ between the two runs, by name.
+	// Differences lists the entries of HistoryRun.Facts that differ between the two runs, sorted by name.
 	Differences []FactChange
 }
 
-// FactChange is a fact that differs between a run and the preceding run. "" means that the fact is unknown.
+// FactChange is an entry of HistoryRun.Facts that differs between a run and the preceding run. An unknown value is "".
 type FactChange struct {
 	Name, Before, After string
 }
@@ -35,7 +36,8 @@ const (
 	// random orders that are tested.
 	changeChance = 0.005
 	orders       = 999
-	// mostChangeRuns bounds the run time, which grows with the square of the number of runs.
+	// mostChangeRuns limits the number of runs that are searched, because the computing time grows with the square of
+	// it.
 	mostChangeRuns = 400
 )
 
@@ -103,7 +105,7 @@ func (d *divider) divide(from, to int) {
 		d.random.Shuffle(len(part), func(i, j int) { part[i], part[j] = part[j], part[i] })
 		if _, other := sharpest(part); other >= sharpness {
 			if rarer++; float64(rarer)/(orders+1) > changeChance {
-				return // further orders cannot make the cut significant again
+				return // the cut is not significant, whatever the remaining orders yield
 			}
 		}
 	}
@@ -150,8 +152,9 @@ func sharpest(x []float64) (at int, sharpness float64) {
 	return at, sharpness
 }
 
-// points returns the cuts whose levels differ by at least the tolerance. A smaller cut is removed, and its neighbours
-// are compared across it.
+// points returns the cuts whose levels differ by at least the tolerance. It removes the cut with the smallest
+// difference below the tolerance, which merges the levels on both sides of the cut, and repeats that until none is
+// left.
 func (d *divider) points(runs []*HistoryRun, tolerance float64) []ChangePoint {
 	for {
 		points := make([]ChangePoint, len(d.cuts))
@@ -180,7 +183,7 @@ func (d *divider) points(runs []*HistoryRun, tolerance float64) []ChangePoint {
 	}
 }
 
-// differences lists the facts that differ between two runs.
+// differences lists the entries of Facts that differ between two runs, sorted by name.
 func differences(before, after *HistoryRun) []FactChange {
 	names := map[string]bool{}
 	for name := range before.Facts {

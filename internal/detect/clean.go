@@ -90,7 +90,8 @@ func isStray(off []float64, bound float64, half int) []bool {
 	return far
 }
 
-// runningMedian returns, for each value, the median of it and of up to `half` values on either side, fewer at the ends.
+// runningMedian returns, for each value, the median of the value and of up to `half` neighbours on either side. Values
+// near the ends have fewer neighbours.
 func runningMedian(values []float64, half int) []float64 {
 	result := make([]float64, len(values))
 	window := make([]float64, 0, 2*half+2)

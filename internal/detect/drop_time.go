@@ -25,7 +25,7 @@ func (a *analysis) locate(from, guess, to int) Estimate {
 // the drop. A single such sample may be an outlier. It also marks samples that are between both levels and next to two
 // such samples, because the dip may extend into them.
 func (a *analysis) interruptions(from, to int, before, after side) []bool {
-	const far = 3 // standard deviations
+	const far = 3 // in standard deviations of the noise
 	top, bottom := math.Log(after.level)+far*after.deviation, math.Log(after.level)-far*after.deviation
 	ceiling := math.Log(before.level) - far*before.deviation
 	aside := make([]bool, to-from)
@@ -42,8 +42,7 @@ func (a *analysis) interruptions(from, to int, before, after side) []bool {
 	return aside
 }
 
-// sidesOfTurns returns the lower and the upper level, with the noise about both, if the samples alternate between two
-// levels.
+// sidesOfTurns returns the lower and the upper level, each with its noise, if the samples alternate between two levels.
 func (a *analysis) sidesOfTurns(samples []Sample) ([2]noisySide, bool) {
 	two, ok := alternating(samples)
 	if !ok {
@@ -72,8 +71,8 @@ type noisySide struct {
 	rough float64
 }
 
-// set stores the noise of a side, which was estimated from the given number of samples. It raises the deviation to a
-// minimum.
+// set stores the noise of a side, estimated from the given number of samples. A deviation below a minimum is raised to
+// that minimum.
 func (s *noisySide) set(n noise, samples int) {
 	const least = 1e-4
 	s.noise, s.deviation = n, math.Sqrt(n.variance())
@@ -96,7 +95,8 @@ func (a *analysis) sideOf(samples []Sample, skipFirst, skipLast int) noisySide {
 	if len(cleaned) < leastForNoise {
 		n, freedom := fewNoise(cleaned)
 		s.noise, s.deviation = n, math.Sqrt(n.variance())
-		// The level is as uncertain as the noise: this is the prediction interval of one more sample.
+		// With so few samples, the level is uncertain too, so rough makes the interval the prediction interval of one
+		// more sample.
 		s.rough = student(freedom) / student(math.Inf(1)) * math.Sqrt(1+1/float64(len(cleaned)))
 		return s
 	}
@@ -105,15 +105,15 @@ func (a *analysis) sideOf(samples []Sample, skipFirst, skipLast int) noisySide {
 	return s
 }
 
-// withoutStrays returns stretches of deviations from a level, without the strays that overlapping dips leave after
-// cleaning.
+// withoutStrays returns the deviations of values from a level, in stretches. It omits the stray values that overlapping
+// dips leave after cleaning.
 func withoutStrays(values []float64, level float64) [][]float64 {
 	off := make([]float64, len(values))
 	for i, v := range values {
 		off[i] = math.Abs(v - level)
 	}
 	far := isStray(off, standsOut*median(slices.Clone(off)), len(values))
-	all := make([]float64, 0, len(values)) // holds the stretches one after the other
+	all := make([]float64, 0, len(values)) // the memory that all stretches share
 	var stretches [][]float64
 	begun := 0
 	for i, v := range values {
@@ -131,7 +131,7 @@ func withoutStrays(values []float64, level float64) [][]float64 {
 	return stretches
 }
 
-// midmean returns the mean of the middle half. It reorders its argument.
+// midmean returns the mean of the middle half of the values in ascending order. It reorders its argument.
 func midmean(values []float64) float64 {
 	if len(values) < 8 {
 		return median(values)

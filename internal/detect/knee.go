@@ -15,7 +15,7 @@ type Point struct {
 	Load, Rate float64
 }
 
-// Limits of FindKnee: at least five steps, six for the scalability fit.
+// Limits of FindKnee. It needs at least five steps, and six for the scalability fit.
 const (
 	LeastKneePoints   = 5
 	LeastScalePoints  = 6
@@ -210,7 +210,7 @@ func scale(steps []Point) (scalabilityLaw, bool) {
 	return best, found
 }
 
-// leastSquares solves the normal equations for the coefficients in use; the others are 0.
+// leastSquares solves the normal equations for the coefficients that use selects. The other coefficients are 0.
 func leastSquares(steps []Point, use [3]bool) (coefficients [3]float64, ok bool) {
 	var matrix [3][4]float64
 	for _, p := range steps {

@@ -12,23 +12,23 @@ const (
 	// separation is the minimum gap between the lowest level before a drop and the highest level after it, as a share
 	// of the drop. Without such a gap, the rate was on the lower level before, or returns to the upper one later.
 	separation = 0.25
-	// outlast is the factor by which the last stay on the lower level must be longer than any earlier one for the
-	// earlier ones to be ignored. When the rate merely alternates between two levels, no stay is that long.
+	// outlast is the factor by which the last stay on the lower level must be longer than each earlier stay, so that
+	// the earlier stays are ignored. When the rate merely alternates between two levels, no stay is that long.
 	outlast = 8
-	// sharpness is the minimum gap, as a share of the drop, that straight lines fitted to both sides must have at the
-	// drop. The lines of a drift have no gap.
+	// sharpness is the minimum gap at the drop between the straight lines fitted to both sides, as a share of the drop.
+	// In a drift, these lines have no gap.
 	sharpness = 0.5
 	// Each change in the optimal segmentation must reduce the sum of squares by the variance of the innovations
 	// times (penaltyBase + penaltyGrowth ln n), for n values.
 	penaltyBase, penaltyGrowth = 8, 3
-	// certainBase and certainGrowth are the corresponding requirement for a lasting drop in the result. For normal
-	// noise, exceeding the growth term by 25 has a probability of less than 10^-5.
+	// certainBase and certainGrowth define the corresponding requirement for a lasting drop in the result. For normal
+	// noise, the probability of exceeding the growth term by 25 is less than 10^-5.
 	certainBase, certainGrowth = 25, 2
-	// cautionSpread is the additional requirement if few values are independent, because the noise estimate is then
-	// poor.
+	// cautionSpread raises the requirement if few values are independent, because the estimate of the noise is poor
+	// then.
 	cautionSpread = 5
-	// priorNoise is the noise assumed before any data, as a share, with the weight of priorValues values: a few equal
-	// values do not prove that there is no noise.
+	// priorNoise is the noise that is assumed before any values are known, as a share of the level. It counts as much
+	// as priorValues measured values, because a few equal values do not prove that there is no noise.
 	priorNoise, priorValues = 0.02, 4
 	// straightBase is the minimum by which a step must explain both sides better than a straight line, in units of the
 	// noise variance.
@@ -52,7 +52,8 @@ type dropSearch struct {
 	// segments lists the first blocks of all segments except the first; lasting lists those of the lasting drops.
 	segments []int
 	lasting  []int
-	// patched lists the ranges of blocks that patch has overwritten: the first block, and the block after the last.
+	// patched lists the ranges of blocks that patch has overwritten, each as its first block and the block after its
+	// last.
 	patched [][2]int
 }
 
@@ -254,8 +255,8 @@ func (c *dropSearch) flattened(from, at, to int) ([]float64, bool) {
 	return flat, turned
 }
 
-// flatten shifts the segments in [from, to) to one of their levels if they alternate, and reports whether they do. The
-// argument before determines whether that is the lowest or the highest level.
+// flatten shifts the segments in [from, to) to a common level if they alternate, and reports whether they do. The
+// common level is the lowest or the highest one, as selected by before.
 func (c *dropSearch) flatten(flat []float64, from, to int, before func(level, other float64) bool) bool {
 	var levels []float64
 	bounds := []int{from}

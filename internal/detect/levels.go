@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// turns is a stretch in which the rate alternates between two levels. A turn is a change from one to the other.
+// turns describes a stretch in which the rate alternates between two levels. A turn is a change between the levels.
 type turns struct {
-	low, high []Sample // the samples on each level, without those beside a turn
+	low, high []Sample // the samples on each level, except those next to a turn
 	highShare float64
 	// residuals are the deviations of these samples from their level, in stretches between turns.
 	residuals [][]float64
@@ -84,7 +84,7 @@ func twoMeans(rates []float64) (low, high float64) {
 func cheapestPath(rates []float64, low, high float64) []bool {
 	turn := 0.5 * (high - low) * (high - low)
 	var costLow, costHigh float64
-	fromLow := make([][2]bool, len(rates)) // whether the best paths to low and to high come from low
+	fromLow := make([][2]bool, len(rates)) // whether the best paths to low and to high at each rate come from low
 	for i, r := range rates {
 		toLow, toHigh := costLow, costHigh
 		fromLow[i] = [2]bool{true, false}
@@ -190,7 +190,7 @@ func judge(samples []Sample, states []bool, low, high float64) (turns, bool) {
 
 // stateResiduals returns the deviations of samples from their level, in stretches between turns.
 func stateResiduals(samples []Sample, states []bool, low, high float64) [][]float64 {
-	all := make([]float64, 0, len(samples)) // holds the stretches one after the other
+	all := make([]float64, 0, len(samples)) // the memory that all stretches share
 	var stretches [][]float64
 	begun := 0
 	for i, s := range samples {
@@ -226,8 +226,9 @@ func runs(samples []Sample, states []bool) (lows, highs []float64) {
 	return lows, highs
 }
 
-// regular reports whether lengths differ little, ignoring the first and the last, which are cut off. The fewer there
-// are, the less they may differ: intervals between dips at random times pass in only one out of fifty cases.
+// regular reports whether lengths differ little, ignoring the first and the last, which are cut off. The fewer lengths
+// there are, the less they may differ. The limits are such that intervals between dips at random times are considered
+// regular in only one of fifty cases.
 func regular(lengths []float64) bool {
 	bounds := []float64{0, 0, 0, 0.13, 0.23, 0.31, 0.37, regularTurns}
 	if len(lengths) < 2 {

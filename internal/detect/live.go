@@ -17,11 +17,11 @@ const (
 	// rampUpSeconds is the longest ramp-up. returnedSeconds is the minimum time for which the rate must have been back
 	// at the upper level before a drop is withdrawn.
 	rampUpSeconds, returnedSeconds = 90, 45
-	// liveExtra is the additional certainty, in units of the noise variance, that a drop needs compared with a single
-	// analysis, because a live detector tests it with each sample.
+	// liveExtra is the additional certainty, in units of the noise variance, that a live detector requires of a drop. A
+	// single analysis requires less, because it does not test the drop again with each sample.
 	liveExtra = 12
-	// With up to fewBlocks blocks, each sample triggers a full evaluation, which takes no longer than one stage with
-	// more blocks.
+	// fewBlocks is the largest number of blocks for which each sample triggers all stages of an evaluation. That takes
+	// no longer than a single stage with more blocks.
 	fewBlocks = 160
 	// openingShare determines how often the first samples are searched again: each time the number of samples has grown
 	// by 1/openingShare.
@@ -106,11 +106,11 @@ func NewLive(options LiveOptions) *Live {
 		blocks: make([]Sample, 0, mostLiveBlocks), within: make([]float64, 0, mostLiveBlocks), liveWindow: newLiveWindow()}
 }
 
-// stages is the number of parts of an evaluation. Each takes a small share of the time available per sample.
+// stages is the number of stages of an evaluation. Each stage takes a small share of the time available per sample.
 const stages = 5
 
-// Add adds the next sample and returns the state. A sample that does not follow the last one is an error and is
-// ignored.
+// Add adds the next sample and returns the state. It ignores a sample that does not follow the last one, and returns an
+// error.
 func (l *Live) Add(s Sample) (LiveState, error) {
 	var before *Sample
 	if l.begun {
@@ -218,8 +218,8 @@ func (l *Live) follow() {
 }
 
 // meanAfter returns the mean of all blocks except the first. Rates that alternate from sample to sample cancel out
-// when two samples make a block. The interval is therefore at least as wide as the change of the mean that one
-// sample more or less would cause.
+// within a block of two samples, which hides their variation. The interval is therefore at least as wide as the change
+// of the mean that one sample more or less would cause.
 func (l *Live) meanAfter() Estimate {
 	blocks := l.blocks[1:]
 	mean, _, _, _ := meanOfIn(blocks, l.liveWindow.scratch)

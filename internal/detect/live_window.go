@@ -198,7 +198,7 @@ func (l *Live) recordDrop(at int, before, after float64) {
 		return
 	}
 	if l.lowSeconds > 0 && after > l.lowLevel-separation*(before-l.lowLevel) && lasted < outlast*l.lowSeconds {
-		return // the rate was on this level earlier, and came back
+		return // the rate has been on this level before, and returned from it
 	}
 	l.state.Certain, l.state.Enough = true, false
 	l.state.Drops++
@@ -218,8 +218,8 @@ func (l *Live) staysApart(blocks []Sample, at int) bool {
 		return false
 	}
 	bottom, middle := lower*math.Pow(upper/lower, separation), math.Sqrt(upper*lower)
-	// Dips before the drop are not a level, so only longer times count there. After the drop, times of any length
-	// count.
+	// Short stays on the lower level before the drop may be dips, so only longer stays count there. After the drop,
+	// stays of any length count.
 	low, _ := longRuns(before, l.pace.of(dipSeconds+8), func(rate float64) bool { return rate < bottom })
 	high, _ := longRuns(after, 0, func(rate float64) bool { return rate > middle })
 	lasted := after[len(after)-1].EndSeconds - after[0].StartSeconds

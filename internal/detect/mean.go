@@ -13,17 +13,17 @@ const (
 	// mostBatches is the maximum number of batches that a series is cut into. More batches are more correlated with
 	// their neighbours; fewer make a wider interval.
 	mostBatches = 16
-	// leastBatches is the minimum number of batches. Fewer would make the interval so wide that a sweep's cells of 20 s
-	// would show nothing.
+	// leastBatches is the minimum number of batches. With fewer, the interval would be so wide that a sweep's cells of
+	// 20 s could not be distinguished.
 	leastBatches = 8
 	// leastInBatch is the minimum number of samples in a batch, so that a batch is longer than the correlation of
 	// neighbours.
 	leastInBatch = 4
 )
 
-// MeanError returns half of the 95 % interval of the mean rate of samples: the possible error of the mean due to
-// chance, if the level varies as these samples do and each is correlated with the previous one. ok is false with
-// fewer than three samples.
+// MeanError returns half of the 95 % interval of the mean rate of samples. This is the error that chance may cause if
+// the level varies as these samples do and each sample is correlated with the previous one. ok is false with fewer than
+// three samples.
 //
 // From eight samples on, the result is the wider of two estimates. One assumes a first-order autoregression and is
 // right for such noise. The other, from 32 samples on, uses the means of batches and holds for any noise if batches
@@ -43,8 +43,8 @@ func MeanError(samples []Sample) (half float64, ok bool) {
 	return half, !math.IsNaN(half) && !math.IsInf(half, 0)
 }
 
-// shown widens an interval of a mean that contains no sample and no batch mean, for example because the level
-// changed and returned: it extends the interval to the nearest batch mean on either side.
+// shown widens the interval of a mean if it contains no sample and no batch mean, for example because the level changed
+// and then returned. It extends the interval to the nearest batch mean on either side.
 func shown(mean Estimate, samples []Sample) Estimate {
 	below, above := math.Inf(-1), math.Inf(1)
 	see := func(rate float64) {

@@ -9,7 +9,7 @@ type measuredStretch struct {
 	segment Segment
 	// variance is the variance of the mean, freedom its degrees of freedom.
 	variance, freedom float64
-	// half is half the width of the mean's interval, counting noise only.
+	// half is half the width of the mean's interval due to noise alone.
 	half float64
 }
 
@@ -50,7 +50,8 @@ func (a *analysis) measureRegimes() {
 			half := math.Hypot(m.half, off)
 			mean.Low, mean.High = max(mean.Value-half, 0), mean.Value+half
 		}
-		if m.segment.Shape != ShapeAlternating { // an alternating segment's two levels have intervals of their own
+		// Skip an alternating segment, because its two levels have intervals of their own.
+		if m.segment.Shape != ShapeAlternating {
 			*mean = shown(*mean, a.whole(start.Value, end.Value))
 		}
 		a.measured = append(a.measured, m)
@@ -58,7 +59,8 @@ func (a *analysis) measureRegimes() {
 	}
 }
 
-// intervalError returns the difference between a mean and the mean over the interval from start to end.
+// intervalError returns the absolute difference between the given mean and the mean over the interval from start to
+// end.
 func (a *analysis) intervalError(start, end, mean float64) float64 {
 	samples := a.whole(start, end)
 	amount, seconds := total(samples, 0, len(samples))
@@ -145,7 +147,7 @@ func (a *analysis) residuals(samples []Sample) (stretches [][]float64, means flo
 	}
 	first := sort.Search(len(a.samples), func(i int) bool { return a.samples[i].EndSeconds > samples[0].StartSeconds })
 	last := first + len(samples)
-	all := make([]float64, 0, len(samples)) // holds the stretches one after the other
+	all := make([]float64, 0, len(samples)) // the memory that all stretches share
 	begun := 0
 	finish := func() {
 		if len(all) > begun {

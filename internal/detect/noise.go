@@ -38,17 +38,17 @@ func roughNoise(values []float64) noise {
 	if one <= 0 {
 		return noise{innovation: leastVariance(values)}
 	}
-	const most = 0.97 // a higher correlation more likely means a changing level
+	const most = 0.97 // a higher estimate is more likely due to a changing level
 	correlation := min(max(two/one-1, 0), most)
 	if two > 0 {
 		correlation = (correlation + math.Sqrt(min(max(four/two-1, 0), most*most))) / 2
 	}
-	// one is the variance times (1 - correlation); the innovation is the variance times 1 - correlation^2.
+	// Here, one is the variance times 1 - correlation, and the innovation is the variance times 1 - correlation^2.
 	return noise{correlation: correlation, innovation: max(one*(1+correlation), leastVariance(values))}
 }
 
-// leastVariance returns the variance to assume instead of zero: even a series without noise is measured in whole
-// numbers.
+// leastVariance returns the variance that is assumed instead of zero. Even without noise, values are not exact, because
+// the measured counts are whole numbers.
 func leastVariance(values []float64) float64 {
 	largest := 0.0
 	for _, v := range values {
@@ -94,7 +94,7 @@ func fitNoiseAbout(stretches [][]float64, means float64) noise {
 	return noise{correlation: correlation, innovation: max(innovations/free, 1e-10)}
 }
 
-// fewPrior is the weight of priorNoise compared with a few measured values: it counts as this many values. It is a
+// fewPrior is the weight of priorNoise in an estimate from a few measured values, as a number of such values. It is a
 // compromise: with less weight, the intervals of stores without noise are far too wide; with more, those of stores with
 // 5 % of noise are too narrow.
 const fewPrior = 2

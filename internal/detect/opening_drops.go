@@ -2,8 +2,8 @@ package detect
 
 import "math"
 
-// lengthen is the factor from one scale to the next. A burst that lasts a tenth to four fifths of a scale is found at
-// that scale, so each burst can be found at two or more scales.
+// lengthen is the ratio of one scale to the next smaller one. A burst is found at a scale if it lasts from a tenth to
+// four fifths of that scale, so each burst can be found at two or more scales.
 const lengthen = 2
 
 // scaleExtra is the additional certainty that a drop needs because a dozen scales are searched: twice the logarithm of
@@ -33,7 +33,7 @@ func (a *analysis) findOpenings() {
 			first = a.sampleAt(a.times[0].Value)
 		}
 		if scale > first {
-			continue // the samples extend beyond the first level
+			continue // the first samples at this scale extend beyond the first level
 		}
 		part := &analysis{samples: a.samples[:scale], typical: a.typical, pace: paceOf(a.samples[:scale]), extra: a.extra + scaleExtra}
 		part.findLevels()

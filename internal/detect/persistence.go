@@ -41,7 +41,7 @@ func (a *analysis) dropLasts(start, at, end float64) bool {
 		low, high := medianRate(two.low), medianRate(two.high)
 		switch {
 		case low < lower-separation*(high-lower):
-			low = upper // the low level before the drop is below the level after it, so it consists of dips
+			low = upper // low is below the level after the drop, so it is not a level, but consists of dips
 		case math.Log(max(low/lower, 1)) < separation*math.Log(high/lower):
 			// The level after the drop may be the lower of the two levels before it. The drop lasts only if the rate
 			// has stayed on that level much longer than ever before.

@@ -27,25 +27,26 @@ type HistoryRun struct {
 	Started time.Time
 	// Valid is false for a run whose result does not count.
 	Valid bool
-	// Key is equal for runs that can be compared: the hash of what was run and of the kind of store.
+	// Key is the hash of what was run and of the kind of store. Only runs with the same key are compared.
 	Key string
 	// Metrics are in order of importance. The first four are evaluated.
 	Metrics []RunMetric
-	// Facts maps names to facts that may explain a change, such as the kernel version.
+	// Facts maps names to circumstances of the run that may explain a change, such as the kernel version.
 	Facts map[string]string
 	// Judged is the recorded verdict on the run, and JudgedSince is the policy's AcceptedSince at that time. The
 	// verdict is computed again if AcceptedSince has changed or if Judged is "".
 	Judged      RegressionVerdict
 	JudgedSince time.Time
-	// Use is the run's recorded use after the last evaluation. Like the verdict, it is computed again if AcceptedSince
-	// has changed or if Use is "". With recorded uses, a history may omit runs that are no longer needed.
+	// Use is the use of the run that was recorded after the last evaluation. Like the verdict, it is computed again if
+	// AcceptedSince has changed or if Use is "". If uses are recorded, a history may omit runs that no evaluation
+	// needs.
 	Use RunUse
 }
 
 // RunUse is the role of a run in the evaluation of later runs.
 type RunUse string
 
-// The uses.
+// Values of RunUse.
 const (
 	// UseBaseline: later runs are compared with this run.
 	UseBaseline RunUse = "Baseline"
@@ -61,7 +62,7 @@ const (
 // RegressionVerdict is the outcome of a comparison of runs.
 type RegressionVerdict string
 
-// The verdicts.
+// Values of RegressionVerdict.
 const (
 	RegressionNoChange  RegressionVerdict = "NoChange"
 	RegressionRegressed RegressionVerdict = "Regressed"
@@ -70,7 +71,7 @@ const (
 	RegressionUnknown RegressionVerdict = "Unknown"
 )
 
-// Limits of a comparison.
+// Limits on the runs and figures that Regression compares.
 const (
 	LeastBaselineRuns     = 4
 	MostRegressionMetrics = 4
@@ -104,8 +105,9 @@ type MetricChange struct {
 	// Spread is the standard deviation of the earlier runs, as a share. EffectSize is the change divided by Spread; it
 	// is positive if the figure grew.
 	Spread, EffectSize float64
-	// Confidence is 1 minus the probability that chance alone causes such a change in this direction, corrected for
-	// all figures and looks.
+	// Confidence is 1 minus the probability that chance alone causes such a change in this direction. It is corrected
+	// for the number of figures and for the number of looks, which are the comparisons of the newest one, two and three
+	// runs.
 	Confidence float64
 	// BaselineRuns is the number of runs compared with, PooledRuns the number of newest runs that were pooled.
 	BaselineRuns, PooledRuns int
@@ -120,7 +122,7 @@ type RegressionReport struct {
 	// Open is true if the newest runs are under suspicion. They stay out of the baseline until the suspicion is
 	// resolved.
 	Open bool
-	// Uses holds the use of each run by ID.
+	// Uses maps the ID of each run to its use in the evaluation of later runs.
 	Uses map[string]RunUse
 }
 
@@ -242,7 +244,7 @@ func (s *regressionState) place(run *HistoryRun) bool {
 	return true
 }
 
-// uses returns the current use of each run by ID.
+// uses maps the ID of each run to its current use.
 func (s *regressionState) uses(history []HistoryRun) map[string]RunUse {
 	all := map[string]RunUse{}
 	for i := range history {
@@ -264,7 +266,7 @@ func (s *regressionState) uses(history []HistoryRun) map[string]RunUse {
 	return all
 }
 
-// pool returns the run preceded by up to two pending runs, oldest first.
+// pool returns up to two pending runs, followed by the given run, oldest first.
 func (s *regressionState) pool(run *HistoryRun) []*HistoryRun {
 	var pool []*HistoryRun
 	for _, one := range s.pending[max(0, len(s.pending)-mostPooledRuns+1):] {

@@ -19,7 +19,7 @@ const (
 	// lower.
 	suspicion = 0.05
 	// Successive runs on one system are slightly correlated. 20 runs are too few to estimate the correlation, so the
-	// estimate is combined with usualCorrelation, which has the weight of usualCorrelationFor runs.
+	// estimate is averaged with usualCorrelation, which counts as much as usualCorrelationFor runs.
 	usualCorrelation    = 0.2
 	usualCorrelationFor = 20.0
 	mostCorrelation     = 0.7
@@ -83,7 +83,7 @@ type runsComparison struct {
 	// chance is the probability of a difference at least this large in this direction if nothing has changed;
 	// corrected is chance after the correction for the number of figures and of looks.
 	chance, corrected float64
-	// shown ranks the looks; the one with the smallest value is shown.
+	// shown is the rank of the look. The report shows the look with the smallest value.
 	shown float64
 }
 
@@ -96,7 +96,8 @@ func (s *runsSide) look(newer []float64, metrics int) runsComparison {
 	return l
 }
 
-// sureOfAll scales the rank of looks in which all runs have changed, so that these come first.
+// sureOfAll is the factor by which the rank of a look is multiplied if all of its runs have changed, so that such looks
+// come first.
 const sureOfAll = 1e-30
 
 // allDiffer reports whether each of the runs differs from the mean by at least half of the newest run's difference.

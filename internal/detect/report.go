@@ -39,7 +39,7 @@ func (a *analysis) fillResult() {
 	a.warn()
 }
 
-// drop measures the credits spent at a drop.
+// drop returns the drop after the i-th stretch, with the credits spent before it.
 func (a *analysis) drop(i int, at Estimate) Drop {
 	before, after := a.measured[i], a.measured[i+1]
 	d := Drop{Seconds: at, Before: before.segment.Mean, After: after.segment.Mean,
@@ -77,8 +77,9 @@ func (a *analysis) within(at Estimate) []float64 {
 	return times
 }
 
-// refillAt returns the refill if the drop happened at a different time. If the refill is assumed to be the level
-// after the drop, that time decides whether the samples between both times are part of the level.
+// refillAt returns the refill rate that would follow if the drop had happened at a different time. It differs from the
+// drop's refill only if the refill is assumed to be the level after the drop, because the samples between the two times
+// then move into or out of that level.
 func (a *analysis) refillAt(i int, at float64, d Drop) float64 {
 	after := a.measured[i+1].segment
 	if d.RefillSource != RefillAssumed || at == after.StartSeconds {

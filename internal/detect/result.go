@@ -18,7 +18,7 @@ type Options struct {
 // RefillSource is the source of a refill rate.
 type RefillSource string
 
-// The sources of a refill.
+// Values of RefillSource.
 const (
 	RefillMeasured   RefillSource = "Measured"
 	RefillDocumented RefillSource = "Documented"
@@ -31,7 +31,7 @@ const (
 // Shape is the shape of a segment.
 type Shape string
 
-// The shapes of segments.
+// Values of Shape.
 const (
 	// ShapeLevel is one level with noise.
 	ShapeLevel Shape = "Level"

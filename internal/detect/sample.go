@@ -15,7 +15,7 @@ type Sample struct {
 
 func (s Sample) seconds() float64 { return s.EndSeconds - s.StartSeconds }
 
-// Limits of the samples: times within a century, and rates up to an exabyte per second.
+// Limits of the samples: times must be within a century, and rates at most an exabyte per second.
 const (
 	maxSeconds = 3.2e9
 	maxRate    = 1e18

@@ -29,7 +29,7 @@ type SteadyOptions struct {
 // Steadiness is the steady-state verdict on a series.
 type Steadiness string
 
-// The states.
+// Values of Steadiness.
 const (
 	Steady    Steadiness = "Steady"
 	NotSteady Steadiness = "NotSteady"

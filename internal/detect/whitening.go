@@ -90,8 +90,8 @@ func (w *whitened) line(from, to int) float64 {
 	return max(yy-level*y0-slope*y1, 0)
 }
 
-// edge fits a straight line to [from, to) by ordinary least squares and returns its value at a place, with the variance
-// of that value for white noise of variance 1.
+// edge fits a straight line to [from, to) by ordinary least squares. It returns the line's value at a place, and the
+// variance of that value for white noise of variance 1.
 func edge(values []float64, from, to int, place float64) (value, variance float64) {
 	n := float64(to - from)
 	var sx, sy, sxx, sxy float64

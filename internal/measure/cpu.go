@@ -76,10 +76,11 @@ func (s *CPUStat) field(name string) (target *uint64, unit uint64) {
 	return nil, 0
 }
 
-// SaturatedShare is the share of its CPU limit, 0 to 1, at which a client counts as saturated: the tool, not the
-// storage, may then limit the result.
+// SaturatedShare is the CPU usage, as a share of the CPU limit from 0 to 1, at which a client counts as saturated: the
+// tool, not the storage, may then limit the result.
 const SaturatedShare = 0.90
 
-// MinLittleShare is the share of the requested concurrency below which the load generator, not the storage, limits
-// the result: by Little's law, the mean number in flight is the rate times the mean latency.
+// MinLittleShare is the minimum share of the requested concurrency that must be in flight. By Little's law, the mean
+// number of operations in flight is the rate times the mean latency. With a smaller share, the load generator, not the
+// storage, limits the result.
 const MinLittleShare = 0.90

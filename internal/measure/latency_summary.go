@@ -2,13 +2,14 @@ package measure
 
 // SummaryPercentile is a percentile that every summary contains.
 type SummaryPercentile struct {
-	// Name is the start of the JSON field, such as "p999" of "p999Nanoseconds".
+	// Name is the prefix of the JSON field's name, such as "p999" in "p999Nanoseconds".
 	Name string
 	// Percentile is in (0, 100].
 	Percentile float64
 }
 
-// SummaryPercentiles returns the percentiles of a LatencySummary in ascending order. p999 is the 99.9th.
+// SummaryPercentiles returns the percentiles of a LatencySummary in ascending order. The name p999 stands for the
+// 99.9th percentile.
 func SummaryPercentiles() []SummaryPercentile {
 	return []SummaryPercentile{
 		{Name: "p50", Percentile: 50},

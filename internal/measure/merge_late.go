@@ -6,7 +6,7 @@ import "iter"
 const maxLateIntervals = 30
 
 // MergeLate repairs the samples of a tool whose dumps can be delayed. fio delays the dumps of --status-interval for
-// a job that is inside an I/O. Before fio 3.42, such a dump counts the bytes up to the instant at which it was
+// a job that is blocked in an I/O. Before fio 3.42, such a dump counts the bytes up to the instant at which it was
 // requested but is stamped with the time at which it was written, and all bytes of the delay are in the next, short
 // sample (measured: 32.6 and then 2,805 MB/s, where 150 is true). The fio engine moves bytes to the right sample if it
 // can determine it; MergeLate handles the rest:
@@ -24,7 +24,7 @@ func MergeLate(samples iter.Seq[Sample], intervalNanoseconds int64) iter.Seq[Sam
 	}
 	return func(yield func(Sample) bool) {
 		var merged []Sample // the last two samples, which may still change
-		open := false       // the last of them is late and waits for its successor
+		open := false       // whether the last of them is late and must be merged with its successor
 		for sample := range samples {
 			late := lengthOf(sample)-intervalNanoseconds > intervalNanoseconds/2
 			if last := len(merged) - 1; open && mergeable(merged[last], sample) {

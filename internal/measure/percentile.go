@@ -35,7 +35,7 @@ func (h *Histogram) SamplesAbove(p float64) uint64 {
 	const whole = 100 * fioPercentileScale
 	above := uint64(whole - math.Round(p*fioPercentileScale))
 	high, low := bits.Mul64(h.total, above)
-	quotient, _ := bits.Div64(high, low, whole) // above <= whole, so the quotient fits
+	quotient, _ := bits.Div64(high, low, whole) // the quotient fits 64 bits because above <= whole
 	return quotient
 }
 
@@ -84,7 +84,7 @@ func fioRank(p float64, total uint64) uint64 {
 	threshold.Mul(threshold, longDouble().SetUint64(total))
 	threshold.Mul(longDouble().SetFloat64(p), threshold)
 	rank, _ := threshold.Uint64()
-	// Ignore the accuracy that Uint64 returns: in Go 1.26 it is Exact for fractions too.
+	// Do not use the accuracy that Uint64 returns, because in Go 1.26 it is Exact even for fractions.
 	if !threshold.IsInt() {
 		rank++
 	}

@@ -23,8 +23,8 @@ func Round(value float64) int64 {
 	return int64(value)
 }
 
-// Charged returns the sum over all operations as stores count and limit them: a sync spends no operation credits, all
-// other operations do.
+// Charged returns the I/O that stores count against their credits and limits: the bytes of all operations, and the
+// number of all operations except syncs.
 func Charged(counters [NumOperations]Counter) (sum Counter) {
 	for operation, counter := range counters {
 		sum.Bytes = Sum(sum.Bytes, counter.Bytes)

@@ -20,7 +20,7 @@ const MaxInstant = int64(1)<<62 - 1
 // The zero value is empty and ready to use. Do not append both to a copy and to its original.
 type Series struct {
 	edges []edges
-	// end is the instant at which the last sample is cut off, if cut is true; see Until.
+	// end is the instant at which Until has cut off the last sample. It is set only if cut is true.
 	end int64
 	cut bool
 	// before[operation][i] holds what was completed before sample i. It has one more element than edges: the last is
@@ -199,8 +199,8 @@ func (s *Series) Span() (span ClientSpan, ok bool) {
 	return span, ok
 }
 
-// CoveredNanoseconds returns how much of the window lies inside samples. The counters of the window lack what was
-// completed in the rest.
+// CoveredNanoseconds returns how much of the window lies inside samples. What was completed in the rest of the window
+// is missing from its counters.
 func (s *Series) CoveredNanoseconds(window Window) int64 {
 	var covered int64
 	for i := s.firstAfter(window.StartNanoseconds); i < len(s.edges) && s.edges[i].StartNanoseconds < window.EndNanoseconds; i++ {

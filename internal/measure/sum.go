@@ -63,7 +63,7 @@ func newGrid(stepNanoseconds int64, window Window, series []*Series) (Grid, erro
 	}, nil
 }
 
-// add adds what one client completed in each cell. before is the client's state at the start of the grid.
+// add adds a client's series to the cells. before holds the client's counters at the start of the grid.
 func (g *Grid) add(one *Series, before [NumOperations]Counter) {
 	for i := range g.Cells {
 		now := one.CountersAt(g.CellWindow(i).EndNanoseconds)

@@ -72,8 +72,8 @@ type TimeBound struct {
 	// Window is the time in which every client was running.
 	Window Window
 	Rates  Rates
-	// Share is the share of a client's own time that lies in the window, from 0 to 1, for the client with the smallest
-	// share.
+	// Share is the share of a client's own measured time that lies in the window, from 0 to 1: the smallest share of
+	// all clients.
 	Share   float64
 	Verdict WindowVerdict
 	// StartSkewNanoseconds is the time from the first client's start to the last client's start.

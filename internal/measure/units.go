@@ -18,8 +18,8 @@ const (
 // notKnown is shown for values that are not finite.
 const notKnown = "n/a"
 
-// Numbers of significant digits. Latencies have only three, because they come from buckets that are up to 1.6 % wide,
-// so a fourth digit would be noise.
+// throughputDigits and latencyDigits are numbers of significant digits. Latencies have only three, because they come
+// from buckets that are up to 1.6 % wide, so a fourth digit would be noise.
 const (
 	throughputDigits = 4
 	latencyDigits    = 3
@@ -164,7 +164,7 @@ func FormatList(names []string, most int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// FormatCount formats a number of things, such as "1 client" and "3 clients".
+// FormatCount formats a count with its noun, such as "1 client" and "3 clients".
 func FormatCount(count int, what string) string {
 	if count == 1 {
 		return "1 " + what

@@ -68,7 +68,7 @@ func wholeWindow(spans []ClientSpan) (window Window, ok bool) {
 // WindowVerdict grades how well a common window represents the activity of the clients.
 type WindowVerdict int
 
-// The verdicts, from best to worst.
+// Values of WindowVerdict, from best to worst.
 const (
 	// WindowsAgree means that every client spent at least 95 % of its time in the window.
 	WindowsAgree WindowVerdict = iota

@@ -13,8 +13,8 @@ import (
 )
 
 // attribute ranks, for each measured step of a target, the limits that may have held the rate back. It recomputes all
-// attributions after each result, from recorded facts only, because a later step (with one outstanding operation, or
-// with more than before) can be evidence for earlier ones.
+// attributions after each result, from the recorded status only, because a later step (with one outstanding operation,
+// or with more than before) can be evidence for earlier ones.
 func attribute(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, target string) {
 	a := attributor{run: run, target: target, documented: limitsOf(run, target), demands: demands}
 	a.follow()
@@ -38,12 +38,12 @@ type attributor struct {
 	target     string
 	documented limits.Computed
 	demands    *plan.DemandModel
-	// credits holds, by step ID, the bounds of each limit's credits during the whole step. emptied holds, by step
-	// ID, the limits whose credits were observed to be spent. emptied is used for limits whose credits are not tracked.
+	// credits holds, by step ID, the bounds of each limit's credits during the whole step. emptied holds, by step ID,
+	// the limits whose credits were observed to be spent. It is used for limits whose credits are not tracked.
 	credits map[string]map[string]limits.Fill
 	emptied map[string][]string
-	// points are the loads whose rates are attributed. After they have been compared with one another, the functions in
-	// set store their attributions in the status.
+	// points are the loads whose rates are attributed. The functions in set store the attributions in the status, once
+	// the points have been compared with one another.
 	points []*result.Point
 	set    []func()
 }
@@ -101,8 +101,8 @@ func (a *attributor) burstTooBrief(name string, percent float64, one *attemptIO)
 	return lasts <= warmUp.Seconds()+share*max(seconds, 0)
 }
 
-// stillGone returns the limits whose credits are still spent when a load begins. Credits grow during a pause or
-// under a slow load.
+// stillGone returns those of the limits in gone whose credits are still spent when a load begins. Credits return during
+// a pause or under a slow load.
 func (a *attributor) stillGone(gone []string, one attemptIO, end time.Time) []string {
 	seconds := one.span.End.Sub(one.span.Start).Seconds()
 	if len(gone) == 0 || seconds <= 0 || one.span.Start.Sub(end) > longGap {
@@ -142,7 +142,7 @@ func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.Target
 				point := a.add(result.PointOfStep(phase.Name, phase.Kind, demand, cell), step)
 				a.set = append(a.set, func() { cell.Attribution = point.Short() })
 			}
-		case kind.InCells(): // not a cell, but the drain before the cells
+		case kind.InCells(): // the step is not a cell, but the drain before the cells
 		case len(found.Operations) > 0 && (step.Purpose == v1alpha1.StepMeasure || step.Purpose == v1alpha1.StepDrain):
 			whole := a.prepare(result.PointOfTarget(phase.Name, phase.Kind, demand, found), step)
 			a.levels(found, whole)

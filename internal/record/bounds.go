@@ -22,7 +22,7 @@ const (
 	maxDataLeft         = 32
 	maxSteps            = 1024
 	// maxStatusBytes limits the JSON of a status; maxLongStatusBytes limits it for a run with more than longRun
-	// steps. The facts of a sweep of 256 cells alone need over 64 KiB.
+	// steps. In a sweep of 256 cells, the step states alone need over 64 KiB.
 	maxStatusBytes     = 64 << 10
 	maxLongStatusBytes = 384 << 10
 	longRun            = 64
@@ -80,7 +80,7 @@ func size(status *v1alpha1.BenchmarkRunStatus) int {
 	return len(encoded)
 }
 
-// dropRepeated drops up to count of the oldest attempts that have been repeated.
+// dropRepeated drops the oldest attempts that have been repeated, at most count of them.
 func dropRepeated(status *v1alpha1.BenchmarkRunStatus, count int) {
 	newest := map[string]int32{}
 	for _, fact := range status.Steps {

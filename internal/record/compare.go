@@ -10,9 +10,9 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// sharedNodes returns, by target, remarks on clients that shared a machine with clients of another target under load at
-// the same time. Their results depend on more than their own storage. A client that does not report its machine is
-// assumed to be alone on it.
+// sharedNodes returns remarks, by target, on clients that shared a machine with clients of another target under load at
+// the same time. The results of such clients do not depend on their own storage alone. A client that does not report
+// its machine is assumed to be alone on it.
 func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result.Remark {
 	if planned.Purpose == plan.Idle || len(planned.Targets) < 2 {
 		return nil

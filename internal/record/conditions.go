@@ -80,7 +80,7 @@ var documentedReasons = map[string]bool{
 	v1alpha1.ReasonReplaced: true, v1alpha1.ReasonStopped: true, v1alpha1.ReasonInternalError: true,
 }
 
-// word matches reasons that are worth reporting; any other reason comes from a faulty agent.
+// word matches well-formed reasons. Any other reason comes from a faulty agent and is not reported.
 var word = regexp.MustCompile(`^[A-Za-z]{1,40}$`)
 
 // documented translates a failure to a reason of the API and a message.

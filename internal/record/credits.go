@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// account returns the estimated credits of a target after all I/O of the run except that of the given attempt. end is
-// the time at which the last of this I/O ended. ok is false if neither the limits nor a redrain describe a bucket.
+// account estimates the credits of a target after all I/O of the run except that of the given attempt. end is the time
+// at which the last of this I/O ended. ok is false if no bucket is known, neither from the limits nor from a redrain.
 func account(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string, attempt decide.Attempt,
 ) (a *limits.Buckets, end time.Time, ok bool) {
@@ -56,7 +56,7 @@ func spend(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buck
 	return true
 }
 
-// noteEmptied records that the buckets are empty whose credits a drain has exhausted.
+// noteEmptied marks the buckets whose credits a drain has exhausted as empty.
 func noteEmptied(run *v1alpha1.BenchmarkRun, a *limits.Buckets, phase, target string) {
 	found := run.Status.Result(phase, target)
 	if found == nil || found.Burst == nil || !found.Burst.Exhausted {

@@ -80,7 +80,7 @@ func Relayout(run *v1alpha1.BenchmarkRun, target string) {
 	fit(run)
 }
 
-// newestAttempt returns the facts of a step's last attempt, or nil if there is none.
+// newestAttempt returns the status of a step's last attempt, or nil if there is none.
 func newestAttempt(run *v1alpha1.BenchmarkRun, id string) *v1alpha1.StepStatus {
 	var newest *v1alpha1.StepStatus
 	for i := range run.Status.Steps {
@@ -107,8 +107,8 @@ func Finishing(run *v1alpha1.BenchmarkRun, now time.Time) {
 	set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, "", now)
 }
 
-// Environments records the environments of the clients, up to the API's limit. It counts the clients of further
-// environments in the first entry of the same target.
+// Environments records the environments of the clients, up to the API's limit. It counts the clients of any other
+// environment in the first entry of the same target.
 func Environments(run *v1alpha1.BenchmarkRun, found []v1alpha1.Environment) {
 	run.Status.Environments = nil
 	for _, one := range found {
@@ -127,7 +127,7 @@ func Environments(run *v1alpha1.BenchmarkRun, found []v1alpha1.Environment) {
 	fit(run)
 }
 
-// step returns the facts of an attempt, and adds them if necessary. The pointer is valid until the next call.
+// step returns the status of an attempt, and adds it to the run if necessary. The pointer is valid until the next call.
 func step(run *v1alpha1.BenchmarkRun, attempt decide.Attempt) *v1alpha1.StepStatus {
 	for i := range run.Status.Steps {
 		if fact := &run.Status.Steps[i]; fact.ID == attempt.Step && int(fact.Attempt) == attempt.Number {

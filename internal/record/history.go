@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// keepsEmpty is the share of the baseline that a load must reach to keep an empty bucket from filling.
+	// keepsEmpty is the minimum rate, as a share of the baseline, at which a load keeps an empty bucket from filling.
 	keepsEmpty = 0.9
 	// longGap is the length of a pause above which an empty bucket may have filled noticeably.
 	longGap = 30 * time.Second
 )
 
-// historyOf returns what happened on a target before an attempt.
+// historyOf describes the state of a target before an attempt: its limits, the earlier I/O and the credits.
 func historyOf(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string,
 ) result.History {
@@ -155,7 +155,7 @@ func drained(run *v1alpha1.BenchmarkRun, phase, target string) (empty bool, base
 }
 
 // idlePrecedes reports whether the target's last step before this one is Idle. The pause before a redrain does not
-// count.
+// count as such a step.
 func idlePrecedes(run *v1alpha1.BenchmarkRun, planned plan.Step, target string) bool {
 	if planned.Redrain {
 		return false
@@ -186,8 +186,8 @@ func drainSpent(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, operat
 	return nil, nil
 }
 
-// spentOf returns the credits that a series has spent up to its last drop. It divides rates by scale; amounts are
-// already in whole units.
+// spentOf returns the credits that a series has spent up to its last drop. It divides the rates by scale, but not the
+// amounts, which are already in whole units.
 func spentOf(series *v1alpha1.BurstSeries, scale float64) *result.Spent {
 	if series == nil || len(series.Drops) == 0 || series.Refill == nil {
 		return nil

@@ -28,7 +28,8 @@ func Lost(run *v1alpha1.BenchmarkRun, client decide.Client, replaced bool, now t
 		if lost.Target != client.Key.Target || int(lost.Client) != client.Key.Index {
 			continue
 		}
-		// The first entry is for the first client with that index, the second for its replacement, and so on.
+		// For each client index of a target, the first entry is for the original client, the second for its
+		// replacement, and so on.
 		if known++; known > client.Replacements {
 			lost.Replaced = lost.Replaced || replaced
 			return

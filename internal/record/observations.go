@@ -10,10 +10,10 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// lateIntervals is the number of scrape intervals after the end of the last step for which a run waits for late data.
+// lateIntervals is the time, in scrape intervals, for which a run waits for late data after its last step.
 const lateIntervals = 5
 
-// Observing reports, from the status of a run, whether and when its observations must still be evaluated. interval is
+// Observing returns, from the status of a run, whether its observations must still be evaluated, and when. interval is
 // the scrape interval.
 func Observing(run *v1alpha1.BenchmarkRun, interval time.Duration) decide.Observing {
 	end := observation.End(run)

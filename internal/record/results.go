@@ -90,7 +90,8 @@ func fold(
 	var made v1alpha1.TargetResult
 	if planned.Purpose == plan.Idle {
 		if planned.Kind != v1alpha1.PhaseCooldown {
-			return // a pause between the cells of a sweep; the cells' own figures show the fill level of the bucket
+			// This is a pause between the cells of a sweep. The cells' own figures show the fill level of the bucket.
+			return
 		}
 		fact := step(run, attempt)
 		made = result.Cooldown(planned, target, history, timeOf(fact.StartTime), timeOf(fact.EndTime))

@@ -55,8 +55,8 @@ func objectives(given []v1alpha1.Objective) []v1alpha1.Objective {
 	return frozen
 }
 
-// Snapshot returns the input of a decision: the facts of the run, its plan, and the current state of its clients. It
-// fails only for a specification that admission would refuse.
+// Snapshot returns the input of a decision: the recorded state of the run, its plan, and the current state of its
+// clients. It fails only for a specification that admission would refuse.
 func Snapshot(run *v1alpha1.BenchmarkRun, planned plan.Plan, clients []decide.Client) (decide.Snapshot, error) {
 	snapshot := decide.Snapshot{
 		Clients: clients,
@@ -92,7 +92,7 @@ func Snapshot(run *v1alpha1.BenchmarkRun, planned plan.Plan, clients []decide.Cl
 	return snapshot, nil
 }
 
-// Attempts returns the facts of the newest attempt of each step, by step ID.
+// Attempts returns the record of the newest attempt of each step, by step ID.
 func Attempts(run *v1alpha1.BenchmarkRun, planned plan.Plan) map[string]decide.Record {
 	records := map[string]decide.Record{}
 	for _, step := range planned.Steps {

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// Offering returns a step of a search with the rate that it offers: the recorded rate, or else the rate that follows
-// from the results of earlier steps. It returns other steps unchanged.
+// Offering returns a step of a search with its offered rate filled in. That is the recorded rate or, if there is none,
+// the rate that follows from the results of earlier steps. It returns other steps unchanged.
 func Offering(run *v1alpha1.BenchmarkRun, planned plan.Step) plan.Step {
 	asked := question(run, planned)
 	if asked == nil {

@@ -26,7 +26,7 @@ func Storage(run *v1alpha1.BenchmarkRun, found []v1alpha1.StorageDescription) {
 	fit(run)
 }
 
-// StorageNoted reports whether Storage has recorded any target.
+// StorageNoted reports whether the storage of any target has been recorded; see Storage.
 func StorageNoted(run *v1alpha1.BenchmarkRun) bool { return len(run.Status.Storage) > 0 }
 
 // boundStorage truncates what clusters and agents report about volumes to the limits of the API. Package limits
@@ -49,8 +49,8 @@ func boundStorage(d *v1alpha1.StorageDescription) {
 	}
 }
 
-// Documented returns the documented limits of each target, by target name: as recorded in the run or, before they are
-// recorded, from its specification and the catalog.
+// Documented returns the documented limits by target name. It takes them from the run's status or, before they are
+// recorded there, from the run's specification and the catalog.
 func Documented(run *v1alpha1.BenchmarkRun) map[string]limits.Computed {
 	made := map[string]limits.Computed{}
 	for i := range run.Spec.Run.Targets {
