@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limits for the check of laid-out files. Reading spends credits, and a slow share reads only 30 MB/s.
+// These limits keep the check of laid-out files short: reading spends credits, and a slow share reads only 30 MB/s.
 const (
 	blockBytes = 64 << 10
 	// layoutBlocks is the maximum number of blocks read from all files together: 4 MiB.
@@ -52,8 +52,8 @@ func chooseFiles(files LaidOut) (names []string, each int) {
 	return names, min(fileBlocks, max(1, layoutBlocks/max(1, len(names))))
 }
 
-// Sum adds to files the checksums of some of their blocks, so that a later run can check that the content is
-// unchanged. It changes nothing else in files.
+// Sum reads some blocks of each laid-out file and stores their checksums in files, so that a later run can check that
+// the content is unchanged.
 func (d *Dataset) Sum(ctx context.Context, files LaidOut) error {
 	names, each := chooseFiles(files)
 	for _, name := range names {
@@ -112,8 +112,8 @@ func allZero(block []byte) bool {
 	return !slices.ContainsFunc(block, func(b byte) bool { return b != 0 })
 }
 
-// eachBlock reads blocks of a file and drops them from the page cache, so that a later step does not read them from
-// memory.
+// eachBlock reads the blocks of a file at the given offsets and calls visit with each. It then drops each block from
+// the page cache, so that a later step does not read it from memory.
 func (d *Dataset) eachBlock(ctx context.Context, name string, offsets []int64, visit func(offset int64, block []byte)) error {
 	file, err := d.open(name)
 	if err != nil {

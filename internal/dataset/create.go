@@ -13,15 +13,16 @@ import (
 const (
 	// directoryMode denies access to other users; the clients of a run share a user or a group.
 	directoryMode = 0o750
-	// attempts and retryPause bound the retries (half a second in all) while other clients create and remove the same
-	// parents.
+	// An operation that fails because other clients create or remove the same parent directories is tried up to
+	// attempts times, with retryPause between two attempts: for half a second in all.
 	attempts   = 50
 	retryPause = 10 * time.Millisecond
 	// scratchPrefix is the prefix of the names of directories and ownership files that are being created.
 	scratchPrefix = ".tmp-"
 )
 
-// errLostRace means that another client removed a parent directory in the meantime. The caller retries from the top.
+// errLostRace means that another client removed a parent directory in the meantime. The caller repeats the whole
+// operation, starting at the target's directory.
 var errLostRace = errors.New("a parent directory was removed in the meantime")
 
 // isTransient reports whether the error may result from a concurrent change by another client, so that a retry may
@@ -166,7 +167,8 @@ func makeOwned(parent *directory, name string, owner Owner) error {
 	return err
 }
 
-// removeScratch deletes a directory that contains only files of this package.
+// removeScratch deletes a directory and the files in it that this package writes. It fails if the directory contains
+// anything else.
 func removeScratch(parent *directory, name string) error {
 	child, err := parent.child(name)
 	if err == nil {
@@ -179,10 +181,10 @@ func removeScratch(parent *directory, name string) error {
 	return parent.remove(name)
 }
 
-// ownFiles are the files that this package writes into each level of directories, besides the subdirectories.
+// ownFiles lists the files that this package writes into the directories of a benchmark and of a dataset.
 var ownFiles = []string{ownerFile, lockFile}
 
-// removeOwnFiles deletes the given files from a directory.
+// removeOwnFiles deletes the files with the given names from a directory.
 func removeOwnFiles(d *directory, files []string) error {
 	for _, file := range files {
 		if err := d.remove(file); err != nil {

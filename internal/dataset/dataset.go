@@ -20,8 +20,8 @@ type Dataset struct {
 	client   *directory
 	// readOnly is true if the dataset was opened for reading only, on a volume that is mounted read-only.
 	readOnly bool
-	// held is the agent's lock on the directory, set by Take and Confirm. unusedOnly is true if the directory must
-	// not be taken from an agent that may still run.
+	// held is the agent's lock on the directory, set by Take and Confirm. If unusedOnly is true, the lock must not be
+	// acquired while the agent that had the directory before may still be running.
 	held       *Hold
 	unusedOnly bool
 	// holesShow caches the result of probeHoles.
@@ -100,8 +100,8 @@ func (d *Dataset) Path() string { return d.client.path }
 // Mount returns the verified mount of the directory.
 func (d *Dataset) Mount() Mount { return d.mount }
 
-// Is reports whether seen describes this directory, regardless of the path that led to it. It returns false if the
-// directory's own attributes cannot be read.
+// Is reports whether seen and this dataset are the same directory, even if their paths differ. It returns false if the
+// dataset's own attributes cannot be read.
 func (d *Dataset) Is(seen fs.FileInfo) bool {
 	own, err := d.client.root.Stat(".")
 	return err == nil && os.SameFile(own, seen)
@@ -141,8 +141,8 @@ func (d *Dataset) Remove(ctx context.Context) error {
 			if err := ignoreMissing(d.removeClient(ctx, top)); err != nil {
 				return err
 			}
-			// From here on, a directory with that name belongs to another agent, which may create it while the removal
-			// of the parents is retried.
+			// Do not remove the client's directory again when the removal of the parents is retried: by then, another
+			// agent may have created a directory of the same name.
 			removed = true
 		}
 		return removeParents(top, d.location.BenchmarkUID, d.location.DatasetHash)

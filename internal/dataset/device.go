@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// DeviceDataOffset is the offset of the data on a raw device. The mark precedes it.
+	// DeviceDataOffset is the offset of the data on a raw device. The space before it contains the mark, a record of
+	// who uses the device.
 	DeviceDataOffset = 1 << 20
 	markBytes        = 4096
 	markMagic        = "storagebench raw device\n"
@@ -27,7 +28,7 @@ type DeviceUse struct {
 	Client int
 	// Bytes is the maximum number of bytes after DeviceDataOffset that the step may use.
 	Bytes uint64
-	// Write permits writing. Without it neither data nor a mark is written.
+	// Write allows writing to the device. If it is false, neither data nor a mark is written.
 	Write bool
 }
 
@@ -55,10 +56,10 @@ type Device struct {
 	gapBlank bool
 }
 
-// OpenDevice opens a device for one use. If the kernel or another agent uses the device, for example as a mounted
-// volume, OpenDevice retries until the context ends and then returns ErrHeld. A device to be written must either pass
-// the check for data or carry the mark of the same benchmark and client. Otherwise the error is ErrForeign and names
-// the data that was found.
+// OpenDevice opens a device for the given use. If the kernel or another agent uses the device, for example as a mounted
+// volume, OpenDevice retries until the context ends and then returns ErrHeld. If the use includes writing, the device
+// must be empty or carry the mark of the same benchmark and client; otherwise the error is ErrForeign and names the
+// data that was found.
 func OpenDevice(ctx context.Context, path string, use DeviceUse) (*Device, error) {
 	file, err := openExclusive(ctx, path, use.Write)
 	if err != nil {
@@ -72,7 +73,7 @@ func OpenDevice(ctx context.Context, path string, use DeviceUse) (*Device, error
 	return d, nil
 }
 
-// Use checks whether the open device may also be used as requested, with the same checks as OpenDevice.
+// Use checks whether a device that is already open may be used in another way, with the same checks as OpenDevice.
 func (d *Device) Use(use DeviceUse) error { return d.admit(use) }
 
 // DeviceIsMarked reports whether a device carries the mark of a client of a benchmark.
@@ -266,8 +267,9 @@ func (d *Device) SetLaidOut(files LaidOut, writtenBytes uint64) error {
 	return d.writeMark()
 }
 
-// ZeroShare samples 64 blocks of 4 KiB in the region and returns the fraction of them that is all zeros. On a
-// device without our mark this is the only evidence of written data.
+// ZeroShare reads 64 blocks of 4 KiB, evenly spaced over the given number of bytes after DeviceDataOffset, and returns
+// the fraction of the blocks that contain only zeros. A device without our mark has no record of what was written, so
+// that nonzero blocks are the only evidence of written data.
 func (d *Device) ZeroShare(bytes uint64) (float64, error) {
 	zero := 0
 	const looks = 64
@@ -284,9 +286,9 @@ func (d *Device) ZeroShare(bytes uint64) (float64, error) {
 	return float64(zero) / looks, nil
 }
 
-// Clear ends the use of the device: it discards the written data, if the device supports that, and erases the mark.
-// leaves is true if data was found afterwards. Clear changes nothing if the device was opened for reading only or
-// does not carry our mark.
+// Clear discards the written data, if the device supports that, and erases the mark. The result leaves is true if data
+// is still found afterwards. Clear changes nothing if the device was opened for reading only or does not carry our
+// mark.
 func (d *Device) Clear() (leaves bool, err error) {
 	found, err := d.readMark()
 	if err != nil || found == nil || !d.write || found.BenchmarkUID != d.mark.BenchmarkUID || found.Client != d.mark.Client {
@@ -304,7 +306,8 @@ func (d *Device) Clear() (leaves bool, err error) {
 	return leaves, d.put(make([]byte, markBytes))
 }
 
-// discard zeroes a region, or else discards it, if the device supports that.
+// discard removes the data of a region. It zeroes the region if the device supports that, and otherwise tries to
+// discard it.
 func (d *Device) discard(from, length int64) {
 	if unix.Fallocate(int(d.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, from, length) == nil {
 		return

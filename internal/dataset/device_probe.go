@@ -11,7 +11,7 @@ const (
 	// tables and databases keep their identifying structures there.
 	headBytes = 4 << 20
 	tailBytes = 1 << 20
-	// places is the number of equal parts into which the middle is divided; one block of placeBytes is read at a
+	// The space between the head and the tail is divided into places equal parts. One block of placeBytes is read at a
 	// random offset in each part.
 	places     = 64
 	placeBytes = 64 << 10

@@ -23,7 +23,7 @@ type directory struct {
 	id   dirID
 }
 
-// openTop opens a target's directory and checks that it is still the verified one.
+// openTop opens a target's directory and checks that it is still the directory that was verified before.
 func openTop(mount Mount) (*directory, error) {
 	top, err := openPath(mount.Path)
 	if err != nil {
@@ -62,7 +62,8 @@ func newDirectory(root *os.Root, path string) (*directory, error) {
 	id, err := identity(file)
 	if err != nil {
 		_ = root.Close()
-		return nil, classify(path, "inspect", err) // removed meanwhile, on a file system that looks files up by name
+		// On file systems that find open files by name, this fails if the directory was removed after it was opened.
+		return nil, classify(path, "inspect", err)
 	}
 	return &directory{root: root, path: path, id: id}, nil
 }

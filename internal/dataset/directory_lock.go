@@ -135,7 +135,7 @@ func take(ctx context.Context, open func() (*Dataset, error), holder Holder, wai
 	}
 }
 
-// hold makes one attempt to lock the directory.
+// hold tries once to lock the directory. It does not wait for another holder.
 func (d *Dataset) hold(holder Holder) (*Hold, error) {
 	var hold *Hold
 	err := d.withHash(func(hash *directory) error {
@@ -201,9 +201,9 @@ func (d *Dataset) lockHolder(hash *directory) (file *os.File, locked bool, err e
 	return file, locked, nil
 }
 
-// tryFlock locks a file without waiting. Missing lock support is not an error, because there is no alternative.
-// locked is also false if the lock is visible only on this machine while other machines mount the same file system;
-// it still excludes other agents on this machine.
+// tryFlock locks a file without waiting. If the file system does not support locks, tryFlock returns false without an
+// error, so that the storage can still be tested. locked is also false if the lock is visible only on this machine
+// while other machines mount the same file system; it still excludes other agents on this machine.
 func tryFlock(file *os.File) (locked bool, err error) {
 	err = flock(file, unix.LOCK_EX)
 	if errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
@@ -300,9 +300,9 @@ func (h *Hold) checkMark(hash *directory, name string) error {
 	return nil
 }
 
-// confirmHeld returns a Problem (ErrHeld) if another agent has taken the directory from this one. Call it before each
-// change on the storage, because locks do not exclude agents of other machines on every file system. A missing holder
-// record means that no other agent has taken the directory, because an agent writes its record first.
+// confirmHeld returns a Problem (ErrHeld) if another agent has acquired the directory in the meantime. Call it before
+// each change on the storage, because locks do not exclude agents on other machines on every file system. If the holder
+// record is missing, no other agent has acquired the directory, because an agent writes its record first.
 func (d *Dataset) confirmHeld(hash *directory) error {
 	if d.held == nil {
 		return nil
@@ -320,7 +320,7 @@ func (d *Dataset) refersTo(name string, file *os.File) bool {
 	return err == nil && os.SameFile(named, open)
 }
 
-// withHash calls do with the parent of the client's directory.
+// withHash opens the parent of the client's directory, passes it to do, and closes it afterwards.
 func (d *Dataset) withHash(do func(hash *directory) error) error {
 	top, err := openTop(d.mount)
 	if err != nil {

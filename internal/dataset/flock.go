@@ -13,7 +13,7 @@ import (
 func flock(file *os.File, how int) error {
 	err := unix.Flock(int(file.Fd()), how|unix.LOCK_NB)
 	if errors.Is(err, unix.EACCES) && isSMB(file) {
-		// SMB reports a lock held elsewhere this way (STATUS_LOCK_NOT_GRANTED).
+		// SMB returns EACCES if another process holds the lock (STATUS_LOCK_NOT_GRANTED).
 		return unix.EWOULDBLOCK
 	}
 	return err

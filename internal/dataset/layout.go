@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// layoutMaxBytes bounds a record. The API allows 100,000 files per client, which take less than 150 bytes each.
+// layoutMaxBytes is the maximum size of a client's layout record. The API allows 100,000 files per client, which need
+// less than 150 bytes each.
 const layoutMaxBytes = 32 << 20
 
 // layoutRecord matches the names of the files that record the clients' layouts. They are beside the clients'
@@ -31,17 +32,18 @@ type LaidOutFile struct {
 	Bytes uint64 `json:"bytes"`
 	// Content identifies the file's content; the caller defines its format.
 	Content string `json:"content"`
-	// Blocks holds the checksums of some blocks (see Sum) until the file is written again; empty if there are none.
+	// Blocks lists the checksums of some of the file's blocks (see Sum), separated by spaces. They are valid until the
+	// file is written again. Blocks is empty if no checksums were recorded.
 	Blocks string `json:"blocks,omitempty"`
 }
 
-// layoutText is the record in its stored form.
+// layoutText is the JSON form of a layout record, which lists the files that a client has laid out.
 type layoutText struct {
 	SchemaVersion int     `json:"schemaVersion"`
 	Files         LaidOut `json:"files"`
 }
 
-// LaidOut reads the record. The result is empty if there is no record or this version cannot read it.
+// LaidOut reads the client's layout record. The result is empty if there is no record or this version cannot read it.
 func (d *Dataset) LaidOut() (LaidOut, error) {
 	var text []byte
 	err := d.withParent(func(hash *directory) error {
@@ -60,7 +62,7 @@ func (d *Dataset) LaidOut() (LaidOut, error) {
 		return nil, fmt.Errorf("read the layout record: %w", err)
 	}
 	if len(text) > layoutMaxBytes {
-		return LaidOut{}, nil // not written by SetLaidOut
+		return LaidOut{}, nil // too large to be from SetLaidOut
 	}
 	var record layoutText
 	if err := json.Unmarshal(text, &record); err != nil || record.SchemaVersion != schemaVersion || record.Files == nil {
@@ -69,8 +71,8 @@ func (d *Dataset) LaidOut() (LaidOut, error) {
 	return record.Files, nil
 }
 
-// SetLaidOut writes the record atomically and durably (it survives a power loss). Remove a file from the record
-// before writing to the file, and add it again after verifying that it is complete.
+// SetLaidOut writes the client's layout record atomically and durably (it survives a power loss). Remove a file from
+// the record before writing to the file, and add it again after verifying that it is complete.
 func (d *Dataset) SetLaidOut(files LaidOut) error {
 	text, err := json.Marshal(layoutText{SchemaVersion: schemaVersion, Files: maps.Clone(files)})
 	if err != nil {
@@ -156,7 +158,8 @@ func (d *directory) create(scratch, name string, text []byte, synced bool) error
 	return classify(path, "write", err)
 }
 
-// sync makes added and removed names durable. It returns no error for file systems that cannot sync a directory.
+// sync makes the creation, renaming and removal of the directory's entries durable. It returns no error for file
+// systems that cannot sync a directory.
 func (d *directory) sync() error {
 	file, err := d.root.Open(".")
 	if err != nil {

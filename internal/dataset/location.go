@@ -22,7 +22,7 @@ type Location struct {
 // interpret.
 var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
 
-// Validate rejects names that could lead elsewhere.
+// Validate returns an error if a name in the location could lead to another directory.
 func (l Location) Validate() error {
 	if !name.MatchString(l.BenchmarkUID) {
 		return fmt.Errorf("benchmark UID %q is not a valid directory name: use 1 to 63 letters, digits, '-' or '_', starting with a letter or digit", l.BenchmarkUID)

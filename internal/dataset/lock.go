@@ -13,8 +13,9 @@ import (
 
 const lockFile = "lock"
 
-// Lock keeps other runs of the same benchmark out of a target's path while a process has the lock file open. It
-// does not exclude their agents; it ensures that only one run at a time plans to use a path.
+// Lock keeps other runs of the same benchmark out of a target's path while a process has the lock file open. It ensures
+// that only one run at a time is prepared to use the path; it does not stop agents of another run that are already
+// running.
 type Lock struct {
 	mount Mount
 	owner Owner
@@ -91,7 +92,7 @@ func rewrite(file *os.File, path string, line []byte) error {
 	return nil
 }
 
-// holder names the run that holds the lock; the file may be incomplete.
+// holder describes the run that holds the lock, for an error message. That run may not have written its name yet.
 func (l *Lock) holder() string {
 	text, err := io.ReadAll(io.LimitReader(l.file, ownerMaxBytes))
 	var owner Owner

@@ -100,8 +100,8 @@ func checkKind(path string) error {
 	return nil
 }
 
-// describe reads the mount of an open directory. It finds the mount by its ID and not by the longest matching path,
-// which is wrong if one mount covers another.
+// describe returns the mount that contains an open directory. It identifies the mount by its ID, because the longest
+// matching path is wrong if one mount covers another.
 func describe(file *os.File, path string) (Mount, error) {
 	id, err := identity(file)
 	if err != nil {
@@ -155,7 +155,8 @@ func (m Mount) check(expect Expectation) error {
 	return nil
 }
 
-// checkAccess tests access by asking the kernel: root ignores permission bits, but not a read-only mount.
+// checkAccess asks the kernel whether the directory is accessible as expected. Permission bits alone do not answer
+// that: root may ignore them, but cannot write to a read-only mount.
 func checkAccess(directory *os.File, mount Mount, expect Expectation) error {
 	if expect.ReadOnly {
 		err := unix.Faccessat(int(directory.Fd()), ".", unix.R_OK|unix.X_OK, unix.AT_EACCESS)

@@ -14,16 +14,17 @@ import (
 )
 
 const (
-	// maxOwners bounds the benchmarks that Owners returns; maxLooked bounds the directories that it reads.
+	// maxOwners is the maximum number of benchmarks that Owners returns, and maxLooked is the maximum number of
+	// directories that Owners reads.
 	maxOwners = 64
 	maxLooked = 256
 	// orphanLockTimeout limits how long to retry a held directory before skipping it.
 	orphanLockTimeout = 300 * time.Millisecond
 )
 
-// Owners returns the UIDs of at most 64 benchmarks of an installation that have a directory on a target. It excludes
-// directories that other or unnamed installations created. The argument besides is the UID of one more benchmark to
-// exclude.
+// Owners returns the UIDs of at most 64 benchmarks whose directories on a target were created by the given
+// installation. It excludes directories whose ownership file names another installation or none, and the directory of
+// the benchmark with the UID besides.
 func Owners(mount Mount, installation, besides string) ([]string, error) {
 	if installation == "" {
 		return nil, nil
@@ -73,7 +74,8 @@ type OrphanFilter struct {
 	Own          bool
 	// Kept is true if data that was kept on purpose may be removed too.
 	Kept bool
-	// Spare reports whether to skip a client's directory of a dataset; nil skips none.
+	// Spare reports whether to keep a client's directory of a dataset. If it is nil, no directory is kept for that
+	// reason.
 	Spare func(hash string, client int) bool
 	// Locked is true if the benchmark's lock (see AcquireLock) must exist and be free, which proves that its run
 	// has ended.

@@ -19,7 +19,7 @@ const (
 // Owner is the content of an ownership file. Only BenchmarkUID decides who owns a directory; the other fields tell
 // people where the directory came from.
 type Owner struct {
-	// SchemaVersion is set when the file is written.
+	// SchemaVersion is the version of the file's format. The caller need not set it.
 	SchemaVersion int    `json:"schemaVersion"`
 	BenchmarkUID  string `json:"benchmarkUID"`
 	Benchmark     string `json:"benchmark"`

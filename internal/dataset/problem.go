@@ -31,7 +31,7 @@ type Problem struct {
 	// Reason is one of the Err values of this package.
 	Reason error
 	Path   string
-	// Detail adds to the reason and may be empty.
+	// Detail explains the reason for this directory. It may be empty.
 	Detail string
 	Remedy string
 	// Cause is the error of the operating system, if there is one.

@@ -11,8 +11,8 @@ import (
 )
 
 // removeTree empties a directory. It unlinks symbolic links without following them and skips mounts inside. It
-// continues after a failed removal and returns the first such error. Before each removal it calls the function may, and
-// stops if that returns an error.
+// continues after a failed removal and returns the first such error. It calls may before each removal and stops if may
+// returns an error.
 func removeTree(may func() error, d *directory) error {
 	var first error
 	for {
@@ -135,7 +135,7 @@ func removeLitter(d *directory, benchmarkUID string) error {
 		}
 		err := removeScratch(d, entry.Name())
 		if isNotEmpty(err) {
-			err = nil // it contains foreign files
+			err = nil // the directory contains foreign files
 		}
 		return false, err
 	})
@@ -166,7 +166,8 @@ func removeUnlocked(top *directory, benchmarkUID string) error {
 	})
 }
 
-// removeBase calls below with the directory of all benchmarks and then removes that directory if it is empty.
+// removeBase opens the directory that contains all benchmarks' data, passes it to below, and then removes it if it is
+// empty.
 func removeBase(top *directory, below func(base *directory) error) error {
 	base, err := top.child(baseName)
 	if err != nil {
@@ -192,7 +193,7 @@ func removeBenchmark(base *directory, benchmarkUID string, hashes []string) erro
 			err = errors.Join(err, removeLevel(uid, hash, benchmarkUID, ownFiles))
 		}
 		uid.close()
-	case errors.Is(err, errNoOwner): // removeLevel handles it
+	case errors.Is(err, errNoOwner): // removeLevel handles a missing ownership file
 		err = nil
 	}
 	if err := ignoreMissing(err); err != nil {

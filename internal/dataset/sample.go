@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Limits for a sample of the user's own data.
+// These limits keep a sample of the user's own data small.
 const (
 	// SampleRecordBytes is the length of one record: the largest unit that file systems usually compress at once.
 	SampleRecordBytes = 128 << 10
@@ -23,11 +23,11 @@ const (
 	maxSampleEntries = 20_000
 )
 
-// Sample reads records of one user file, or of the files of a folder, to measure how such data compresses. The
-// records are spread evenly over the files in the order of their names, and within each file. Sample opens files
-// for reading only, follows no symbolic link, stays below root, and skips the files of runs and everything except
-// regular files. Samples of unchanged files are equal. visit must not keep the record. files is the number of files
-// that were read.
+// Sample reads records of one of the user's files, or of all files of a folder, to measure how such data compresses. It
+// spreads the records evenly over the files, which it sorts by name, and evenly within each file, so that samples of
+// unchanged files are equal. It opens files for reading only, follows no symbolic link, stays below root, and skips the
+// files of runs and everything except regular files. It calls visit with each record; visit must not use the record
+// after it returns. Sample returns the number of files that it read.
 //
 // The error wraps ErrMissing if the name does not exist. A folder without data is an error too.
 func Sample(ctx context.Context, root, name string, visit func(record []byte)) (files int, err error) {

@@ -42,7 +42,7 @@ var signatures = []signature{
 	{"a GPT partition table", 512, "EFI PART"},
 	{"a GPT partition table", 4096, "EFI PART"},
 	{"a GPT partition table", -512, "EFI PART"},
-	// This signature must be last, because many of the contents above have it too.
+	// This signature must be last, because devices with one of the signatures above often have this one too.
 	{"a partition table or a boot sector (MBR)", 510, "\x55\xaa"},
 }
 

@@ -105,7 +105,8 @@ func makeFolder(parent *directory, name string) (*directory, error) {
 	return parent.child(name)
 }
 
-// at returns the mount as seen from one of its folders, after checking that the folder is accessible as expected.
+// at returns a description of one of the mount's folders as a Mount of its own, after checking that the folder is
+// accessible as expected.
 func (m Mount) at(folder *directory, expect Expectation) (Mount, error) {
 	file, err := folder.root.Open(".")
 	if err != nil {

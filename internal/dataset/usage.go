@@ -85,17 +85,18 @@ func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short [
 
 // usageWalk is the state of one directory walk.
 type usageWalk struct {
-	ctx  context.Context // the context of a single call
+	ctx  context.Context // a walk lasts for one call
 	left int
 	// compresses is true if the file system may compress, so that holes must be distinguished from compression.
 	compresses bool
 	// seen holds the inodes of files with several hard links.
 	seen  map[uint64]bool
 	types map[string]*Space
-	// listed is true if the file system has reported a hole or is known to report holes. unlisted is true if it has
-	// reported no hole in a file that may contain some.
+	// listed is true if a hole was found, or a file was on a file system that is known to report holes. unlisted is
+	// true if no hole was reported in a file that may contain some. HolesKnown is computed from both.
 	listed, unlisted bool
-	// short lists the files that occupy less space than their data, possibly because the file system updates late.
+	// short lists the files whose allocated space is smaller than their data, possibly because the file system has not
+	// updated its figures yet.
 	short []string
 }
 
@@ -154,7 +155,7 @@ func (l *usageWalk) file(at *directory, base, name string, stat *unix.Statx_t) e
 	switch {
 	case space.AllocatedBytes >= space.ApparentBytes:
 	case !l.compresses:
-		space.DataBytes = space.AllocatedBytes // the rest is holes
+		space.DataBytes = space.AllocatedBytes // without compression, a file needs less space only because of holes
 	default:
 		data, err := l.data(at, base)
 		if err != nil {

@@ -11,7 +11,7 @@ const (
 	// restFor is the time that the allocated space must stay unchanged to count as settled. ZFS updates it when it commits
 	// a transaction group, at least every five seconds.
 	restFor = 5500 * time.Millisecond
-	// lookAgain is the interval between two counts.
+	// lookAgain is the interval between two measurements of the disk usage.
 	lookAgain = 250 * time.Millisecond
 )
 
@@ -37,7 +37,8 @@ func (d *Dataset) SettledUsage(ctx context.Context, maxFiles int, patience time.
 	})
 }
 
-// awaitSettled repeats the count until nothing has changed for restFor, or until the context waiting ends.
+// awaitSettled repeats the measurement until the disk usage has been unchanged for restFor, or until the waiting
+// context ends.
 func awaitSettled(waiting context.Context, found Usage, look func() (Usage, error)) (Usage, error) {
 	since := time.Now()
 	for {

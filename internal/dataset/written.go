@@ -33,9 +33,9 @@ type Coverage struct {
 	// BlockBytes is the space allocated to the file (st_blocks).
 	BlockBytes uint64
 	Source     Source
-	// Doubtful is true if the file may be complete although WrittenBytes is less than ApparentBytes, because the only
-	// evidence is st_blocks on a file system backed by a server or a FUSE program. Attribute caches report old figures
-	// (SMB under a lease: zero blocks for a second), and servers that compress report less.
+	// Doubtful is true if the file may be complete although WrittenBytes is less than ApparentBytes. This is the case
+	// if only st_blocks is known and a server or a FUSE program reports it: attribute caches return old figures (SMB
+	// under a lease: zero blocks for a second), and servers that compress report less than was written.
 	Doubtful bool
 }
 
@@ -95,9 +95,9 @@ func (d *Dataset) measureCoverage(file *os.File) (Coverage, error) {
 	return coverage, nil
 }
 
-// coverageOf evaluates the figures of a file. If seeks is true, data is the number of bytes outside holes. If
-// believed is true, a file without reported holes counts as completely written even if it occupies less than its
-// size.
+// coverageOf computes the coverage of a file from its size, its allocated space and its data. If seeks is true, the
+// file system was asked for holes, and data is the number of bytes outside them. If believed is true, a file without
+// reported holes counts as completely written even if its allocated space is smaller than its size.
 func coverageOf(magic uint32, seeks, believed bool, apparent, blocks, data uint64) Coverage {
 	coverage := Coverage{ApparentBytes: apparent, BlockBytes: blocks}
 	switch {
@@ -155,8 +155,8 @@ func magicOf(file *os.File) (uint32, error) {
 	return uint32(fs.Type), nil //nolint:gosec // magic numbers are 32 bits; the field is wider on some machines
 }
 
-// reportsHoles reports whether a file system usually reports holes, but may show less allocated space than was
-// written because it compresses or updates late: Lustre since 2.14, NFS 4.2.
+// reportsHoles returns true for file systems that usually report holes but whose allocated space may be smaller than
+// the written data, because they compress or update it late: Lustre since 2.14 and NFS 4.2.
 func (m Mount) reportsHoles(magic uint32) bool {
 	return magic == lustreMagic || magic == unix.NFS_SUPER_MAGIC && slices.Contains(m.Options, "vers=4.2")
 }

@@ -12,9 +12,9 @@ import (
 const (
 	// lookAgainWritten is the interval between two checks of a file.
 	lookAgainWritten = 100 * time.Millisecond
-	// usualLateness is the assumed age of cached attributes on file systems other than SMB. SMB's defaults add up to
-	// the same: one second of attribute cache, one second until the server learns of a close, and one second of
-	// margin.
+	// usualLateness is the assumed maximum age of cached attributes on file systems other than SMB. It equals the value
+	// for SMB with default options: one second of attribute cache, one second until the server learns of a close, and
+	// one second of margin.
 	usualLateness = 3 * time.Second
 	// mostLateness limits the value derived from the mount options: azurefile-csi-driver sets 30 s.
 	mostLateness = 35 * time.Second
@@ -49,9 +49,9 @@ func (m Mount) seconds(usual int, names ...string) time.Duration {
 	return time.Duration(min(longest, 3600)) * time.Second
 }
 
-// Settled measures a file of a known size like Written, but allows for the attribute cache. It flushes data that has
-// not reached the server yet, and measures again until the context ends while the result is Doubtful or a network file
-// system reports fewer than the expected bytes.
+// Settled measures a file of a known size like Written, but allows for outdated cached attributes. It first flushes
+// data that has not reached the server yet. It then repeats the measurement while the result is Doubtful, or while a
+// network file system reports fewer bytes than expected, but only until the context ends.
 func (d *Dataset) Settled(ctx context.Context, name string, bytes uint64) (Coverage, error) {
 	for flushed := false; ; {
 		// Each attempt reopens the file, which makes some file systems query the server.
