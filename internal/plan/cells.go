@@ -62,8 +62,8 @@ func blockSizes(axes *v1alpha1.SweepAxes) []int64 {
 	return sizes
 }
 
-// heaviest returns the load that spends the most credits: the largest value of each axis, but the lowest readPercent,
-// because a server's memory can answer reads.
+// heaviest returns the load that spends the most credits: the largest value of each axis, except for readPercent, of
+// which it uses the lowest, because reads may be served from the server's memory.
 func heaviest(axes *v1alpha1.SweepAxes) cell {
 	var c cell
 	if len(axes.Clients) > 0 {
@@ -114,7 +114,7 @@ func (p *phaseMaker) refuseAxes(at *field.Path, axes *v1alpha1.SweepAxes) {
 	}
 }
 
-// refuseBelowOne reports values below 1. A value of 0 would be taken for an absent one.
+// refuseBelowOne reports values below 1. The value 0 would mean that the axis is not set.
 func refuseBelowOne[T int32 | int64](m *maker, at *field.Path, values []T) {
 	for i, value := range values {
 		if value < 1 {

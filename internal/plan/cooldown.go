@@ -133,7 +133,8 @@ func (p *phaseMaker) warnUnknown(at *field.Path, limit time.Duration, unknown []
 		"bucket and no refill phase runs earlier: %s", strings.Join(unknown, ", "), waits)
 }
 
-// discovered reports whether the limits of these targets, all unknown now, may be discovered when the run begins.
+// discovered reports whether the run may discover the limits of the given targets when it begins. The caller has
+// checked that the limits of all of them are unknown.
 func (m *maker) discovered(targets []string) bool {
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]

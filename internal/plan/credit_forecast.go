@@ -17,8 +17,9 @@ import (
 const (
 	// nearlyFull and nearlyEmpty are the fill levels, in percent, at which a bucket counts as full or empty.
 	nearlyFull, nearlyEmpty = 99.5, 2
-	// minVisible is the minimum time that credits must last for their end to be visible. A drain that begins with fewer
-	// credits shows no drop in the rate that could end it; a redrain uses the baseline of the preceding drain instead.
+	// minVisible is the minimum time that the credits must last for a drop in the rate to be visible when they are
+	// spent. A drain that begins with fewer credits does not end early, because it has no visible drop. A redrain can
+	// still end early, because it uses the baseline of the preceding drain instead.
 	minVisible = 10 * time.Second
 )
 
@@ -27,8 +28,8 @@ type creditForecast struct {
 	account credits.Account
 	// spentBy holds the credits that each phase has spent since the bucket was last full.
 	spentBy map[string]float64
-	// ceiling is the most credits that the bucket can hold. It assumes that only drains spend credits, because other
-	// loads may spend almost none, such as one operation at a time.
+	// ceiling is the most credits that the bucket can hold at this point. It is computed as if only drains spent
+	// credits, because other loads may spend almost none, such as one operation at a time.
 	ceiling float64
 }
 
@@ -153,7 +154,7 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 	return took, known
 }
 
-// sampled is the delay until 1-second samples show an event.
+// sampled is the delay until a change in the rate is visible in the samples, which are taken every second.
 const sampled = time.Second
 
 const (

@@ -9,7 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Least returns the minimum length of the step, from what is known before the run.
+// Least returns the minimum length of the step. If the step adapts to what it measures, this is the shortest time after
+// which it may end.
 func (s Step) Least() time.Duration {
 	switch {
 	case s.Adaptive():

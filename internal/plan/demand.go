@@ -35,7 +35,7 @@ type DemandModel struct {
 	described map[useOf]engine.Description
 }
 
-// useOf identifies a load in a step.
+// useOf is the key of a cached description: a workload and the properties of the step that uses it.
 type useOf struct {
 	spec *v1alpha1.Engine
 	step engine.Step
@@ -80,7 +80,7 @@ func (a *DemandModel) Of(step *v1alpha1.ResolvedStep, target string) (Demand, bo
 	return demand, ok
 }
 
-// expect marks reads as cached if the phase is meant to read from the server's cache.
+// expect sets the share of cached reads to 1 if the phase is meant to read from the server's cache.
 func (a *Demand) expect(phase *v1alpha1.Phase) {
 	if phase.Expect == v1alpha1.ExpectServerCache && a.Load.Operation == limits.Read {
 		a.Load.CachedShare = 1
@@ -156,8 +156,8 @@ func (a *DemandModel) Loads(target string) []limits.Load {
 	return drains
 }
 
-// ofPhase returns the demands of a phase, one for each kind of load. Phases that documented limits do not apply to have
-// none.
+// ofPhase returns the demands that a phase puts on a target, one for each kind of load. It returns none for a phase to
+// which documented limits do not apply.
 func (a *DemandModel) ofPhase(phase *v1alpha1.Phase, target string) []Demand {
 	redrain := phase.Cooldown != nil && phase.Cooldown.Redrain != nil
 	if !phasekind.Of(phase.Kind()).Limited && !redrain {

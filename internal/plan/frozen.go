@@ -81,8 +81,8 @@ func freezeOverrides(o Overrides) *v1alpha1.StepOverrides {
 }
 
 // Thaw returns the plan that a run stores. It does not plan again, so an operator of another version continues the run
-// with the same steps. Predictions (Documented, Promises, Warnings, and the Credits and Expected of steps) are not
-// stored.
+// with the same steps. Because a run does not store predictions, these fields of the result are empty: Documented,
+// Promises and Warnings of the plan, and Credits and Expected of each step.
 //
 // Thaw fails on a newer Format, and on steps that do not match the run's specification.
 func Thaw(run *v1alpha1.BenchmarkRunSpec) (Plan, error) {

@@ -8,16 +8,16 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// RunHash identifies what a benchmark asks to run. It returns 16 hexadecimal digits that depend on spec.run with
-// defaults filled in (by a file or by the API server) and references not resolved. Runs of one benchmark with the same
-// hash have the same spec.run, except for its observations.
+// RunHash identifies what a benchmark asks to run. It returns 16 hexadecimal digits that are computed from spec.run
+// with its defaults, which may come from a file or from the API server, and with references that are not resolved. Runs
+// of one benchmark with the same hash have the same spec.run, except for its observations.
 //
 // Adding a field with a default to the API changes every hash, which makes every benchmark run again. Add fields
 // without a default, and treat an absent field as the default.
 func RunHash(run *v1alpha1.RunSpec) string {
 	run = run.DeepCopy()
 	run.SetDefaults()
-	run.Observations = nil // they do not change what is run
+	run.Observations = nil // observations do not change the load
 	nameKinds(run)
 	for i := range run.Targets { // hash the former name, so that renaming the field in a file starts no new run
 		run.Targets[i].Limits, run.Targets[i].Documented = run.Targets[i].DocumentedLimits(), nil

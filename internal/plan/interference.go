@@ -11,13 +11,13 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// The API's bounds for repetitions.
+// Bounds that the API sets for the number of repetitions.
 const (
 	leastRepetitions = 4
 	mostRepetitions  = 64
 )
 
-// block is a group of targets that are loaded together. word is its part of the step's ID.
+// block is a group of targets that are loaded together. word is the part of the step's ID that describes the block.
 type block struct {
 	targets []string
 	word    string
@@ -136,8 +136,8 @@ func (p *phaseMaker) refuseRoles(at *field.Path, phase *v1alpha1.InterferencePha
 	}
 }
 
-// refuseNeighbours reports the first entry of neighbours that is not from 1 to the number of aggressors, or is not
-// greater than the entry before it.
+// refuseNeighbours requires the entries of neighbours to be in ascending order and from 1 to the number of aggressors.
+// It reports only the first invalid entry.
 func (p *phaseMaker) refuseNeighbours(at *field.Path, phase *v1alpha1.InterferencePhase) {
 	for i, count := range phase.Neighbours {
 		switch {

@@ -12,7 +12,7 @@ import (
 
 // dataset is the data on a target after the steps planned so far.
 type dataset struct {
-	// laidOut holds the bytes of each file that earlier phases are certain to have written.
+	// laidOut holds the size, in bytes, of each file that earlier phases have written completely.
 	laidOut map[string]uint64
 	// reserved holds the maximum size of each file. The file may end up smaller, because how much a measured step
 	// writes depends on its speed.
@@ -24,7 +24,8 @@ type dataset struct {
 	// rewrote laid-out files and may have left them incomplete.
 	laidRanks, reservedRanks rankFiles
 	brokenBy                 string
-	// declared holds the keys of loads that declare the space they need, once that space is reserved.
+	// declared contains the keys of the space reservations that workloads declare (engine.Description.Reserved) and
+	// that are already included in NewBytes of a step.
 	declared map[string]bool
 	// unknown is true if a phase that lays out data could not be planned, or if the content of raw devices is
 	// unknown.

@@ -21,8 +21,8 @@ type jobDataset struct {
 	files  engine.JobFiles
 }
 
-// jobDatasetOf returns the dataset of a workload and the workload's own number of jobs. own is false if the number
-// of jobs does not change the files.
+// jobDatasetOf returns the dataset of a workload and the number of jobs that the workload itself sets. own is true if
+// each job has its own files, so that the number of jobs changes the files.
 func (m *maker) jobDatasetOf(target string, spec *v1alpha1.Engine) (one jobDataset, jobs int32, own bool) {
 	made, err := m.demands.describe(spec, engine.Step{Purpose: Measure, Clients: 1, Processes: 1})
 	if err != nil || made.JobFiles == (engine.JobFiles{}) {
@@ -74,7 +74,8 @@ func raisedJobs(phase *v1alpha1.Phase) int32 {
 	return int32(min(most, maxJobs))
 }
 
-// setLayoutJobs sets the number of jobs for which the step's files are laid out.
+// setLayoutJobs sets LayoutJobs of the step: the number of jobs among which the layout divides the files. It reports a
+// problem if the step's targets need different numbers.
 func (p *phaseMaker) setLayoutJobs(step *Step) bool {
 	first := ""
 	for _, target := range step.Targets {

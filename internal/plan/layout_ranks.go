@@ -16,16 +16,18 @@ type rankFiles map[rankKey][]rankSet
 type rankKey struct {
 	// name is the name of the first rank's file, of the shared file, or of mdtest's directory.
 	name string
-	// processes is set if each client has its own volume; it then determines which client holds the file of a rank.
+	// processes is the number of ranks per client if each client has its own volume, because it then determines which
+	// client has the file of a rank. Otherwise it is 0.
 	processes int
 }
 
-// rankSet describes the files of the first ranks, starting with rank 0. bytes is the size of each file.
+// rankSet describes the files of the ranks from 0 to ranks-1. bytes is the size of each file.
 type rankSet struct {
 	ranks, bytes uint64
 }
 
-// total returns the bytes of all files of a key. Each file counts with the largest size of any set that contains it.
+// total returns the size of all files of a key together. A file that is in several sets counts once, with its largest
+// size.
 func (f rankFiles) total(key rankKey) uint64 {
 	sets := slices.Clone(f[key])
 	slices.SortFunc(sets, func(a, b rankSet) int { return cmp.Compare(b.bytes, a.bytes) })
@@ -39,7 +41,8 @@ func (f rankFiles) total(key rankKey) uint64 {
 	return sum
 }
 
-// has reports whether one set has at least as many ranks and bytes as want.
+// has reports whether a single set of the key includes all of want: at least as many ranks, with files at least as
+// large.
 func (f rankFiles) has(key rankKey, want rankSet) bool {
 	return slices.ContainsFunc(f[key], func(set rankSet) bool { return set.ranks >= want.ranks && set.bytes >= want.bytes })
 }

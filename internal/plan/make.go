@@ -83,7 +83,8 @@ type maker struct {
 	demands *DemandModel
 	// layoutJobs holds the number of jobs for which a dataset is laid out, if a phase raises the number of jobs.
 	layoutJobs map[jobDataset]int32
-	// rendered holds the loads for which the tool's input is known to render.
+	// rendered contains the loads whose tool input was rendered without an error, so that they need not be rendered
+	// again.
 	rendered map[useOf]bool
 	// setUps holds the setups of commands that a prepare phase has run, per target.
 	setUps map[setupKey]bool
@@ -139,7 +140,8 @@ func (m *maker) duration(path *field.Path, text v1alpha1.Duration) time.Duration
 	return length
 }
 
-// lasting parses the length of a measurement, and refuses one that is too short to measure anything.
+// lasting parses the duration of a measurement. It reports a problem if the duration is below one second, because such
+// a step measures nothing.
 func (m *maker) lasting(path *field.Path, text v1alpha1.Duration) time.Duration {
 	length, err := text.Parse()
 	switch {

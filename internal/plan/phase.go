@@ -23,8 +23,8 @@ type phaseMaker struct {
 	index int
 	phase *v1alpha1.Phase
 	path  *field.Path
-	// first is the index of the phase's first step. words holds, for each step, the part of its ID after the phase
-	// and the target.
+	// first is the index, in the plan, of the phase's first step. words contains, for each step, the last part of its
+	// ID, which follows the phase and the target.
 	first int
 	words []string
 	loads map[string]load
@@ -149,8 +149,9 @@ func (p *phaseMaker) fits(step *Step, target string) bool {
 	return true
 }
 
-// loadErrors returns the reasons why a load cannot run in the phase: an error for each field of the load, or a single
-// error for the phase if the step overrides fields or the cause names no field.
+// loadErrors returns the reasons why a load cannot run in the phase. It returns an error for each field of the load
+// that is wrong. If the step overrides fields, or the cause does not name a field, it returns a single error for the
+// phase.
 func (p *phaseMaker) loadErrors(one *load, step *Step, err error) field.ErrorList {
 	overrides := ""
 	if step.Cell >= 0 {

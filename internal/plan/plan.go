@@ -89,10 +89,10 @@ type Step struct {
 	// Redrain is true for the Drain after an Idle step that measures the refill.
 	Redrain bool
 	// Limit is the time after which the load is stopped in any case. RunLimit is the activeDeadline of the whole run;
-	// it bounds what precedes the load, such as a setup that runs again.
+	// it limits the time before the load starts, which can include another execution of a setup.
 	Limit, RunLimit time.Duration
-	// NewBytes is the maximum free space, by target, that each client needs in the step, beyond what earlier steps
-	// may have used.
+	// NewBytes is the maximum space, by target, that each client needs for the step in addition to the space that
+	// earlier steps may have used.
 	NewBytes map[string]uint64
 	// Striping is the striping of the files on Lustre, by target. Targets without an entry use the file system's
 	// default.

@@ -10,7 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// Profiles returns the profile of a kind and name, or false if it does not exist. The kind is always set.
+// Profiles looks up a profile by kind and name, and returns false if it does not exist. References passed to it always
+// have a kind.
 type Profiles func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool)
 
 // Resolve returns a copy of the specification as a run freezes it: the profile replaces each reference to it, the
@@ -33,7 +34,7 @@ func Resolve(run *v1alpha1.RunSpec, profiles Profiles) (*v1alpha1.RunSpec, field
 	return resolved, r.problems
 }
 
-// AnyProfile stands for the kind in the message about a missing profile of either kind.
+// AnyProfile replaces the kind in the error about a missing profile if the reference does not set a kind.
 const AnyProfile = "profile"
 
 type resolver struct {

@@ -59,7 +59,7 @@ func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
 	}
 }
 
-// caution adds the cautions of the step's engines to the plan's warnings.
+// caution adds a warning to the plan for each caution that the engines give about their loads in the step.
 func (p *phaseMaker) caution(step *Step) {
 	for _, target := range step.Targets {
 		one := p.loads[target]
@@ -71,7 +71,8 @@ func (p *phaseMaker) caution(step *Step) {
 	}
 }
 
-// searchable reports whether a search can use the workloads of all targets.
+// searchable reports whether the workloads of all targets are suitable for a search. It adds a problem for each one
+// that is not.
 func (p *phaseMaker) searchable() bool {
 	if !p.loadable() {
 		return false
@@ -85,8 +86,8 @@ func (p *phaseMaker) searchable() bool {
 	return len(p.problems) == before
 }
 
-// Offering returns the step with the rate that it offers, in operations per second over all clients, and the latency
-// bound of the search's objective.
+// Offering returns a copy of the step that offers the given rate, in operations per second over all clients, and has
+// the latency bound of the search's objective.
 func (s Step) Offering(iops int64, latency time.Duration) Step {
 	s.Overrides.Offer = engine.Offer{IOPS: iops / int64(max(1, s.Clients)), Latency: latency}
 	return s

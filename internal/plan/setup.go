@@ -7,7 +7,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// setsUp reports whether the step runs the setup of a command right before the command's own step.
+// setsUp reports whether the step only runs the setup of a command, as preparation for the step that runs the command
+// itself.
 func (s Step) setsUp() bool { return s.Purpose == Prepare && s.Kind != v1alpha1.PhasePrepare }
 
 // setupKey identifies a setup on a target.

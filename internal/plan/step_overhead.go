@@ -8,15 +8,16 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// handling is the part of a step in which no load runs: tools start, results are collected, and the next step begins.
-// TestDeadTime measured 0.3 to 0.7 s with one to eight clients on two processors; pods are at least as fast.
+// handling is the time in each step during which no load runs, because tools start, results are collected, and the next
+// step begins. TestDeadTime measured 0.3 to 0.7 s with one to eight clients on two processors; pods are at least as
+// fast.
 const handling = 500 * time.Millisecond
 
-// launching is the additional time if mpirun starts the tools on all clients.
+// launching is added to handling if mpirun starts the tools on all clients.
 const launching = time.Second
 
-// overhead returns the time during a step in which no load runs. The forecasts must already be advanced to the end of
-// the step.
+// overhead returns the time during a step in which no load runs. Call it after the forecasts have been advanced to the
+// end of the step, because the operations in flight then depend on the remaining credits.
 func (p *phaseMaker) overhead(step *Step) time.Duration {
 	if step.Purpose == Idle {
 		return 0

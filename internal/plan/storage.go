@@ -35,7 +35,7 @@ type Promise struct {
 	// known, Burst is nil if nothing bursts.
 	Baseline *PromisedRate `json:"baseline,omitempty"`
 	Burst    *PromisedRate `json:"burst,omitempty"`
-	// Levels are in order of time; the last one has no end.
+	// Levels lists the expected rates in order of time. The last level continues for as long as the load does.
 	Levels []PromisedLevel `json:"levels,omitempty"`
 	// Drains describes the limits with credits, whether or not the load spends them all.
 	Drains []PromisedDrain `json:"drains,omitempty"`
@@ -88,7 +88,7 @@ func (m *maker) findLimits() {
 		target := &m.run.Targets[i]
 		given := target.DocumentedLimits()
 		if given == nil {
-			continue // discovered when the run begins, if possible
+			continue // the run discovers the limits when it begins, if possible
 		}
 		described := m.specifiedDescription(target)
 		catalog := m.catalog

@@ -15,15 +15,16 @@ import (
 const (
 	// repeatEvery is the number of cells after which the first cell is measured again.
 	repeatEvery = 8
-	// unknownDrain is the maximum length of the drain before a sweep if the limits are unknown. leastDrain is the lower
-	// bound of that maximum if they are known.
+	// unknownDrain is the maximum length of the drain before a sweep if a target's limits are unknown. If the limits
+	// are known, the maximum is computed from them, but is at least leastDrain.
 	unknownDrain = time.Hour
 	leastDrain   = 10 * time.Minute
-	// spareCredits is the share of extra credits with which a cell in a burst starts: 0.05 is 5 % more than it needs.
-	// Documented rates are rounded, and a load does not start and end instantly.
+	// spareCredits is the reserve of credits with which a cell in a burst starts: 0.05 means 5 % more credits than the
+	// cell needs. The reserve is necessary because documented rates are rounded, and a load does not start and end
+	// instantly.
 	spareCredits = 0.05
-	// knownShare is the share by which a bucket may hold fewer credits than a cell needs, because waits are whole
-	// seconds.
+	// knownShare is the shortfall that is tolerated without a warning, as a share of the credits that a cell needs.
+	// Waits are rounded to whole seconds, so a bucket may hold slightly fewer credits.
 	knownShare = 0.01
 )
 
@@ -88,7 +89,8 @@ func (s *sweeper) proveCells() bool {
 			}
 		}
 	}
-	// The drain before the cells runs the heaviest values too, but as a Drain step.
+	// In regime Baseline, a drain precedes the cells. It uses the largest values of all axes, so check that it can run
+	// too.
 	if drain := s.drain(targetNames(s.run), drainTimes{least: leastDrain, most: leastDrain}); s.phase.Regime == v1alpha1.RegimeBaseline {
 		heaviest(&s.phase.Axes).put(&drain)
 		if !s.validateStep(&drain) {

@@ -85,7 +85,8 @@ func (m *maker) refuseVolumes() {
 			m.addOnce(field.Forbidden(path.Child("lustre"), "a raw device has no file system: remove it"))
 		}
 		if target.AllowRawDeviceWrites != nil && !allowsRawWrites(target) || raw > 0 && !allowsRawWrites(target) {
-			// The existing content of the device is read; agents check how much of it is zeros.
+			// Steps may read the existing content of the device, so do not require a layout. Agents check how much of
+			// the content is zeros.
 			m.dataset(target.Name).unknown = true
 		}
 	}

@@ -18,8 +18,9 @@ func (p Plan) FirstWrite(target string) string {
 	return ""
 }
 
-// FirstChange is like FirstWrite, but for volumes that must not be written to. It skips a prepare step that can
-// reuse the retained dataset of an earlier run; such a step is refused if there is no dataset to reuse.
+// FirstChange returns the first phase that would change data on a target that must not be written to, or "" if none
+// would. Unlike FirstWrite, it ignores a prepare step that can reuse the retained dataset of an earlier run. Such a
+// step is refused anyway if there is no dataset to reuse.
 func (p Plan) FirstChange(target *v1alpha1.Target) string {
 	for i := range p.Steps {
 		step := &p.Steps[i]
