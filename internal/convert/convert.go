@@ -14,11 +14,11 @@ type Kind string
 
 // The kinds, the most severe first.
 const (
-	// Differs: the option has no equivalent, so the converted load differs.
+	// Differs means that the option has no equivalent, so that the converted load differs from the original.
 	Differs Kind = "Differs"
-	// Elsewhere: the option is set in the benchmark, not in the profile.
+	// Elsewhere means that the option is set in the benchmark, not in the profile.
 	Elsewhere Kind = "Elsewhere"
-	// Unneeded: the option needs no action, or does not affect the load.
+	// Unneeded means that the option needs no action, or does not affect the load.
 	Unneeded Kind = "Unneeded"
 )
 
@@ -79,14 +79,15 @@ func (o *Options) read(name string) ([]byte, error) {
 	return text, nil
 }
 
-// Bounds on the input.
+// Maximum sizes of the input.
 const (
 	maxFileBytes    = 1 << 20
 	maxArguments    = 4096
 	maxArgumentSize = 8 << 10
 )
 
-// checkArguments refuses arguments that are too many or too long for a real command line.
+// checkArguments refuses a command line whose arguments exceed maxArguments or maxArgumentSize, because no real command
+// line does.
 func checkArguments(arguments []string) error {
 	if len(arguments) > maxArguments {
 		return fmt.Errorf("%d arguments: the limit is %d", len(arguments), maxArguments)

@@ -134,7 +134,7 @@ func (w *diskspdWriter) dataset() error {
 	return nil
 }
 
-// caching converts -S: which caches DiskSpd uses.
+// caching converts the option -S, which sets the caches that DiskSpd uses.
 func (w *diskspdWriter) caching() {
 	t := w.target
 	option := w.given("S", w.given("h", "no -S"))

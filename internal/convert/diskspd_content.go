@@ -11,7 +11,7 @@ import (
 // buffer_pattern.
 const diskspdPatternBytes = 64
 
-// content converts -Z and its variants: the written data.
+// content converts -Z and its variants, which set the content of the written data.
 func (w *diskspdWriter) content() {
 	t := w.target
 	switch option := w.given("Z", "-Z"); {
@@ -77,7 +77,7 @@ func (w *diskspdWriter) machine() {
 	w.affinity()
 	switch t.priority {
 	case 1:
-		w.profile.Options["prioclass"] = "3" // the idle class
+		w.profile.Options["prioclass"] = "3" // the idle class of the I/O scheduler
 	case 2:
 		w.profile.Options["prioclass"], w.profile.Options["prio"] = "2", "7"
 	case 3:

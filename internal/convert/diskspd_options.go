@@ -75,7 +75,7 @@ func diskspdBlockSize(l *diskspdLine, rest string) error {
 	return nil
 }
 
-// diskspdBase reads -BBASE[:LENGTH].
+// diskspdBase parses -BBASE[:LENGTH], which restricts the load to a range of the target.
 func diskspdBase(l *diskspdLine, rest string) error {
 	base, rest, err := diskspdSize(rest, l.target.block)
 	if err != nil {
@@ -103,7 +103,8 @@ func (l *diskspdLine) setLimit(limit uint64) error {
 	return nil
 }
 
-// diskspdLimit reads -fSIZE and the hints -frst.
+// diskspdLimit parses -fSIZE, which restricts the load to the first SIZE bytes of the target, and the hints -fr, -fs
+// and -ft for the cache.
 func diskspdLimit(l *diskspdLine, rest string) error {
 	if rest != "" && rest[0] >= '0' && rest[0] <= '9' {
 		limit, err := diskspdWhole(rest, l.target.block)
@@ -136,7 +137,7 @@ func diskspdTracing(l *diskspdLine, rest string) error {
 	return errors.New("is an unknown kind of event tracing: remove it")
 }
 
-// diskspdRate reads -gVALUE[i].
+// diskspdRate parses the rate limit -gVALUE[i]: bytes per millisecond, or with the suffix i operations per second.
 func diskspdRate(l *diskspdLine, rest string) error {
 	target := &l.target.rateBytes
 	if number, isIOPS := strings.CutSuffix(rest, "i"); isIOPS {
@@ -156,7 +157,8 @@ func diskspdFlush(l *diskspdLine, rest string) error {
 	return errors.New("must be v, n or i")
 }
 
-// diskspdRandom reads -r[ALIGN], -rsPERCENT and -rdDISTRIBUTION.
+// diskspdRandom parses -r[ALIGN], -rsPERCENT and -rdDISTRIBUTION, which set the alignment, the share and the
+// distribution of random offsets.
 func diskspdRandom(l *diskspdLine, rest string) error {
 	t := &l.target
 	switch {
@@ -235,7 +237,8 @@ func diskspdFormat(l *diskspdLine, rest string) error {
 	return diskspdIgnored(Unneeded, "the output format is chosen by `report -o`", "")(l, rest)
 }
 
-// diskspdStride reads -s[i][STRIDE].
+// diskspdStride parses -s[i][STRIDE], the distance between sequential operations. With the letter i, the threads share
+// one sequence of offsets.
 func diskspdStride(l *diskspdLine, rest string) error {
 	t := &l.target
 	rest, t.interlocked = strings.CutPrefix(rest, "i")
@@ -253,7 +256,7 @@ func diskspdStride(l *diskspdLine, rest string) error {
 	return nil
 }
 
-// diskspdCaching reads -S[bhmruw].
+// diskspdCaching parses the caching modes -S[bhmruw].
 func diskspdCaching(l *diskspdLine, rest string) error {
 	t := &l.target
 	if rest == "" {
@@ -320,7 +323,7 @@ func diskspdSeed(l *diskspdLine, rest string) error {
 		"set the seed of an earlier run to repeat its offsets")(l, rest)
 }
 
-// diskspdBuffers reads -Z, -Zr and -ZSIZE[,FILE].
+// diskspdBuffers parses -Z, -Zr and -ZSIZE[,FILE], which set the content of the written data.
 func diskspdBuffers(l *diskspdLine, rest string) error {
 	switch rest {
 	case "":
@@ -339,7 +342,7 @@ func diskspdBuffers(l *diskspdLine, rest string) error {
 	return err
 }
 
-// diskspdAffinity reads -a, -ag and -a[gGROUP,]CPU,...
+// diskspdAffinity parses -a, -ag and -a[gGROUP,]CPU,..., which bind threads to CPUs.
 func diskspdAffinity(l *diskspdLine, rest string) error {
 	if rest == "" || rest == "g" {
 		return nil

@@ -42,7 +42,7 @@ type diskspdTarget struct {
 	threads      int64
 	requests     int64
 	writeRatio   int64
-	// cache is the letter of -S: 0, 'b', 'u' or 'r'.
+	// cache is the caching mode that -S sets: 'b', 'u' or 'r', or 0 if -S sets none of them.
 	cache        byte
 	writeThrough bool
 	mapped       bool

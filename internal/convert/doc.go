@@ -10,8 +10,8 @@
 //	   WorkloadProfile, which the engine's own Validate accepts
 //
 // Users compare the figures of a converted profile with the figures of the old tool, so nothing may be lost silently.
-// Every option that the profile does not contain has a Note with the reason and the remedy. Facts that cannot be
-// known, such as the size of a file on another machine, must be given by the user and are never guessed.
+// Every option that the profile does not contain has a Note with the reason and the remedy. The user must specify what
+// the command line does not show, such as the size of a file on another machine; it is never guessed.
 //
 // The meaning of DiskSpd's options comes from its source (CmdLineParser, Common and IORequestGenerator of 2.2), not
 // from its help, which differs in places: -w without a number is refused, and the threads of a target share the burst

@@ -84,7 +84,8 @@ func fioWorkloads(sections []fioSection, options *Options) ([]Workload, error) {
 	return workloads, nil
 }
 
-// unique returns the name, with a number appended if it is taken, and marks the result as taken.
+// unique returns a name that is not in taken: the given name, or the name with a number appended. It adds the result to
+// taken.
 func unique(name string, taken map[string]bool) string {
 	made := name
 	for n := 2; taken[made]; n++ {

@@ -98,8 +98,8 @@ var fioFlags = []string{
 	"fixedbufs", "registerfiles", "sqthread_poll", "nonvectored", "userspace_reap", "thp", "uncached", "exitall", "do_verify_only", "fill_fs",
 }
 
-// fioGeneral lists options of fio itself rather than of a job: whether they take a value, and why the profile does
-// not need them.
+// fioGeneral lists options that apply to fio itself rather than to a job. For each option it contains whether the
+// option takes a value, and why the profile does not need it.
 var fioGeneral = map[string]struct {
 	takes bool
 	why   string

@@ -129,7 +129,7 @@ func (w *iorWriter) option(o mpiOption) error {
 	return err
 }
 
-// directive processes a name of -O that has no equivalent letter.
+// directive converts a setting that -O gives by name if IOR has no equivalent option with a letter.
 func (w *iorWriter) directive(name, value string) {
 	text := name + "=" + value
 	switch strings.ToLower(name) {

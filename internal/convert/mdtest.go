@@ -44,7 +44,8 @@ func Mdtest(arguments []string, options Options) ([]Workload, error) {
 
 type mdtestWriter struct {
 	profile *v1alpha1.MdtestProfile
-	// perDirectory is the value of -I, leafOnly the value of -L.
+	// perDirectory is the value of -I, the number of items per directory. leafOnly is true with -L, which puts files
+	// only into the lowest directories.
 	perDirectory        int64
 	leafOnly            bool
 	fileBytes, readSize int64

@@ -32,7 +32,7 @@ func (o mpiOption) words() []string {
 	return []string{o.String()}
 }
 
-// on reports whether a flag is set. IOR also accepts flags such as -w=0.
+// on reports whether a flag is set. A flag may also have a number as its value, such as -w=0, because IOR accepts that.
 func (o mpiOption) on() bool {
 	number, err := strconv.Atoi(o.value)
 	return !o.hasValue || err == nil && number > 0

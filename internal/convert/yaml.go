@@ -98,7 +98,8 @@ func wrap(text *strings.Builder, entry string) {
 	text.WriteString(line + "\n")
 }
 
-// Seconds formats a time for the API.
+// Seconds formats a duration for a field of the API, in seconds or, if it is not a whole number of seconds, in
+// milliseconds.
 func Seconds(d time.Duration) string {
 	if d%time.Second != 0 {
 		return fmt.Sprintf("%dms", d.Milliseconds())

@@ -8,14 +8,14 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Thresholds of the attribution; see docs/design/0007-limits.md.
+// Thresholds for deciding what may have held a rate back; see docs/design/0007-limits.md.
 const (
-	// reach is the maximum distance between a rate and a limit that holds it back, as a share of the limit.
+	// reach is the largest difference between a rate and a limit at which the limit may have held the rate back. It is
+	// a share of the limit.
 	reach = 0.10
-	// idle is the utilization below which a limit cannot explain why operations wait.
+	// idle is the utilization below which a limit cannot be the reason that operations wait.
 	idle = 0.80
-	// apart is the minimum difference in distance from the limit, as a share, for one suspect to rank alone before
-	// another. With a smaller difference they tie.
+	// A suspect ranks before another, without a tie, if the rate is nearer to its limit by at least apart, as a share.
 	apart = 0.02
 	// busyCPU and throttled are the CPU use and the share of throttled periods at which a client's CPU holds the rate
 	// back.
@@ -82,7 +82,7 @@ func (c Computed) Attribute(m Measured) Attribution {
 	m.Load.CachedShare = 0
 	made.PercentOfBaseline = 100 * m.share(made.Documented.Baseline)
 	made.PercentOfBurst = 100 * m.share(made.Documented.Burst)
-	if made.Documented.Baseline.Limit == nil { // unknown block size: bytes only
+	if made.Documented.Baseline.Limit == nil { // the block size is unknown, so compare only with limits in bytes
 		made.PercentOfBaseline, made.PercentOfBurst = 100*m.share(made.Documented.BytesBaseline), 100*m.share(made.Documented.BytesBurst)
 	}
 	j := judge{computed: c, measured: m}
@@ -108,8 +108,8 @@ type judge struct {
 	computed Computed
 	measured Measured
 	suspects []Suspect
-	// used is the highest utilization of any limit, including the clients' CPU and the rate limit of the load; nearest
-	// is the suspect whose limit is nearest to the rate.
+	// used is the highest utilization of any limit, including the clients' CPU and the rate limit of the load. nearest
+	// is the suspect with the limit that is nearest to the rate.
 	used    float64
 	nearest *Suspect
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// suspectLoad adds suspects in the load generation: the clients' CPU, the tool, and the rate limit of the load.
+// suspectLoad adds suspects that limit how fast the load is generated: the clients' CPU, the tool, and the rate limit
+// of the load.
 func (j *judge) suspectLoad() {
 	m := j.measured
 	if m.CPUShare >= busyCPU || m.ThrottledShare > throttled {
@@ -37,12 +38,13 @@ func (j *judge) suspectLoad() {
 	}
 }
 
-// loadRank returns the rank of a suspect in the load generation with this utilization.
+// loadRank returns the rank of a suspect that limits the generation of the load. share is its utilization.
 func (j *judge) loadRank(share float64) int {
 	return choose(j.belowQueueDepth() || share >= 1-reach/2, 0, 1)
 }
 
-// addLittlesLaw adds the evidence of Little's law if it supports a suspect in the load generation.
+// addLittlesLaw adds evidence to a suspect that limits the generation of the load if, by Little's law, clearly fewer
+// operations were outstanding than configured.
 func (j *judge) addLittlesLaw(s Suspect) Suspect {
 	if share, known := j.measured.outstandingShare(); known && share < measure.MinLittleShare {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("only %s of the configured queue depth was outstanding: the load generator did not keep up", measure.FormatShare(share)))

@@ -29,7 +29,8 @@ func (j *judge) fasterThanDisks() bool {
 	return j.measured.Load.Operation == Read && uncachedLimit.Limit != nil && j.measured.share(uncachedLimit) > 1+reach
 }
 
-// consider adds the baseline or the burst of a limit as a suspect, whichever is in force and nearer to the rate.
+// consider adds a limit as a suspect if the rate is near it. It uses the baseline or the burst of the limit: whichever
+// may have applied and is nearer to the rate.
 func (j *judge) consider(limit *Limit) {
 	fill := j.measured.fill(limit)
 	cold := limit.CachedReadsPass && j.cacheableShare() >= 1 // the limit applies only to reads that the cache does not serve
@@ -48,7 +49,7 @@ func (j *judge) consider(limit *Limit) {
 		if !found || suspect.distance() < best.distance() {
 			best, found = suspect, true
 		}
-		// Reaching the baseline does not exhaust a limit that may still burst.
+		// A limit that can still burst is not fully used when the rate reaches its baseline.
 		if ceiling := limit.Burst == 0 || burst || fill.gone(); ceiling && !cold {
 			j.used = max(j.used, suspect.Share)
 		}
@@ -133,8 +134,9 @@ func (j *judge) suspectSpentCredits(at Suspect, fill *Fill) {
 	j.suspects = append(j.suspects, made)
 }
 
-// cached returns the load with the share of reads that a cache may serve, if the limit depends on it. If all data fits
-// into the server's memory, disks are compared as if the cache were cold.
+// cached returns the load to compare with a limit. For a limit that depends on caches, it includes the share of reads
+// that a cache may serve. If all data fits into the server's memory, it includes no such share, so that disks are
+// compared as if the cache were cold.
 func (j *judge) cached(limit *Limit) Load {
 	load := j.measured.Load
 	if limit.CacheOnly {

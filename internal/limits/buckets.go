@@ -31,8 +31,9 @@ type Spending struct {
 	MaybeCached bool
 }
 
-// Open opens accounts for all limits with a published bucket; their fill is unknown at first. Only the buckets that
-// one of the loads empties count. If no load empties any, all count. Open returns nil if there is no bucket.
+// Open opens accounts for all limits with a published bucket. Their fill is unknown at first. If the given loads empty
+// some of the buckets, only those count, for example in Percent; otherwise all buckets count. Open returns nil if no
+// limit has a published bucket.
 func (c Computed) Open(loads ...Load) *Buckets {
 	made := &Buckets{}
 	for index := range c.Limits {
@@ -128,7 +129,8 @@ func (b *Buckets) Emptied(names ...string) {
 	}
 }
 
-// Percent returns the fill of the emptiest bucket that counts, assuming that all were full at first.
+// Percent returns the lowest fill, in percent, of the buckets that count (see Open), assuming that all were full at
+// first.
 func (b *Buckets) Percent() float64 {
 	return b.least(func(a credits.Account) float64 { return a.Percent() })
 }

@@ -133,7 +133,7 @@ var (
 	dateForm = regexp.MustCompile(`^\d{4}-\d{2}(-\d{2})?$`)
 )
 
-// parseFile parses one file. Every error contains its name.
+// parseFile parses one file. Every error contains the file's name.
 func parseFile(name, text string) (parsed, error) {
 	made := parsed{rows: map[string]row{}, presets: map[string][]string{}}
 	fail := func(err error) (parsed, error) { return parsed{}, fmt.Errorf("%s: %w", name, err) }
@@ -197,7 +197,7 @@ func checkSources(sources map[string]Source) error {
 	return nil
 }
 
-// checkUse requires every source to be used by a row.
+// checkUse returns an error if no row uses one of the sources.
 func checkUse(sources map[string]Source, rows map[string]row) error {
 	used := map[Source]bool{}
 	for _, row := range rows {

@@ -10,7 +10,7 @@ import (
 // Dimension is what a limit counts: bytes or operations.
 type Dimension string
 
-// The dimensions.
+// Possible values of Dimension.
 const (
 	Bytes      Dimension = "Bytes"
 	Operations Dimension = "Operations"
@@ -179,7 +179,7 @@ func (made *Computed) volume(c *Catalog, d Description, v Volume, found resolved
 	return true
 }
 
-// from records the catalog row that a limit comes from.
+// from sets the fields of the limit that identify its catalog row and the row's sources.
 func (l *Limit) from(of row) { l.Row, l.Sources, l.Overridden = of.key, of.sources, of.overridden }
 
 // adapt adjusts a limit to the caches and the compression of the volume.
@@ -195,7 +195,8 @@ func (made *Computed) adapt(computed *Limit, limit limitRow, found resolved) {
 		" limits stored bytes: the data rate can be higher by the compression ratio"})
 }
 
-// oneServer holds the drivers whose volumes are directories of an existing server.
+// oneServer contains the CSI drivers whose volumes are directories on one existing server, so that the server's limits
+// must be added only once.
 var oneServer = map[string]bool{"smb.csi.k8s.io": true, "fsx.openzfs.csi.aws.com": true, "efs.csi.aws.com": true}
 
 // has reports whether limits of any of the rows were already added.

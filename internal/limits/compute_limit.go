@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// units describes the equal units that a limit sums up: their number, name and region.
+// units describes the disks, nodes or other equal units of a limit that is the sum over all of them.
 type units struct {
 	count  int
 	each   string // plural name of the units, such as "flows"; empty for volumes
 	region string
 }
 
-// compute evaluates a limit of the catalog. It returns nil, nil if the limit does not apply to the capacity.
+// compute evaluates a limit of the catalog. It returns nil, nil if the limit does not apply to storage of this
+// capacity.
 func (l limitRow) compute(e environment, u units) (*Limit, *Missing) {
 	if l.above > 0 || l.upTo > 0 {
 		switch {
@@ -105,7 +106,8 @@ func (l *Limit) multiply(u units) {
 	l.Baseline, l.Burst, l.Bucket, l.Refill = l.Baseline*times, l.Burst*times, l.Bucket*times, l.Refill*times
 }
 
-// times formats "4 x 200 MB/s = 800 MB/s", preceded by the derivation of the 200 if there is one.
+// times formats a multiplication such as "4 x 200 MB/s = 800 MB/s". If how shows a calculation of the 200 MB/s, times
+// puts it before the multiplication.
 func (l *Limit) times(of, how string, each, all float64) string {
 	unit, _ := l.Dimension.units()
 	single := in(each, unit)

@@ -101,7 +101,7 @@ func (made *Computed) machines(c *Catalog, d Description, use machineUse) {
 	made.flows(c, d.Clients, use)
 }
 
-// noEnvironment is the environment of a machine, which has no capacity and no parameters.
+// noEnvironment is used to compute the limits of machines, which do not depend on a capacity or on parameters.
 var noEnvironment = environment{parameter: func(string) (string, bool) { return "", false }}
 
 // machine adds the limits of one node type that apply to the traffic.

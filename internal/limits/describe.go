@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Description holds the known facts about a target: its volumes and the machines that use them.
+// Description contains what is known about the storage of a target: its volumes and the machines that use them.
 type Description struct {
 	// Volumes are the volumes that the target's clients load at the same time.
 	Volumes []Volume
@@ -45,11 +45,11 @@ type Machines struct {
 	Nodes int
 }
 
-// Missing is a fact that must be known before a limit can be computed.
+// Missing describes a value that is unknown and must be known before a limit can be computed.
 type Missing struct {
-	// Field is the field of the specification to set, or the fact to find out.
+	// Field is the field of the specification that sets the value, or the name of the value if there is no such field.
 	Field string
-	// What describes the missing fact and what to specify.
+	// What explains why the value is unknown, and what to specify.
 	What string
 }
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// lustre resolves FSx for Lustre. The volume contains only the server's name; its StorageClass contains the deployment
-// type.
+// lustre resolves an FSx for Lustre file system by the deployment type in its StorageClass. The volume itself contains
+// only the server's name.
 func lustre(v Volume, c *Catalog) resolved {
 	if v.Parameters == nil {
 		return unidentified("the deployment type of the FSx for Lustre volume is unknown, because its StorageClass does not exist; set documented.preset, such as aws-fsx-lustre/persistent-2-ssd-250, and documented.capacity")
@@ -34,7 +34,8 @@ func lustre(v Volume, c *Catalog) resolved {
 	return found
 }
 
-// smb cannot resolve an SMB share, because the share shows only its address.
+// smb returns no rows for an SMB share, because only the share's address is known, and the address does not identify
+// the kind of file server.
 func smb(Volume, *Catalog) resolved {
 	return unidentified("the server behind an SMB share cannot be discovered; set documented.preset, such as aws-fsx-windows/hdd-32, and documented.capacity")
 }
@@ -53,14 +54,14 @@ func ebs(v Volume, c *Catalog) resolved {
 	return resolved{rows: []string{key}, complete: v.Parameters != nil}
 }
 
-// efs cannot resolve an EFS file system: its limits depend on the throughput mode and on the amount of stored data, and
-// neither can be discovered.
+// efs returns no rows for an EFS file system, because its limits depend on the throughput mode and on the amount of
+// stored data, and neither can be discovered.
 func efs(Volume, *Catalog) resolved {
 	return unidentified("the throughput mode and the stored size of an EFS file system cannot be discovered; set documented.preset to aws-efs/bursting and documented.capacity to the stored size, or set documented.throughput")
 }
 
-// openZFS resolves FSx for OpenZFS, whose parameters are JSON values. A volume on an existing file system does not show
-// that system's tier.
+// openZFS resolves FSx for OpenZFS, whose parameters are JSON values. A volume that is created on an existing file
+// system has no parameter for that system's throughput capacity.
 func openZFS(v Volume, c *Catalog) resolved {
 	tier, given := jsonParameter(v, "ThroughputCapacity")
 	if !given {
@@ -101,7 +102,7 @@ func provisionedIOPS(v Volume) string {
 		Iops float64
 	}
 	if err := json.Unmarshal([]byte(text), &configured); err != nil {
-		return text // reported later as not a number
+		return text // computing the limit reports that the text is not a number
 	}
 	if configured.Iops == 0 || strings.EqualFold(configured.Mode, "AUTOMATIC") {
 		return ""

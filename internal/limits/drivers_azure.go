@@ -40,11 +40,11 @@ func azureDisk(v Volume, c *Catalog) resolved {
 	return found
 }
 
-// azureDisks is the driver whose disks the host of the client's machine may cache.
+// azureDisks is the CSI driver for Azure disks, which the host of the client's machine may cache.
 const azureDisks = "disk.csi.azure.com"
 
-// hostCache returns the cachingMode of an Azure disk, whose default depends on the kind of disk, and whether the host
-// caches the disk.
+// hostCache returns the cachingMode of an Azure disk, and whether the host caches the disk in this mode. The default
+// mode depends on the kind of disk.
 func (v Volume) hostCache() (mode string, on bool) {
 	mode = "ReadOnly" // the driver's default
 	kind, _, _ := strings.Cut(strings.ToLower(v.given("StandardSSD_LRS", "skuName", "storageAccountType")), "_")

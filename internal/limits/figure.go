@@ -139,7 +139,7 @@ func (e environment) size(q quantity) (float64, string) {
 	return terabytes, number(terabytes) + " TiB"
 }
 
-// bounded applies the bounds, and adds those that take effect to the text.
+// bounded applies the minimum and maximum of the figure. If a bound changes the amount, bounded appends it to the text.
 func (f *figure) bounded(v value, e environment) value {
 	if f.mostEach != nil {
 		if e.capacityBytes <= 0 {

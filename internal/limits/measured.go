@@ -5,7 +5,7 @@ import "github.com/storagebench/storagebench/internal/credits"
 // Cause is a possible cause that held a rate back.
 type Cause string
 
-// The causes.
+// Possible causes.
 const (
 	CauseDisk        Cause = "Disk"        // the disks or the volume
 	CauseLimit       Cause = "Limit"       // a limit of the specification: its layer is not known
@@ -41,8 +41,8 @@ func FillOf(account credits.Account, emptied bool) Fill {
 // spent is the highest fill, in percent, at which a bucket counts as empty.
 const spent = 2
 
-// gone reports whether the credits are certainly gone, and left whether some are certainly left. Both return false
-// for nil, which means that the credits are not tracked.
+// gone reports whether the credits are certainly spent, and left whether some certainly remain. If f is nil, the
+// credits are not tracked, and both return false.
 func (f *Fill) gone() bool { return f != nil && (f.Emptied || f.Most <= spent) }
 func (f *Fill) left() bool { return f != nil && !f.Emptied && f.Least > spent }
 

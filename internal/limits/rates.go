@@ -76,8 +76,8 @@ func (c Computed) Main(load Load) (Main, bool) {
 	}
 	limit := first.Limit
 	made := Main{Limit: limit, Bucket: credits.Bucket{Baseline: limit.Baseline, Burst: limit.Burst, Size: limit.Bucket, Refill: limit.Refill}}
-	// counted converts the operations per second of a level to the unit that this limit counts. Other limits may lower
-	// the burst and the baseline.
+	// counted is the number of bytes or operations that this limit counts for each operation of the load. It converts
+	// the rates of the levels to the limit's unit. Other limits may lower the burst and the baseline.
 	counted := limit.Burst / limit.bound(load, true).OperationsPerSecond
 	for _, level := range course.Levels {
 		if level.StartSeconds == 0 {

@@ -143,7 +143,7 @@ func recordLimit(l *Limit) v1alpha1.DocumentedLimit {
 	return made
 }
 
-// rounded returns a whole number; positive amounts stay positive.
+// rounded rounds an amount to a whole number. It rounds a positive amount to at least 1.
 func rounded(amount float64) int64 {
 	if amount <= 0 {
 		return 0

@@ -19,12 +19,13 @@ type resolved struct {
 	flowsPerNode int
 	// complete is true if absent parameters have their defaults.
 	complete   bool
-	parameters map[string]string // override the volume's parameters if those have another format
+	parameters map[string]string // values to use instead of the volume's parameters, which may have another format
 	missing    []Missing
 	notes      []string
 }
 
-// unidentified returns the result for a volume that cannot be identified unless documented.preset names it.
+// unidentified returns a result without rows. It reports documented.preset as missing. what explains to the user why
+// the volume cannot be identified, and what to set.
 func unidentified(what string) resolved { return resolved{missing: []Missing{{presetField, what}}} }
 
 // driver describes how machines reach the volumes of a CSI driver, and how to identify the volumes.

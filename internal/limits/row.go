@@ -26,7 +26,7 @@ func (l Layer) OfStorage() bool { return l == LayerNetwork || l == LayerDisk || 
 // Operation is the operation that a limit applies to.
 type Operation string
 
-// The operations; empty means both.
+// Possible values of Operation. Both, the empty value, means reads and writes.
 const (
 	Both  Operation = ""
 	Read  Operation = "Read"
@@ -115,7 +115,7 @@ type limitText struct {
 	Note        string `yaml:"note"`
 }
 
-// parseRow parses a row. It returns the row's key even with an error, if there is a key.
+// parseRow parses a row. If it fails, the result still contains the row's key, if the row has one.
 func parseRow(node *yaml.Node, sources map[string]Source) (row, error) {
 	var text rowText
 	if err := strictly(node, &text); err != nil {

@@ -32,8 +32,8 @@ type ThrottleTimeline struct {
 	Levels []Level
 	// Drains holds the drain of every limit with a published bucket.
 	Drains []Drain
-	// Unpublished lists limits that would hold the load back without credits and whose bucket is not published. Levels
-	// may therefore end earlier than stated.
+	// Unpublished lists the limits whose baseline is below the load's initial rate and whose bucket size is not
+	// published. Because of them, levels may end earlier than stated.
 	Unpublished []*Limit
 }
 
@@ -88,7 +88,7 @@ func (c Computed) ThrottleTimeline(load Load, demandBytesPerSecond float64) Thro
 	return made
 }
 
-// take lowers the rate of the level to the rate that a limit allows, if that is lower.
+// take sets the rate of the level to the rate that a limit allows, if that is lower than the current rate of the level.
 func (l *Level) take(operations float64, limit *Limit, burst bool) {
 	if operations < l.OperationsPerSecond {
 		l.OperationsPerSecond, l.Limit, l.Burst = operations, limit, burst && limit.Burst > 0
@@ -136,7 +136,7 @@ func (b *limitBucket) spend(level Level, start float64) {
 	b.account.Load(level.OperationsPerSecond*b.counted, level.Seconds)
 }
 
-// finish adds the drains, and the limits with bursts of unpublished length.
+// finish adds the drains of the buckets to the timeline, and lists the limits with a burst of unpublished length.
 func (c *ThrottleTimeline) finish(of Computed, load Load, buckets []*limitBucket) {
 	for _, bucket := range buckets {
 		c.Drains = append(c.Drains, Drain{Limit: bucket.limit, Seconds: bucket.drained, RefillSeconds: bucket.account.Bucket().FillSeconds(100)})

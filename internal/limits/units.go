@@ -46,7 +46,8 @@ var baseUnits = map[string]unit{
 
 var capacityUnits = map[string]float64{"GiB": gibibyte, "TiB": tebibyte}
 
-// unitOf parses the name of a unit: a base unit, or one per GiB or TiB of capacity.
+// unitOf parses the name of a unit: a base unit such as MB/s, or a base unit per GiB or TiB of capacity such as
+// MB/s/TiB.
 func unitOf(name string) (unit, bool) {
 	if base, known := baseUnits[name]; known {
 		return base, true
