@@ -12,7 +12,7 @@ import (
 // Kind classifies notes by their effect on the load.
 type Kind string
 
-// The kinds, the most severe first.
+// Possible values of Kind, the most severe first.
 const (
 	// Differs means that the option has no equivalent, so that the converted load differs from the original.
 	Differs Kind = "Differs"

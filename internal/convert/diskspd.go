@@ -40,7 +40,7 @@ func DiskSpd(arguments []string, options Options) ([]Workload, error) {
 type diskspdWriter struct {
 	span   *diskspdSpan
 	target *diskspdTarget
-	// path is the path of the first target, targets the number of targets.
+	// path is the path of the first target. targets is the number of targets.
 	path    string
 	targets int64
 	options *Options

@@ -48,7 +48,7 @@ func diskspdPattern() string {
 	return text.String()
 }
 
-// times converts -d, -W and -C: duration, warm-up and cool-down.
+// times converts -d, -W and -C, which set the duration, the warm-up and the cool-down.
 func (w *diskspdWriter) times() {
 	s := w.span
 	switch option := w.given("d", "-d10, the default of -d"); {

@@ -16,7 +16,7 @@ func quantity(bytes int64) *resource.Quantity {
 	return resource.NewQuantity(bytes, resource.BinarySI)
 }
 
-// threads converts -t and -F, the threads, and -o and -O, the outstanding operations.
+// threads converts -t and -F, which set the threads, and -o and -O, which set the outstanding operations.
 //
 //	-t: each target has its own threads. With one thread a file belongs to one job; with more, jobs share the files.
 //	-F: each thread works on all targets.
@@ -74,7 +74,7 @@ func (w *diskspdWriter) threads() error {
 	return nil
 }
 
-// offsets converts -r, -s, -T and -p: which offsets the threads use.
+// offsets converts -r, -s, -T and -p, which determine the offsets that the threads use.
 func (w *diskspdWriter) offsets() {
 	t := w.target
 	w.profile.Pattern = v1alpha1.FioSequential
@@ -105,7 +105,7 @@ func (w *diskspdWriter) offsets() {
 	}
 }
 
-// stride converts -s: the distance between sequential operations.
+// stride converts -s, the distance between sequential operations.
 func (w *diskspdWriter) stride() {
 	t := w.target
 	stride := t.alignment()
@@ -126,7 +126,7 @@ func (w *diskspdWriter) stride() {
 	}
 }
 
-// random converts -r, -rs and -rd: the alignment, the share and the distribution of random offsets.
+// random converts -r, -rs and -rd, which set the alignment, the share and the distribution of random offsets.
 func (w *diskspdWriter) random() {
 	t := w.target
 	w.profile.Options["norandommap"] = "1" // blocks may repeat before all have been used
@@ -200,7 +200,7 @@ func (w *diskspdWriter) distribution() {
 	w.profile.RandomDistribution = text
 }
 
-// pace converts -g, the rate limit, and -i and -j, the pauses between bursts.
+// pace converts -g, which limits the rate, and -i and -j, which set the pauses between bursts.
 func (w *diskspdWriter) pace() {
 	t, s := w.target, w.span
 	threads := max(t.threads*w.targets, 1)

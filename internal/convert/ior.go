@@ -51,7 +51,8 @@ type iorWriter struct {
 	notes           notes
 }
 
-// iorDirectives maps names of -O to the equivalent options. The names are in lower case, because IOR ignores case.
+// iorDirectives maps the names of the settings in -O to the equivalent options. The names are in lower case, because
+// IOR ignores case.
 var iorDirectives = map[string]string{
 	"api": "-a", "transfersize": "-t", "blocksize": "-b", "segmentcount": "-s", "fileperproc": "-F", "readfile": "-r", "writefile": "-w", "checkwrite": "-W",
 	"checkread": "-R", "reordertasksconstant": "-C", "reordertasks": "-C", "reordertasksrandom": "-Z", "repetitions": "-i", "intratestbarriers": "-g",

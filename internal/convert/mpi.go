@@ -46,8 +46,8 @@ type mpiLine struct {
 	notes     notes
 }
 
-// readMPI reads a command line, with or without mpirun and the program's name before it. flags are the letters that
-// take no value, values the letters that take one.
+// readMPI reads a command line, with or without mpirun and the program's name before it. flags contains the letters of
+// the options without a value, and values contains the letters of the options with a value.
 func readMPI(arguments []string, tool, flags, values string) (*mpiLine, error) {
 	l := &mpiLine{}
 	for i, argument := range arguments {

@@ -12,7 +12,7 @@ const (
 	// report it, as on btrfs (tested), or derives the allocated space from the file size.
 	CompressionHidden Compression = "Hidden"
 	// CompressionNone means that the file system does not compress. A layer below it, such as a storage array, may
-	// still compress, unnoticed by the file system.
+	// still compress the data, but the file system cannot report that.
 	CompressionNone Compression = "None"
 	// CompressionUnknown means that compression depends on a server or program that cannot be queried, as with NFS and
 	// FUSE.

@@ -36,8 +36,8 @@ type Mount struct {
 	Source         string   `json:"source"`
 	MountPoint     string   `json:"mountPoint"`
 	Options        []string `json:"options"`
-	// IsMountPoint is true if a file system is mounted at Path; IsRoot if the file system of Path is the one mounted at
-	// "/".
+	// IsMountPoint is true if a file system is mounted at Path. IsRoot is true if Path is in the file system that is
+	// mounted at "/".
 	IsMountPoint bool   `json:"isMountPoint"`
 	IsRoot       bool   `json:"isRoot"`
 	TotalBytes   uint64 `json:"totalBytes"`

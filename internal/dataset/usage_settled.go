@@ -15,12 +15,12 @@ const (
 	lookAgain = 250 * time.Millisecond
 )
 
-// SettledUsage counts the disk usage of the directory's files once the file system's figures are final. They are
-// final immediately if the file system's figures include data that is not flushed yet, or if no file occupies less
-// space than its data. Otherwise files may occupy less space because they are compressed or because the file system
-// updates its figures late. SettledUsage then syncs them and counts again until nothing has changed for longer than
-// ZFS needs, or until patience has passed; in the latter case the result is not Settled. With patience 0 it does not
-// wait.
+// SettledUsage returns the disk usage of the directory's files, and waits until the file system's figures are final.
+// They are final immediately if they include data that is not flushed yet, or if no file occupies less space than its
+// data. Otherwise files may occupy less space because they are compressed or because the file system updates its
+// figures late. SettledUsage then syncs these files and repeats the measurement until nothing has changed for longer
+// than ZFS needs for an update. If that takes longer than patience, the result is not Settled. If patience is 0,
+// SettledUsage does not wait.
 func (d *Dataset) SettledUsage(ctx context.Context, maxFiles int, patience time.Duration) (Usage, error) {
 	found, short, err := d.usage(ctx, maxFiles)
 	if err != nil || found.Settled || patience <= 0 || reportsNoSpace(d.mount.FilesystemType, found) {

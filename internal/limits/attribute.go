@@ -17,8 +17,8 @@ const (
 	idle = 0.80
 	// A suspect ranks before another, without a tie, if the rate is nearer to its limit by at least apart, as a share.
 	apart = 0.02
-	// busyCPU and throttled are the CPU use and the share of throttled periods at which a client's CPU holds the rate
-	// back.
+	// A client's CPU may hold the rate back if its use is at least busyCPU, or if the share of periods in which the
+	// client was throttled exceeds throttled.
 	busyCPU   = 0.90
 	throttled = 0.05
 	// nearFloor and queued are multiples of the latency floor, which is the latency of a single operation. Operations

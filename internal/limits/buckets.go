@@ -99,7 +99,7 @@ func (b *Buckets) Spend(s Spending) {
 	}
 }
 
-// counts returns the part of the I/O that counts toward the limit, in bytes or operations.
+// counts returns how much of the I/O counts toward the limit, in bytes or operations.
 func (l *Limit) counts(s Spending) float64 {
 	switch {
 	case l.Operation != Both && s.Operation != Both && l.Operation != s.Operation, l.CacheOnly:

@@ -24,8 +24,8 @@ func (d Dimension) units() (rate, amount string) {
 	return "MB/s", "GB"
 }
 
-// Limit is one documented limit of a target, summed over its units: rates in bytes or operations per second, credits in
-// bytes or operations.
+// Limit is one documented limit of a target. If several disks, nodes or connections have the limit, its figures are the
+// sum over all of them. Rates are in bytes or operations per second, credits in bytes or operations.
 type Limit struct {
 	// Name describes what is limited, such as "server disk throughput".
 	Name string
@@ -37,8 +37,8 @@ type Limit struct {
 	Operation Operation
 	// Baseline and Burst are rates; Burst is 0 if there is none.
 	Baseline, Burst float64
-	// Bucket and Refill belong to the burst. They are 0 without a burst, if the vendor does not publish them, and if
-	// the burst is billed instead of paid with credits (Billed).
+	// Bucket and Refill describe the credits of the burst. They are 0 if there is no burst, if the vendor does not
+	// publish them, or if the burst is billed instead of paid with credits (Billed).
 	Bucket, Refill float64
 	Billed         bool
 	// OperationUnitBytes is the largest size of an operation that counts as one; a larger operation counts as several.

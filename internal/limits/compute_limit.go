@@ -85,7 +85,7 @@ func (l limitRow) bursting(made *Limit, e environment, region string) *Missing {
 	return nil
 }
 
-// multiply multiplies a limit by the number of its units.
+// multiply multiplies the figures of a limit by the number of its units.
 func (l *Limit) multiply(u units) {
 	if u.count <= 1 {
 		return

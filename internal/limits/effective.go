@@ -25,8 +25,8 @@ type Bound struct {
 
 // Effective holds the effective limits of a target.
 type Effective struct {
-	// Burst is the bound with credits in every bucket, Baseline the bound without any. They are equal if nothing
-	// bursts.
+	// Burst is the bound if every bucket contains credits, and Baseline is the bound if none does. They are equal if
+	// nothing bursts.
 	Burst, Baseline Bound
 	// BytesBurst, BytesBaseline, OperationsBurst and OperationsBaseline are the lowest limits of one dimension alone,
 	// with and without credits. Their Limit is nil if there is none.

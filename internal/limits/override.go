@@ -8,7 +8,7 @@ import (
 
 // Overridden is one change that an override makes.
 type Overridden struct {
-	// File is the key in the ConfigMap's data, Key the row or the preset.
+	// File is the key in the ConfigMap's data. Key is the key of the row, or the name of the preset.
 	File, Key string
 	// Replaced is true if the built-in catalog has such a row or preset; otherwise it was added.
 	Replaced bool

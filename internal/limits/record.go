@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Maximum sizes in the API.
+// Maximum sizes that the API sets for the fields of a record.
 const (
 	maxRecorded   = 16 // volumes, machines, missing facts, notes
 	maxLimits     = 48

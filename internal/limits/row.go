@@ -11,7 +11,7 @@ import (
 // Layer is the place where a limit applies.
 type Layer string
 
-// The layers, from the client to the disk.
+// Possible values of Layer, in order from the client to the disk.
 const (
 	LayerInstance Layer = "Instance" // a client's machine
 	LayerFlow     Layer = "Flow"     // one connection
@@ -47,7 +47,8 @@ const (
 type Source struct {
 	Title string `yaml:"title"`
 	URL   string `yaml:"url"`
-	// AsOf is the date of the published figures, Read the date on which they were read: YYYY-MM-DD or YYYY-MM.
+	// AsOf is the date of the published figures. Read is the date on which they were read. Both have the form
+	// YYYY-MM-DD or YYYY-MM.
 	AsOf string `yaml:"asOf"`
 	Read string `yaml:"read"`
 }

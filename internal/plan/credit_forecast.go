@@ -23,7 +23,7 @@ const (
 	minVisible = 10 * time.Second
 )
 
-// creditForecast is the expected state of a target's bucket, in bytes, at the current point of the plan.
+// creditForecast is the expected state of a target's bucket at the current point of the plan. Credits are in bytes.
 type creditForecast struct {
 	account credits.Account
 	// spentBy holds the credits that each phase has spent since the bucket was last full.

@@ -23,9 +23,9 @@ type block struct {
 	word    string
 }
 
-// interference plans blocks that measure each victim alone, then all victims together with each number of aggressors,
-// and repeats that sequence. Every second repetition is in reverse order, so that a linear drift raises as many ratios
-// as it lowers.
+// interference plans blocks that measure each victim alone, and then all victims together with each number of
+// aggressors. It repeats that sequence, every second time in reverse order, so that a linear drift of the storage's
+// performance raises as many ratios as it lowers.
 func (p *phaseMaker) interference(phase *v1alpha1.InterferencePhase) {
 	before := len(p.problems)
 	at := p.path.Child("interference")

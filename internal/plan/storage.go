@@ -70,7 +70,7 @@ type PromisedDrain struct {
 	RefillSeconds float64  `json:"refillSeconds"`
 }
 
-// ExpectedSeconds returns the start of the last level, which a drain must at least reach, or 0 if nothing drains.
+// ExpectedSeconds returns when the last level starts, or 0 if nothing drains. A drain must last at least until then.
 func (p *Promise) ExpectedSeconds() float64 {
 	if len(p.Levels) == 0 {
 		return 0
