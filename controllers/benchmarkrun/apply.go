@@ -13,10 +13,10 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// soon is the delay before the next decision if facts have changed and the run waits for nothing external.
+// soon is the delay before the next decision if the status has changed and the run need not wait for anything external.
 const soon = time.Millisecond
 
-// apply records the facts of an action in the run and returns what to do next.
+// apply records an action in the run's status, and returns what to do once the status is stored.
 func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observation, action decide.Action) (drive.Outcome, error) {
 	record.Warn(run, seen.warnings...)
 	record.Storage(run, seen.storage)
@@ -62,8 +62,8 @@ type clients struct {
 	seen observation
 }
 
-// Replace implements drive.Clients. A replacement pod is created only after the previous pod is gone. Deleted claims
-// are created again together with it.
+// Replace implements drive.Clients: it plans a new pod for each of the given clients. The pod is created only after the
+// previous pod is gone. Claims that were deleted in the meantime are created again too.
 func (c clients) Replace(keys []decide.ClientKey) error {
 	for _, key := range keys {
 		c.s.expect(c.run, key, c.s.members[key].pod.Attempt+1)
@@ -73,9 +73,10 @@ func (c clients) Replace(keys []decide.ClientKey) error {
 }
 
 // Finish implements drive.Clients: it tells agents to clean up and exit. Each operator process that conducts the run
-// tells each agent once, because the previous process may have died before it could. An agent that worked for the
-// previous process but has not yet connected to this one gets time to connect, because it has files to remove. A
-// replacement that was never reached has no files of its own; other agents remove the files of its predecessor.
+// tells each agent once, because an earlier process may have died before it told them. An agent that took part in a
+// step under an earlier process, but has not connected to this one yet, gets time to connect, because it has files to
+// remove. A replacement agent that has never connected has no files of its own; other agents remove the files of its
+// predecessor.
 func (c clients) Finish([]decide.ClientKey) {
 	late := c.s.now().After(leaving(c.run).LastTransitionTime.Add(c.options.LossTimeout))
 	notified := map[string][]decide.ClientKey{}
@@ -83,7 +84,7 @@ func (c clients) Finish([]decide.ClientKey) {
 		m := c.s.members[one.Key]
 		switch {
 		case m.finishing, one.Connection == decide.Lost, one.Connection == decide.Finished:
-		case one.Connection == decide.Connecting && m.worked && !late: // wait for it to connect
+		case one.Connection == decide.Connecting && m.worked && !late: // give the agent time to connect
 		case one.Connection == decide.Connecting && !m.reached:
 			m.gone("its agent was never reached")
 		default:

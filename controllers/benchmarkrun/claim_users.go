@@ -87,8 +87,8 @@ func (r *Reconciler) eachPod(ctx context.Context, namespace string, begin func()
 	return nil
 }
 
-// counts reports whether a pod uses its volumes: it is on a node, has not ended, and is not a client of this run, nor
-// of a run that has ended or was deleted, whose agents have already left.
+// counts reports whether a pod counts as a user of its volumes: it is on a node and has not ended. Clients of this run
+// do not count. Neither do clients of a run that has ended or was deleted, because their agents have already left.
 func (r *Reconciler) counts(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) bool {
 	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || metav1.IsControlledBy(pod, run) {
 		return false
@@ -102,7 +102,7 @@ func (r *Reconciler) counts(ctx context.Context, run *v1alpha1.BenchmarkRun, pod
 	return err == nil && other.UID == owner.UID && other.Status.EndTime == nil
 }
 
-// uses reports whether a pod uses a claim of its namespace.
+// uses reports whether a pod uses the claim with the given name in the pod's namespace.
 func uses(pod *corev1.Pod, claim string) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(volume corev1.Volume) bool {
 		return volume.PersistentVolumeClaim != nil && volume.PersistentVolumeClaim.ClaimName == claim ||
@@ -119,7 +119,7 @@ func (r *Reconciler) sameVolumes(ctx context.Context, all []*usedClaim) (map[*us
 	}
 	_, err := r.eachVolume(ctx, func() { clear(same) }, func(other *corev1.PersistentVolume) {
 		if other.Spec.ClaimRef == nil || other.Status.Phase != corev1.VolumeBound {
-			return // the claim of that name is bound to another volume, or to none
+			return // not bound: the claim that claimRef names has another volume, or none
 		}
 		key := client.ObjectKey{Namespace: other.Spec.ClaimRef.Namespace, Name: other.Spec.ClaimRef.Name}
 		for _, one := range all {
@@ -217,8 +217,8 @@ func formatUsers(users []user) string {
 	return strings.Join(by, " and ")
 }
 
-// optional reads an object. found is nil if the object does not exist, if the operator may not read it, or if the
-// cluster does not have its kind; why is set in the last two cases.
+// optional reads an object that may be missing. If it does not exist, found is nil. If the operator may not read it, or
+// the cluster does not have its kind, found is nil and why states the reason.
 func optional[T client.Object](ctx context.Context, r *Reconciler, name string, into T) (found T, why string, err error) {
 	err = r.direct.Get(ctx, client.ObjectKey{Name: name}, into)
 	switch {

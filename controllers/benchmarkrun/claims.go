@@ -19,7 +19,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// claimed holds the findings about a run's claims, made before the run creates a pod.
+// claimed is the result of inspecting a run's claims, which happens before the run creates a pod.
 type claimed struct {
 	// storage holds, by target, the properties of the storage that the target's pods depend on.
 	storage map[string]objects.Storage
@@ -28,7 +28,7 @@ type claimed struct {
 	warnings []v1alpha1.Warning
 }
 
-// usedClaim is an existing claim and the run's uses of it.
+// usedClaim is an existing claim, with the volumes and the number of pods of the run that use it.
 type usedClaim struct {
 	claim *corev1.PersistentVolumeClaim
 	// volume is nil if the claim is not bound, or the operator may not read the volume.
@@ -275,12 +275,12 @@ func (c *claimed) placePods(all []*usedClaim, users map[*usedClaim][]user) {
 			return w.volume.ClaimTemplate != nil && w.volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient
 		})
 		if perClient || !claims.OneNode(claims.Modes(one.claim), writes) {
-			continue // one client's claim does not determine where the others run
+			continue // the claim belongs to one client, or can be used on several nodes
 		}
 		node := nodeOf(users[one])
 		var targets []string
 		for _, want := range one.volumes {
-			// Targets that were already placed together with one of these now share a node with all of them.
+			// Include the targets that were already placed on the same node as this one.
 			targets = append(targets, want.target.Name)
 			targets = append(targets, c.storage[want.target.Name].SameNodeTargets...)
 		}

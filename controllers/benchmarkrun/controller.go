@@ -123,7 +123,7 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 		r.keepSeries(ctx, run, observationsPart, 1, &series.Log{Observed: out.Observed})
 	}
 	if err := r.store(ctx, before, run); apierrors.IsInvalid(err) {
-		// The same result would be refused again and again, while the clients wait.
+		// The API server would refuse the same result at each attempt, while the clients wait.
 		return r.abandon(ctx, before, before.DeepCopy(), &cannotConduct{v1alpha1.ReasonInternalError, "the API server rejects the result: " +
 			err.Error() + ". Check that the installed CRDs match the operator's version"})
 	} else if err != nil {

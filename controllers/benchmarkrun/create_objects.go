@@ -31,8 +31,8 @@ const (
 )
 
 // populate creates the objects that the run needs and does not have yet, unless the run is ending. It reports whether
-// there are more to create immediately. If an object cannot be created, populate records the error as the reason for
-// the missing client, and retries at the next beat.
+// there are more to create immediately. If an object cannot be created, populate records the error as the reason why
+// the client is missing, and the next reconcile tries again.
 func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, seen observation) (more bool, err error) {
 	if ending(run) || !run.DeletionTimestamp.IsZero() {
 		return false, nil
@@ -56,7 +56,7 @@ func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s
 	if len(s.common) > 0 {
 		return true, nil
 	}
-	const each = 2 // a pod and its Secret
+	const each = 2 // objects per client: a pod and its Secret
 	batch := absent[:min(len(absent), left/each)]
 	slots := make(chan struct{}, parallelCreates)
 	problems := make([]error, len(batch))
@@ -90,7 +90,7 @@ func ending(run *v1alpha1.BenchmarkRun) bool {
 }
 
 // ignoreRefusal drops errors that an immediate retry cannot fix: a quota, Pod Security, a namespace that is being
-// deleted. They are reported in the status and retried at the next beat.
+// deleted. The status reports them, and the next regular reconcile tries again.
 func ignoreRefusal(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) || errors.Is(err, errNotOurs) {
 		return nil
@@ -178,7 +178,8 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 	}
 	secret := objects.Secret(pod, config)
 	// The operator creates Secrets but never reads them. An existing Secret is left over from an earlier attempt to
-	// create this client; if it has another creator, the agent cannot authenticate.
+	// create this client. If it has another origin, it does not contain the right identity, and the agent cannot
+	// authenticate.
 	err = r.client.Create(ctx, secret)
 	switch {
 	case apierrors.IsAlreadyExists(err) && m.noSecret:
@@ -206,7 +207,7 @@ func formerPod(run *v1alpha1.BenchmarkRun, m *member, pods map[string]*corev1.Po
 	return nil
 }
 
-// remove deletes exactly this object, with its UID as a precondition.
+// remove deletes an object. The UID is a precondition, so that a new object with the same name is not deleted.
 func (r *Reconciler) remove(ctx context.Context, object client.Object) error {
 	if !object.GetDeletionTimestamp().IsZero() {
 		return nil

@@ -12,14 +12,14 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// proofOf returns the value of AnnotationProof for an object that the operator creates for an owner. It derives from
-// the master key, the object's kind and name, and the owner's UID. The name of a pod contains the client and the
-// attempt.
+// proofOf returns the value of AnnotationProof for an object that the operator creates for an owner. The value is
+// derived from the master key, the object's kind and name, and the owner's UID. Each attempt of a client has a proof of
+// its own, because the name of a pod contains the client and the attempt.
 //
 // The value is secret until the operator has created an object of that name for that owner; then it can be read. An
 // attacker who deletes the object and creates another one with a copy of the annotation passes the check, unless this
 // process knows the UID of the first object. That requires the right to delete and create pods in the namespace, and
-// yields no more than a client pod with an image of the attacker's choice.
+// the attacker gains no more than a client pod with an image of their choice.
 func (r *Reconciler) proofOf(object client.Object, owner types.UID) (string, error) {
 	kind, err := apiutil.GVKForObject(object, r.client.Scheme())
 	if err != nil {

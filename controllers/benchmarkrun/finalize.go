@@ -62,7 +62,7 @@ func (r *Reconciler) clearPods(ctx context.Context, run *v1alpha1.BenchmarkRun) 
 	return errors.Join(problems...)
 }
 
-// endGroup tells Kueue that the group of a pod has ended, so that Kueue releases the pod and its quota.
+// endGroup marks the Kueue pod group of a pod as ended, so that Kueue releases the pod and its quota.
 func (r *Reconciler) endGroup(ctx context.Context, pod *corev1.Pod) error {
 	changed := pod.DeepCopy()
 	if !objects.EndKueueGroup(changed) {
@@ -81,7 +81,7 @@ func (r *Reconciler) endGroup(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// removeOwn deletes the object of that name if the run owns it.
+// removeOwn reads an object by its name, and deletes it if the run owns it.
 func (r *Reconciler) removeOwn(ctx context.Context, run *v1alpha1.BenchmarkRun, object client.Object) error {
 	err := r.direct.Get(ctx, client.ObjectKeyFromObject(object), object)
 	if apierrors.IsNotFound(err) {

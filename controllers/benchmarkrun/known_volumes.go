@@ -12,15 +12,15 @@ import (
 // knownVolumesAge is the time for which the volumes of a run's claim are remembered.
 const knownVolumesAge = time.Minute
 
-// knownVolumes remembers the volumes behind the claims of runs, so that a run that checks its turn among hundreds of
-// others need not read all of their claims and volumes. An outdated entry does no harm: a claim cannot be replaced
-// while pods use it, and a run that has no pods yet reads its own claims again when it takes its turn.
+// knownVolumes caches the volumes behind the claims of runs. Without it, each run that checks whether it may begin
+// would read all claims and volumes of hundreds of other runs. An outdated entry does no harm: a claim cannot be
+// replaced while pods use it, and a run that has no pods yet reads its own claims again when it takes its turn.
 type knownVolumes struct {
 	mu sync.Mutex
 	of map[knownClaim]readVolumes
 }
 
-// knownClaim is a claim of a run, by the UID of the run and the ID of the claim.
+// knownClaim identifies a claim of a run, by the UID of the run and the ID of the claim.
 type knownClaim struct{ run, claim string }
 
 type readVolumes struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Live provides the state of the live runs that this process conducts. The zero value provides none until it is passed
-// to Setup in Options.
+// Live provides the state of the live runs that this process conducts. Until it is passed to Setup in Options, it
+// reports no runs.
 type Live struct {
 	sessions atomic.Pointer[sessions]
 }
@@ -91,8 +91,8 @@ func (s *session) latencies() map[metrics.Load]metrics.Latency {
 	return all
 }
 
-// follows records, for use by Live, the step whose load is running or ran last. The last step stays recorded, so that a
-// periodic reader sees all of its load.
+// follows records the step whose load is running or ran last, for use by Live. The step stays recorded after its end,
+// so that a periodic reader sees all of its load.
 func (s *session) follows(run *v1alpha1.BenchmarkRun) {
 	var live *decide.Attempt
 	for _, fact := range run.Status.Steps {
@@ -103,9 +103,10 @@ func (s *session) follows(run *v1alpha1.BenchmarkRun) {
 	s.loading.Store(live)
 }
 
-// countSince returns the time from which the work of the clients is counted; zero means from the beginning. The
-// counts of clients that were lost before this process took over are not available. In that case, counting starts
-// now: the counter restarts, as after any other restart, instead of being slightly too low.
+// countSince returns the time from which Live counts the bytes and operations of clients; zero means from the
+// beginning. If clients were lost before this process took over, their counts are not available. Counting then starts
+// now, so that the counter restarts, as after any other restart, instead of continuing at a value that is slightly too
+// low.
 func countSince(run *v1alpha1.BenchmarkRun, now time.Time) time.Time {
 	if len(run.Status.LostClients) == 0 {
 		return time.Time{}

@@ -24,7 +24,8 @@ type observation struct {
 	snapshot decide.Snapshot
 	// pods are the pods of the run by name, including those of earlier attempts.
 	pods map[string]*corev1.Pod
-	// storage describes the discovered targets, if it is time to record them. warnings concern the whole run.
+	// storage describes the storage of each target. It is set only when the descriptions must be recorded (see due).
+	// warnings concern the whole run.
 	storage  []v1alpha1.StorageDescription
 	warnings []v1alpha1.Warning
 	// superseded is the agent's message if another leader conducts the run, otherwise "".
@@ -144,7 +145,7 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *se
 	default:
 		m.uid = pod.UID
 		if pod.Status.PodIP != "" {
-			// The agent may not be running yet, but dialing early connects to it as soon as it is.
+			// The agent may not be running yet. Dial now, so that the connection is made as soon as it is.
 			return s.connect(m, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(agentPort(pod))))
 		}
 	}
@@ -172,8 +173,8 @@ func (m *member) gone(message string) {
 	m.agent.Lose(message)
 }
 
-// wasThere reports, after a restart of the operator, whether a missing pod existed before. It did if a step has started
-// since the client was last replaced, because a step starts only when all clients are ready.
+// wasThere reports, after a restart of the operator, whether a missing pod existed before the restart. It did if a step
+// has started since the client was last replaced, because a step starts only when all clients are ready.
 func wasThere(run *v1alpha1.BenchmarkRun, m *member) bool {
 	key := decide.ClientKey{Target: m.pod.Target, Index: m.pod.Index}
 	var since metav1.MicroTime

@@ -41,10 +41,10 @@ func (r *Reconciler) findDeletedBenchmarks(ctx context.Context, run *v1alpha1.Be
 	s.gone = slices.DeleteFunc(owners, func(uid string) bool { return there[uid] || uid == run.Spec.BenchmarkRef.UID })
 }
 
-// benchmarksThere returns the UIDs of all existing benchmarks, and of the benchmarks that a run still refers to: by
-// its owner reference, or by spec.benchmarkRef if the benchmark was deleted without its runs, which removes their
-// owner references. For the latter, runs from the cache are enough, because the operator takes every run that it
-// conducts from there.
+// benchmarksThere returns the UIDs of all existing benchmarks, and of the benchmarks that a run still refers to: by its
+// owner reference, or by spec.benchmarkRef if the benchmark was deleted without its runs, which removes their owner
+// references. spec.benchmarkRef is read from runs in the cache. This is enough, because the operator conducts only runs
+// that its cache contains.
 func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, error) {
 	there := map[string]bool{}
 	var runs v1alpha1.BenchmarkRunList
@@ -74,8 +74,8 @@ func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, erro
 	return there, nil
 }
 
-// orphansOf returns a function that returns the data of deleted benchmarks and earlier runs that a client must
-// remove. If the clients of a target share the volumes, only one of them removes any.
+// orphansOf returns a function that tells which data of deleted benchmarks and earlier runs a client must remove. If
+// the clients of a target share the volumes, only the first client removes data.
 func (s *session) orphansOf(target v1alpha1.Target) func(decide.ClientKey) conductor.OrphanedData {
 	return func(key decide.ClientKey) conductor.OrphanedData {
 		if key.Index != 0 && plan.Shared(&target) {

@@ -16,9 +16,10 @@ import (
 	"github.com/storagebench/storagebench/internal/objects"
 )
 
-// templates determines which volumes of a run's templates are provisioned for it. Kubernetes prefers to bind a claim
-// to an available volume of its class over provisioning one. If this would happen to one of the run's claims, the run
-// is refused before its claims are created, unless the claim's template allows existing volumes.
+// templates determines for which volumes of the run's claim templates new storage is provisioned. If a volume of the
+// claim's class is available, Kubernetes prefers to bind the claim to that volume over provisioning a new one. If this
+// would happen to one of the run's claims, the run is refused before its claims are created, unless the claim's
+// template allows existing volumes.
 func (r *Reconciler) templates(ctx context.Context, run *v1alpha1.BenchmarkRun, found *claimed) error {
 	reader := &templateReader{storageReader: storageReader{r: r, namespace: run.Namespace, denied: map[string]string{}}, made: objects.Claims(run)}
 	for i := range run.Spec.Run.Targets {
@@ -66,7 +67,7 @@ func (t *templateReader) provisioned(ctx context.Context, run *v1alpha1.Benchmar
 		return false, "", err
 	}
 	known = true
-	var class *string // the class of the claims that do not exist yet
+	var class *string // the default class for claims that do not exist yet, read once
 	for index := range claimsOf(run, volume) {
 		name := objects.ClaimName(run, *target, *volume, index)
 		at := slices.IndexFunc(there, func(c discover.Claim) bool { return c.Claim.Name == name })
@@ -122,7 +123,7 @@ func (t *templateReader) defaultClass(ctx context.Context, claim *corev1.Persist
 	return tried.Spec.StorageClassName, nil
 }
 
-// listFree lists the volumes that are not bound to a claim, once.
+// listFree lists the volumes that are not bound to a claim, unless they were listed before.
 func (t *templateReader) listFree(ctx context.Context) error {
 	if t.free != nil || t.unlisted {
 		return nil

@@ -29,8 +29,8 @@ const (
 	// queueBeat is the interval at which a waiting run checks whether it may begin. Usually, the run that it waits
 	// for triggers it earlier.
 	queueBeat = 5 * time.Second
-	// yieldBeat is the delay before a Raised run checks again while a younger Raised run is about to return to Waiting
-	// (see package queue).
+	// yieldBeat is the delay before a Raised run checks its turn again, because a younger Raised run is about to return
+	// to Waiting. Package queue explains these states.
 	yieldBeat = 50 * time.Millisecond
 	// lingerTimeout limits how long a pod of an ended run keeps other runs waiting. A working kubelet ends the pod
 	// after its grace period; a kubelet that is gone may never do so.
@@ -39,9 +39,10 @@ const (
 
 // takeTurn reports whether a run may begin. If not, the run's status names what it waits for.
 //
-// The decision is based on a list of runs that bypasses every cache, and is written with the resource version that the
-// run had before the list was read. Package queue explains why this is sufficient. The explanation considers each pair
-// of runs on its own, so a listed run may be read in a newer version.
+// The decision is based on a list of runs that is read from the API server instead of a cache. The decision is written
+// with the resource version that the run had before the list was read. Package queue explains why this is sufficient.
+// The explanation holds for each pair of runs separately, so a run may also be read in a newer version than the listed
+// one.
 func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
 	for {
 		before := run.DeepCopy()
@@ -75,7 +76,7 @@ func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 	}
 }
 
-// turn decides whether it is the run's turn, given all other unfinished runs.
+// turn determines whether a run may begin, given all other unfinished runs.
 func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queue.Turn, error) {
 	self := r.entry(run)
 	if self.Queue.ID == "" && len(self.Claims) == 0 {
@@ -118,8 +119,8 @@ func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queu
 	return queue.Of(self, others), nil
 }
 
-// described returns the description of a run for package queue, without the queue and the storage that the run may
-// share with other runs.
+// described converts a run for package queue. It leaves out the queue, the claims and the volumes, which other runs may
+// share.
 func described(run *v1alpha1.BenchmarkRun) queue.Run {
 	made := queue.Run{Namespace: run.Namespace, Name: run.Name, UID: string(run.UID), Created: run.CreationTimestamp.Time, State: queue.Waiting,
 		Clients: len(run.Spec.Run.Targets) * clientsOf(run)}
@@ -132,7 +133,8 @@ func described(run *v1alpha1.BenchmarkRun) queue.Run {
 	return made
 }
 
-// entry returns the description of a run for package queue, from the run object alone.
+// entry converts a run for package queue, including its queue and its claims. It reads no other object, so the volumes
+// behind the claims are missing.
 func (r *Reconciler) entry(run *v1alpha1.BenchmarkRun) queue.Run {
 	made := described(run)
 	made.Queue = r.queueNamed(run.Namespace, run.Labels[v1alpha1.LabelQueue])
@@ -290,7 +292,8 @@ func mayRun(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil || time.Since(pod.DeletionTimestamp.Time) < lingerTimeout
 }
 
-// volumesOf returns the identities of the storage behind a run's claims. read returns those of one claim.
+// volumesOf returns the identities of the storage behind a run's claims. read returns the identities for a single
+// claim.
 func volumesOf(run queue.Run, read func(claim queue.Named) ([]queue.Named, error)) (all []queue.Named, err error) {
 	for _, claim := range run.Claims {
 		volumes, err := read(claim)

@@ -17,8 +17,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// mayUseKueue returns a *cannotConduct for a run with a LocalQueue if the operator may not patch its pods: it could
-// not end their group, which would keep its quota after a failure.
+// mayUseKueue returns a *cannotConduct for a run with a LocalQueue if the operator may not patch its pods. Without this
+// permission, it could not end their pod group, which would keep its quota after a failure.
 func (r *Reconciler) mayUseKueue(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
 	queue := objects.KueueQueue(run)
 	if queue == "" || len(run.Status.Steps) > 0 {
@@ -37,9 +37,9 @@ func (r *Reconciler) mayUseKueue(ctx context.Context, run *v1alpha1.BenchmarkRun
 	return nil
 }
 
-// quota distinguishes waiting for Kueue's quota from a start that fails. While pods of the run are held back, its
-// startTimeout does not run, nor does its activeDeadline before the first step. A step that needs a held-back client
-// waits too.
+// quota handles clients whose pods wait for Kueue's quota, so that this wait is not treated as a failed start. While
+// pods of the run are held back, the run's startTimeout does not count, nor does its activeDeadline before the first
+// step. A step that needs a held-back client waits too.
 func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod, clients []decide.Client) {
 	held := 0
 	for i := range clients {
@@ -69,8 +69,8 @@ func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[stri
 	}
 }
 
-// begun returns the time from which the timeouts of a run count: the creation of its pods or, if Kueue held these
-// back, their admission.
+// begun returns the time from which the timeouts of a run count. Usually, this is start, the creation of its pods. If
+// Kueue held the pods back, it is the time of their admission, or now if they are not admitted yet.
 func begun(run *v1alpha1.BenchmarkRun, start, now time.Time) time.Time {
 	waits := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
 	switch {
@@ -90,7 +90,7 @@ func stepBefore(run *v1alpha1.BenchmarkRun, at time.Time) bool {
 	})
 }
 
-// replacedBy returns the reason why a run must stop for another one, or nil.
+// replacedBy returns the reason why a run must stop for another run, or nil.
 func replacedBy(run *v1alpha1.BenchmarkRun) *decide.Failure {
 	if why := run.Annotations[v1alpha1.AnnotationReplaced]; why != "" {
 		return &decide.Failure{Reason: v1alpha1.ReasonReplaced, Message: v1alpha1.Truncate(why, 512)}

@@ -37,7 +37,7 @@ func (s *session) finishOptions(target v1alpha1.Target, remove bool) conductor.F
 }
 
 // remainingData returns the directories whose removal no agent has confirmed. A client whose agent never answered has
-// created none, and a claim that is deleted with the run takes its data with it.
+// created no directory, and the data on a claim that is deleted with the run is deleted too.
 func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 	var left []v1alpha1.DataLeft
 	for _, target := range run.Spec.Run.Targets {
@@ -76,8 +76,8 @@ func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLe
 	return all
 }
 
-// whyLeft returns the reason why a client's data may still exist, or "" if it does not. byOthers is true if another
-// client on the same volume has removed the data of lost clients.
+// whyLeft returns the reason why a client's data may still exist, or "" if it was removed or never created. byOthers is
+// true if another client on the same volume has removed the data of lost clients.
 func whyLeft(s *session, key decide.ClientKey, byOthers bool) string {
 	m, answer := s.members[key], s.answer(key)
 	switch {

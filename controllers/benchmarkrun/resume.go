@@ -166,7 +166,8 @@ func (s *session) expect(run *v1alpha1.BenchmarkRun, key decide.ClientKey, attem
 		// The data of the previous pod still exists, unless its agent has removed it.
 		added.met = old.met && !old.tidy
 	} else {
-		// After a restart: if a step was started, every agent had connected before that.
+		// After a restart of the operator, a recorded step shows that every agent had connected, because a step starts
+		// only when all clients are ready.
 		added.met = len(run.Status.Steps) > 0
 		added.worked = wasThere(run, added)
 	}

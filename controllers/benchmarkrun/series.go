@@ -14,8 +14,8 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create
 
-// wholeSteps is the largest number of steps with which each step of a run may fill a whole ConfigMap. With more steps,
-// each gets proportionally less.
+// wholeSteps is the maximum number of steps for which the time series of each step may fill a whole ConfigMap. In a run
+// with more steps, each step gets proportionally less space.
 const wholeSteps = 16
 
 // observationsPart is the name of the part of a run's series that holds its observations. No step has this name,
@@ -23,9 +23,9 @@ const wholeSteps = 16
 const observationsPart = "observations"
 
 // keepSeries stores one part of a run's time series, a step or all observations, in its own ConfigMap. It does so
-// before the result is recorded, so that a new operator process repeats it if this one dies in between. The figures do
-// not depend on the series. If the cluster rejects the ConfigMap, for example because of a quota, an event reports that
-// and the run continues.
+// before the result is recorded: if this process dies in between, the next one records the result again and stores the
+// series again. The figures do not depend on the series. If the cluster rejects the ConfigMap, for example because of a
+// quota, an event reports that and the run continues.
 func (r *Reconciler) keepSeries(ctx context.Context, run *v1alpha1.BenchmarkRun, part string, attempt int, log *series.Log) {
 	if err := r.addSeries(ctx, run, part, attempt, log); err != nil && ctx.Err() == nil {
 		r.sendEvent(run, corev1.EventTypeWarning, v1alpha1.EventSeriesNotKept, "KeepSeries", "%s: %s", part, err.Error())

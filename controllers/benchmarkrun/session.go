@@ -50,7 +50,7 @@ type session struct {
 	common []client.Object
 	// ownPods records, by UID, whether the operator created each pod that names the run as its owner.
 	ownPods map[types.UID]bool
-	// claimed holds the findings about the run's claims. It is nil until they are inspected.
+	// claimed is the result of inspecting the run's claims. It is nil until they are inspected.
 	claimed *claimed
 	// progressReportedAt is the time of the last progress report in the status, progressInterval the time until the
 	// next one.
@@ -61,8 +61,8 @@ type session struct {
 	// eventsReadAt is the last time that the operator looked up why clients are missing.
 	eventsReadAt time.Time
 
-	// loading is the attempt whose load is running or ran last. counted is true once the work that clients did before
-	// this session is known. Both are used by Live.
+	// loading is the attempt whose load is running or ran last. counted is true once the counts include the work that
+	// clients did before this session. Both are used by Live.
 	loading atomic.Pointer[decide.Attempt]
 	counted atomic.Bool
 
@@ -85,16 +85,16 @@ type member struct {
 	agent     *conductor.Agent
 	connected bool
 	lost      bool
-	// why is the reason why the client is missing, as the cluster reports it. uncreated is true while the reason is
-	// that the client's pod or Secret could not be created.
+	// why explains why the client is missing, as the cluster reports it. uncreated is true while the cause is that the
+	// client's pod or Secret could not be created.
 	why       string
 	uncreated bool
 	// heldUntil is the last time that the pod was seen waiting for quota.
 	heldUntil time.Time
-	// worked is true if the previous operator process gave work to this pod's agent.
+	// worked is true if this pod's agent took part in a step before this operator process took over.
 	worked bool
-	// met is true if the agent has answered at least once, and so may have created files. tidy is true if its pod
-	// succeeded, which means that the agent has removed them.
+	// met is true if an agent of this client has answered at least once, so that it may have created files. tidy is
+	// true if the pod succeeded, which means that its agent has removed these files.
 	met, tidy bool
 	// reached is true if this pod's agent has answered this operator process.
 	reached bool
@@ -153,7 +153,8 @@ type sessions struct {
 	changed chan changed
 	// memory limits the memory that is used for the reports of the agents of all runs.
 	memory *conductor.Budget
-	// computing is held while a result is computed, because that takes several times the memory of the reports.
+	// computing is locked while a result is computed. Only one is computed at a time, because that takes several times
+	// the memory of the reports.
 	computing sync.Mutex
 
 	mu      sync.Mutex

@@ -71,7 +71,7 @@ type Options struct {
 	// ParallelRuns is the number of runs that are reconciled in parallel; 0 means the default. Far more runs may be
 	// live.
 	ParallelRuns int
-	// Limits bounds the clients of live runs.
+	// Limits sets the maximum number of clients of live runs.
 	Limits queue.Limits
 	// Prometheus configures the server that evaluates the observations of runs; nil means none.
 	Prometheus *prometheus.Config

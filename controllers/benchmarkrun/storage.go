@@ -71,11 +71,12 @@ func nodesOf(run *v1alpha1.BenchmarkRun, s *session, target string, pods map[str
 	return slices.Compact(names)
 }
 
-// storageReader reads the chain of objects from claims to their storage, and each object only once.
+// storageReader reads claims and the objects that describe their storage, such as volumes, classes and nodes. It reads
+// each object only once.
 type storageReader struct {
 	r         *Reconciler
 	namespace string
-	// denied maps the kinds that the operator may not read to the reason.
+	// denied maps each kind that cannot be read to the reason.
 	denied map[string]string
 
 	claim      map[string]*corev1.PersistentVolumeClaim
@@ -169,7 +170,7 @@ func (s *storageReader) follow(ctx context.Context, c *discover.Claim) error {
 	return err
 }
 
-// nodes reads nodes, several at a time.
+// nodes returns the nodes with the given names. It reads several of them in parallel.
 func (s *storageReader) nodes(ctx context.Context, names []string) ([]discover.Node, error) {
 	if s.node == nil {
 		s.node = map[string]discover.Node{}
@@ -224,7 +225,8 @@ func (s *storageReader) list(ctx context.Context) error {
 	if s.volume == nil {
 		s.volume = map[string]*corev1.PersistentVolume{}
 	}
-	// If the operator may not list volumes, the attempt to read a single one reports it.
+	// If the operator may not list volumes, there is no error here. Reading a single volume later reports the missing
+	// permission.
 	_, err := s.r.eachVolume(ctx, nil, func(volume *corev1.PersistentVolume) {
 		if claim := volume.Spec.ClaimRef; claim != nil && claim.Namespace == s.namespace {
 			s.volume[volume.Name] = volume.DeepCopy()

@@ -18,7 +18,7 @@ const isOver = "true"
 func notOver() labels.Selector {
 	requirement, err := labels.NewRequirement(v1alpha1.LabelOver, selection.NotEquals, []string{isOver})
 	if err != nil {
-		panic(err) // the label is a valid constant
+		panic(err) // cannot happen: the label and its value are valid constants
 	}
 	return labels.NewSelector().Add(*requirement)
 }

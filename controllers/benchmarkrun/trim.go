@@ -12,7 +12,7 @@ import (
 func TrimPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
-		return object, nil // a tombstone of the cache
+		return object, nil // a tombstone, which the cache passes for a deletion that it has missed
 	}
 	pod.ManagedFields = nil
 	spec := pod.Spec.DeepCopy()

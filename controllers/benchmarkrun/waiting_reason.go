@@ -113,9 +113,9 @@ func spreadHint(run *v1alpha1.BenchmarkRun, message string) string {
 		int(run.Spec.Run.Clients.Count)*len(run.Spec.Run.Targets))
 }
 
-// lastWarning returns a message about an unbound claim of the pod, or else the newest warning event about the pod
-// itself. The claim's event says what is wrong; the pod's event only says that the claim is not bound. It returns ""
-// if there is no such event or the events cannot be read.
+// lastWarning returns the reason why a claim of the pod is unbound, or else the newest warning event about the pod
+// itself. The claim comes first because its event says what is wrong, whereas the pod's event only says that the claim
+// is not bound. lastWarning returns "" if there is no such event or the events cannot be read.
 func (r *Reconciler) lastWarning(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) string {
 	for _, volume := range pod.Spec.Volumes {
 		if volume.PersistentVolumeClaim == nil {
@@ -155,7 +155,8 @@ func aboutClaim(claim *corev1.PersistentVolumeClaim, event *corev1.Event) string
 }
 
 // newestEvent returns the newest warning about an object, or its newest event if there is no warning. It returns nil if
-// there are no events or they cannot be read: the message only informs, and no decision depends on it.
+// there are no events or they cannot be read. An error is ignored because the event is only shown in a message; no
+// decision depends on it.
 func (r *Reconciler) newestEvent(ctx context.Context, namespace string, uid types.UID) *corev1.Event {
 	var list corev1.EventList
 	err := r.direct.List(ctx, &list, client.InNamespace(namespace),
