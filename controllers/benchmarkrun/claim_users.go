@@ -26,7 +26,7 @@ type user struct {
 	other bool
 }
 
-// users returns the pods that use claims of a run and do not belong to it, by claim.
+// users returns, for each claim of a run, the pods that use the claim and do not belong to the run.
 func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all []*usedClaim) (map[*usedClaim][]user, error) {
 	found := map[*usedClaim][]user{}
 	if len(all) == 0 {

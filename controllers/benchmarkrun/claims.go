@@ -204,7 +204,7 @@ func boundVolume(claim *corev1.PersistentVolumeClaim, read func(name string) (*c
 	return volume, nil
 }
 
-// refusal returns the first use of a claim that is not allowed, or nil if there is none.
+// refusal returns an error for the first use of a claim that is not allowed, or nil if all uses are allowed.
 func refusal(run *v1alpha1.BenchmarkRun, all []*usedClaim, planned plan.Plan) *field.Error {
 	for _, one := range all {
 		for _, want := range one.volumes {

@@ -145,7 +145,7 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *se
 	default:
 		m.uid = pod.UID
 		if pod.Status.PodIP != "" {
-			// The agent may not be running yet. Dial now, so that the connection is made as soon as it is.
+			// The agent may not be running yet. Dial now, so that the connection is made as soon as it runs.
 			return s.connect(m, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(agentPort(pod))))
 		}
 	}

@@ -155,7 +155,8 @@ func (r *Reconciler) entry(run *v1alpha1.BenchmarkRun) queue.Run {
 	return made
 }
 
-// queueNamed returns a queue of a namespace, or of the cluster if the operator's configuration lists it.
+// queueNamed returns the queue with the given name. It is a queue of the cluster if the operator's configuration lists
+// the name, otherwise a queue of the namespace.
 func (r *Reconciler) queueNamed(namespace, name string) queue.Named {
 	switch {
 	case name == "":

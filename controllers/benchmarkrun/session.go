@@ -141,9 +141,9 @@ func (s *session) former(name string, uid types.UID) *corev1.Pod {
 	return nil
 }
 
-// minReconcileInterval returns the minimum time between two reconciles that agents trigger. Each agent reports once
-// per second, and with hundreds of agents not every report needs a decision. With few agents the interval is short,
-// because the store is idle between two steps.
+// minReconcileInterval returns the minimum time between two reconciles that agents trigger. Each agent reports once per
+// second, and with hundreds of agents not every report needs a decision. With few agents the interval is short, to
+// limit the time for which the store is idle between two steps.
 func (s *session) minReconcileInterval() time.Duration {
 	return min(time.Duration(len(s.order))*time.Millisecond/2, 50*time.Millisecond)
 }

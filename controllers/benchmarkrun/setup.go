@@ -64,7 +64,8 @@ type Options struct {
 	// Namespaces are the watched namespaces; empty means all. The operator does not know runs in other namespaces and
 	// cannot keep runs from overlapping with them.
 	Namespaces []string
-	// PriorityClass is the operator's own priority class, which clients may not have; empty if it has none.
+	// PriorityClass is the operator's own priority class, which clients may not have. It is empty if the operator has
+	// none.
 	PriorityClass string
 	// LossTimeout limits how long an agent that was ready may be unreachable; 0 means the default.
 	LossTimeout time.Duration
@@ -147,7 +148,8 @@ func runOf(pod client.Object) []string {
 	return nil
 }
 
-// podDeleted records the last state of a pod.
+// podDeleted is the predicate for delete events. It records the last state of a pod that the operator has created, and
+// lets every event pass.
 func (r *Reconciler) podDeleted(deleted event.DeleteEvent) bool {
 	pod, ok := deleted.Object.(*corev1.Pod)
 	if !ok {
