@@ -5,15 +5,15 @@
 //
 //	no such object                        it is created, with the label
 //	label, spec set only by the operator  it is updated to this version
-//	label, changed by another manager     it is left unchanged, and an event reports that
-//	no label                              it is a user's own profile: left unchanged, and an event reports that
-//	label, not in this version            it is left unchanged, and an event reports that: benchmarks may refer to it
+//	label, changed by another manager     it is left unchanged, with an event
+//	no label                              it is a user's own profile and is left unchanged, with an event
+//	label, not in this version            benchmarks may refer to it, so it is left unchanged, with an event
 //
 // Thus values that a user has set are never overwritten, and nothing is deleted. To restore a profile of the library,
 // delete the changed one and restart the operator.
 //
-// To apply an object that does not exist, the API server also requires the right to create it, by name. The operator
-// has this right only for the profiles of the library. A test compares the names with the library.
+// If an applied object does not exist, the API server also requires the right to create an object of that name. The
+// operator has this right only for the names in the library. A test compares the names in the marker with the library.
 //
 // +kubebuilder:rbac:groups=storagebench.dev,resources=clusterworkloadprofiles,verbs=create;patch,resourceNames=database-log-8k;etcd-wal;file-server;io500-ior-easy;io500-ior-hard;io500-mdtest-easy;io500-mdtest-hard;ior-seq-write-1m;log-append-16k;ml-read-unet3d;node-modules;oltp-16k;oltp-8k;rand-mixed-4k;rand-read-1m-2g;rand-read-4k;rand-read-4k-o8;rand-read-4k-qd1;rand-write-4k;rand-write-4k-qd1;seq-read-1m;seq-write-1m;seq-write-1m-qd32;source-tree
 package library
@@ -167,14 +167,14 @@ func owner(live *unstructured.Unstructured) string {
 	case !ours(live):
 		return "it has no label " + v1alpha1.LabelLibrary + ", so it does not belong to the library"
 	}
-	// Fields that others have added are recognized by their manager: a field without a manager may be a default of a
-	// newer version.
+	// Use managedFields to find fields that others have added. An added field without a manager is not a change by a
+	// user: it may be a default of a newer version.
 	for _, entry := range live.GetManagedFields() {
 		if entry.Manager != FieldManager && entry.Subresource == "" && setsSpec(entry.FieldsV1) {
 			return entry.Manager + " modified it"
 		}
 	}
-	// Removed fields have no manager either, so compare the spec with the one that was applied.
+	// managedFields does not list removed fields, so check that the spec still contains everything that was applied.
 	var applied any
 	if err := json.Unmarshal([]byte(live.GetAnnotations()[v1alpha1.AnnotationLibraryApplied]), &applied); err != nil || !contains(live.Object["spec"], applied) {
 		return "it was modified"

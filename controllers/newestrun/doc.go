@@ -2,6 +2,6 @@
 // metrics. The cache holds only part of a run that has ended (storagebenchmark.TrimEndedRun), and reading runs from
 // the API server at each scrape would put unnecessary load on it.
 //
-// It keeps the points of the metrics instead of the runs: a few hundred numbers per benchmark. They are dropped when
-// the benchmark is deleted.
+// It keeps only the values of the metrics, a few hundred numbers per benchmark, instead of the runs. They are dropped
+// when the benchmark is deleted.
 package newestrun

@@ -15,8 +15,8 @@ import (
 // cacheTimeout limits how long a scrape waits for the cache to sync. A synced cache answers from memory.
 const cacheTimeout = 2 * time.Second
 
-// Facts returns a source for metrics.Collector: the benchmarks and runs in the manager's cache, once this process
-// leads. live returns the state of the live runs.
+// Facts returns the source that a metrics.Collector reads at each scrape. It provides the benchmarks and runs in the
+// manager's cache, and the live runs that live returns. Until this process leads, it provides none of them.
 func (k *Keeper) Facts(mgr ctrl.Manager, version string, live func() []metrics.LiveRun) func() metrics.Facts {
 	elected := mgr.Elected()
 	return func() metrics.Facts {

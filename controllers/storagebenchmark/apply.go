@@ -22,7 +22,7 @@ import (
 // every few seconds (config/gitops/argocd/argocd-cm.yaml).
 const ignoreUpdates = "argocd.argoproj.io/ignore-resource-updates"
 
-// apply carries out a decision, except for the status.
+// apply carries out a decision, but does not write the status.
 func (r *reconciler) apply(ctx context.Context, obs observation, act action) outcome {
 	var out outcome
 	switch act.do {
@@ -59,8 +59,8 @@ func (r *reconciler) create(ctx context.Context, obs observation) outcome {
 	return outcome{refused: err.Error(), err: fmt.Errorf("create run %s: %w", klog.KObj(run), err)}
 }
 
-// newRun freezes the candidate into the run that status.activeRun names. The same observation gives the same run,
-// byte for byte.
+// newRun returns the run that status.activeRun names, with the specification and the plan of the candidate frozen in
+// it. The same observation gives the same run, byte for byte.
 func newRun(obs observation, scheme *runtime.Scheme) (*v1alpha1.BenchmarkRun, error) {
 	benchmark := obs.benchmark
 	recorded := benchmark.Status.ActiveRun

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// defaultStartTimeout is the API's default.
+// defaultStartTimeout is the API's default for startTimeout.
 const defaultStartTimeout = 10 * time.Minute
 
 // claim is a desired condition without its type and times.
@@ -19,7 +19,7 @@ type claim struct {
 	reason, message string
 }
 
-// conditionSet holds the conditions; nil means absent.
+// conditionSet holds the desired conditions. A condition that is nil must be absent from the status.
 type conditionSet struct {
 	ready, stalled, reconciling, running, regressed *claim
 	// since, if not zero, overrides the transition time of Ready.

@@ -26,7 +26,7 @@ const soon = 50 * time.Millisecond
 // reconciler reconciles StorageBenchmarks. It is stateless: everything that it needs to remember is in their status.
 type reconciler struct {
 	client client.Client
-	// live bypasses the cache where a stale cache could start or stop the wrong run.
+	// live reads from the API server where a stale cache could cause the wrong run to be started or stopped.
 	live   client.Reader
 	scheme *runtime.Scheme
 	clock  clock.PassiveClock
@@ -43,7 +43,7 @@ type reconciler struct {
 func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	obs, err := r.observe(ctx, request.NamespacedName)
 	if errors.Is(err, errStale) {
-		// The newer version causes a reconcile of its own.
+		// The newer version triggers another reconcile once the cache receives it.
 		return ctrl.Result{}, nil
 	}
 	if err != nil || obs == nil {
@@ -92,7 +92,7 @@ func (r *reconciler) patch(ctx context.Context, benchmark *v1alpha1.StorageBench
 }
 
 func (r *reconciler) sendEvent(benchmark *v1alpha1.StorageBenchmark, one benchmarkEvent) {
-	// A nil pointer in an interface is not nil.
+	// Leave related nil if there is no run: an interface that holds a nil pointer is not nil.
 	var related runtime.Object
 	if one.related != nil {
 		related = one.related

@@ -39,11 +39,12 @@ type action struct {
 	do verb
 	// run is the run to adopt, which the status may not name yet, or the run to replace.
 	run *v1alpha1.BenchmarkRun
-	// prune lists ended runs beyond the limits.
+	// prune lists the ended runs beyond the history limits.
 	prune []*v1alpha1.BenchmarkRun
 }
 
-// next returns the decision. It considers existing runs first, and then which run may be started.
+// next decides what to do about a benchmark. It considers existing runs first, and then whether a new run may be
+// started.
 func next(obs observation) action {
 	act := begin(obs)
 	act.prune = beyondHistoryLimit(obs)
@@ -94,7 +95,8 @@ func suspended(benchmark *v1alpha1.StorageBenchmark) bool {
 	return benchmark.Spec.Suspend != nil && *benchmark.Spec.Suspend
 }
 
-// mayCreate reports whether begin needs the candidate.
+// mayCreate reports whether begin may decide to create a run, now or after it has stopped the live one, and therefore
+// needs the candidate.
 func mayCreate(obs observation) bool {
 	switch obs.active.state {
 	case noActive:

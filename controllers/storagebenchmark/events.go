@@ -18,18 +18,19 @@ type benchmarkEvent struct {
 	related *v1alpha1.BenchmarkRun
 }
 
-// Actions of events.
+// Values of benchmarkEvent.action.
 const (
 	actionCreate = "CreateRun"
 	actionJudge  = "JudgeRun"
 	actionCheck  = "CheckSpec"
-	// actionReplace, actionSchedule and actionSuspend concern the time at which runs start.
+	// actionReplace, actionSchedule and actionSuspend are used in events about whether and when runs start.
 	actionReplace  = "StopRun"
 	actionSchedule = "LookAtSchedule"
 	actionSuspend  = "LookAtSuspend"
 )
 
-// eventsOf returns the events that matter to users. Each is sent once, together with the patch that records its fact.
+// eventsOf returns the events about an action that matter to users. Each is sent once, after the status patch that
+// records the same change.
 func eventsOf(obs observation, act action, out outcome, status *v1alpha1.StorageBenchmarkStatus) []benchmarkEvent {
 	switch act.do {
 	case replace:

@@ -10,16 +10,16 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// identity follows from the request for a run: the same request always gives the same name and seed, no matter how
-// often the run is created.
+// identity is the name and the seed of a run. It is derived from the request for the run: the same request always gives
+// the same identity, no matter how often the run is created.
 type identity struct {
 	name string
 	seed int64
 }
 
-// identityOf derives the identity of a run from hash and from a status that records the run: its request, including a
-// scheduled time, and the preceding run, with or without a verdict. Because of the preceding run, a value that
-// returns (v1, v2, v1) is a new request.
+// identityOf derives the identity of a run from the hash of its spec.run and from a status that already records the
+// run. It uses the recorded requests, the scheduled time if there is one, and the names of the preceding runs, with or
+// without a verdict. Because of the preceding run, a value that returns (v1, v2, v1) is a new request.
 func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBenchmarkStatus, hash string) identity {
 	previous := ""
 	if status.LastRun != nil {
@@ -32,7 +32,8 @@ func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBe
 	if status.LastReplacedRun != "" {
 		parts = append(parts, "replaced", status.LastReplacedRun)
 	}
-	// No field that the API accepts contains NUL, except requests, from which boundedRequest removes it.
+	// NUL separates the parts and cannot occur in them: the API accepts it only in requests, and boundedRequest removes
+	// it from those.
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return identity{
 		name: benchmark.Name + "-" + hex.EncodeToString(sum[:4]),
@@ -75,9 +76,9 @@ func requestOf(benchmark *v1alpha1.StorageBenchmark) request {
 
 func (r request) any() bool { return r.manual != "" || r.annotation != "" }
 
-// adoptsManual reports whether the value of trigger.manual counts as handled: the operator has not seen the benchmark
-// before, and creating the benchmark must not start a run. Git keeps the last value, so a rebuilt cluster would
-// otherwise repeat that run.
+// adoptsManual reports whether the value of trigger.manual counts as handled already. This is the case if the operator
+// has not seen the benchmark before and trigger.onChange is false, because creating such a benchmark must not start a
+// run. Git keeps the last value of trigger.manual, so a rebuilt cluster would otherwise repeat that run.
 func adoptsManual(benchmark *v1alpha1.StorageBenchmark) bool {
 	trigger := benchmark.Spec.Trigger
 	return benchmark.Status.ObservedGeneration <= 0 && trigger != nil && trigger.OnChange != nil && !*trigger.OnChange

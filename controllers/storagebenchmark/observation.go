@@ -22,7 +22,7 @@ type observation struct {
 	// runs are the runs of this benchmark, including the active one. Runs that have ended may be trimmed (see
 	// TrimEndedRun).
 	runs []v1alpha1.BenchmarkRun
-	// times holds what the schedule requests.
+	// times is the state of the schedule.
 	times timetable
 	// candidate is the input of a new run. It is determined only if a run may be created.
 	candidate candidate
@@ -37,24 +37,25 @@ func (o *observation) startsOnChange() bool { return o.benchmark.Spec.Trigger.St
 type activeState string
 
 const (
-	// noActive: the status names no run.
+	// noActive means that the status names no run.
 	noActive activeState = "none"
-	// activeIntended: the run is recorded and does not exist yet.
+	// activeIntended means that the run is recorded but does not exist yet.
 	activeIntended activeState = "intended"
-	// activeTaken: the run is recorded and cannot be created, because another object has its name.
+	// activeTaken means that the run is recorded but cannot be created, because another run has its name.
 	activeTaken activeState = "taken"
-	// activeLive: the run exists and has not ended.
+	// activeLive means that the run exists and has not ended.
 	activeLive activeState = "live"
-	// activeEnded: the run exists and has ended.
+	// activeEnded means that the run exists and has ended.
 	activeEnded activeState = "ended"
-	// activeDeleted: the run existed and no longer does.
+	// activeDeleted means that the run existed but no longer does.
 	activeDeleted activeState = "deleted"
 )
 
 // activeRun is the observed state of status.activeRun.
 type activeRun struct {
 	state activeState
-	// run is the run if it exists. A run that has ended is not trimmed.
+	// run is the run that was found under the recorded name, or nil if there is none. Once it has ended, it is not
+	// trimmed.
 	run *v1alpha1.BenchmarkRun
 }
 
@@ -85,7 +86,7 @@ func isIntended(benchmark *v1alpha1.StorageBenchmark, run *v1alpha1.BenchmarkRun
 		run.Spec.Seed == identityOf(benchmark, &benchmark.Status, hash).seed
 }
 
-// ended reports whether a run has ended. A failed run has ended once its data is removed.
+// ended reports whether a run has ended. A failed run counts as ended only when its end time is set, after cleanup.
 func ended(run *v1alpha1.BenchmarkRun) bool {
 	return run.Status.EndTime != nil || isTrue(run.Status.Conditions, v1alpha1.ConditionComplete)
 }
@@ -94,7 +95,7 @@ func isTrue(conditions []metav1.Condition, kind string) bool {
 	return meta.IsStatusConditionTrue(conditions, kind)
 }
 
-// candidate is the input that a new run would freeze, or the reasons why no run can be created.
+// candidate is the input from which a new run is created, or the reasons why no run can be created.
 type candidate struct {
 	// missing lists references to objects that do not exist. reason is the API's reason for the first one.
 	missing field.ErrorList

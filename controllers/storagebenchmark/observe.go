@@ -44,7 +44,8 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 		return nil, err
 	}
 	if obs.active.state == activeLive && replaces(*obs) && !toldToStop(obs.active.run) {
-		// The request for another run may have been withdrawn.
+		// Read the newest benchmark before the live run is stopped: the request for another run may have been
+		// withdrawn.
 		if err := r.proveFresh(ctx, benchmark); err != nil {
 			return nil, err
 		}
@@ -90,8 +91,8 @@ func (r *reconciler) active(ctx context.Context, benchmark *v1alpha1.StorageBenc
 	return found, nil
 }
 
-// proveFresh fails unless the benchmark is the newest version. If the cache did not show this operator's own writes
-// yet, a run that was created, seen and deleted in the meantime would be created again.
+// proveFresh returns an error unless the benchmark is the newest version. If the cache did not show this operator's own
+// writes yet, a run that was created, seen and deleted in the meantime would be created again.
 func (r *reconciler) proveFresh(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) error {
 	newest := &v1alpha1.StorageBenchmark{}
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(benchmark), newest); err != nil {

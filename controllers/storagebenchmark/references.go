@@ -87,8 +87,8 @@ func (r *reconciler) profile(ctx context.Context, namespace string, ref v1alpha1
 	return *engine, true, nil
 }
 
-// explainUnreadable rewrites the message about missing ClusterWorkloadProfiles: they may exist, but the operator may
-// not read them.
+// explainUnreadable rewrites the message about missing ClusterWorkloadProfiles: they may exist, but the operator is not
+// permitted to read them.
 func explainUnreadable(missing field.ErrorList) {
 	for _, problem := range missing {
 		kind, _, _ := strings.Cut(fmt.Sprint(problem.BadValue), " ")
@@ -151,7 +151,7 @@ func referencesOf(benchmark *v1alpha1.StorageBenchmark) []string {
 	var keys []string
 	_, _ = plan.Resolve(&benchmark.Spec.Run, func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		keys = append(keys, referenceKey(ref.Kind, ref.Name))
-		return v1alpha1.Engine{}, false // not found, so that Resolve looks up the next kind too
+		return v1alpha1.Engine{}, false // report it as not found, so that Resolve tries the next kind too
 	})
 	for _, named := range claimsOf(&benchmark.Spec.Run) {
 		keys = append(keys, referenceKey(claimKind, named.name))

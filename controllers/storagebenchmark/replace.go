@@ -14,8 +14,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// replaces reports whether the live run must stop for another one: another run is requested, and the policy is not
-// to wait. The request that started the live run does not count.
+// replaces reports whether the live run must stop for another run: one more run is requested, and the effective
+// concurrency policy of spec.trigger is Replace. The request that started the live run does not count.
 func replaces(obs observation) bool {
 	return obs.benchmark.Spec.Trigger.Replaces() && !suspended(obs.benchmark) && moreRequested(obs)
 }
@@ -26,12 +26,12 @@ func moreRequested(obs observation) bool {
 		obs.startsOnChange() && obs.benchmark.Status.ActiveRun.Hash != obs.hash
 }
 
-// toldToStop reports whether a run was already told to stop for another one.
+// toldToStop reports whether a run was already told to stop for another run.
 func toldToStop(run *v1alpha1.BenchmarkRun) bool {
 	return run.Annotations[v1alpha1.AnnotationReplaced] != ""
 }
 
-// stop tells a run to stop for another one. The run's controller ends it, and keeps what it has measured so far.
+// stop tells a run to stop for another run. Its controller then ends it, and keeps what it has measured so far.
 func (r *reconciler) stop(ctx context.Context, run *v1alpha1.BenchmarkRun) outcome {
 	why := "the benchmark's next run is due and spec.trigger.concurrencyPolicy is Replace"
 	ctrl.LoggerFrom(ctx).Info("Stopping run because the next one is due", "run", run.Name)
@@ -63,8 +63,8 @@ func endedBy(run *v1alpha1.BenchmarkRun, reason string) bool {
 	return failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == reason
 }
 
-// recordWithoutVerdict records a run that ended without a verdict. If the run was preempted, it also records the
-// successor, because the request counts as handled and would not start another run.
+// recordWithoutVerdict records a run that ended without a verdict. If the run was preempted, its successor becomes the
+// active run here: the request already counts as handled, so it would not start another run.
 func recordWithoutVerdict(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
 	run := obs.active.run
 	status.LastReplacedRun, status.ActiveRun = run.Name, nil

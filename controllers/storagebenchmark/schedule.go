@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/schedule"
 )
 
-// timetable holds the requests of spec.trigger.schedule at one moment. The zero value stands for a benchmark without
-// a schedule.
+// timetable describes, for one point in time, which runs spec.trigger.schedule requests. The zero value stands for a
+// benchmark without a schedule.
 type timetable struct {
 	// set is true if there is a schedule. problem is the reason why it cannot be parsed.
 	set     bool
@@ -42,10 +42,11 @@ func timetableOf(benchmark *v1alpha1.StorageBenchmark, now time.Time) timetable 
 	return found
 }
 
-// handledUpTo returns the time after which scheduled times count. It is just before the next time that the status
-// announces: an edited schedule does not request runs for times before the edit, and a time that was due at the edit
-// stays due if the new schedule contains it too. Without an announced time, it is the creation of the benchmark, or
-// now if a schedule was added to an older benchmark. It is never before the last time that was handled.
+// handledUpTo returns the time up to which scheduled times count as handled. It is just before status.nextScheduleTime.
+// Thus an edited schedule does not request runs for times before the edit, and a time that was due when the schedule
+// was edited is still due if the new schedule contains it too. If status.nextScheduleTime is not set, the result is the
+// creation time of a new benchmark, or now if a schedule was added to an older benchmark. The result is never before
+// status.lastScheduleTime.
 func handledUpTo(benchmark *v1alpha1.StorageBenchmark, now time.Time) time.Time {
 	status := &benchmark.Status
 	handled := now
@@ -64,8 +65,9 @@ func handledUpTo(benchmark *v1alpha1.StorageBenchmark, now time.Time) time.Time 
 // asks reports whether the schedule requests a run, or has a problem that must be corrected.
 func (t timetable) asks() bool { return t.problem != nil || !t.due.At.IsZero() }
 
-// skips reports whether the starting deadline of a scheduled run has passed. The time is recorded only while there is
-// no active run, because the name of a recorded run follows from the times that were handled.
+// skips reports whether a scheduled run is skipped because its starting deadline has passed. It returns false while
+// there is an active run: the skipped time must not be recorded then, because the name of the recorded run is derived
+// from the times that were handled.
 func (t timetable) skips(obs observation) bool {
 	return !t.due.Expired.IsZero() && obs.active.state == noActive
 }

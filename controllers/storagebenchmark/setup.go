@@ -32,7 +32,7 @@ import (
 // Name is the name of the controller, in logs, metrics and events.
 const Name = "storagebenchmark"
 
-// Indexes of the cache.
+// Names of the cache's indexes.
 const (
 	// indexOwner finds runs by the UID of the benchmark that controls them.
 	indexOwner = "storagebenchmark.owner"
@@ -46,7 +46,8 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Catalog returns the current catalog of documented limits, with notes about it; nil means the built-in catalog.
 	Catalog func(context.Context) (*limits.Catalog, []string)
-	// PriorityClass is the operator's own priority class, which clients may not have; empty if it has none.
+	// PriorityClass is the operator's own priority class, which clients may not have. It is empty if the operator has
+	// none.
 	PriorityClass string
 	// NoClusterProfiles is true if the operator may not read ClusterWorkloadProfiles.
 	NoClusterProfiles bool

@@ -15,7 +15,7 @@ import (
 type outcome struct {
 	// created is the run that now exists; nil if none was created.
 	created *v1alpha1.BenchmarkRun
-	// again requests another reconcile at once, because something changed in between.
+	// again requests another reconcile soon, because the cluster has changed since the observation.
 	again bool
 	// refused is the reason why the run could not be created, for the status.
 	refused string
@@ -31,7 +31,7 @@ type report struct {
 	wake   time.Duration
 }
 
-// reportOn derives the status from the observed facts and the facts that the action created.
+// reportOn derives the new status and the events from the observation, the action and its outcome.
 func reportOn(obs observation, act action, out outcome) report {
 	status := obs.benchmark.Status.DeepCopy()
 	status.ObservedGeneration = obs.benchmark.Generation
@@ -46,7 +46,7 @@ func reportOn(obs observation, act action, out outcome) report {
 	return report{status: *status, events: slices.Concat(eventsOf(obs, act, out, status), skippedEvent(obs), revisedEvent(obs, act, status), turnEvents(obs, status)), wake: sooner(drawn.wake, obs.times.wake(obs.now))}
 }
 
-// recordFacts writes the facts that an action creates into the status.
+// recordFacts records an action in the status: the requests that it has handled, the active run, and the verdict.
 func recordFacts(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, out outcome) {
 	if adoptsManual(obs.benchmark) {
 		status.LastHandledManual = boundedRequest(obs.benchmark.Spec.Trigger.Manual)

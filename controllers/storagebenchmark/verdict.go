@@ -23,7 +23,7 @@ const (
 	maxHeadlines = 64
 )
 
-// verdict is the verdict on a run and the data that it is based on.
+// verdict contains the verdict on a run, and the results that it is based on.
 type verdict struct {
 	run        v1alpha1.JudgedRun
 	objectives []v1alpha1.ObjectiveResult
@@ -107,7 +107,7 @@ func headlinesOf(run *v1alpha1.BenchmarkRun) []v1alpha1.Headline {
 			target := &phase.Targets[i]
 			for _, operation := range phasekind.Rates(target) {
 				if operation.BytesPerSecond == nil || operation.IOPSMilli == nil {
-					// An absent figure is not 0.
+					// Do not report an absent figure as 0.
 					continue
 				}
 				headline := v1alpha1.Headline{Phase: phase.Name, Target: target.Target, Operation: operation.Operation,

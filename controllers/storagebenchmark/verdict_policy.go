@@ -123,8 +123,8 @@ func revise(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action
 		"request another run with spec.trigger.manual or the annotation %s", last.Name, v1alpha1.AnnotationRequestedAt), maxMessage)
 }
 
-// dependsOnPolicy reports whether another policy may change a verdict, which is the case if the run is complete and
-// valid.
+// dependsOnPolicy reports whether a verdict with the given reason may change with the policy. Only the verdict on a
+// complete and valid run can.
 func dependsOnPolicy(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonPassed, v1alpha1.ReasonObjectiveMissed, v1alpha1.ReasonRegressed, v1alpha1.ReasonNotJudged:

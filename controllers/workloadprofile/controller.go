@@ -66,7 +66,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 }
 
 func clone(object client.Object) client.Object {
-	return object.DeepCopyObject().(client.Object) // a deep copy has the same type
+	return object.DeepCopyObject().(client.Object) // cannot panic: a deep copy has the type of the original
 }
 
 // specAndStatus returns the spec and the status of a profile of either kind.

@@ -11,14 +11,14 @@ const Domain = "storagebench.dev"
 // ReasonSuperseded is the reason for refusing a leader after a leader with a higher epoch has taken over.
 const ReasonSuperseded = "Superseded"
 
-// ReasonLeaving is the reason of a step that an agent ended because something other than its conductor told the agent
-// to exit: for example, its node is drained or its pod is deleted. The run did not request the end of the step, and
-// the agent exits soon after.
+// ReasonLeaving is the reason why a step ended early if something other than the conductor told the agent to exit: for
+// example, its node is drained or its pod is deleted. The run did not request the end of the step, and the agent exits
+// soon after.
 const ReasonLeaving = "AgentLeaving"
 
-// ReasonClientLost is the reason of a step that ended because another client of its job was lost.
+// ReasonClientLost is the reason why a step ended early if another client of its job was lost.
 const ReasonClientLost = "ClientLost"
 
-// ReasonStartMissed is the reason of a step that an agent did not start because the start order arrived too late: the
-// other clients had already started without it.
+// ReasonStartMissed is the reason why an agent did not start a step if the start order arrived too late: the other
+// clients had already started without it.
 const ReasonStartMissed = "StartMissed"
