@@ -51,10 +51,10 @@ spec:
                             count: {type: integer, x-kubernetes-validations: [{rule: self > 1, message: more than one}]}
                   checked:
                     description: |-
-                      a checked size. In bytes. Absent: none,
-                      as 1.5 is no size. Only here.
+                      a checked size. In bytes. Defaults to none,
+                      as 1.5 is no size. If unset, none. Only here.
 
-                      Absent: more is said elsewhere.
+                      Defaults to more elsewhere.
                     anyOf: [{type: integer}, {type: string}]
                     pattern: ^[0-9]+$
                     x-kubernetes-int-or-string: true
@@ -76,7 +76,7 @@ spec:
           status:
             type: object
             properties:
-              figure: {type: integer, description: 'figure is a figure. It is no. 1. Absent: none.'}
+              figure: {type: integer, description: 'figure is a figure. It is no. 1. If unset, none.'}
 `
 
 func TestFinish(t *testing.T) {
@@ -86,14 +86,14 @@ func TestFinish(t *testing.T) {
 	}
 	text := string(once)
 	for _, want := range []string{
-		"the kind", "what is run", "a size", "where pods go", "maxLength: 32", "the parts, such as no. 1.", "a checked size. Absent: none, as 1.5 is no size. Only here.", "description: A figure.", "give one",
+		"the kind", "what is run", "a size", "where pods go", "maxLength: 32", "the parts, such as no. 1.", "a checked size. Defaults to none, as 1.5 is no size. If unset, none. Only here.", "description: A figure.", "give one",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
 	for _, unwanted := range []string{
-		"told by Kubernetes", "a part\n", "said elsewhere", "They run in order.", "It is no. 1.", "more than one", "list-type: atomic", "anyOf",
+		"told by Kubernetes", "a part\n", "more elsewhere", "They run in order.", "It is no. 1.", "more than one", "list-type: atomic", "anyOf",
 	} {
 		if strings.Contains(text, unwanted) {
 			t.Errorf("%q is left in\n%s", unwanted, text)

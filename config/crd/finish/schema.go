@@ -124,7 +124,7 @@ func (f finisher) describe(schema map[string]any, path string, bare bool) {
 			sentence = text[:at[0]+1]
 		}
 		text = strings.TrimLeft(text[len(sentence):], " ")
-		applies := strings.HasPrefix(sentence, "Absent:") || strings.HasPrefix(sentence, "Only ")
+		applies := slices.ContainsFunc([]string{"Defaults to ", "If unset, ", "Only "}, func(start string) bool { return strings.HasPrefix(sentence, start) })
 		if len(kept) == 0 || applies && !f.brief && !strings.HasPrefix(path, "status") {
 			kept = append(kept, sentence)
 		}
