@@ -8,8 +8,8 @@ type Cause string
 const (
 	// CauseDisk is the disks or the volume.
 	CauseDisk Cause = "Disk"
-	// CauseLimit is a limit that documented.throughput or documented.iops of the target states. Which part of the
-	// storage sets it is unknown.
+	// CauseLimit is a limit that the target states in documented.throughput or documented.iops. It is unknown which
+	// part of the storage imposes it.
 	CauseLimit Cause = "Limit"
 	// CauseNetwork is the network of the storage server.
 	CauseNetwork Cause = "Network"

@@ -41,8 +41,8 @@ const (
 	ConditionDataRemoved = "DataRemoved"
 )
 
-// Reasons of a StorageBenchmark's conditions Ready, Reconciling and Stalled. If the newest run failed, they copy the
-// reason of the run's condition Failed.
+// Reasons of a StorageBenchmark's conditions Ready, Reconciling and Stalled. If the newest run failed, these
+// conditions have the reason of the run's condition Failed.
 const (
 	// ReasonPassed: the newest evaluated run passed.
 	ReasonPassed = "Passed"

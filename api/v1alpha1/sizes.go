@@ -27,7 +27,8 @@ func plainSize(size *resource.Quantity, decimalUnit int64) *resource.Quantity {
 		return size
 	}
 	if whole == 1000 {
-		return resource.NewQuantity(whole, resource.DecimalExponent) // Quantity formats a binary size below 1Ki as a decimal one
+		// The binary format is of no use here: in it, Quantity writes a size below 1Ki with a decimal suffix.
+		return resource.NewQuantity(whole, resource.DecimalExponent)
 	}
 	return resource.NewQuantity(whole, resource.BinarySI)
 }

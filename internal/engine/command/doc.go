@@ -8,7 +8,7 @@
 //	            files   mmap   async I/O   pipes, sockets   cached reads   others on the machine
 //	Calls        yes     no       no            YES             YES               no
 //	Storage      yes     yes      yes           no              no                no
-//	ControlGroup yes     yes      yes           no              no                no (a container's own)
+//	ControlGroup yes     yes      yes           no              no                no (counts one container)
 //	Mount        yes     yes      yes           no              no                YES
 //
 // YES in capitals marks I/O that should not be counted, because the program does not do it on storage.

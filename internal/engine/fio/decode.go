@@ -69,7 +69,7 @@ func Decode(raw []byte) (*Document, error) {
 	return document, nil
 }
 
-// isClientSum reports whether an entry of client/server mode is the sum of the others.
+// isClientSum reports whether an entry in the output of fio's client/server mode is the sum of all clients.
 func isClientSum(item *value, entries int) bool {
 	name := item.member("jobname")
 	return entries > 1 && name != nil && name.text == "All clients"

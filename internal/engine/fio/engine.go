@@ -191,7 +191,7 @@ func layerOf(target string, profile *v1alpha1.FioProfile) layer {
 	if c := profile.Compressibility; c != nil {
 		l.CompressPercent = &c.Percent
 		if c.ChunkSize != nil {
-			// The size is kept as a number, because 4Ki and 4096 are equal.
+			// The chunk size is kept as a number of bytes, because 4Ki and 4096 are equal.
 			l.ChunkBytes = c.ChunkSize.Value()
 		}
 	}

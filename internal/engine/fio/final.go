@@ -79,7 +79,7 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 		result.Outcome = Stopped
 		result.Message = "fio was stopped early; its measurements so far are used"
 		if expected.WarmUpMilliseconds > 0 && !result.Snapshot.measured() {
-			// These are the figures of the ramp, which fio would have discarded at the ramp's end.
+			// Discard the snapshot's figures: they are from the ramp, and fio would have discarded them at its end.
 			result.Message = "fio was stopped during the warm-up: nothing was measured"
 			result.Snapshot.Operations = [measure.NumOperations]OperationTotal{}
 		}

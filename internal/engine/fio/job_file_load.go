@@ -87,8 +87,8 @@ func readSection(from *section, ordinal int) (loadSection, error) {
 		jobs:   int(r.number("numjobs", 1)),  // #nosec G115 -- bounded by its rule
 		files:  int(r.number("nrfiles", 1)),  // #nosec G115 -- bounded by its rule
 		depth:  int(r.number("iodepth", 1)),  // #nosec G115 -- bounded by its rule
-		engine: r.text("ioengine", "psync"),  // fio's own default
-		direct: r.text("direct", "0") == "1", // fio's own default
+		engine: r.text("ioengine", "psync"),  // psync is fio's own default
+		direct: r.text("direct", "0") == "1", // 0 is fio's own default
 	}
 	if r.text("buffered", "1") == "0" {
 		s.direct = true
@@ -99,7 +99,8 @@ func readSection(from *section, ordinal int) (loadSection, error) {
 	s.syncs = s.writes && (r.number("fsync", 0) > 0 || r.number("fdatasync", 0) > 0)
 	s.blockBytes = 4096
 	if text, ok := from.get("bs"); ok {
-		s.blockBytes, _ = strconv.ParseUint(text, 10, 64) // 0 if there are several sizes
+		// If bs lists several sizes, ParseUint fails and returns 0.
+		s.blockBytes, _ = strconv.ParseUint(text, 10, 64)
 	}
 	for _, several := range []string{"bsrange", "bssplit"} {
 		if _, ok := from.get(several); ok {
@@ -191,7 +192,8 @@ func (l *load) bytes(diskless bool) uint64 {
 	for i := range l.sections {
 		s := &l.sections[i]
 		if s.shared && i > 0 || s.diskless() && !diskless {
-			continue // no files, or those of the first section
+			// The section has no files, or shares those of the first section, which are counted already.
+			continue
 		}
 		volumes := 1
 		if s.device {

@@ -13,7 +13,8 @@ import (
 // value is a JSON value. Objects are not decoded with encoding/json, because it keeps the last of two equal keys,
 // ignores what is missing, and matches keys in any case: all three would let a damaged document pass.
 type value struct {
-	kind    byte // '{', '[' or '"'; 0 for other scalars
+	// kind is the first byte of an object, a list or a string ('{', '[' or '"'); 0 for other scalars.
+	kind    byte
 	text    string
 	members map[string]*value
 	// keys lists the keys of members in the order of the text, so that the same text always causes the same error.

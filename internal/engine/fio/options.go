@@ -159,7 +159,8 @@ var allowedOptions = map[string]option{
 	"continue_on_error":   {rule: oneOf("none", "read", "write", "io", "all", "0", "1")},
 	"error_dump":          {rule: bool01},
 
-	// Accepted but not written, because storagebench always does what they request, or because they have no effect.
+	// Options that are accepted but not written, because storagebench always does what they request, or because they
+	// have no effect.
 	"group_reporting":  {dropped: true, rule: onlyOn},
 	"time_based":       {dropped: true, rule: onlyOn},
 	"lat_percentiles":  {dropped: true, rule: onlyOn},

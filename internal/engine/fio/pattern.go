@@ -35,8 +35,8 @@ const (
 	repeatsBelow = 64 << 10
 )
 
-// patternOf derives the pattern from the options that determine the content of fio's buffers. In a job file, the first
-// section that sets an option counts for all.
+// patternOf derives the data pattern from the options that determine the content of fio's buffers. In a job file, the
+// first section that sets an option counts for all.
 func patternOf(profile *v1alpha1.FioProfile, step *engine.Step) engine.Pattern {
 	set := buffersOf(profile)
 	made := engine.Pattern{Remedy: patternRemedy}
@@ -57,7 +57,8 @@ func patternOf(profile *v1alpha1.FioProfile, step *engine.Step) engine.Pattern {
 	case set["refill_buffers"] != "" && set["refill_buffers"] != "0":
 		made.Name, made.RatioMilli = "random, new for each write (refill_buffers)", refillRatio
 	case step.Purpose == v1alpha1.StepPrepare:
-		made.Name, made.RatioMilli = "random", usualRatio // A layout's blocks are large enough for this ratio.
+		// The blocks of a layout are large enough for usualRatio.
+		made.Name, made.RatioMilli = "random", usualRatio
 	default:
 		made.Name = "random"
 		if block := blockOf(profile, step); block >= repeatsBelow {

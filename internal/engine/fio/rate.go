@@ -111,7 +111,7 @@ func (r *typedReader) split(rates *limit) []loadSection {
 		sections[number] = one
 	}
 	if !whole.shared {
-		// Other steps may run more jobs. The files of those jobs belong to the last section.
+		// Other steps may run more jobs than this one. The files of the additional jobs belong to the last section.
 		sections[whole.jobs-1].layoutJobs += whole.layoutJobs - whole.jobs
 	}
 	return sections

@@ -266,7 +266,7 @@ func (w *writer) layout(what *load, parameters *Parameters) error {
 		w.files(&s, s.fileSets())
 		engine := s.engine
 		if !ioEngines[engine] {
-			engine = "psync" // mmap and splice cannot create files
+			engine = "psync" // The I/O engines mmap and splice cannot create files.
 		}
 		w.set("ioengine", engine)
 		w.set("direct", zeroOne(s.direct))

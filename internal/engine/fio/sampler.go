@@ -56,7 +56,7 @@ type Sampler struct {
 	live    *epoch
 	ramp    *epoch
 	// held is the newest dump, whose sample is not yet returned. base is the preceding dump, with the totals at the
-	// end of the last returned sample; nil means zero.
+	// end of the last returned sample; if base is nil, these totals are zero.
 	held *point
 	base *point
 	// first is the newest dump that began the measured part after a ramp; see dropMixed.
@@ -186,7 +186,7 @@ func (s *Sampler) release(last bool) []Delta {
 	s.held = nil
 	if end <= start {
 		if !last || s.live != held.epoch || held.counters == s.ended {
-			// Too short for a sample: the next sample includes its figures.
+			// The time since the last sample is too short for a sample: the next sample includes the dump's figures.
 			return nil
 		}
 		// There is no next sample, so this sample gets a length of 1 ms. This happens if fio is stopped with operations
@@ -205,7 +205,7 @@ func (s *Sampler) release(last bool) []Delta {
 	for i := range counters {
 		delta.Histograms[i] = held.bins[i]
 		if s.base != nil {
-			// place has checked that no bin decreased.
+			// Sub cannot fail, because the method place has checked that no bin decreased.
 			delta.Histograms[i], _ = held.bins[i].Sub(&s.base.bins[i])
 		}
 	}

@@ -122,7 +122,7 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 		earliest := s.ramp.origin + ramp
 		if measured.origin < earliest-min(lateMilliseconds, ramp/4) && next.runtime <= 2*ramp {
 			// The longest runtime belongs to a job that is still in its ramp, so it is hardly longer than the ramp. If
-			// it is much longer, the dumps in the ramp were late, and the ramp began earlier than they show.
+			// it were much longer, the ramp would have begun earlier than its dumps show, because they were late.
 			return placeUnusable
 		}
 	}
@@ -147,7 +147,7 @@ func (s *Sampler) dropMixed(next *point) {
 	}
 }
 
-// runtimeMilliseconds is the precision of a job's runtime.
+// runtimeMilliseconds is the precision of the runtime that fio prints for a job.
 const runtimeMilliseconds = 2
 
 // fellBelow reports whether any total decreased.

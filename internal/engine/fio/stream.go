@@ -90,7 +90,7 @@ func (s *Stream) Close() Output {
 	return output
 }
 
-// ReadOutput reads a whole output. It only returns errors of r.
+// ReadOutput reads a whole output. It returns an error only if reading from r fails.
 func ReadOutput(r io.Reader) (Output, error) {
 	var stream Stream
 	if _, err := io.Copy(&stream, r); err != nil {
@@ -112,7 +112,8 @@ func (s *Stream) next(c byte) {
 	}
 }
 
-// begin starts a document whose head, the last head bytes of pending, is complete.
+// begin starts a document when its head is complete: the beginning of the document, up to and including its first key.
+// The head is the last bytes of pending; the parameter is its length.
 func (s *Stream) begin(head int) {
 	if s.live {
 		s.damaged(errors.New("another document starts within it"))
@@ -121,7 +122,8 @@ func (s *Stream) begin(head int) {
 	s.live, s.start = true, s.output.Bytes-int64(head)
 	s.scan = scanner{open: s.scan.open[:0]}
 	for _, c := range s.pending {
-		_, _ = s.scan.next(c) // a head is valid JSON, so there is no error
+		// The scanner cannot fail, because a head is the beginning of valid JSON.
+		_, _ = s.scan.next(c)
 	}
 }
 
@@ -163,7 +165,7 @@ func (s *Stream) drop() {
 	s.flush(s.head.length)
 }
 
-// flush moves the pending bytes to the noise, except the last kept ones.
+// flush moves the pending bytes to the noise, except the last bytes, whose number is kept.
 func (s *Stream) flush(kept int) {
 	given := len(s.pending) - kept
 	s.noise.Add(s.pending[:given])

@@ -51,7 +51,8 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 		s.fileBytes = per
 		s.volumes, s.device = volumes, parameters.Devices
 		if s.bytesPerJob > 0 {
-			// A job's share of the file shrinks with the file, but must still hold one block.
+			// On several volumes each file is smaller, and so is each job's part of it. The part must still hold one
+			// block.
 			s.bytesPerJob = s.bytesPerJob / uint64(volumes) // #nosec G115 -- at least 1
 			if block := max(s.blockBytes, 1); s.bytesPerJob/block == 0 {
 				problems = append(problems, field.Invalid(path.Child("datasetSize"), s.fileBytes, fmt.Sprintf(

@@ -7,7 +7,7 @@ import (
 )
 
 // zeroChunkBytes is the largest compression chunk that leaves some non-zero data in every 64 KiB. fio fills
-// compressibility.percent of each chunk with zeros: half of it at 50 percent.
+// compressibility.percent of each chunk with zeros: at 50 percent, half of each chunk.
 const zeroChunkBytes = 16 << 10
 
 // zeroWords are substrings of the names of options that may make fio write data that is not random.

@@ -47,7 +47,7 @@ type MdtestStream struct {
 	lines   lineSplitter
 	output  MdtestOutput
 	section mdtestSection
-	// figures is the number of figures in a row.
+	// figures is the number of figures in a row of mdtest's summary.
 	figures int
 }
 
@@ -81,7 +81,7 @@ func (s *MdtestStream) Close() MdtestOutput {
 	return s.output
 }
 
-// ReadMdtestOutput reads a whole output. It only returns errors of r.
+// ReadMdtestOutput reads a whole output. It returns an error only if reading from r fails.
 func ReadMdtestOutput(r io.Reader) (MdtestOutput, error) {
 	var stream MdtestStream
 	if _, err := io.Copy(&stream, r); err != nil {
@@ -173,7 +173,8 @@ func (s *MdtestStream) row(line textLine) {
 	}
 	kind := fields[0]
 	if !slices.Contains([]string{"Directory", "File", "Tree"}, kind) || strings.Contains(line.text, "(stonewall)") {
-		return // 3.3.0 adds a row for creation until the stonewall, with only a mean
+		// mdtest 3.3.0 adds a row for creation until the stonewall, which has only a mean. That row is ignored.
+		return
 	}
 	if len(fields) < s.figures+2 || len(fields) > s.figures+4 {
 		s.damaged(line.number, fmt.Sprintf("want %d figures: %q", s.figures, clip(line.text)))

@@ -57,7 +57,8 @@ type Summary struct {
 	// ranks.
 	StonewallNanoseconds, StonewallBytesPerSecond int64
 
-	// tolerance is the rounding error of the three bandwidths, in bytes per second, from their printed digits.
+	// tolerance is the rounding error of the maximum, minimum and mean bandwidth in bytes per second, known from the
+	// number of printed digits.
 	tolerance float64
 }
 

@@ -202,8 +202,8 @@ func reported(length time.Duration) *int64 {
 	return new(int64(length))
 }
 
-// sampleEdge is the uncertainty of the samples at an instant: the instant lies inside a sample, and IOR's output line
-// is read some time after it was printed.
+// sampleEdge is the uncertainty in time when samples are compared with the end of a repetition: the end lies inside a
+// sample, and IOR's output line about the repetition is read some time after it was printed.
 const sampleEdge = engine.SampleInterval + engine.SampleInterval/2
 
 // judgeRepetitions warns if the bytes of the samples and IOR's own bytes differ at the end of a repetition.

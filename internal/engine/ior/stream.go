@@ -35,12 +35,12 @@ type Stream struct {
 	section section
 	columns []column
 	facts   facts
-	// next is the index of the next repetition of each operation in this test.
+	// next is the index of the next repetition of each operation in the current test.
 	next [measure.NumOperations]int
 	// moved is the number of bytes that a warning reported for the next row.
 	moved int64
 	json  jsonObject
-	// rows is true once a row of this test has been kept.
+	// rows is true once a row of the current test has been kept.
 	rows bool
 }
 
@@ -89,7 +89,7 @@ func (s *Stream) Close() Output {
 	return output
 }
 
-// ReadOutput reads a whole output. It only returns errors of r.
+// ReadOutput reads a whole output. It returns an error only if reading from r fails.
 func ReadOutput(r io.Reader) (Output, error) {
 	var stream Stream
 	if _, err := io.Copy(&stream, r); err != nil {
@@ -216,7 +216,8 @@ func (s *Stream) row(line textLine) bool {
 	read, err := readRow(s.columns, fields)
 	if err != nil {
 		if s.output.Format == FormatTable && len(fields) > 1 && !digits(fields[1][:1]) {
-			return false // a sentence that begins with "read" or "write"
+			// The line is a sentence that begins with "read" or "write", not a row of figures.
+			return false
 		}
 		s.damaged(line.number, "%v: %q", err, clip(line.text))
 		return true
