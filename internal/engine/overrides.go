@@ -15,7 +15,7 @@ type Overrides struct {
 	Jobs, QueueDepth int32
 	BlockSizeBytes   int64
 	ReadPercent      *int32
-	// Processes is the number of ranks of each client, in a ramp that raises it; see Step.Processes.
+	// Processes is the number of ranks of each client, in a ramp that raises this number; see Step.Processes.
 	Processes int32
 	// Operation is the operation that the step performs on each small file: Create, Write, Stat, Read or Delete. It is
 	// empty outside of smallFiles phases.

@@ -70,7 +70,7 @@ const (
 	settlePerLatency = 100
 )
 
-// caution returns a warning if an offer has so few jobs that the measured latencies are too low, or "" if there are
+// caution returns a warning if an open loop has so few jobs that the measured latencies are too low, or "" if there are
 // enough jobs.
 func caution(offer engine.Offer, jobs int) string {
 	if wanted := math.Ceil(jobsPerOutstanding * float64(offer.IOPS) * offer.Latency.Seconds()); float64(jobs) < wanted {

@@ -8,8 +8,8 @@ import (
 // option describes an option of fio that users may set.
 type option struct {
 	rule valueRule
-	// field is the typed field of the profile that sets the option. The profile's options may then not set it, so that
-	// there is only one way to set it, but a job file may.
+	// field is the typed field of the profile that sets the option. Then the profile's options must not set it too, so
+	// that there is only one way to set it, but a job file may.
 	field string
 	// engines lists the engines that have the option; empty means all.
 	engines []string

@@ -65,10 +65,10 @@ func (s *Sampler) atLoadEnd(held *point, counters [measure.NumOperations]measure
 	return totals, true
 }
 
-// mostInFlight bounds the operations issued but not completed in a dump: Outstanding, if it is known. A warm-up
-// doubles the bound, because operations in flight at the end of a ramp are never timed, so they remain in the
-// difference. A larger difference shows a torn dump: fio reads the two counters one after the other, and on a machine
-// without spare CPU time it may stall in between while the jobs go on.
+// mostInFlight returns the maximum difference between issued and completed operations in a dump: Outstanding, if it is
+// known. A warm-up doubles the maximum, because operations in flight at the end of a ramp are never timed, so they
+// remain in the difference. A larger difference shows a torn dump: fio reads the two counters one after the other, and
+// on a machine without spare CPU time it may stall in between while the jobs go on.
 func (s *Sampler) mostInFlight() uint64 {
 	switch {
 	case s.options.Outstanding == 0:

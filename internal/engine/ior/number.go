@@ -53,7 +53,7 @@ func rounded(value float64) int64 {
 	return int64(math.Round(max(value, 0)))
 }
 
-// span is the range of values that a figure can have.
+// span is the range of exact values that a printed, and thus rounded, figure can have.
 type span struct{ low, high float64 }
 
 func (n number) span() span { return span{max(n.value-n.half, 0), n.value + n.half} }
