@@ -44,7 +44,7 @@ func cacheOptions(namespaces []string) cache.Options {
 func hasLabel(label string) labels.Selector {
 	requirement, err := labels.NewRequirement(label, selection.Exists, nil)
 	if err != nil {
-		panic(err) // the label is a constant of this project, so it is always valid
+		panic(err) // Labels passed to this function are constants of this project, so they are always valid.
 	}
 	return labels.NewSelector().Add(*requirement)
 }

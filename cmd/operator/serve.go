@@ -66,7 +66,7 @@ func serve(ctx context.Context, o *options) error {
 		case <-ctx.Done():
 		}
 	}()
-	// Start releases the Lease when it returns, so the process must exit then.
+	// The manager has released the leader's Lease when Start returns, so the process must exit then.
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run the controllers: %w", err)
 	}

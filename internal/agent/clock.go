@@ -21,7 +21,7 @@ func (SystemClock) Wall() int64 { return read(unix.CLOCK_REALTIME) }
 func read(id int32) int64 {
 	var now unix.Timespec
 	if err := unix.ClockGettime(id, &now); err != nil {
-		// Both clocks exist on every Linux system, so the call cannot fail with a valid pointer.
+		// Both clocks exist on every Linux system, so clock_gettime cannot fail with a valid pointer.
 		panic(err)
 	}
 	return now.Nano()

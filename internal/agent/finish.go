@@ -48,7 +48,7 @@ func (a *Agent) end(live *step, reason string) bool {
 	case <-live.ended:
 		return true
 	case <-time.After(4 * a.env.Timeouts.Gone):
-		// This timeout is longer than those for output, process and descendants combined.
+		// This timeout is longer than the time that the tool's output, process and descendants may take together to end.
 		return false
 	}
 }

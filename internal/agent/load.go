@@ -41,7 +41,8 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 		return nil, status.Error(codes.InvalidArgument, "the step has no ID or no tool")
 	}
 	if a.finishing {
-		// Unavailable does not refuse the step. A caller that retries finds that the agent has exited.
+		// The code Unavailable does not count as a refusal of the step. A caller that retries finds that the agent has
+		// exited.
 		return nil, status.Error(codes.Unavailable, "the agent is finishing")
 	}
 	name := tool.StepName(request.GetStep())

@@ -38,7 +38,7 @@ func printableCopy(answer any) any {
 
 // mend makes all strings in a message printable.
 func mend(message proto.Message) {
-	// The callback never returns an error.
+	// Ignore the error of Range: it can come only from the callback, which never returns one.
 	_ = protorange.Range(message.ProtoReflect(), func(path protopath.Values) error {
 		last := path.Index(-1)
 		text, ok := last.Value.Interface().(string)
@@ -55,7 +55,7 @@ func mend(message proto.Message) {
 			holder.Message().Set(last.Step.FieldDescriptor(), protoreflect.ValueOfString(made))
 		case protopath.ListIndexStep:
 			holder.List().Set(last.Step.ListIndex(), protoreflect.ValueOfString(made))
-		default: // No message has a map of strings.
+		default: // The string is in a map, but no message of the protocol has a map of strings.
 		}
 		return nil
 	})

@@ -34,8 +34,8 @@ type step struct {
 	loaded  chan struct{}
 	refusal error
 	orders  chan order
-	// Canceling stopped ends the load; closing abandoned ends the tool at once.
-	stopped   context.Context // its cause is the reason for the stop
+	// Canceling stopped ends the load, for the reason in its cause; closing abandoned ends the tool at once.
+	stopped   context.Context
 	cancel    context.CancelCauseFunc
 	abandoned chan struct{}
 	abandon   func()
@@ -171,7 +171,7 @@ func (s *step) discard(reason string) *agentapi.Ended {
 // write adds a record of this step to the log.
 func (s *step) write(record *agentapi.Record) {
 	record.Step = s.key
-	if record.GetSample() == nil { // samples contain no text
+	if record.GetSample() == nil { // Samples contain no text that could be unprintable.
 		mend(record)
 	}
 	if err := s.agent.log.Append(record); err != nil {

@@ -103,8 +103,8 @@ func (l *Loop) Until(ctx context.Context) error {
 	}
 }
 
-// wait returns when there may be something to do: on news from the conductor, or after a beat, but no later than latest
-// unless that is zero.
+// wait returns when there may be something to do: on news from the conductor, or after a beat. If latest is not zero,
+// wait returns no later than that time.
 func (l *Loop) wait(ctx context.Context, latest time.Time) {
 	stopped := ctx.Done()
 	if l.cancelled != nil {

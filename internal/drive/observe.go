@@ -88,7 +88,7 @@ func (d *Driver) recordObservations(run *v1alpha1.BenchmarkRun) Outcome {
 	if outcome == nil {
 		outcome = &observation.Outcome{Warnings: []v1alpha1.Warning{observation.Unasked("Prometheus did not answer in time")}}
 	}
-	d.observer.outcome = nil // free its memory
+	d.observer.outcome = nil // Free the memory of the outcome.
 	record.Observations(run, outcome, d.now())
 	return Outcome{Observed: outcome.Over}
 }

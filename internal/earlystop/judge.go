@@ -52,8 +52,8 @@ type drain struct {
 }
 
 const (
-	// baselineSlack is the largest multiple of the documented baseline at which a level can be the baseline. At a
-	// higher level, the target is still spending other credits.
+	// baselineSlack is the tolerance for the documented baseline: a level of at most baselineSlack times the documented
+	// rate can be the baseline. At a higher level, the target is still spending other credits.
 	baselineSlack = 1.25
 	// confirmShare sets when the analysis runs again after it has failed to confirm a drop: after one more sample,
 	// plus one for each confirmShare samples since the drop.
@@ -130,11 +130,12 @@ type redrain struct {
 	baseline, seconds float64
 	// since is the end of the last second in which the rate was above the baseline.
 	since float64
-	// sum and length are the bytes and the seconds since that time.
+	// sum and length are the bytes and the seconds since the time in the field since.
 	sum, length float64
 }
 
-// aboveBaseline is the largest multiple of the baseline at which the rate of a second still counts as the baseline.
+// aboveBaseline is the tolerance for a known baseline: a second is above the baseline if its rate exceeds aboveBaseline
+// times the baseline.
 const aboveBaseline = 1.25
 
 func (r *redrain) add(sample detect.Sample) string {

@@ -195,7 +195,8 @@ func (m *maker) remove(earlier *note) error {
 			return fmt.Errorf(what, err)
 		}
 		if (index+1)%perFolder == 0 || index+1 == earlier.Count {
-			_ = m.root.Remove(filepath.Dir(name)) // If the folder contains anything else, removing the directory below fails too.
+			// Ignore the error: if the folder contains anything else, the removal of its parent directory also fails.
+			_ = m.root.Remove(filepath.Dir(name))
 		}
 	}
 	err := m.root.Remove(m.options.Directory)

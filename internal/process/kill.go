@@ -81,7 +81,7 @@ func KillDescendants(ctx context.Context, pid int, except ...int) error {
 			started.collect(ended)
 			return nil
 		default:
-			patience-- // another goroutine may be waiting for them and need their status
+			patience-- // Another goroutine may be waiting for the exited children and need their status.
 		}
 		pause()
 	}

@@ -53,7 +53,7 @@ func Collect(pids []int) { started.collect(pids) }
 // endedChild is an exited child that was not reaped.
 type endedChild struct {
 	startTicks uint64
-	// seen is when the child was first found to have exited.
+	// seen is the time at which the child was first found to have exited.
 	seen time.Time
 }
 
@@ -63,7 +63,7 @@ func reapOnce(known map[int]endedChild, now func() time.Time) map[int]endedChild
 	began := now()
 	processes, err := table()
 	if err != nil {
-		return known // nothing is lost; retry in the next round
+		return known // Keep the known children; the next round reads the process table again.
 	}
 	young := map[int]endedChild{}
 	var old []int

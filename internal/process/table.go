@@ -90,7 +90,8 @@ func parseStat(text []byte) (Process, error) {
 		return Process{}, fmt.Errorf("the PID of %q: %w", text, err)
 	}
 	var ticks int64
-	for _, value := range numbers[statUserTime : statUserTime+4] { // user and system time, also of its children
+	// Add up user and system time of the process and of its reaped children.
+	for _, value := range numbers[statUserTime : statUserTime+4] {
 		ticks += value
 	}
 	return Process{

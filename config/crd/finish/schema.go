@@ -81,7 +81,7 @@ func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 		delete(schema, "default")
 	}
 	if schema["x-kubernetes-list-type"] == "atomic" {
-		delete(schema, "x-kubernetes-list-type") // atomic is the default
+		delete(schema, "x-kubernetes-list-type") // The API server treats a list without a type as atomic.
 	}
 	if schema["x-kubernetes-int-or-string"] == true {
 		finishQuantity(schema)
@@ -98,7 +98,7 @@ func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 	}
 	for _, inner := range []string{"items", "additionalProperties"} {
 		if child, ok := schema[inner].(map[string]any); ok {
-			delete(child, "description") // the list or map has a description of its own
+			delete(child, "description") // The description of the list or map itself suffices.
 			f.walk(child, path, bare)
 		}
 	}

@@ -23,7 +23,8 @@ func environment(path, scratch string) []string {
 func values(data string, client int) command.Values {
 	program, err := os.Executable()
 	if err != nil {
-		// In the user's program, this path leads to that program instead of the agent, so using the placeholder fails.
+		// The agent's path is unknown. /proc/self/exe leads the user's program to itself instead of to the agent, so a
+		// command line with the placeholder for the agent's path fails.
 		program = "/proc/self/exe"
 	}
 	return command.Values{Data: data, Client: client, Agent: program}

@@ -55,8 +55,8 @@ type run struct {
 
 var _ tool.Waiting = (*run)(nil)
 
-// Load implements tool.Tool. It starts the waiting `agent supervise` process. If the step is repeated, it runs the setup
-// command first, so that the command finds the same data as the first time.
+// Load implements tool.Tool. It starts the waiting `agent supervise` process. If the step is repeated, it runs the
+// setup command first, so that the measured command finds the same data as the first time.
 func (t *Tool) Load(step *tool.Step) (tool.Load, error) {
 	files, err := t.volumes.Open(step, volumes.Use{AnyReadOnly: true})
 	if err != nil {
@@ -90,7 +90,7 @@ func (t *Tool) ready(step *tool.Step, files *volumes.Files) (*run, error) {
 	if len(load.GetCommand()) == 0 {
 		return t.waiting(step, files, load.GetSetup(), true)
 	}
-	// Reads of cached data would not touch the storage.
+	// Drop cached data, because reads of it would not touch the storage.
 	dropCaches(step, files)
 	return t.waiting(step, files, load.GetCommand(), false)
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// treeMeter counts the bytes that a program and all its descendants read and write. Its root is `agent supervise`, which
-// becomes the parent of all orphans among them and waits for them. When a parent waits for a child, the kernel adds
-// the child's counters to the parent's, and the root reports its own counters when it exits. So the sum over the root
-// and all living descendants is the total.
+// treeMeter counts the bytes that a program and all its descendants read and write. The root of the process tree is
+// `agent supervise`, which becomes the parent of all orphans among them and waits for them. When a parent waits for a
+// child, the kernel adds the child's counters to the parent's, and the root reports its own counters when it exits. So
+// the sum over the root and all living descendants is the total.
 //
 // Tested on Linux 6.18 with children that live for milliseconds, grandchildren, orphans whose parent has ended, and
 // threads. The counters of a child whose parent ignores SIGCHLD are lost: no process waits for it, and the kernel
@@ -20,12 +20,12 @@ type treeMeter struct {
 	system      tool.Processes
 	root        int
 	base, total process.IO
-	// ended holds the root's final counters; over is true once they are known.
+	// ended holds the final counters of `agent supervise`; over is true once they are known.
 	ended process.IO
 	over  bool
 }
 
-// begin takes the root's current counters as the baseline.
+// begin takes the current counters of `agent supervise` as the baseline.
 func (m *treeMeter) begin() error {
 	base, err := m.system.ReadIO(m.root)
 	if err != nil {
@@ -37,8 +37,8 @@ func (m *treeMeter) begin() error {
 
 // look returns the bytes read and written since begin. The result never decreases.
 func (m *treeMeter) look() process.IO {
-	// Read the root first, and parents before their children: a process that is reaped between two of these reads is then
-	// missing until the next call of look, but is never counted twice.
+	// Read `agent supervise` first, and parents before their children: a process that is reaped between two of these
+	// reads is then missing until the next call of look, but is never counted twice.
 	sum, err := m.system.ReadIO(m.root)
 	if err != nil {
 		return m.total.Since(m.base)
@@ -56,10 +56,10 @@ func (m *treeMeter) look() process.IO {
 	return m.total.Since(m.base)
 }
 
-// end records the final counters. It uses the counters that the root reported, or else reads them from the root,
-// which has exited but was not reaped yet. They are complete except for children that no process waited for. If
-// neither is available (the root was killed, and the kernel lets only the root user read the counters of an exited
-// process), end returns an error, and I/O since the last reading is missing.
+// end records the final counters of `agent supervise`. It uses the counters that the process reported, or else reads
+// them from /proc: the process has exited but was not reaped yet. They are complete except for children that no process
+// waited for. If neither is available (the process was killed, and the kernel lets only the root user read the counters
+// of an exited process), end returns an error, and I/O since the last reading is missing.
 func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
 	if reported == nil {
 		ended, err := m.system.ReadIO(m.root)

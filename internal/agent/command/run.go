@@ -15,8 +15,8 @@ import (
 
 // runEnd describes how a run of a program ended.
 type runEnd struct {
-	// start is when the run began and flushed is when its data was on the storage, both on the agent's clock. endedAt is
-	// when the program itself exited.
+	// All three times are on the agent's clock: the run began at start, the program itself exited at endedAt, and the
+	// program's data was on the storage at flushed.
 	start, endedAt, flushed int64
 	// stopped is the reason for asking the program to stop; overdue is true if the reason is its deadline.
 	stopped string
@@ -95,7 +95,7 @@ func (r *run) carry(deadline int64, samples *samples) runEnd {
 	}
 	_ = r.start.Close()
 	r.watch(deadline, &end, samples)
-	// The root's counters disappear when it is reaped, so read them first.
+	// Read the counters of `agent supervise` before it is reaped, because they disappear then.
 	var err error
 	if end.done, err = r.meter.end(r.counted()); end.unread == nil {
 		end.unread = err
@@ -181,7 +181,7 @@ func (r *run) watch(deadlineAt int64, end *runEnd, samples *samples) {
 			end.overdue = end.stopped == ""
 			stop("its phase's time limit was reached")
 		case <-killing:
-			// The program did not exit in time after SIGTERM. That is not the storage's fault, so hung stays empty.
+			// The program did not exit in time after SIGTERM. Leave hung empty, because the storage is not to blame.
 			killing = nil
 			r.kill()
 			gone = time.After(timeouts.Stop)

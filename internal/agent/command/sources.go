@@ -23,7 +23,7 @@ const (
 type byteSources struct {
 	system System
 	mount  dataset.Mount
-	// device and stats are the counters at the start; nil if unavailable.
+	// device holds the control group's counters at the start of the run, and stats the mount's; nil if unavailable.
 	device *process.DeviceIO
 	stats  *mountCount
 }
@@ -39,7 +39,8 @@ func (b *byteSources) begin(system System, mount dataset.Mount) {
 	}
 }
 
-// end returns the bytes that each source counted since begin; done holds the counters of the processes.
+// end returns the bytes that each source counted since begin. done holds the I/O counters of the program and its
+// descendants, which are a source too.
 func (b *byteSources) end(done process.IO) []*agentapi.ByteSource {
 	var all []*agentapi.ByteSource
 	if b.stats != nil {

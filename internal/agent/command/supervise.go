@@ -138,7 +138,7 @@ func endLeft() string {
 			continue
 		}
 		if err != nil {
-			return "" // nothing is left
+			return "" // This process has no children left.
 		}
 		break
 	}

@@ -17,7 +17,7 @@ import (
 type superviseReports struct {
 	// failed is the reason why the program could not be started.
 	failed string
-	// exit describes how the program ended. endedAt is when that was reported; 0 without a report.
+	// exit describes how the program ended. endedAt is the time at which the exit was reported; 0 without a report.
 	exit    command.Exit
 	endedAt int64
 	// left names the processes that the program left running and that were killed.

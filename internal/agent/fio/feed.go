@@ -142,7 +142,8 @@ func recordLength(elapsed time.Duration) time.Duration {
 	if left <= aSample {
 		left += minute
 	}
-	// Samples may end slightly early. Waiting for the next sample would make the record a second longer.
+	// Subtract a quarter of a sample, because samples may end slightly early. Otherwise the record would have to wait for
+	// the next sample and would be a second longer.
 	return min(left, max(firstRecord, elapsed)) - aSample/4
 }
 

@@ -10,8 +10,8 @@ import (
 // to start. The process has no job yet, so it touches no file.
 //
 // The process is spawned when a step's load has ended. At that time nothing is being measured, and the step still waits
-// for I/O in flight. Spawning it earlier would cost 100 ms of a step's loading or measurement (eight clients on two
-// processors).
+// for I/O in flight. Spawning it earlier would cost 100 ms of a step's loading or measurement (measured with eight
+// clients on two processors).
 type spareFio struct {
 	mu      sync.Mutex
 	waiting *waitingFio

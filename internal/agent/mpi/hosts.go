@@ -114,7 +114,7 @@ func network(hosts []host) string {
 		return ""
 	}
 	if loopback {
-		length = shortest // the interface itself may have another loopback address
+		length = shortest // The loopback interface may have a loopback address that no host uses.
 	}
 	return netip.PrefixFrom(first, length).Masked().String()
 }

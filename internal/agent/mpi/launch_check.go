@@ -80,7 +80,7 @@ func checkDaemon(command []string) error {
 			seen["orte_leave_session_attached"] = true
 			rest = rest[1:]
 			continue
-		case "--allow-run-as-root": // mpirun passes this on, because we allow mpirun to run as root.
+		case "--allow-run-as-root": // The agent allows mpirun to run as root, and mpirun passes this flag on.
 			rest = rest[1:]
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 // launchOutput sends a daemon's output to its launcher.
 type launchOutput struct {
 	mu sync.Mutex
-	// send is nil once the call has returned, because the stream is then closed.
+	// send is nil once the Launch call has returned, because its stream is then closed.
 	send func(*agentapi.LaunchOutput) error
 }
 

@@ -223,7 +223,7 @@ func (l *launcher) judge(end launcherEnd) *agentapi.Ended {
 	code, signal := exited.Result()
 	exit := ior.Exit{Code: code, Signal: signal, Stopped: end.stopped != ""}
 	if exit.Stopped && exit.Signal == syscall.SIGKILL {
-		exit.Signal, exit.Code = 0, 1 // the agent sent this SIGKILL
+		exit.Signal, exit.Code = 0, 1 // The agent itself sent the SIGKILL, so treat it as an exit with code 1.
 	}
 	ended := l.output.judge(exit, l.stderr.String(), l.job)
 	switch {

@@ -114,8 +114,8 @@ func (m *member) wait(deadlineAt int64) memberEnd {
 			giveUp.Reset(timeout)
 		}
 	}
-	// Client 0 ends the job properly and then sends Release. Without a launched daemon, there is no need to wait
-	// for that.
+	// When the job must stop, client 0 ends it properly and then sends Release. A member that has launched no daemon
+	// need not wait for the Release.
 	stop := func(reason string) {
 		end.stopped = cmp.Or(end.stopped, reason)
 		if m.isLaunched() {

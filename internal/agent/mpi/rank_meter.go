@@ -21,11 +21,11 @@ const (
 	rankSearch = 15 * time.Second
 )
 
-// rankStart is the maximum amount that a rank reads and writes before its tool starts the load, and rankStartLeast is
-// the minimum. A rank that has already exceeded rankStartMost when it is first seen has begun its load: either the
-// reading came late, or the load takes only a few milliseconds. Then only rankStartLeast is subtracted for its start,
-// so that none of its load is lost. The load has also begun if all ranks together transfer more than rankStartMost,
-// plus twice rankStart per rank, between two readings.
+// Before its tool starts the load, a rank reads and writes at least rankStartLeast and at most rankStart, as measured
+// for rankMeter. A rank that has already exceeded rankStartMost when it is first seen has begun its load: either the
+// reading came late, or the load takes only a few milliseconds. Then only rankStartLeast is subtracted for the rank's
+// start, so that none of its load is lost. The load has also begun if all ranks together transfer more than
+// rankStartMost, plus twice rankStart per rank, between two readings.
 var (
 	rankStart      = process.IO{ReadBytes: 112 << 10, WriteBytes: 12 << 10, ReadCalls: 370, WriteCalls: 130}
 	rankStartLeast = process.IO{ReadBytes: 102 << 10, WriteBytes: 2 << 10, ReadCalls: 340, WriteCalls: 60}
@@ -51,8 +51,9 @@ type rankMeter struct {
 	directory string
 	expected  int
 
-	mu    sync.Mutex
-	ranks map[int]bool // the value is false once the rank has exited
+	mu sync.Mutex
+	// ranks maps the PID of each rank to true while the rank runs, and to false once it has exited.
+	ranks map[int]bool
 	// live are the ranks found by the latest reading; base is the I/O that does not count as load.
 	live        []int
 	base, total process.IO

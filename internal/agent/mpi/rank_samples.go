@@ -11,7 +11,7 @@ import (
 )
 
 // rankFloorBytes is the minimum number of bytes between two readings, or in one sample, that counts as I/O. MPI
-// communicates with the same system calls, and transfers some hundred bytes at each barrier.
+// communicates through the same system calls, and transfers about 100 bytes at each barrier.
 const rankFloorBytes = 4096
 
 // rankSamples turns the reads and writes of a client's ranks into samples. It takes many readings per sample, so that
@@ -31,7 +31,7 @@ type rankSamples struct {
 	at    int64
 	load  process.IO
 	begun int64
-	// start and from are the time and the reading at which the open sample begins.
+	// start is the time at which the open sample begins, and from holds the counters read at that time.
 	start int64
 	from  process.IO
 	// moved and movedLoad are the time and the counters of the latest reading with new I/O.

@@ -22,7 +22,7 @@ func Ask(ctx context.Context, command *exec.Cmd, start func(*exec.Cmd) (Program,
 	defer cancel()
 	answer := &Tail{Limit: MaxAnswerBytes}
 	command.Stdout = answer
-	// A shorter delay could lose the output on a machine that stalls for a moment.
+	// A shorter WaitDelay could lose the output on a machine that stalls for a moment.
 	command.WaitDelay = askTimeout
 	program, err := start(command)
 	if err != nil {

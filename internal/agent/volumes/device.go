@@ -160,7 +160,7 @@ func (s *Set) clearDevice(ctx context.Context, volume tool.VolumeConfig, client 
 	}
 	held := s.devices.of(volume.Name)
 	if held.Device == nil || !held.write {
-		// An earlier agent of this client may have left its mark.
+		// An earlier agent of this client may have left its ownership mark on the device.
 		marked, err := dataset.DeviceIsMarked(volume.Path, s.owner(), client)
 		if err != nil || !marked {
 			return err

@@ -67,7 +67,8 @@ func (s *Set) Open(step *tool.Step, use Use) (*Files, error) {
 	return files, nil
 }
 
-// files returns the unopened files of a request: the step's own request, or its part for one volume.
+// files returns a Files for a request without opening anything. The request is the step's own, or the part of it that
+// concerns one volume.
 func (s *Set) files(step *tool.Step, request *agentapi.LoadRequest, use Use) (*Files, error) {
 	volume, err := s.Named(request.GetVolume())
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 type probes struct {
 	mu      sync.Mutex
 	pending map[string]*probe
-	// good holds the latest result without a problem, by volume.
+	// good holds the latest description without a problem, by volume.
 	good map[string]*agentapi.Volume
 }
 

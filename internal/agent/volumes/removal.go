@@ -88,7 +88,7 @@ func (s *Set) removeFrom(volume tool.VolumeConfig, clients []int, leaving bool) 
 	case err := <-removed:
 		return err
 	case <-time.After(timeouts.Remove + timeouts.Gone):
-		// The context had no effect: a file system call has not returned.
+		// The deadline of the context had no effect, because a file system call has not returned.
 		return fmt.Errorf("remove the data below %s: the file system did not answer within %s",
 			volume.Place(), timeouts.Remove)
 	}
@@ -99,12 +99,12 @@ func (s *Set) remove(ctx context.Context, volume tool.VolumeConfig, client int, 
 		return s.clearDevice(ctx, volume, client)
 	}
 	if volume.ReadOnly {
-		return nil // nothing was created there
+		return nil // Nothing was created on the read-only volume.
 	}
 	place := volume.Place()
 	mount, err := place.Find()
 	if errors.Is(err, dataset.ErrMissing) && place.Folder != "" {
-		return nil // the folder was never created
+		return nil // The run's folder was never created.
 	}
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ func (s *Set) Checksum() {
 		defer close(summed)
 		for _, volume := range s.env.Config.Volumes {
 			if volume.Device || volume.ReadOnly || s.holds.of(volume.Name) == nil {
-				continue // the agent wrote nothing there
+				continue // The agent wrote no files to this volume.
 			}
 			_ = s.sumVolume(ctx, volume)
 		}
