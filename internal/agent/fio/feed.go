@@ -112,7 +112,7 @@ func (f *feed) log(deltas []fio.Delta) {
 	}
 }
 
-// collect adds a delta's latencies to the open record.
+// collect adds the latencies of the time between two dumps to the open latency record.
 func (f *feed) collect(delta fio.Delta) {
 	if f.minuteStart == 0 {
 		f.minuteStart = delta.Sample.StartNanoseconds

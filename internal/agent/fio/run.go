@@ -89,7 +89,7 @@ func (r *run) Run(deadline int64) *agentapi.Ended {
 	return ended
 }
 
-// job returns fio's job, with the compression of the sampled data if there is one.
+// job returns fio's job. If user data was sampled, the job writes data that compresses equally well.
 func (r *run) job() string { return jobLike(r.step.Request.GetFio().GetJob(), r.like) }
 
 func jobLike(job string, like *agentapi.DataSample) string {

@@ -44,7 +44,7 @@ type rankSamples struct {
 	// idle holds samples without I/O. They are written only if a later sample has I/O.
 	idle []*agentapi.Sample
 
-	// ioStart and ioEnd bound the I/O after the warm-up.
+	// ioStart and ioEnd are the start and the end of the I/O after the warm-up.
 	ioStart, ioEnd int64
 	totals         [measure.NumOperations]measure.Counter
 	over           bool
