@@ -19,7 +19,8 @@ var others = []sample{
 // observed is a shorter version of the file server experiment that also records the credits that the store reports.
 var observed = sample{"observed", "hack/demo/observed.yaml"}
 
-// chosen returns the steps that run the named sample, or all samples of the demo if the name is empty.
+// chosen returns the steps that run the named sample. If the name is empty, it returns those of the full demo: the
+// quickstart and the experiment with burst credits.
 func (d *demo) chosen(name string) ([]step, error) {
 	if name == "" {
 		return []step{

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// storeScenario is the kind of store that the demo simulates, the one that its experiment measures. claim is the
-	// name of the store and of its claim.
+	// storeScenario names the kind of store that the demo simulates and its experiment measures. claim is the name of
+	// both the store and the PersistentVolumeClaim for it.
 	storeScenario = "fsx-windows-32-hdd"
 	claim         = "share"
 )
@@ -22,7 +22,8 @@ func (d *demo) mount(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := d.unmount(ctx); err != nil { // the credits of a store from an earlier demo may be spent
+	// Do not reuse the store of an earlier demo: its credits may be spent.
+	if err := d.unmount(ctx); err != nil {
 		return err
 	}
 	d.show("bin/cluster", []string{"burst", "up", storeScenario, "--name", claim, "--namespace", namespace, "| kubectl apply -f -"})

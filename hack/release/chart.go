@@ -49,7 +49,8 @@ func (r *release) chart(ctx context.Context) error {
 			return err
 		}
 	}
-	// Pack the files again, because helm stores their modification times on this machine.
+	// Pack the chart's files again, because helm's archive contains their modification times, which differ between
+	// machines.
 	return pack(r.file(name), files, nil)
 }
 

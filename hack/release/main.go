@@ -44,7 +44,7 @@ type release struct {
 	ior string
 	// locked selects the Debian packages pinned in images/lock. Otherwise Debian's current packages are used.
 	locked bool
-	// programs is a folder for intermediate programs.
+	// programs is a temporary folder for the built programs, before they are packed into images and archives.
 	programs string
 }
 

@@ -85,7 +85,7 @@ func run(kind string, seed uint64, count int) error {
 func comments(files *token.FileSet, file *ast.File) []text {
 	var found []text
 	for _, group := range file.Comments {
-		// Text removes //go: directives, but keeps kubebuilder markers as lines.
+		// CommentGroup.Text removes //go: directives, but not kubebuilder markers.
 		lines := slices.DeleteFunc(strings.Split(group.Text(), "\n"), func(line string) bool {
 			return strings.HasPrefix(line, "+") || strings.HasPrefix(line, "#nosec") || strings.HasPrefix(line, "nolint")
 		})

@@ -60,7 +60,7 @@ func kubernetes(release, folder string) error {
 		if schema == nil {
 			return fmt.Errorf("kubernetes %s publishes no kind %s of %s/%s", release, k.name, k.group, k.version)
 		}
-		// Manifests have no status, so the schema must refuse the field.
+		// Manifests have no status, so the schema must refuse a status field.
 		delete(schema["properties"].(strict.Schema), "status")
 		collect(all, name, definitions)
 		text := fmt.Sprintf("{\"$ref\":%q}\n", shared+"#/definitions/"+name)

@@ -80,7 +80,8 @@ func run() error {
 // moduleFolder downloads a module, verified by the checksum database, and returns the folder of its files.
 func moduleFolder(module string) (string, error) {
 	command := exec.Command("go", "mod", "download", "-json", module)
-	command.Dir = os.TempDir() // outside our module, because ours does not require the downloaded one
+	// Run outside the module storagebench, which does not require the module to download.
+	command.Dir = os.TempDir()
 	command.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	out, err := command.Output()
 	var said struct{ Dir, Error string }

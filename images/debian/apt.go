@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	_ "embed" // for sources.list
+	_ "embed" // for the embedded file sources.list
 	"errors"
 	"fmt"
 	"io"
@@ -242,13 +242,13 @@ func (a *Apt) run(ctx context.Context, folder string, arguments ...string) (stri
 		"-o", "Dir::State::status=" + filepath.Join(a.folder, "status"),
 		"-o", "Dir::State::Lists=" + a.lists,
 		"-o", "Dir::Cache=" + filepath.Join(a.folder, "cache"),
-		// Debian's container images disable these caches, which makes every call take seconds.
+		// Debian's container images disable apt's package caches, without which every call takes seconds.
 		"-o", "Dir::Cache::pkgcache=pkgcache.bin", "-o", "Dir::Cache::srcpkgcache=srcpkgcache.bin",
 		// No locking: we hold our own lock, and the machine's locks belong to root.
 		"-o", "Debug::NoLocking=true",
-		// Otherwise apt runs as the user _apt, who cannot write to the folders of other users.
+		// By default, apt downloads as the user _apt, who cannot write to the folders of other users.
 		"-o", "APT::Sandbox::User=",
-		// Otherwise apt-get prints the MD5 digest if there is one.
+		// By default, apt-get prints the MD5 digest of a package if there is one.
 		"-o", "Acquire::ForceHash=SHA256",
 		"-o", "APT::Architecture=" + a.architecture, "-o", "APT::Architectures::=" + a.architecture,
 	}
@@ -281,7 +281,7 @@ func parseURIs(text string) ([]Package, error) {
 		if parts == nil {
 			return nil, fmt.Errorf("apt-get describes a package in an unknown format: %s", line)
 		}
-		// The colon of an epoch is escaped in the file name.
+		// The file name of a package escapes the colon after the epoch of its version.
 		version, err := url.PathUnescape(parts[3])
 		if err != nil {
 			return nil, fmt.Errorf("read the version of %s: %w", parts[1], err)

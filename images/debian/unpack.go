@@ -45,7 +45,7 @@ func (r Root) Unpack(ctx context.Context, name, archive string, keep func(string
 		return fmt.Errorf("unpack %s: %w", name, err)
 	}
 	readErr := r.read(name, tar.NewReader(io.LimitReader(out, maxPackageBytes)), keep)
-	// The rest is padding. If it is not read, dpkg-deb fails.
+	// Read the padding at the end of the archive too; otherwise dpkg-deb fails.
 	_, _ = io.Copy(io.Discard, out)
 	if err := command.Wait(); err != nil {
 		return fmt.Errorf("unpack %s: %w\n%s", name, err, messages.String())

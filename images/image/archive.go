@@ -79,7 +79,8 @@ func WriteIndex(file string, images ...Image) (string, error) {
 	defer os.RemoveAll(folder) //nolint:errcheck // nothing depends on it
 	written, err := layout.Write(folder, empty.Index)
 	if err == nil {
-		// The first annotation is defined by OCI; many tools expect only a tag in it. containerd reads the second.
+		// OCI defines the annotation ref.name, in which many tools expect only a tag. containerd reads the full
+		// reference from image.name.
 		err = written.AppendIndex(index, layout.WithAnnotations(map[string]string{
 			"org.opencontainers.image.ref.name": version.Tag(images[0].Version), "io.containerd.image.name": images[0].Reference(),
 		}))

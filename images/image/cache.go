@@ -60,7 +60,7 @@ func forget(cache, name string) error {
 	for _, entry := range found {
 		info, err := entry.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // another process removed it
+			continue // another process has removed the file
 		}
 		if err != nil {
 			return fmt.Errorf("read the cache: %w", err)

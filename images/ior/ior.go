@@ -42,7 +42,7 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 	layer, versions, err := packaged.Layer(ctx, o.Options, packaged.Recipe{
 		Name: o.Name, Layout: "1", Packages: Packages, Programs: programs, Plugins: isPlugin, Data: isData,
 		Own: map[string][]byte{"usr/bin/ior": o.IOR, "usr/bin/mdtest": o.Mdtest},
-		// Debian's installation scripts create this link.
+		// The package does not contain the link mpirun: Debian's installation scripts create it.
 		Links: map[string]string{"usr/bin/mpirun": "orterun"},
 	})
 	if err != nil {

@@ -235,7 +235,8 @@ func (r Recipe) compose(root debian.Root) (*image.Tree, map[string]bool, error) 
 		return nil, nil, err
 	}
 	for _, name := range licences {
-		used[root[name].Package] = true // a copyright file may belong to another package
+		// A package's copyright file may come from another package, which is then also used.
+		used[root[name].Package] = true
 	}
 	tree := &image.Tree{}
 	if err := skeleton(tree); err != nil {
@@ -248,7 +249,7 @@ func (r Recipe) compose(root debian.Root) (*image.Tree, map[string]bool, error) 
 	}
 	for _, name := range append(names, licences...) {
 		if tree.Has(name) {
-			continue // programs may share libraries, and packages may share a licence text
+			continue // already added: programs can share libraries, and packages can share a licence text
 		}
 		if err := add(tree, name, root[name]); err != nil {
 			return nil, nil, err

@@ -41,7 +41,7 @@ func newClusterFlags(command *cobra.Command) *clusterFlags {
 	added := pflag.NewFlagSet("cluster", pflag.ContinueOnError)
 	flags.config.AddFlags(added)
 	added.VisitAll(func(flag *pflag.Flag) {
-		// All flags work, but help shows only the common ones.
+		// All flags of kubectl work, but help shows only the common ones.
 		flag.Hidden = !slices.Contains([]string{"kubeconfig", "context", "namespace"}, flag.Name)
 	})
 	command.Flags().AddFlagSet(added)

@@ -103,7 +103,7 @@ func announce(streams Streams, read loaded, perHour float64, runs int) {
 	if runs > 1 {
 		each = "each run "
 	}
-	// Print one part per line, so that lines fit into 80 columns.
+	// Print the layout's and the measured phases' bytes on separate lines, so that each fits into 80 columns.
 	for _, part := range writtenParts(d.Written) {
 		lines = append(lines, each+"writes "+part)
 	}

@@ -38,7 +38,7 @@ func (f *first) shared() bool { return f.accessMode == string(corev1.ReadWriteMa
 func (f *first) datasetSize() string {
 	share := quantity(f.size) / 2
 	if f.claim != "" || f.shared() {
-		share /= int64(f.clients) // all clients share one volume
+		share /= int64(f.clients) // in this case, all clients share one volume
 	}
 	for _, size := range []string{"16Gi", "8Gi", "4Gi", "2Gi", "1Gi", "512Mi", "256Mi", "128Mi", "64Mi"} {
 		if quantity(size) <= share {
@@ -143,7 +143,7 @@ func (f *first) profiled(line func(string, ...any), size string) {
 	load := engines.Of(f.workload)
 	warmUp := ", warmUp: 5s"
 	switch {
-	case load.WorkBound: // the duration is only an upper limit
+	case load.WorkBound: // the phase ends when the work is done, and after its duration at the latest
 		line("    - {name: measure, steady: {duration: 10m}}")
 		return
 	case load.SpansClients:

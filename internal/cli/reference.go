@@ -25,7 +25,7 @@ func describe(b *strings.Builder, command *cobra.Command) {
 	if command.Hidden || command.Name() == "help" {
 		return
 	}
-	// cobra adds this flag only when it runs a command, but the usage line depends on it.
+	// cobra adds the flag --help only when it runs a command, but the usage line depends on it.
 	command.InitDefaultHelpFlag()
 	fmt.Fprintf(b, "\n## %s\n\n%s\n", command.CommandPath(), escaped(cmp.Or(command.Long, command.Short)))
 	if command.Runnable() {

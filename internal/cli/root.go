@@ -70,7 +70,7 @@ func newRoot(streams Streams, arguments []string) *cobra.Command {
 			return knownValues(command, "output")
 		},
 	}
-	// Users run the plugin as a subcommand of kubectl, so help shows that name.
+	// Users run the plugin as a subcommand of kubectl, so help texts call it "kubectl storagebench".
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl storagebench"}
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)

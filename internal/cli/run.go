@@ -22,7 +22,7 @@ type runOptions struct {
 	local   bool
 	targets []string
 	output  string
-	// verbose adds details to the text.
+	// verbose adds details to the text report.
 	verbose bool
 	fio     string
 	// prometheus configures the Prometheus that evaluates the observations of a local run. Its URL is empty if there

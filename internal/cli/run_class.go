@@ -29,12 +29,12 @@ import (
 )
 
 const (
-	// trialDeadline limits a run on new volumes, so that a forgotten run stops costing money.
+	// trialDeadline limits the duration of a trial, a run on new volumes, so that a forgotten one stops costing money.
 	trialDeadline = 6 * time.Hour
 	// trialStart is the default startTimeout of a run.
 	trialStart = 10 * time.Minute
-	// trialGrace applies if this program dies: it is the minimum time for which the results stay readable after the
-	// runs have ended, before Kubernetes deletes them.
+	// trialGrace is the minimum time for which results stay readable after the runs have ended if this program dies
+	// before it removes them. Kubernetes deletes them afterwards.
 	trialGrace = time.Hour
 	// removeTimeout limits how long this program waits until everything is removed.
 	removeTimeout = 3 * time.Minute
@@ -233,7 +233,7 @@ func nearestProfile(name string) string {
 	return "; list the profiles of the library with `kubectl storagebench profiles`"
 }
 
-// load reads and plans the benchmark of a trial, and checks that its data fits on the volumes.
+// load reads and plans a benchmark of new volumes, and checks that its data fits on them.
 func (f *first) load() (loaded, error) {
 	written := &source{name: f.name, text: []byte(f.yaml())}
 	all, err := understand([]*source{written}, loadOptions{seed: 1})
@@ -253,7 +253,7 @@ func (f *first) load() (loaded, error) {
 	return read, nil
 }
 
-// createTrial creates the benchmark of a trial, and the Job that owns it.
+// createTrial creates a benchmark of new volumes, and the Job that owns it.
 func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded, runs int) error {
 	name := read.benchmark.Name
 	benchmark := &unstructured.Unstructured{Object: read.objects[0].Written}
@@ -283,8 +283,8 @@ func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded,
 	return err
 }
 
-// followTrial follows the runs of a trial and shows their result. Like followRuns, it returns the name of the run that
-// it followed last, or the name of the benchmark if it failed while waiting for a run.
+// followTrial follows the runs of a benchmark of new volumes and shows their result. Like followRuns, it returns the
+// name of the run that it followed last, or the name of the benchmark if it failed while waiting for a run.
 func (c *cluster) followTrial(ctx context.Context, streams Streams, name string, options runOptions) (run string, err error) {
 	run, err = c.awaitRun(ctx, streams, name, func(status *v1alpha1.StorageBenchmarkStatus) string {
 		if status.LastRun != nil {

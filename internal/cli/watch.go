@@ -60,8 +60,8 @@ func newWatch(streams Streams) *cobra.Command {
 	return command
 }
 
-// left handles the end of watching. If the user stopped watching, left prints how to watch the run again or stop it,
-// and returns exitLeft. Otherwise it returns err.
+// left is called when watching a run ends. If the user stopped watching, left prints how to watch the run again or stop
+// it, and returns exitLeft. Otherwise it returns err.
 func left(ctx context.Context, streams Streams, name string, err error) error {
 	var code exitError
 	if err == nil || errors.As(err, &code) || ctx.Err() == nil {

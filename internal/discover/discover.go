@@ -83,7 +83,7 @@ func Describe(t Target) Found {
 	for _, claim := range t.Claims {
 		if claim.PV != nil {
 			if seen[claim.PV.Name] {
-				continue // another claim of the same volume
+				continue // another claim is bound to the same volume
 			}
 			seen[claim.PV.Name] = true
 		}
@@ -175,7 +175,7 @@ func (f *Found) class(c Claim, volume *limits.Volume, names *v1alpha1.VolumeDesc
 	case c.PV == nil && c.Claim != nil && volume.Driver != c.Class.Provisioner:
 	default:
 		if volume.Parameters = plain(c.Class.Parameters); volume.Parameters == nil {
-			volume.Parameters = map[string]string{} // the driver's defaults apply
+			volume.Parameters = map[string]string{} // known to be empty: the driver's defaults apply
 		}
 	}
 }

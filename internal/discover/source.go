@@ -76,13 +76,13 @@ func azureDisk(from *corev1.AzureDiskVolumeSource) source {
 // returns "" if the attributes name no server.
 func serverOf(attributes map[string]string) string {
 	switch {
-	case attributes["source"] != "": // smb.csi.k8s.io
+	case attributes["source"] != "": // set by smb.csi.k8s.io
 		return attributes["source"]
-	case attributes["dnsname"] != "": // fsx.csi.aws.com
+	case attributes["dnsname"] != "": // set by fsx.csi.aws.com
 		return attributes["dnsname"] + "@tcp:/" + attributes["mountname"]
-	case attributes["DNSName"] != "": // fsx.openzfs.csi.aws.com
+	case attributes["DNSName"] != "": // set by fsx.openzfs.csi.aws.com
 		return attributes["DNSName"] + ":" + attributes["VolumePath"]
-	case attributes["server"] != "": // nfs.csi.k8s.io, file.csi.azure.com
+	case attributes["server"] != "": // set by nfs.csi.k8s.io and file.csi.azure.com
 		return attributes["server"] + ":" + attributes["share"]
 	}
 	return ""

@@ -80,14 +80,14 @@ func (v *View) clock() string {
 // phases lists the phases, or those around the current one if not all fit.
 func (v *View) phases(room int) []line {
 	first, last := 0, len(v.Phases)
-	if room--; last > room { // the last line is blank
+	if room--; last > room { // a blank line follows the phases
 		present := 0
 		for i := range v.Phases {
 			if v.Phases[i].State != Coming {
 				present = i
 			}
 		}
-		room = max(1, room-2) // two lines show how many phases are hidden
+		room = max(1, room-2) // leave two lines, which show how many phases are hidden above and below
 		first = max(0, min(present-room/2, last-room))
 		last = first + room
 	}
@@ -212,7 +212,7 @@ func (s *Step) rates(o Options) []line {
 	if len(split) > 1 {
 		mixed = "  (" + strings.Join(split, ", ") + ")"
 	}
-	const before = 30 // columns before the sparkline
+	const before = 30 // the width, in columns, of the text before the sparkline
 	parts := max(10, min(40, o.Width-before-utf8.RuneCountInString(mixed)))
 	row := func(name, value string, total func(v1alpha1.LivePoint) int64, more string) line {
 		drawn := spark(ratesOf(s.Figures.Points, total, parts), signs)

@@ -128,7 +128,7 @@ func (l *Lines) running(step *Step) string {
 	if step.Figures == nil || step.Idle {
 		return words
 	}
-	// There are no figures until the first sample arrives, two seconds after the start.
+	// There are no figures until the first sample arrives, two seconds after the start of a step.
 	var bytes, operations int64
 	for _, one := range step.Figures.Operations {
 		bytes, operations = bytes+one.BytesPerSecond, operations+one.OperationsPerSecond

@@ -74,7 +74,7 @@ func (r Capacity) Message() string {
 		return fmt.Sprintf("the run has %d clients, but the operator allows at most %d at a time %s (%s): use fewer clients or targets, or raise the limit",
 			r.Needs, r.Limit, where, flag)
 	case r.All:
-		// Readers of this namespace must not learn how many clients other namespaces use.
+		// Users who can read only the run's namespace must not learn how many clients other namespaces use.
 		return fmt.Sprintf("waits for %d free clients: the operator allows at most %d at a time %s (%s)", r.Needs, r.Limit, where, flag)
 	}
 	return fmt.Sprintf("waits for %d free clients: the operator allows at most %d at a time %s (%s), %d are free",

@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// binsInOctave is the resolution of a distribution. fio's grid has 64 buckets per octave; eight of them form one
+// binsInOctave is the resolution of a distribution. fio's histograms have 64 buckets per octave; eight of them form one
 // bin, so that no bucket spans two bins.
 const binsInOctave = 8
 

@@ -2,10 +2,10 @@ package series
 
 import "slices"
 
-// coarsen reduces the largest target, or the largest observation if that is even larger. Of an observation, it drops
-// every other point. Of a target, it drops the clients, drops every other minute, or joins pairs of points, depending
-// on which of these the target has most of. Once at most one point is left, it drops all data of the target. It returns
-// false if there is nothing left to reduce.
+// coarsen reduces the data of the largest target, or of the largest observation if that is even larger. From an
+// observation, it drops every other point. For a target, it drops the clients, drops every other minute, or joins pairs
+// of points, depending on which of these take the most space. Once the target has at most one point, coarsen drops all
+// of its data. It returns false if there is nothing left to reduce.
 func (l *Log) coarsen() bool {
 	var most *Target
 	for i := range l.Steps {

@@ -155,10 +155,10 @@ type minuteColumn struct {
 	End         int64             `json:"end"`
 	Operation   measure.Operation `json:"operation"`
 	Samples     uint64            `json:"samples"`
-	Percentiles [4]uint64         `json:"percentiles"` // p50, p95, p99, p99.9; 0 if unknown
+	Percentiles [4]uint64         `json:"percentiles"` // p50, p95, p99 and p99.9 of latency; 0 if unknown
 }
 
 type latencyColumn struct {
 	Operation measure.Operation `json:"operation"`
-	Bins      [][2]uint64       `json:"bins"` // lower edge in nanoseconds, and count
+	Bins      [][2]uint64       `json:"bins"` // each bin has its lower edge in nanoseconds and its count
 }

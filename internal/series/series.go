@@ -46,7 +46,7 @@ const (
 	numStates
 )
 
-// String returns the name of the state in files.
+// String returns the name of the state as written to files.
 func (s State) String() string {
 	switch s {
 	case Measured:

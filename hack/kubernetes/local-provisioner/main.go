@@ -86,8 +86,8 @@ var (
 // selectedNode is the annotation in which the scheduler records the node that it chose for the first pod of a claim.
 const selectedNode = "volume.kubernetes.io/selected-node"
 
-// ShouldProvision reports whether this node's provisioner handles a claim: if the scheduler has selected this node for
-// it, or no node. Provision then refuses a claim without a selected node with an error.
+// ShouldProvision reports whether this node's provisioner handles a claim. It does if the scheduler has selected this
+// node for the claim. It also does if no node is selected, so that Provision can refuse the claim with an error.
 func (p local) ShouldProvision(_ context.Context, claim *v1.PersistentVolumeClaim) bool {
 	node := claim.Annotations[selectedNode]
 	return node == "" || node == p.node
@@ -162,7 +162,8 @@ func (p folders) provision(options controller.ProvisionOptions, source func(path
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return nil, controller.ProvisioningNoChange, fmt.Errorf("create the folder of %s: %w", options.PVName, err)
 	}
-	if err := os.Chmod(path, 0o777); err != nil { // regardless of the umask
+	// The umask restricts the mode that MkdirAll sets, but not the mode that Chmod sets.
+	if err := os.Chmod(path, 0o777); err != nil {
 		return nil, controller.ProvisioningNoChange, fmt.Errorf("open the folder of %s to all users: %w", options.PVName, err)
 	}
 	return &v1.PersistentVolume{

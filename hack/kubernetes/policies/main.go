@@ -43,8 +43,8 @@ func run(kubeconfig, node string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	factory := informers.NewSharedInformerFactory(client, 0)
-	// The policies of cluster administrators are disabled. So is the library's workaround for DNS, because it needs
-	// nftables rules.
+	// Two features of the library are disabled: the policies of cluster administrators, and a workaround for DNS that
+	// needs nftables rules.
 	controller, err := networkpolicy.NewController(client, factory.Networking().V1().NetworkPolicies(), factory.Core().V1().Namespaces(),
 		factory.Core().V1().Pods(), nil, nil, nil, nil, networkpolicy.Config{NodeName: node, QueueID: queue})
 	if err != nil {

@@ -64,7 +64,7 @@ func inner(value any, definitions string) any {
 	if schema, ok := value.(Schema); ok {
 		return Of(schema, definitions)
 	}
-	return value // a schema may also be true or false
+	return value // a JSON schema may also be true or false
 }
 
 // inside returns the strict form of a part of allOf, anyOf or oneOf. Such a part names only some of the fields, so it

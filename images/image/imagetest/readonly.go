@@ -54,7 +54,8 @@ func RunReadOnly(t *testing.T, folder string, environment, seed []string, argume
 	if os.Getuid() != 0 {
 		flags, user = []string{"--user", "--map-root-user", "--mount"}, ""
 	}
-	var tools []string // found here and passed with full paths, because the image sets its own PATH
+	// Pass the script full paths of this machine's tools, because it runs with the PATH of the image.
+	var tools []string
 	for _, tool := range []string{"mount", "chroot", "cp", "chmod"} {
 		found, err := exec.LookPath(tool)
 		if err != nil {
