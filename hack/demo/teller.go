@@ -19,7 +19,7 @@ const (
 	widest = 160
 )
 
-// teller prints each change of the objects that it receives, once.
+// teller prints each change of a benchmark and its run once.
 type teller struct {
 	say func(format string, arguments ...any)
 	now func() time.Time

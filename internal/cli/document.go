@@ -107,7 +107,7 @@ func (c *cluster) document(ctx context.Context, run *v1alpha1.BenchmarkRun) (rep
 	if err != nil {
 		return report.Document{}, err
 	}
-	// Use the version of the agents, which is the same as the operator's.
+	// Report the version of the agents as the version of storagebench: it is the same as the operator's.
 	var version string
 	for _, e := range run.Status.Environments {
 		version = cmp.Or(version, e.AgentVersion)

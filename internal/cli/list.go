@@ -243,7 +243,7 @@ func (d listDocument) text(w io.Writer) error {
 	return table.Flush()
 }
 
-// inPhase adds the phase of a live run to its stage.
+// inPhase appends the current phase of a live run to the text of its stage.
 func inPhase(stage, phase string) string {
 	if phase == "" {
 		return stage

@@ -35,5 +35,5 @@ func (p *plainWriter) Write(text []byte) (int, error) {
 func (p *plainWriter) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.to.Close() // an error of the underlying writer was already returned by Write
+	_ = p.to.Close() // best effort: Write has returned any earlier error of the underlying writer
 }

@@ -126,7 +126,7 @@ func Identities(volume *corev1.PersistentVolume) []string {
 		all = append(all, strings.Join([]string{"handle", from.driver, from.handle}, "\x00"))
 	}
 	if share := from.attributes["source"]; share != "" {
-		// Volumes of one StorageClass can be folders of one share.
+		// Volumes of one StorageClass can be different folders of one share.
 		all = append(all, strings.Join([]string{"share", strings.ToLower(strings.TrimRight(share, "/")), from.attributes["subDir"]}, "\x00"))
 	}
 	if from.driver == driverLustre && from.attributes["dnsname"] != "" {

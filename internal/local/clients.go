@@ -62,7 +62,8 @@ func (r *runner) add(key decide.ClientKey) error {
 		DatasetHash:  r.options.Plan.DatasetHash,
 		KeepData:     t.keep,
 		FioPath:      r.options.FioPath,
-		// The lifeline detects a dead runner sooner. This timeout is for a runner that is alive but silent.
+		// An agent notices the death of the runner sooner, because its lifeline breaks. OrphanTimeout is for a runner
+		// that is alive but silent.
 		OrphanTimeout: time.Hour,
 	}, t.locks()...)
 	if err != nil {

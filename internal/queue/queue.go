@@ -45,11 +45,11 @@ type Verdict string
 const (
 	// Wait means that the run stays Waiting, or becomes Waiting again.
 	Wait Verdict = "Wait"
-	// Raise means that the run becomes Raised. Of is then called again, with a list of runs that was read after that
-	// write.
+	// Raise means that the run becomes Raised. Once that state is written, the caller lists all runs again and calls Of
+	// with the new list.
 	Raise Verdict = "Raise"
-	// Stay means that the run stays Raised until another Raised run, which comes after it, has become Waiting again. Of
-	// must be called again later.
+	// Stay means that the run stays Raised until another Raised run, which is served after it, has become Waiting
+	// again. Of must be called again later.
 	Stay Verdict = "Stay"
 	// Begin means that the run becomes Live.
 	Begin Verdict = "Begin"
