@@ -72,8 +72,8 @@ var timeSteps = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 1
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour}
 
-// Seconds returns an axis of seconds from the start of a run. If a bound is infinite because there are no times, the
-// axis covers the first second.
+// Seconds returns an axis from one time to another, both in seconds from the start of the run. If either of them is
+// infinite because there are no times, the axis covers the first second.
 func Seconds(from, to float64) Axis {
 	if math.IsInf(from, 0) || math.IsInf(to, 0) {
 		from, to = 0, 1

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// letterWidth is the approximate width of a letter in a label.
+// letterWidth is the approximate width of a letter in a label, in SVG user units.
 const letterWidth = 6.6
 
 type bands []Band

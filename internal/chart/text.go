@@ -88,7 +88,8 @@ func (l *Line) means(x Axis, columns int) []float64 {
 		}
 	}
 	for i := range sums {
-		sums[i] /= times[i] // NaN if nothing was measured
+		// A column without measurements becomes NaN, because 0 is divided by 0.
+		sums[i] /= times[i]
 	}
 	return sums
 }
@@ -96,7 +97,8 @@ func (l *Line) means(x Axis, columns int) []float64 {
 // columnOf returns the column of a value, or the nearest column if the value is outside the axis.
 func (a Axis) columnOf(value float64, columns int) int {
 	at := (value - a.Min) / (a.Max - a.Min) * float64(columns)
-	if !(at > 0) { // also true for NaN, which an axis of zero length yields
+	// An axis of zero length yields NaN, for which !(at > 0) is true.
+	if !(at > 0) {
 		return 0
 	}
 	return int(min(at, float64(columns-1)))

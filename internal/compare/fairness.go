@@ -61,7 +61,8 @@ func jainIndex(rates []float64) float64 {
 
 // meanPPM returns the mean of shares in millionths, with its interval.
 func meanPPM(shares []float64) *v1alpha1.Estimate {
-	slices.Sort(shares) // so that rounding does not depend on the order
+	// Sort the shares, so that rounding does not depend on their order.
+	slices.Sort(shares)
 	mean, squares := 0.0, 0.0
 	for _, share := range shares {
 		mean += share / float64(len(shares))

@@ -7,9 +7,9 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Relative differences up to these do not count, because they may come from the method of measurement instead of the
-// storage. A rate depends slightly on the position of the measured window within a sample. A percentile is reported as
-// the middle of its histogram bucket, so it is only as precise as the bucket is narrow.
+// Relative differences up to these values count as no difference, because they may come from the method of measurement
+// instead of the storage. A rate depends slightly on the position of the measured window within a sample. A percentile
+// is reported as the middle of its histogram bucket, so it is only as precise as the bucket is narrow.
 const (
 	rateResolution       = 0.005
 	percentileResolution = 0.016
@@ -86,8 +86,8 @@ func (d *Difference) of(figure v1alpha1.FigureName, operation string, baseline, 
 	return made
 }
 
-// levels returns the Operation of those levels of two drains that can be compared: InOperations if the credits of both
-// drains count operations, otherwise "", which stands for bytes.
+// levels returns the value of Figure.Operation that selects the drain levels to compare: InOperations if the credits of
+// both drains count operations, otherwise "", which stands for bytes.
 func (p *Pair) levels() string {
 	_, one := phasekind.MainSeries(p.Baseline.Burst)
 	_, other := phasekind.MainSeries(p.Target.Burst)

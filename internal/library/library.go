@@ -43,7 +43,8 @@ func (p *Profile) Object() (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	text, err := yaml.YAMLToJSON([]byte(p.Text))
 	if err == nil {
-		err = json.Unmarshal(text, &object.Object) // decodes whole numbers as integers, as an API server does
+		// This Unmarshal decodes whole numbers as integers, as an API server does.
+		err = json.Unmarshal(text, &object.Object)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the profile %s: %w", p.Name, err)
@@ -82,7 +83,7 @@ func load() ([]Profile, error) {
 func Find(name string) (Profile, bool) {
 	all, err := Profiles()
 	if err != nil {
-		return Profile{}, false // cannot happen, because a test reads the whole library
+		return Profile{}, false // an error cannot occur, because a test reads the whole library
 	}
 	for _, one := range all {
 		if one.Name == name {

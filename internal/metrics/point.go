@@ -51,7 +51,7 @@ func (p *points) addCount(family *Family, figure *int64, in float64, labels ...s
 	}
 }
 
-// Numbers of stored units per base unit.
+// How many of the API's units make up one base unit of a metric.
 const (
 	one         = 1
 	milli       = 1e3

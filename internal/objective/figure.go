@@ -14,7 +14,7 @@ const (
 	unitBytes = "BytesPerSecond"
 	unitIOPS  = "IOPSMilli"
 	unitTime  = "Nanoseconds"
-	// unitPermille means thousandths of the reference value.
+	// unitPermille is the unit of ratios: thousandths.
 	unitPermille   = "Permille"
 	unitAmount     = "Bytes"
 	unitOperations = "Operations"
@@ -234,10 +234,11 @@ func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string)
 	return figure{where: where, value: rate.PermilleReached}
 }
 
-// attributionOf returns the attribution with the documented rate that an objective refers to. For a drain, it considers
-// only the attribution of the burst or of the baseline, as the objective requires. If no attribution has the
-// objective's operation, a single remaining attribution is returned if the objective names no operation, or if the
-// attribution covers all operations and the target performed only the named one, apart from syncs.
+// attributionOf returns the attribution that holds the documented rate for an objective. For a drain, it considers only
+// the attributions of the burst or only those of the baseline, as the objective requires. It returns the attribution of
+// the objective's operation. If there is none and only one attribution remains, it returns that one in two cases: the
+// objective names no operation, or the attribution covers all operations together and the target performed, apart from
+// syncs, only the objective's operation.
 func attributionOf(o *v1alpha1.Objective, target *v1alpha1.TargetResult) *v1alpha1.Attribution {
 	burst := o.Ratio.Of == "DocumentedBurst"
 	var candidates []*v1alpha1.Attribution

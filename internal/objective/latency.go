@@ -7,8 +7,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// ofLatency returns the mean, the maximum or a percentile. A percentile that is not recorded is computed from the
-// histogram stored with the result.
+// ofLatency returns the mean latency, the maximum latency or a latency percentile. A percentile that is not recorded is
+// computed from the histogram stored with the result.
 func ofLatency(percentile string, latency *v1alpha1.LatencyResult, where string) figure {
 	if latency == nil || latency.Samples == 0 {
 		return absent(where, "no latency was measured")

@@ -103,7 +103,7 @@ type Overall struct {
 	What  string
 	Value float64
 	Unit  v1alpha1.FigureUnit
-	// Cells is the number of cells whose mean the figure is, or 0 if it is not a mean over cells.
+	// Cells is the number of cells if the figure is a mean over cells, and otherwise 0.
 	Cells int
 }
 

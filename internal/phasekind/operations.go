@@ -17,7 +17,8 @@ func Operations(result *v1alpha1.TargetResult) []Figure {
 	for i := range result.Operations {
 		o := &result.Operations[i]
 		name := string(o.Operation)
-		measured := o.BytesPerSecond != nil && (o.Bytes > 0 || *o.BytesPerSecond > 0) // it moved data, so it is not a sync
+		// Throughput is a main figure only of operations that move data, so not of syncs.
+		measured := o.BytesPerSecond != nil && (o.Bytes > 0 || *o.BytesPerSecond > 0)
 		small := measured && o.IOPSMilli != nil && result.Command == nil && o.Operations > 0 && o.Bytes/o.Operations < smallBlock && *o.IOPSMilli > 0
 		if o.BytesPerSecond != nil {
 			all = append(all, Figure{Name: v1alpha1.FigureThroughput, Operation: name, Estimate: rate(*o.BytesPerSecond, o.RateErrorPPM), Main: measured})

@@ -36,14 +36,14 @@ type ComparedSide struct {
 	Verdict   string            `json:"verdict"`
 }
 
-// RunsComparison compares one side with the first side.
+// RunsComparison compares one run, or one target of a run, with the first one, the baseline.
 type RunsComparison struct {
 	Baseline string `json:"baseline"`
 	Other    string `json:"other"`
 	// SameSpec is true if both runs had the same specification. Otherwise SpecDiffers lists the differences.
 	SameSpec    bool                      `json:"sameSpec"`
 	SpecDiffers []compare.FieldDifference `json:"specDiffers,omitempty"`
-	// Surroundings lists the other differences: tools, kernels, machines, storage.
+	// Surroundings lists the differences outside the specifications: tools, kernels, machines, storage.
 	Surroundings []compare.FieldDifference `json:"surroundings,omitempty"`
 	Notes        []string                  `json:"notes,omitempty"`
 	Phases       []compare.RunPhase        `json:"phases"`
@@ -245,7 +245,7 @@ func (p *page) sides(c *Comparison) {
 	p.columns(leftLast(lines), 4)
 }
 
-// comparedWith writes the comparison of one side with the first side.
+// comparedWith writes the comparison of one run, or one target of a run, with the baseline.
 func (p *page) comparedWith(c *Comparison, one *RunsComparison, baseline Document) {
 	p.line(p.answer(c, one))
 	p.differs("Their specifications differ, which can explain a difference:", one, one.SpecDiffers)

@@ -46,9 +46,11 @@ func (p *page) comparison(d Document, target string) {
 					table.detailRows = append(table.detailRows, len(lines))
 				}
 				row := comparisonRow(phase.Name, &one, f)
-				lines = append(lines, slices.Delete(row, 2, 4)) // omit the two figures, which other tables show
+				// Omit the figures of the two targets, because other tables show them.
+				lines = append(lines, slices.Delete(row, 2, 4))
 			}
-			if one.Cells != nil && len(phase.Targets) > 2 { // with two targets, the matrices show these counts
+			// For only two targets, the matrices already show in how many cells each target is faster.
+			if one.Cells != nil && len(phase.Targets) > 2 {
 				pair := compare.Pair{Kind: phase.Kind, Baseline: &phase.Targets[0], Target: phase.Target(target)}
 				says.add(phase.Name, countText(&pair))
 			}

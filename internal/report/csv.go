@@ -76,8 +76,8 @@ func harmless(name string) string {
 	return printable(name)
 }
 
-// rows writes a table: the heading, and the rows that of adds for each target of each step. of adds a row by calling
-// add with the cells after the first columns; see placed.
+// rows writes a table: the heading, then rows for each target of each step. The parameter of is the function that adds
+// these rows: for each row, it calls add with the cells that follow the first columns, which are listed in placed.
 func rows(out *csv.Writer, d Document, columns []string, of func(step *v1alpha1.ResolvedStep, target *series.Target, add func(...string))) error {
 	failed := out.Write(append(append([]string{}, placed...), columns...))
 	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {

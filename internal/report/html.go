@@ -197,7 +197,8 @@ func htmlTableOf(title string, t partTable, beside []partTable) htmlTable {
 		var cells []htmlCell
 		for column, text := range line {
 			if column == 0 && text == "" && i > 1 && !t.matrix {
-				text = made.Lines[i-2][0].Text // repeat the name, because the reader can sort the rows
+				// Repeat the name of the row above, because the reader can sort the rows.
+				text = made.Lines[i-2][0].Text
 			}
 			cell := htmlCell{Text: text, Head: t.matrix && column == 0}
 			if numeric[column] {

@@ -92,7 +92,8 @@ func evidenceText(a *v1alpha1.Attribution) string {
 		first := &a.Suspects[0]
 		why := first.Evidence
 		if first.Limit != "" && len(why) > 0 {
-			why = why[1:] // omit the first reason, the share of the limit, which a table shows
+			// Omit the first piece of evidence, the share of the limit, because a table shows it.
+			why = why[1:]
 		}
 		parts = slices.Clone(why[:min(len(why), maxReasonsTold)])
 		if text := calculation(first.Arithmetic); text != "" {

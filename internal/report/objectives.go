@@ -45,7 +45,8 @@ func (p *page) objectives(d Document) {
 		lines = append(lines, []string{printable(one.Name), printable(one.Figure), verdictWords[one.Verdict], objectiveValue(one, one.Observed), wanted(d, one)})
 		switch one.Verdict {
 		case v1alpha1.VerdictMet:
-		case v1alpha1.VerdictMissed: // list the message too, because it names the target, which the table does not
+		case v1alpha1.VerdictMissed:
+			// Besides the table row, list the message of a missed objective, because only the message names the target.
 			missed = append(missed, one.Name+": "+one.Message)
 		case v1alpha1.VerdictUnknown:
 			unknown = append(unknown, one.Name+": "+one.Message)

@@ -49,7 +49,8 @@ func (p *page) operations(d Document, told documentedRates) {
 			add(printable(phase.Name), printable(target.Target), append(noFigures(), "", "")...)
 		}
 		for _, operation := range target.Operations {
-			detail := target.Burst != nil // a detail, because the report block of the drain shows the rates
+			// A drain's rates are details in this table, because the report block of the drain shows them.
+			detail := target.Burst != nil
 			if detail {
 				table.detailRows = append(table.detailRows, len(table.lines))
 			}
@@ -136,7 +137,8 @@ func operationFigures(
 
 // errorText formats half of an interval, given in millionths of the rate, as a percentage.
 func errorText(ppm int64) string {
-	const leastShown = 500 // in millionths; FormatShare rounds smaller shares to zero
+	// leastShown is in millionths. FormatShare would round smaller shares to zero.
+	const leastShown = 500
 	if ppm < leastShown {
 		return "<0.1 %"
 	}

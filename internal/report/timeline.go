@@ -97,7 +97,8 @@ func spansOf(d Document) []span {
 	return spans
 }
 
-// inFlightOf returns the longest in-flight time of a phase's targets, or nil if none is known.
+// inFlightOf returns the longest time for which operations of a phase were still in flight after the end of a target's
+// load, or nil if it is unknown.
 func inFlightOf(d Document, phase string) *int64 {
 	var longest *int64
 	for result, target := range v1alpha1.TargetResults(d.Phases) {

@@ -102,9 +102,9 @@ func suspectOf(s *limits.Suspect) v1alpha1.Suspect {
 	return made
 }
 
-// DrainPoints splits a drain whose credits ran out into two points, the burst and the baseline. The field Emptied of
-// the second point lists the limits whose credits ran out. If the credits did not run out, DrainPoints returns the
-// whole drain as one point, with an empty level.
+// DrainPoints splits a drain whose credits ran out into two points, the burst and the baseline. The second point's
+// Emptied field lists the limits whose credits ran out. If no credits ran out, DrainPoints returns the whole drain as
+// one point, whose level is "" instead of burst or baseline.
 func DrainPoints(whole *Point, burst *v1alpha1.BurstResult) (levels []v1alpha1.AttributionLevel, points []*Point) {
 	if burst == nil || !burst.Exhausted {
 		return []v1alpha1.AttributionLevel{""}, []*Point{whole}

@@ -52,7 +52,7 @@ type knownRefill struct {
 	source detect.RefillSource
 }
 
-// judgeDrain finds the burst, its end and the baseline in the summed series.
+// judgeDrain finds the burst, its end and the baseline in the series summed over all clients.
 func (b *builder) judgeDrain(s summed) {
 	d := drain{b: b, s: s, result: v1alpha1.BurstResult{Dimension: dimensionUnknown}}
 	for _, one := range []dimension{inBytes, inOperations} {
@@ -125,10 +125,10 @@ func (d *drain) knownRefill(one dimension) knownRefill {
 	return knownRefill{}
 }
 
-// earlier returns the I/O before the series that may have spent credits: that of earlier steps and that of the warm-up.
-// Its times are on the time axis of the series. If the bucket is known to have been empty at the start of the step,
-// earlier steps are omitted: the credits that they spent do not matter for this step, and on a store without credits
-// they may have moved more than the refill provides.
+// earlier returns the I/O that may have spent credits before the series starts: the I/O of earlier steps and of the
+// warm-up. Its times are on the time axis of the series. If the bucket is known to have been empty at the start of the
+// step, earlier steps are omitted: the credits that they spent do not matter for this step, and on a store without
+// credits they may have moved more than the refill provides.
 func (d *drain) earlier(one dimension) []detect.Sample {
 	var all []detect.Sample
 	warmUp, warm := d.warmUp(one)
@@ -190,8 +190,8 @@ func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
 	return detect.Sample{StartSeconds: start, Rate: rate}, found && start < 0 && rate > 0 && rate <= maxRate
 }
 
-// main returns the analysis of the series whose credits ran out: that of operations if their credits ran out or if the
-// series of bytes could not be analyzed, otherwise that of bytes.
+// main returns the analysis of the dimension whose credits ran out: operations if their credits ran out or if the
+// series of bytes could not be analyzed, otherwise bytes.
 func (d *drain) main() *detect.Result {
 	if d.result.Dimension == dimensionOperations || !d.ok[inBytes] {
 		return &d.found[inOperations]
@@ -320,7 +320,8 @@ func (d *drain) say(format string, arguments ...any) {
 	d.says = append(d.says, fmt.Sprintf(format, arguments...))
 }
 
-// sayOnce adds a sentence unless the message already contains it. It is for sentences that apply to both dimensions.
+// sayOnce adds a sentence unless the message already contains it. It is for sentences that apply to both bytes and
+// operations.
 func (d *drain) sayOnce(words string) {
 	if !slices.Contains(d.says, words) {
 		d.says = append(d.says, words)

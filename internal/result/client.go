@@ -40,8 +40,8 @@ type Client struct {
 	// Usage is the space that the client's files occupy at the end; nil if it was not requested or could not be
 	// determined.
 	Usage *Usage
-	// Like describes the sample of the user's data after which the client's data was generated. It is nil if the data
-	// was not generated from a sample.
+	// Like describes the sample of the user's data that the client's data was modelled on. It is nil if the data was
+	// not generated from a sample.
 	Like *engine.DataSample
 	// ToolVersion is the version that the tool reported.
 	ToolVersion string

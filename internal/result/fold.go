@@ -131,7 +131,7 @@ func foldFiles(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Target
 		merged := &into.Warnings[at]
 		switch operations, same := strings.CutSuffix(merged.Message, text); {
 		case strings.Contains(merged.Message, warning.Message) || same && strings.HasSuffix(operations, operation):
-			continue // the step was folded before
+			continue // this step was folded before, so its warning is already included
 		case same:
 			merged.Message = v1alpha1.Truncate(operations+", "+warning.Message, maxMessageLength)
 		default:

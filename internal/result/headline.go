@@ -67,7 +67,8 @@ func headlineOf(figures []phasekind.Figure, named bool) *phasekind.Figure {
 		case !f.Main || f.Value <= 0 || !known || rank == 0 && !named:
 		case chosen == nil || rank > ranks[chosen.Name]:
 			chosen = f
-		case rank < ranks[chosen.Name], f.Name == v1alpha1.FigureRate: // keep the first rate, the most important one
+		case rank < ranks[chosen.Name], f.Name == v1alpha1.FigureRate:
+			// Of several rates that a tool reports, keep the first, which is the most important one.
 		case f.Name != v1alpha1.FigureThroughput || f.Value > chosen.Value:
 			chosen = f
 		}

@@ -43,7 +43,8 @@ func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Option
 	}
 	level := levels.Burst
 	if inside := leading(samples, (levels.Burst+levels.Baseline)/2); inside > 1 {
-		level = rate(samples[:inside-1]) // the last of these samples may include the drop
+		// Leave out the last sample of the burst, because it may include the drop.
+		level = rate(samples[:inside-1])
 	}
 	if level <= aboveBaseline*base {
 		return whole, false
@@ -65,7 +66,7 @@ func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Option
 	burst, baseline := spreadOf(head[:full]), spreadOf(tail)
 	mean := level
 	if leading(head[:full], (level+base)/2) < full {
-		// The dips are part of the burst, so its mean includes them.
+		// Samples in which the rate dipped are part of the burst, so the mean of the burst includes them.
 		mean = (through + level*(seconds-from)) / (seconds - start)
 	}
 	burst = detect.Estimate{Value: mean, Low: max(mean-(burst.High-burst.Value), 0), High: mean + burst.High - burst.Value}

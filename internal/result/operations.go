@@ -6,7 +6,7 @@ import (
 )
 
 // operations adds the figures of each operation that the clients performed. Totals and latency come from the tool's own
-// final result, rates from throughput.
+// final result, rates from the method throughput.
 func (b *builder) operations() {
 	for _, operation := range measure.Operations {
 		var total Operation

@@ -70,8 +70,8 @@ func (b *builder) points() []series.Point {
 type edges struct {
 	// first is the start of the earliest sample of any client, and last the end of the latest.
 	first, last int64
-	// From running on, all clients run. From measuring on, none of them is in its warm-up. At ending, the load of the
-	// first client ends.
+	// running is the time from which all clients run, measuring the time from which no client is in its warm-up, and
+	// ending the earliest time at which a client's load ends.
 	running, measuring, ending int64
 	spans                      []measure.ClientSpan
 }

@@ -42,8 +42,8 @@ const (
 	// leastDeeper is how many times as many outstanding operations a step must have to count as deeper than another. Of
 	// several deeper steps, the one closest to aimDeeper times as many is used.
 	leastDeeper, aimDeeper = 1.25, 2.0
-	// sameLatency is a relative difference. If the latencies of the two shallowest steps differ by at most this,
-	// operations are assumed to queue in neither step.
+	// sameLatency is a relative difference. If the latencies of the two steps with the fewest outstanding operations
+	// differ by at most this, operations are assumed to queue in neither step.
 	sameLatency = 0.10
 	// sameOutstanding and sameRate are the largest relative differences, in outstanding operations and in rate, between
 	// a step and another step that can replace it.
@@ -67,8 +67,8 @@ func Relate(points []*Point) {
 }
 
 // floorOf returns the latency of a single operation: the lowest latency of the steps with one outstanding operation.
-// Without such a step, it is the latency of the shallowest step, provided that the next deeper one has the same
-// latency: operations then queue in neither.
+// Without such a step, it is the latency of the step with the fewest outstanding operations, provided that the step
+// with the next higher number has the same latency: operations then queue in neither step.
 func floorOf(p *Point, points []*Point) float64 {
 	floor := 0.0
 	var first, second *Point

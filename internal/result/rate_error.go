@@ -17,7 +17,9 @@ const leastRounds = 3
 // bytes and of operations differ too, and rateError returns the larger one.
 func (b *builder) rateError(operation measure.Operation) *int64 {
 	if b.step.Purpose != plan.Measure || len(b.loaded) == 0 {
-		return nil // a layout is a fixed amount of work, and a drain has two levels with intervals of their own
+		// A layout does a fixed amount of work, so its rate is not a mean over samples. A drain has two levels, each
+		// with its own interval.
+		return nil
 	}
 	if b.job != nil && len(b.job.Repetitions) > 0 {
 		return b.repetitionError(operation)
@@ -70,7 +72,7 @@ func (b *builder) inWindow(operation measure.Operation) (bytes, operations []det
 	for i := range grid.Cells {
 		cell := grid.CellWindow(i)
 		if cell.Nanoseconds() < int64(gridStep)/2 || !complete(cell, b.loaded, spans) {
-			continue // the last cell may be only a few milliseconds long
+			continue // the last cell of the grid may be only a few milliseconds long
 		}
 		sample := detect.Sample{StartSeconds: float64(cell.StartNanoseconds-window.StartNanoseconds) / 1e9, EndSeconds: float64(cell.EndNanoseconds-window.StartNanoseconds) / 1e9}
 		counter := grid.Cells[i][operation]

@@ -49,7 +49,8 @@ func (d *drain) redrain() {
 
 // measureRefill replaces the previously known refill rate with the measured one, and recomputes the spent credits.
 func (d *drain) measureRefill(one dimension, idle float64) {
-	earlier := d.earlier(one) // only the I/O of the warm-up, because the bucket was empty before it
+	// The earlier I/O is only that of the warm-up, because the bucket was empty before the warm-up.
+	earlier := d.earlier(one)
 	through, before := 0.0, 0.0
 	for _, s := range earlier {
 		through += s.Rate * (s.EndSeconds - s.StartSeconds)

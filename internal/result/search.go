@@ -54,7 +54,7 @@ func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, ma
 	addMedians(cell, made.Operations)
 	trials := Trials(into, step.Duration)
 	switch rounds := history.Search.Rounds(offered, trials); {
-	case known: // the step was added before
+	case known: // this step was added before, so add nothing
 	case step.Confirms && len(rounds) > 1:
 		pool(into, &made)
 		into.Warnings = withWarnings(into.Warnings, made.Warnings, step.Kind)
@@ -194,7 +194,8 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 	found := v1alpha1.SearchResult{}
 	into.Search = &found
 	into.Warnings = slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningSearchInconclusive })
-	doubt := "" // states why the search is inconclusive and what to do about it; empty if it is conclusive
+	// doubt states why the search is inconclusive and what to do about it. It is empty if the search is conclusive.
+	doubt := ""
 	bound := fmt.Sprintf("%g %% of operations within %s", math.Round((1-asked.Allowed)*1e6)/1e4, asked.Latency)
 	switch {
 	case decision.Stage != search.Done:

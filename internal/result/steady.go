@@ -15,7 +15,8 @@ import (
 // measurement. If it is exceeded, the figures of the step do not describe its steady state.
 const maxMeanDifference = 0.10
 
-// judgeSteady assesses the steady state of the summed series, in bytes, or in operations if no bytes are moved.
+// judgeSteady assesses the steady state of the rate summed over all clients, in bytes, or in operations if no bytes are
+// moved.
 func (b *builder) judgeSteady(s summed) {
 	b.result.SteadyState = &v1alpha1.SteadyStateResult{}
 	samples, format := s.bytes, measure.FormatBytesPerSecond
@@ -104,8 +105,8 @@ func (b *builder) uncertain() string {
 	return "; the rate varied so much that its mean is imprecise"
 }
 
-// maxMeanErrorPPM is the half-width of the 95 % interval of a mean, as a share of the mean, above which the report calls
-// the mean imprecise.
+// maxMeanErrorPPM is the half-width of the 95 % interval of a mean, in millionths of the mean, above which the report
+// calls the mean imprecise.
 const maxMeanErrorPPM = 500_000
 
 // change returns a clause about how the rate changed if the first and the last quarter of the samples differ by more

@@ -54,7 +54,7 @@ func (b *builder) sumUp() (s summed, ok bool) {
 	for i, one := range all {
 		span, measured := one.Span()
 		if !measured {
-			return summed{}, false // cannot happen, because all these clients measured something
+			return summed{}, false // cannot happen, because all clients in the sum measured something
 		}
 		spans = append(spans, span)
 		if i == 0 {
@@ -86,8 +86,8 @@ func (b *builder) sumUp() (s summed, ok bool) {
 		}
 	}
 	if each := bytesPerOperation(all); each > 0 {
-		// At the edges of a cell, each client's operations are rounded down to whole ones. On a store with few
-		// operations per second, that error exceeds the noise of the bytes.
+		// At the edges of a grid cell, each client's operations are rounded down to whole ones. On a store with
+		// few operations per second, that error exceeds the noise of the bytes.
 		for i := range s.operations {
 			s.operations[i].Rate = s.bytes[i].Rate / each
 		}
@@ -199,7 +199,7 @@ func (b *builder) inFlight() {
 		}
 		end := b.loadEnd(span)
 		if b.usable[i].Stopped && b.history.Concluded.IsZero() {
-			return // the time at which its load ended is unknown
+			return // the time at which a stopped client's load ended is unknown
 		}
 		completed := span.EndNanoseconds
 		if last := b.usable[i].IOEnd; !last.IsZero() {

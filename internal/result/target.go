@@ -193,7 +193,7 @@ func (b *builder) consult() {
 		if !counted {
 			continue
 		}
-		// If the source counts only bytes, keep the operation counts of the program.
+		// If the engine found only byte counts, keep the operation counts that the program reported.
 		read, write := &b.usable[i].Operations[measure.Read].Counter, &b.usable[i].Operations[measure.Write].Counter
 		reads, writes := read.Operations, write.Operations
 		if count.HasOperations {
@@ -210,7 +210,8 @@ func (b *builder) addFindings() {
 		b.warnings.add(warning.Type, warning.Clients, "%s", warning.Text)
 	}
 	if b.described.Metadata && b.job != nil {
-		b.result.ClientSpread = nil // the spread compares bytes, which a metadata load does not move
+		// ClientSpread compares bytes, but a metadata load moves none.
+		b.result.ClientSpread = nil
 	}
 }
 
@@ -253,7 +254,7 @@ func (b *builder) judgeEnd(client *Client) bool {
 // of the result, which is then incomplete.
 func (b *builder) judgeNoSamples(client *Client) {
 	if b.step.Purpose == plan.Prepare && slices.ContainsFunc(client.Notices, func(n Notice) bool { return n.Warning == string(v1alpha1.WarningLayoutReused) }) {
-		return // its files already existed, so nothing was written
+		return // the client's files already existed, so it wrote nothing
 	}
 	for _, operation := range client.Operations {
 		if operation.Operations > 0 {

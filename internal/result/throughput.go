@@ -121,7 +121,8 @@ func (b *builder) skew(nanoseconds int64) {
 
 func (b *builder) spread(rates []measure.Rates) {
 	if len(b.hosted) > 0 {
-		return // a client's rate then includes the I/O of other clients' ranks
+		// If one client runs the ranks of others, its rate includes their I/O.
+		return
 	}
 	b.each = rates
 	values := make([]float64, len(rates))

@@ -128,7 +128,8 @@ func second(c *figureSource) []v1alpha1.RunFigure {
 		made = append(made, c.figure("time to baseline", float64(at.Value), at.Unit())...)
 	}
 	for i := range made {
-		made[i].LowerIsBetter = false // a larger bucket lasts longer
+		// More credits spent and a longer time to baseline are better, because they show a larger bucket.
+		made[i].LowerIsBetter = false
 		made[i].Condition = fmt.Sprintf("filled to %d %%", (*fill+5)/10*10)
 	}
 	return made

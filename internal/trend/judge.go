@@ -42,7 +42,7 @@ func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1a
 	judged := &all[len(all)-1]
 	judged.verdict, judged.accepted = v1alpha1.RegressionVerdict(report.Verdict), rules.AcceptedSince
 	for i := range all {
-		// A run that this policy excludes was not evaluated, so it keeps the use recorded for it earlier.
+		// A run that this policy excludes was not evaluated, so what an earlier evaluation recorded for it stays.
 		if use := report.Uses[all[i].name]; use != "" && !all[i].started.Before(rules.AcceptedSince) {
 			all[i].use, all[i].accepted = string(use), rules.AcceptedSince
 		}
@@ -145,7 +145,7 @@ func resultOfReport(report *detect.RegressionReport, run *Run) v1alpha1.Regressi
 	return made
 }
 
-// pooledRuns returns how many of the newest runs the verdict is based on, because their figures were pooled.
+// pooledRuns returns the number of newest runs whose figures were pooled for the verdict.
 func pooledRuns(report *detect.RegressionReport) int {
 	most := 0
 	for i := range report.Metrics {
