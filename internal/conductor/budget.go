@@ -14,8 +14,8 @@ import (
 // budget and all budgets above it. When a budget is exceeded, its largest client is dropped, so that clients with many
 // reports do not displace those with few.
 type Budget struct {
-	// scope and sent are parts of the error message: scope names what the budget covers, and sent describes what agents
-	// do to exceed it.
+	// scope and sent are parts of the message for dropped clients: scope names what the budget covers, and sent
+	// describes what agents do to exceed it.
 	scope, sent string
 	limit       int64
 	above       *Budget

@@ -140,7 +140,7 @@ func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start
 func (c *Conductor) Stop(attempt decide.Attempt, keys []decide.ClientKey, reason string) {
 	c.each(commandTimeout, keys, func(ctx context.Context, client *client) {
 		if api, err := client.service(); err == nil {
-			// If this fails, the caller retries, or the agent is lost.
+			// Ignore an error: either the caller sends the stop again, or the agent is lost.
 			_, _ = api.Stop(ctx, &agentapi.StopRequest{
 				Epoch: c.options.Epoch, Step: stepKey(attempt), Reason: reason})
 		}

@@ -191,7 +191,7 @@ func (c *Conductor) Latencies(attempt decide.Attempt) map[string][]series.Minute
 			var histogram measure.Histogram
 			sum := known.sums[minute]
 			if histogram.UnmarshalBinary(sum.histogram) != nil {
-				continue // cannot happen, because this package encoded the histogram
+				continue // decoding cannot fail, because this package encoded the histogram
 			}
 			all[key.target] = append(all[key.target], series.MinuteOf(sum.start, sum.end, minute.operation, &histogram))
 		}

@@ -107,7 +107,8 @@ func (c *client) forget(attempt decide.Attempt) {
 	c.remove(attempt)
 }
 
-// take adds a record of the agent's log. It returns an error if the log cannot come from a correct agent.
+// take adds a record of the agent's log to the client's reports. It returns an error if the log cannot come from a
+// correct agent.
 func (c *client) take(record *agentapi.Record) error {
 	news, err := c.read(record)
 	// Enforcing the budget may drop any client, so hold no client's lock here.
@@ -121,7 +122,7 @@ func (c *client) take(record *agentapi.Record) error {
 	return err
 }
 
-// read adds a record. news is false if the record only adds samples or latencies.
+// read adds a record to the client's reports. news is false if the record only adds samples or latencies.
 func (c *client) read(record *agentapi.Record) (news bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

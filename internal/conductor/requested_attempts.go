@@ -33,7 +33,7 @@ type requested struct {
 type requestedStep struct {
 	// takes reports whether a client takes part in the step.
 	takes func(decide.ClientKey) bool
-	// newest is the newest attempt that was requested from a client; recorded is the newest one with a recorded
+	// newest is the newest attempt that was requested from a client; recorded is the newest attempt with a recorded
 	// result.
 	newest, recorded int
 }

@@ -90,8 +90,8 @@ func (c *client) follow(endpoint Endpoint) {
 	}
 }
 
-// session introduces the agent and reads its log until the stream breaks. The session counts as good if it received
-// records or lasted at least goodSession.
+// session reads the agent's description, then its log until the stream breaks. The session counts as good if it
+// received records or lasted at least goodSession.
 func (c *client) session() (good bool, err error) {
 	api, err := c.service()
 	if err != nil {

@@ -98,7 +98,8 @@ func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure
 		known = &Distribution{Attempt: attempt, minute: minute}
 		t.latency[target] = known
 	case known.Attempt != attempt:
-		// An agent's log is being read again from the start, and the stored latencies belong to a newer attempt.
+		// Ignore the record: an agent's log is being read again from the start, and the stored latencies belong to a
+		// newer attempt.
 		return nil
 	}
 	if minute > known.minute {

@@ -72,7 +72,7 @@ func instant(clock measure.RemoteClock, remote int64) time.Time {
 	return time.Unix(0, clock.ToLocal(remote)).UTC()
 }
 
-// end adds the client's end record.
+// end adds the client's end record to the result.
 func (p *clientAttempt) end(to *result.Client, clock measure.RemoteClock) {
 	ended := p.ended
 	to.Ended = true

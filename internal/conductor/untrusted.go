@@ -12,8 +12,8 @@ import (
 )
 
 // Agents run in pods with a user's image, so all their reports are untrusted. They are bounded and sanitized here,
-// so that later code need not do so. Budget limits the memory that is kept; requested and codec limit what is
-// accepted.
+// so that later code need not do so. The type Budget limits the memory for reports; the types requested and codec limit
+// which reports are accepted.
 const (
 	// maxNotices limits the notices that are kept of one attempt.
 	maxNotices = 64

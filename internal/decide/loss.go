@@ -74,7 +74,8 @@ func (s Snapshot) endNonRepeatable(step Step, record Record, now time.Time) (Act
 	counts := s.count(step, attempt)
 	lost := slices.ContainsFunc(s.lostParticipants(step, record), func(c Client) bool {
 		_, known := c.Attempts[attempt]
-		// Under ContinueDegraded, this client may have been lost in an earlier step.
+		// Under ContinueDegraded, a client that did not receive the attempt may have been lost in an earlier step. Such
+		// a client does not end this step.
 		return known || s.Policy.OnLoss != ContinueDegraded
 	})
 	switch {

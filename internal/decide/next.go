@@ -44,8 +44,8 @@ func (s Snapshot) next(now time.Time) Action {
 	}
 	action, pending := s.awaitClients(*step, begun, now)
 	if old, live := s.earlierAttempt(*step, begun); len(live) > 0 && (!pending || action.Kind == Wait) {
-		// Stop the load now instead of waiting until all clients are ready: a replacement can take minutes, and this
-		// load is no longer needed.
+		// Stop the earlier attempt now instead of waiting until all clients are ready: a replacement can take minutes,
+		// and the load is no longer needed.
 		return Action{Kind: Stop, Attempt: old, Clients: live, Until: action.Until}
 	}
 	if pending {
@@ -131,7 +131,7 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	case len(counts.loaded) > 0:
 		return s.start(step, record, attempt, counts.loaded, now)
 	case len(counts.running) == 0 && len(counts.terminated) > 0:
-		// Wait until the client is gone; then the loss policy decides how to continue.
+		// Wait until the terminated clients are lost; then the loss policy decides how to continue.
 		return Action{Kind: Wait}
 	case len(counts.running) == 0:
 		return Action{Kind: RecordResult, Attempt: attempt}

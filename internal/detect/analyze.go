@@ -105,16 +105,18 @@ func (a *analysis) findLevels() {
 		if i > 0 {
 			start = a.times[i-1].Value
 		}
-		// If the estimated time lies in a different segment, it belongs to a different change, and the drop being
-		// examined is not sharp.
-		margin := 2 * a.pace.of(dipSeconds) // allow for dips next to the drop, which form segments too
+		// If the drop's estimated time lies in a different segment, the estimate belongs to a different change, and the
+		// drop is not sharp. Dips next to the drop form segments too, so allow a margin.
+		margin := 2 * a.pace.of(dipSeconds)
 		near := at.Value >= a.samples[nearFrom*size].StartSeconds-margin &&
 			at.Value <= a.samples[min(nearTo*size, len(a.samples))-1].EndSeconds+margin
 		// A drop whose time is too uncertain is not sharp either.
 		located := at.High-at.Low <= max(0.5*min(at.Value-start, end-at.Value), 2*a.typical)
 		if !near || !located || !a.dropLasts(start, at.Value, end) {
 			bounds = append(bounds[:i+1], bounds[i+2:]...)
-			if i > 0 { // removing the bound has changed the samples after the previous drop
+			// The stretch after the previous drop no longer ends at the rejected drop, so examine the previous drop
+			// again.
+			if i > 0 {
 				i--
 				a.times = a.times[:i]
 			}
@@ -129,7 +131,7 @@ func (a *analysis) findLevels() {
 			end = a.times[0].Value
 		}
 		if _, ok := alternating(a.between(a.samples[0].StartSeconds, end)); ok {
-			a.begin = 0 // the series started on the lower of two levels
+			a.begin = 0 // the series began on the lower of two alternating levels, not with a ramp-up
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (t *dropPosterior) cost(i int, off, last, deviation float64) float64 {
 		return 0
 	}
 	kept := t.kept[i]
-	if math.Abs(last) > far { // the previous sample was not noise and carries no information about this one
+	if math.Abs(last) > far { // the previous sample was not noise and carries no information about this sample
 		kept = 0
 	}
 	e := off - kept*last
@@ -117,7 +117,7 @@ func (t *dropPosterior) cost(i int, off, last, deviation float64) float64 {
 // near reports whether a sample is just above the level after the drop. Such a sample may be on that level, no matter
 // how many standard deviations away it seems, because the estimate of strongly correlated noise is poor.
 func (t *dropPosterior) near(i int) bool {
-	const nearShare = 0.03 // as a share of the height of the drop
+	const nearShare = 0.03 // greatest distance of a near sample from the lower level, as a share of the drop's height
 	above := t.samples[i].Rate - t.after.level
 	return above > 0 && above < nearShare*(t.before[0].level-t.after.level)
 }
@@ -138,8 +138,8 @@ func (t *dropPosterior) sum() {
 			t.prefix[k][i+1] = t.cheapest(i, k, t.off(i, own, 1), t.deviation(own, 1))
 		}
 	}
-	// The predecessor of the first sample after the drop is on another level, so `at` adds the cost of that first
-	// sample.
+	// These costs assume that the previous sample is on the level after the drop. That is not true for the first sample
+	// after the drop, so the function `at` computes the cost of that sample itself.
 	none := t.before[0]
 	for i := n - 1; i >= 0; i-- {
 		t.suffix[i] = t.suffix[i+1]
@@ -205,7 +205,7 @@ func withGaps(samples []Sample, without []bool) (filled []Sample, aside []bool) 
 // cell is a part of a sample that may contain the drop.
 type cell struct {
 	sample   int
-	low, end float64 // the edges of the cell, as shares of the sample
+	low, end float64 // the edges of the cell: 0 is the start of the sample, 1 is its end
 	cost     float64
 }
 

@@ -128,7 +128,7 @@ func sharpest(x []float64) (at int, sharpness float64) {
 	}
 	at, sharpness = leastLevelRuns, math.Inf(-1)
 	for n := 1; n < len(x); n++ {
-		// Run n-1 moves from the right side to the left.
+		// Move run n-1 from the right side of the cut to the left.
 		var left, right float64
 		for j, other := range x {
 			distance := math.Abs(x[n-1] - other)

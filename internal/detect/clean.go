@@ -15,16 +15,19 @@ const (
 // standsOut is the number of median absolute deviations beyond which a value is not noise: 4.5 standard deviations.
 const standsOut = 4.5 * 1.4826
 
-// pace is the factor by which all detection times are shortened for a short series, which may be a drain in miniature.
+// pace is a factor that scales all durations used for detection. It is less than 1 for a short series, which may be a
+// drain in miniature.
 type pace float64
 
 func paceOf(samples []Sample) pace {
-	const full = 240 // series of this many seconds and more use the full times
+	// For a series shorter than this many seconds, the durations used for detection are reduced in proportion to its
+	// length.
+	const full = 240
 	length := samples[len(samples)-1].EndSeconds - samples[0].StartSeconds
 	return pace(min(1, length/full))
 }
 
-// of returns a time multiplied by the pace.
+// of returns a duration, in seconds, multiplied by the pace.
 func (p pace) of(seconds float64) float64 { return float64(p) * seconds }
 
 // clean replaces values far from the running median with that median: dips, outliers, and the slow and the fast sample
@@ -58,14 +61,16 @@ const (
 	manyStrays = 0.1
 )
 
-// isStray marks the values that deviate by more than the bound: dips, and also outliers if they are few. Many outliers
-// are noise: a store that completes only a few large operations per sample may complete seven operations in every third
-// second and eight in the others. Most values are then equal and the bound is almost zero, but the sevens are not
-// outliers.
+// isStray marks the values whose deviation (off) exceeds the parameter bound: dips, and also outliers if they are few.
+// Many outliers are noise: a store that completes only a few large operations per sample may complete seven operations
+// in every third second and eight in the others. Most values are then equal and the bound is almost zero, but the
+// sevens are not outliers.
 func isStray(off []float64, bound float64, half int) []bool {
 	bound = max(bound, 1e-9)
 	far := make([]bool, len(off))
-	brief := make([]int, len(off)+1) // brief[i] is the number of values before i that are beyond the bound in runs of at most briefRun
+	// brief[i] counts the values before index i that exceed the bound and belong to a run of at most briefRun such
+	// values.
+	brief := make([]int, len(off)+1)
 	for i := 0; i < len(off); {
 		end := i
 		for end < len(off) && (off[end] > bound) == (off[i] > bound) {

@@ -25,7 +25,7 @@ func (a *analysis) locate(from, guess, to int) Estimate {
 // the drop. A single such sample may be an outlier. It also marks samples that are between both levels and next to two
 // such samples, because the dip may extend into them.
 func (a *analysis) interruptions(from, to int, before, after side) []bool {
-	const far = 3 // in standard deviations of the noise
+	const far = 3 // greatest distance of a rate from the level it is on, in standard deviations of the noise
 	top, bottom := math.Log(after.level)+far*after.deviation, math.Log(after.level)-far*after.deviation
 	ceiling := math.Log(before.level) - far*before.deviation
 	aside := make([]bool, to-from)
@@ -113,7 +113,7 @@ func withoutStrays(values []float64, level float64) [][]float64 {
 		off[i] = math.Abs(v - level)
 	}
 	far := isStray(off, standsOut*median(slices.Clone(off)), len(values))
-	all := make([]float64, 0, len(values)) // the memory that all stretches share
+	all := make([]float64, 0, len(values)) // the backing array of all stretches
 	var stretches [][]float64
 	begun := 0
 	for i, v := range values {

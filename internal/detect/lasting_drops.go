@@ -183,8 +183,8 @@ func (c *dropSearch) separated(bounds []int) []int {
 	return found
 }
 
-// lasted returns the seconds from bound i until the rate fell below `bottom` for longer than a dip, or until the end of
-// the series.
+// lasted returns the seconds from the start of segment i until the rate fell below `bottom` for longer than a dip, or
+// until the end of the series.
 func (c *dropSearch) lasted(bounds []int, i int, bottom float64) float64 {
 	end := i + 1
 	for end+1 < len(bounds) && (c.level(bounds[end], bounds[end+1]) >= bottom || c.seconds(bounds[end], bounds[end+1]) < c.pace.of(dipSeconds)) {

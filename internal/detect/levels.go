@@ -84,7 +84,9 @@ func twoMeans(rates []float64) (low, high float64) {
 func cheapestPath(rates []float64, low, high float64) []bool {
 	turn := 0.5 * (high - low) * (high - low)
 	var costLow, costHigh float64
-	fromLow := make([][2]bool, len(rates)) // whether the best paths to low and to high at each rate come from low
+	// fromLow[i] records whether the cheapest paths that end at rate i on the low and on the high level come from the
+	// low level.
+	fromLow := make([][2]bool, len(rates))
 	for i, r := range rates {
 		toLow, toHigh := costLow, costHigh
 		fromLow[i] = [2]bool{true, false}
@@ -190,7 +192,7 @@ func judge(samples []Sample, states []bool, low, high float64) (turns, bool) {
 
 // stateResiduals returns the deviations of samples from their level, in stretches between turns.
 func stateResiduals(samples []Sample, states []bool, low, high float64) [][]float64 {
-	all := make([]float64, 0, len(samples)) // the memory that all stretches share
+	all := make([]float64, 0, len(samples)) // the backing array of all stretches
 	var stretches [][]float64
 	begun := 0
 	for i, s := range samples {

@@ -64,7 +64,7 @@ type LiveState struct {
 type Live struct {
 	options LiveOptions
 	state   LiveState
-	// pace is the factor for all detection times: LastingSeconds divided by its default.
+	// pace scales all durations used for detection: it is LastingSeconds divided by its default.
 	pace   pace
 	blocks []Sample
 	// within holds the sum of the squared deviations of each block's samples from the block's mean. Joining samples
@@ -136,7 +136,7 @@ func (l *Live) Add(s Sample) (LiveState, error) {
 	return l.state, nil
 }
 
-// work does the next stage of an evaluation.
+// work runs the next stage of an evaluation.
 func (l *Live) work() {
 	switch l.stage {
 	case 0:

@@ -101,14 +101,14 @@ func (l *Live) likeliestDrop() {
 	l.best()
 }
 
-// refine repeats the search with the noise measured on both sides of the guess.
+// refine repeats the search of likeliestDrop with the noise measured on both sides of the drop found there.
 func (l *Live) refine() {
 	if l.liveWindow.at > 0 {
 		l.best()
 	}
 }
 
-// best finds the split with the least sum of squares, and from it the ramp-up and the noise.
+// best splits the blocks into two levels with the least sum of squares, and derives the ramp-up and the noise from it.
 func (l *Live) best() {
 	k := &l.liveWindow
 	n := len(k.values)
@@ -189,7 +189,7 @@ func (l *Live) open() {
 // recordDrop records a drop near block `at`, if the drop has lasted long enough, and discards the blocks before it.
 // before and after are the logarithms of the rates on both sides.
 func (l *Live) recordDrop(at int, before, after float64) {
-	// Cleaning may have removed the last blocks of the burst.
+	// Cleaning may have replaced the last blocks of the burst, in which case the drop is later.
 	for at+1 < len(l.blocks) && l.blocks[at].Rate > math.Exp((before+after)/2) {
 		at++
 	}
@@ -198,7 +198,7 @@ func (l *Live) recordDrop(at int, before, after float64) {
 		return
 	}
 	if l.lowSeconds > 0 && after > l.lowLevel-separation*(before-l.lowLevel) && lasted < outlast*l.lowSeconds {
-		return // the rate has been on this level before, and returned from it
+		return // the rate has already dropped to this level once, and risen again
 	}
 	l.state.Certain, l.state.Enough = true, false
 	l.state.Drops++

@@ -43,7 +43,8 @@ func (a *analysis) measureRegimes() {
 		m := a.measureStretch(start.Value, end.Value)
 		mean := &m.segment.Mean
 		m.half = (mean.High - mean.Low) / 2
-		// If a dip hides the drop, this mean may or may not include the dip.
+		// If a dip hides the time of the drop, the dip may or may not belong to this stretch. Widen the interval of the
+		// mean by the difference that this makes.
 		off := max(a.intervalError(start.Low, end.Value, mean.Value), a.intervalError(start.High, end.Value, mean.Value),
 			a.intervalError(start.Value, end.Low, mean.Value), a.intervalError(start.Value, end.High, mean.Value))
 		if max(start.High-start.Low, end.High-end.Low) > 2*a.typical {
@@ -147,7 +148,7 @@ func (a *analysis) residuals(samples []Sample) (stretches [][]float64, means flo
 	}
 	first := sort.Search(len(a.samples), func(i int) bool { return a.samples[i].EndSeconds > samples[0].StartSeconds })
 	last := first + len(samples)
-	all := make([]float64, 0, len(samples)) // the memory that all stretches share
+	all := make([]float64, 0, len(samples)) // the backing array of all stretches
 	begun := 0
 	finish := func() {
 		if len(all) > begun {

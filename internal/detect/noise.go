@@ -28,7 +28,8 @@ func roughNoise(values []float64) noise {
 			d := values[i+lag] - values[i]
 			squares[i] = d * d
 		}
-		// For normal values, the mean of the lowest 95 % of the squares is this share of the mean of all.
+		// For normally distributed values, share is the ratio of the mean of the lowest 95 % of the squares to the mean
+		// of all squares.
 		const kept, share = 0.95, 0.7588
 		count := max(int(kept*float64(len(squares))), 1)
 		selected(squares, count-1)
@@ -38,12 +39,13 @@ func roughNoise(values []float64) noise {
 	if one <= 0 {
 		return noise{innovation: leastVariance(values)}
 	}
-	const most = 0.97 // a higher estimate is more likely due to a changing level
+	const most = 0.97 // a higher estimate of the correlation is more likely due to a changing level
 	correlation := min(max(two/one-1, 0), most)
 	if two > 0 {
 		correlation = (correlation + math.Sqrt(min(max(four/two-1, 0), most*most))) / 2
 	}
-	// Here, one is the variance times 1 - correlation, and the innovation is the variance times 1 - correlation^2.
+	// The variable one is the variance times (1 - correlation), and the variance of the innovations is the variance
+	// times (1 - correlation^2).
 	return noise{correlation: correlation, innovation: max(one*(1+correlation), leastVariance(values))}
 }
 
@@ -61,7 +63,8 @@ func leastVariance(values []float64) float64 {
 // estimated means.
 func fitNoise(stretches [][]float64) noise { return fitNoiseAbout(stretches, float64(len(stretches))) }
 
-// fitNoiseAbout is fitNoise for stretches cut from the given number of longer ones, each with its own mean.
+// fitNoiseAbout is fitNoise for stretches that were cut from the given number of longer stretches, each with its own
+// mean.
 func fitNoiseAbout(stretches [][]float64, means float64) noise {
 	var products, squares, count, pairs float64
 	for _, deviations := range stretches {
@@ -120,7 +123,8 @@ func (n noise) meanVariance(values float64) float64 {
 		return math.Inf(1)
 	}
 	r := n.correlation
-	// 1 + 2 sum (1-k/n) r^k, in closed form.
+	// inflation is the factor by which the correlation r increases the variance of the mean of n values:
+	// 1 + 2 sum (1-k/n) r^k for k from 1 to n-1, in closed form.
 	power := math.Pow(r, values)
 	inflation := (1+r)/(1-r) - 2*r*(1-power)/(values*(1-r)*(1-r))
 	return n.variance() * max(inflation, 1/values) / values

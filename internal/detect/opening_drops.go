@@ -33,7 +33,7 @@ func (a *analysis) findOpenings() {
 			first = a.sampleAt(a.times[0].Value)
 		}
 		if scale > first {
-			continue // the first samples at this scale extend beyond the first level
+			continue // at this scale, the first samples extend beyond the first drop
 		}
 		part := &analysis{samples: a.samples[:scale], typical: a.typical, pace: paceOf(a.samples[:scale]), extra: a.extra + scaleExtra}
 		part.findLevels()

@@ -30,7 +30,7 @@ func (a *analysis) dropLasts(start, at, end float64) bool {
 	if two, ok := alternating(after); ok {
 		lower = medianRate(two.high)
 		if upper-lower < separation*(upper-medianRate(two.low)) {
-			return false // the rate returns to its former level at each turn
+			return false // the rate alternates after the drop, and keeps returning to the level before it
 		}
 	}
 	if upper <= lower {
@@ -41,7 +41,7 @@ func (a *analysis) dropLasts(start, at, end float64) bool {
 		low, high := medianRate(two.low), medianRate(two.high)
 		switch {
 		case low < lower-separation*(high-lower):
-			low = upper // low is below the level after the drop, so it is not a level, but consists of dips
+			low = upper // the lower rates before the drop are below the level after it, so they are dips
 		case math.Log(max(low/lower, 1)) < separation*math.Log(high/lower):
 			// The level after the drop may be the lower of the two levels before it. The drop lasts only if the rate
 			// has stayed on that level much longer than ever before.

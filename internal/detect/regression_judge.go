@@ -58,9 +58,9 @@ func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics i
 		if leans && look.corrected < allottedRate && math.Abs(math.Expm1(look.difference)) >= s.policy.Tolerance {
 			verdict = map[bool]RegressionVerdict{true: RegressionRegressed, false: RegressionImproved}[isWorse]
 		}
-		// Show the most certain look that has a verdict. Looks in which all runs have changed take precedence: runs
-		// that have not changed would make the change look smaller than it is. Without a verdict, show the look with
-		// the most runs.
+		// Show the most certain comparison that has a verdict. Comparisons in which all runs have changed take
+		// precedence: runs that have not changed would make the change appear smaller than it is. Without a verdict,
+		// show the comparison with the most runs.
 		if verdict != RegressionNoChange && allDiffer(newest[len(newest)-looked:], side.mean) {
 			look.shown = look.corrected * sureOfAll
 		}
@@ -83,7 +83,8 @@ type runsComparison struct {
 	// chance is the probability of a difference at least this large in this direction if nothing has changed;
 	// corrected is chance after the correction for the number of figures and of looks.
 	chance, corrected float64
-	// shown is the rank of the look. The report shows the look with the smallest value.
+	// shown ranks this comparison among those of the newest one, two and three runs. The report shows the comparison
+	// with the smallest value.
 	shown float64
 }
 
@@ -96,8 +97,7 @@ func (s *runsSide) look(newer []float64, metrics int) runsComparison {
 	return l
 }
 
-// sureOfAll is the factor by which the rank of a look is multiplied if all of its runs have changed, so that such looks
-// come first.
+// sureOfAll multiplies the rank of a comparison in which all runs have changed, so that such comparisons come first.
 const sureOfAll = 1e-30
 
 // allDiffer reports whether each of the runs differs from the mean by at least half of the newest run's difference.
@@ -106,7 +106,7 @@ func allDiffer(newer []float64, mean float64) bool {
 	return !slices.ContainsFunc(newer, func(value float64) bool { return (value-mean)/own < 0.5 })
 }
 
-// show copies a look into the report.
+// show copies a comparison into the report.
 func (c *MetricChange) show(side *runsSide, look *runsComparison) {
 	half := side.student().Quantile(0.975) * look.deviation
 	c.Change = Estimate{Value: math.Expm1(look.difference), Low: math.Expm1(look.difference - half), High: math.Expm1(look.difference + half)}
@@ -148,11 +148,11 @@ func sideOf(x []float64) runsSide {
 	seen := usualCorrelation
 	if squares > 0 {
 		seen = products / squares
-		seen += (1 + 4*seen) / n // corrects the bias in a short series (Kendall)
+		seen += (1 + 4*seen) / n // corrects the bias of the correlation in a short series (Kendall)
 	}
 	s.correlation = min(max((n*seen+usualCorrelationFor*usualCorrelation)/(n+usualCorrelationFor), 0), mostCorrelation)
 	s.ofMean = meanVariance(len(x), s.correlation)
-	// Correlated runs vary less among themselves than in the long term.
+	// A short series of correlated runs varies less than the runs do in the long term, so increase the spread.
 	s.spread = max(math.Sqrt(squares/n/(1-s.ofMean)), leastSpread)
 	r2 := s.correlation * s.correlation
 	s.freedom = max(n*(1-r2)/(1+r2)-1, 1)

@@ -85,7 +85,7 @@ type RemoteClock struct {
 // estimate applies. A change that drift cannot explain is noise if one offset fits both estimates. If no offset fits
 // both, a machine was suspended or its clock was set, and the uncertainty covers both estimates.
 func CombineClocks(first, last ClockOffset) RemoteClock {
-	var drift uint64 // remains 0 unless last is later than first
+	var drift uint64 // the greatest offset change, in ns, that drift explains; 0 unless last is later than first
 	if last.RemoteNanoseconds > first.RemoteNanoseconds {
 		drift = distance(first.RemoteNanoseconds, last.RemoteNanoseconds) / 1_000_000 * maxDriftPPM
 	}

@@ -66,11 +66,11 @@ func (s *CPUStat) field(name string) (target *uint64, unit uint64) {
 		return &s.Periods, 1
 	case "nr_throttled":
 		return &s.ThrottledPeriods, 1
-	case "throttled_usec": // v2
+	case "throttled_usec": // cgroup v2
 		return &s.ThrottledNanoseconds, nanosecondsInMicrosecond
-	case "throttled_time": // v1
+	case "throttled_time": // cgroup v1
 		return &s.ThrottledNanoseconds, 1
-	case "usage_usec": // v2
+	case "usage_usec": // cgroup v2
 		return &s.UsageNanoseconds, nanosecondsInMicrosecond
 	}
 	return nil, 0

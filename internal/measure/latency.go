@@ -63,7 +63,7 @@ func LatencyFromMean(bins Histogram, count uint64, meanNanoseconds float64, minN
 
 // sumOfMean returns mean*count, rounded to the nearest integer and clamped to count*low and count*high.
 func sumOfMean(mean float64, count, low, high uint64) Uint128 {
-	const exact = 53 + 64 + 1 // enough for the bits of a float64 and of count, and one bit for adding 0.5
+	const exact = 53 + 64 + 1 // the bits of the mean, a float64, and of count, and one bit for adding 0.5
 	product := new(big.Float).SetPrec(exact).SetFloat64(mean)
 	product.Mul(product, new(big.Float).SetPrec(exact).SetUint64(count))
 	product.Add(product, big.NewFloat(0.5))

@@ -55,7 +55,7 @@ func (l *Latency) UnmarshalBinary(data []byte) error {
 
 // UnmarshalJSON reads the JSON that encoding/json writes for a Latency, with the checks of UnmarshalBinary.
 func (l *Latency) UnmarshalJSON(data []byte) error {
-	type plain Latency // a type without this method, to avoid recursion
+	type plain Latency // plain has no UnmarshalJSON method, which avoids infinite recursion
 	var decoded plain
 	if err := json.Unmarshal(data, &decoded); err != nil {
 		return fmt.Errorf("decode latency: %w", err)

@@ -50,12 +50,13 @@ func (h *Histogram) SamplesAbove(p float64) uint64 {
 // is evaluated in the 80-bit arithmetic of x86-64, with 64 bits of mantissa. fio is built with -ffast-math, which turns
 // the division into a product and reorders the factors: p * (0.01 * N), each step rounded. That matters when p/100*N
 // should be an integer: of 1,000 samples fio takes the 1,000th as the 99.9th percentile, because 99.9 as a double is
-// slightly more than 99.9. (fio on arm64 has 113 bits, and can differ in such a tie by one sample.)
+// slightly more than 99.9. (On arm64, fio has 113 bits of mantissa, and can differ in such a tie by one sample.)
 func (h *Histogram) PercentileUnchecked(p float64) (nanoseconds uint64, ok bool) {
 	if h.total == 0 || h.saturated || !validPercentile(p) {
 		return 0, false
 	}
-	rank := h.total // for p = 100, where fio's arithmetic misses the last rank for totals near 2^63
+	// If p is 100, the rank is the total. fio's arithmetic would miss it for totals near 2^63.
+	rank := h.total
 	if p < 100 {
 		rank = fioRank(p, h.total)
 	}

@@ -44,7 +44,7 @@ func Throughput(series []*Series, window Window) (Rates, error) {
 }
 
 func sumOf(clients [][NumOperations]Counter) ([NumOperations]Counter, error) {
-	// Adding the counters as samples of a series checks for overflow.
+	// Add the counters as samples of a series, because Append checks for overflow.
 	sum := &Series{}
 	for client, counters := range clients {
 		if err := sum.Append(Sample{Counters: counters}); err != nil {

@@ -86,7 +86,7 @@ func (u Uint128) MarshalText() ([]byte, error) { return []byte(u.String()), nil 
 
 // UnmarshalText accepts decimal digits only.
 func (u *Uint128) UnmarshalText(text []byte) error {
-	const longest = 39 // digits of 2^128-1
+	const longest = 39 // the number of decimal digits of 2^128-1
 	fail := fmt.Errorf("%.50q is not a decimal integer of at most 128 bits", text)
 	if len(text) == 0 || len(text) > longest {
 		return fail

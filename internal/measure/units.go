@@ -118,13 +118,13 @@ func roundTo(value float64, significant int) float64 {
 func decimals(value float64, significant int) int {
 	_, exponent, found := strings.Cut(strconv.FormatFloat(value, 'e', significant-1, 64), "e")
 	if !found {
-		return 0 // not a number, or infinite
+		return 0 // the value is infinite or not a number, so it has no exponent
 	}
 	magnitude, err := strconv.Atoi(exponent)
 	if err != nil {
 		return 0
 	}
-	const most = 3 // smaller fractions do not matter to readers
+	const most = 3 // readers do not need more decimals
 	return min(max(significant-1-magnitude, 0), most)
 }
 

@@ -61,9 +61,9 @@ func (a *attributor) follow() {
 			idle(buckets, end, one.span.Start)
 			before := buckets.Fills()
 			load(a.run, a.demands, buckets, one, a.target)
-			// During the whole step, the fill level was at most that at the start, and at least the lower of those at
-			// the start and the end. If the credits at the start last for only a brief part of the step, the fill level
-			// at the end is the upper bound.
+			// The upper bound of the fill level during the step is the level at the start, and the lower bound is the
+			// lower of the levels at the start and the end. If the credits at the start last for only a brief part of
+			// the step, the level at the end is the upper bound instead.
 			fills := map[string]limits.Fill{}
 			for name, after := range buckets.Fills() {
 				most := before[name].Most
@@ -142,7 +142,7 @@ func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.Target
 				point := a.add(result.PointOfStep(phase.Name, phase.Kind, demand, cell), step)
 				a.set = append(a.set, func() { cell.Attribution = point.Short() })
 			}
-		case kind.InCells(): // the step is not a cell, but the drain before the cells
+		case kind.InCells(): // the step is the drain that precedes the cells of its phase, and is not attributed
 		case len(found.Operations) > 0 && (step.Purpose == v1alpha1.StepMeasure || step.Purpose == v1alpha1.StepDrain):
 			whole := a.prepare(result.PointOfTarget(phase.Name, phase.Kind, demand, found), step)
 			a.levels(found, whole)

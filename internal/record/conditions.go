@@ -37,7 +37,7 @@ func set(run *v1alpha1.BenchmarkRun, kind string, status metav1.ConditionStatus,
 }
 
 // reasons maps the reasons of decisions, agents and tools to the API's reasons. A reason that is neither here nor in
-// documentedReasons becomes StepFailed. If a reason is replaced, the message contains the original one.
+// documentedReasons becomes StepFailed. If a reason is replaced, the message contains the original reason.
 var reasons = map[string]string{
 	"NoSpace":            v1alpha1.ReasonNotEnoughSpace,
 	"QuotaExceeded":      v1alpha1.ReasonNotEnoughSpace,

@@ -90,7 +90,8 @@ func fold(
 	var made v1alpha1.TargetResult
 	if planned.Purpose == plan.Idle {
 		if planned.Kind != v1alpha1.PhaseCooldown {
-			// This is a pause between the cells of a sweep. The cells' own figures show the fill level of the bucket.
+			// An Idle step outside a cooldown phase is a pause between the cells of a sweep. It needs no result,
+			// because the cells' own figures show the fill level of the bucket.
 			return
 		}
 		fact := step(run, attempt)

@@ -29,8 +29,8 @@ func Storage(run *v1alpha1.BenchmarkRun, found []v1alpha1.StorageDescription) {
 // StorageNoted reports whether the storage of any target has been recorded; see Storage.
 func StorageNoted(run *v1alpha1.BenchmarkRun) bool { return len(run.Status.Storage) > 0 }
 
-// boundStorage truncates what clusters and agents report about volumes to the limits of the API. Package limits
-// bounds the rest.
+// boundStorage truncates what clusters and agents report about volumes to the limits of the API. The limits package
+// has already truncated the rest of the description.
 func boundStorage(d *v1alpha1.StorageDescription) {
 	d.Volumes = d.Volumes[:min(len(d.Volumes), 16)]
 	for i := range d.Volumes {
