@@ -41,7 +41,7 @@ type Workload struct {
 	// Name is the name for the profile.
 	Name string
 	Spec v1alpha1.WorkloadProfileSpec
-	// Duration and WarmUp come from the command line, for the phase; 0 if it has none.
+	// Duration and WarmUp are the times that the command line sets; 0 if it sets none. Users set them in the phase.
 	Duration, WarmUp time.Duration
 	// Processes is the number of MPI processes over all clients; 0 if the command line has none.
 	Processes int64

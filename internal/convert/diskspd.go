@@ -82,8 +82,8 @@ func (w *diskspdWriter) convert() (Workload, error) {
 
 func seconds(count int64) time.Duration { return time.Duration(count) * time.Second }
 
-// given returns the option with this key as the user wrote it. If the option is missing, given returns the argument
-// otherwise.
+// given returns the option with this key as the user wrote it, or a default (the parameter otherwise) if the option is
+// missing.
 func (w *diskspdWriter) given(key, otherwise string) string {
 	if text, ok := w.span.given[key]; ok {
 		return text
@@ -161,7 +161,7 @@ func (w *diskspdWriter) caching() {
 		w.notes.differs(option, "DiskSpd writes mapped memory with non-temporal stores; fio uses plain stores", "")
 		w.profile.Fsync = &v1alpha1.FioFsync{EveryWrites: new(int32(1))}
 	default:
-		w.profile.Options["sync"] = "dsync" // FILE_FLAG_WRITE_THROUGH
+		w.profile.Options["sync"] = "dsync" // the equivalent of the Windows flag FILE_FLAG_WRITE_THROUGH
 	}
 }
 

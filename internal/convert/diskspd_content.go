@@ -77,7 +77,7 @@ func (w *diskspdWriter) machine() {
 	w.affinity()
 	switch t.priority {
 	case 1:
-		w.profile.Options["prioclass"] = "3" // the idle class of the I/O scheduler
+		w.profile.Options["prioclass"] = "3" // class 3 is the idle class of the Linux I/O scheduler
 	case 2:
 		w.profile.Options["prioclass"], w.profile.Options["prio"] = "2", "7"
 	case 3:

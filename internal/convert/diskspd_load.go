@@ -129,7 +129,7 @@ func (w *diskspdWriter) stride() {
 // random converts -r, -rs and -rd, which set the alignment, the share and the distribution of random offsets.
 func (w *diskspdWriter) random() {
 	t := w.target
-	w.profile.Options["norandommap"] = "1" // blocks may repeat before all have been used
+	w.profile.Options["norandommap"] = "1" // as in DiskSpd, a random load may repeat blocks before it has used all
 	align := t.alignment()
 	option := w.given("r", "-r")
 	asked := fmt.Sprintf("%d after -r is an alignment of %d bytes, not a percentage; -r alone is 100 %% random", align, align)
@@ -170,7 +170,7 @@ func (w *diskspdWriter) distribution() {
 				end = w.bytes
 			}
 			if end == at {
-				exact = false // the range lies beyond the target and is dropped, as in DiskSpd
+				exact = false // drop a range that lies beyond the target, as DiskSpd does
 				continue
 			}
 			at = end
@@ -206,7 +206,7 @@ func (w *diskspdWriter) pace() {
 	threads := max(t.threads*w.targets, 1)
 	perFile := t.threads
 	if s.threads > 0 {
-		threads, perFile = s.threads*w.targets, s.threads // each thread has its own limit for each target
+		threads, perFile = s.threads*w.targets, s.threads // with -F, each thread has its own rate limit for each target
 	}
 	switch {
 	case t.rateBytes > 0:
@@ -218,7 +218,7 @@ func (w *diskspdWriter) pace() {
 		return
 	}
 	if t.interlocked {
-		perFile = 1 // one job replaces the threads
+		perFile = 1 // with -si, one job replaces all threads
 	}
 	// DiskSpd divides the burst of a target among its threads.
 	blocks := t.burst / perFile / w.spread

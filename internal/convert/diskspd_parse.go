@@ -10,7 +10,7 @@ const maxDiskspdTargets = 1000
 
 type diskspdLine struct {
 	span diskspdSpan
-	// target is the load on each of the paths.
+	// target holds the load on each file or device in paths.
 	target diskspdTarget
 	paths  []string
 	// cacheGiven and through record which parts of -S were given, to find conflicts.

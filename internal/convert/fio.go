@@ -120,7 +120,7 @@ type fioJob struct {
 	name string
 	// keep holds the options without a field below, in the order given and in the engine's form.
 	keep []fio.KnownOption
-	// Options with a field of their own; those that are not given have fio's defaults.
+	// The fields below hold the other options. An option that the job does not set has fio's default.
 	jobs, files, depth uint64
 	size, filesize     uint64
 	block              uint64

@@ -209,7 +209,7 @@ func (j *fioJob) figure(o fio.KnownOption) {
 		j.direction = o.Value
 		return
 	case "bs":
-		j.block = number // 0 for several block sizes
+		j.block = number // the block size is 0 if the job sets several
 		return
 	case "bsrange", "bssplit":
 		j.block = 0

@@ -183,7 +183,7 @@ func (w *fioWriter) typed(j *fioJob) (*v1alpha1.FioProfile, bool) {
 		}
 	}
 	if _, compresses := j.value("buffer_compress_percentage"); compresses && p.Compressibility.ChunkSize == nil {
-		p.Compressibility.ChunkSize = quantity(512) // fio's own default
+		p.Compressibility.ChunkSize = quantity(512) // fio's default chunk size
 	}
 	if len(p.Options) == 0 {
 		p.Options = nil
@@ -290,7 +290,7 @@ func typedFlush(p *v1alpha1.FioProfile, j *fioJob, o fio.KnownOption, number int
 		return true
 	}
 	if p.Fsync.EveryWrites != nil {
-		return false // fsync and fdatasync are both set, which the field cannot express
+		return false // the job sets both fsync and fdatasync, which the field Fsync cannot express
 	}
 	p.Fsync.EveryWrites = new(int32(number)) // #nosec G115 -- checked by its rule
 	if o.Name == "fdatasync" {

@@ -171,7 +171,8 @@ func (w *iorWriter) flag(name string) bool {
 	return given && option.on()
 }
 
-// only returns true if the flag is set, and nil otherwise, because false is the default.
+// only sets a field of the profile from a flag: it returns a pointer to true if the flag is set. Otherwise it returns
+// nil, because false is the field's default.
 func (w *iorWriter) only(name string) *bool {
 	if w.flag(name) {
 		return new(true)

@@ -128,7 +128,7 @@ func mpiBytes(text string) (int64, error) {
 }
 
 func mpiCount(text string, most int64) (int64, error) {
-	value, err := mpiBytes(text) // IOR reads its counts in the same way
+	value, err := mpiBytes(text) // in IOR, a count may have the same suffixes as a size
 	if err != nil || value > most {
 		return 0, fmt.Errorf("must be a whole number up to %d", most)
 	}

@@ -42,8 +42,8 @@ func allocatesAtOnce(filesystemType string) bool {
 	return false
 }
 
-// reportsNoSpace reports whether found was counted on a FUSE file system that returns 0 as the allocated space of every
-// file.
+// reportsNoSpace reports whether the usage found is from a FUSE file system that returns 0 as the allocated space of
+// every file.
 func reportsNoSpace(filesystemType string, found Usage) bool {
 	return found.AllocatedBytes == 0 && strings.HasPrefix(filesystemType, "fuse")
 }

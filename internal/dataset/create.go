@@ -13,8 +13,8 @@ import (
 const (
 	// directoryMode denies access to other users; the clients of a run share a user or a group.
 	directoryMode = 0o750
-	// An operation that fails because other clients create or remove the same parent directories is tried up to
-	// attempts times, with retryPause between two attempts: for half a second in all.
+	// attempts is the maximum number of times that an operation is tried if it fails because other clients create or
+	// remove the same parent directories. With retryPause between two attempts, the retries take half a second.
 	attempts   = 50
 	retryPause = 10 * time.Millisecond
 	// scratchPrefix is the prefix of the names of directories and ownership files that are being created.

@@ -11,8 +11,8 @@ const (
 	// tables and databases keep their identifying structures there.
 	headBytes = 4 << 20
 	tailBytes = 1 << 20
-	// The space between the head and the tail is divided into places equal parts. One block of placeBytes is read at a
-	// random offset in each part.
+	// places is the number of equal parts into which the space between the head and the tail is divided. In each part,
+	// one block of placeBytes is read at a random offset.
 	places     = 64
 	placeBytes = 64 << 10
 )

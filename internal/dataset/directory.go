@@ -62,7 +62,7 @@ func newDirectory(root *os.Root, path string) (*directory, error) {
 	id, err := identity(file)
 	if err != nil {
 		_ = root.Close()
-		// On file systems that find open files by name, this fails if the directory was removed after it was opened.
+		// On file systems that find open files by name, statx fails if the directory was removed after it was opened.
 		return nil, classify(path, "inspect", err)
 	}
 	return &directory{root: root, path: path, id: id}, nil
@@ -194,7 +194,8 @@ func (d *directory) each(visit func(fs.DirEntry) (stop bool, err error)) error {
 			}
 		}
 		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, fs.ErrNotExist): // ErrNotExist: the directory was removed meanwhile
+		case errors.Is(err, io.EOF), errors.Is(err, fs.ErrNotExist):
+			// ErrNotExist means that the directory was removed while it was listed.
 			return nil
 		case err != nil:
 			return classify(d.path, "list", err)

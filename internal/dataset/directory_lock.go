@@ -42,8 +42,8 @@ func (h Holder) String() string {
 	return fmt.Sprintf("the agent on %q of run %q (UID %s)", h.Host, h.Run, h.RunUID)
 }
 
-// Hold is one agent's lock on a client's directory. It ends when the agent and the tools that inherited the file have
-// exited, however they exit. Until then no other agent may write to the directory or remove it.
+// Hold is one agent's lock on a client's directory. The lock ends when the agent and the tools that inherited the lock
+// file have exited, however they exit. Until then no other agent may write to the directory or remove it.
 type Hold struct {
 	holder Holder
 	file   *os.File
@@ -51,7 +51,7 @@ type Hold struct {
 	locked bool
 }
 
-// File returns the lock file, which can be passed to the tools (exec.Cmd.ExtraFiles) so that the hold lasts until the
+// File returns the lock file, which can be passed to the tools (exec.Cmd.ExtraFiles) so that the lock is held until the
 // last of them has exited.
 func (h *Hold) File() *os.File { return h.file }
 

@@ -22,7 +22,7 @@ func (d *Dataset) probeHoles() bool {
 }
 
 func probeHole(in *directory) bool {
-	_ = in.root.Remove(holeProbe) // left by a killed process
+	_ = in.root.Remove(holeProbe) // remove a scratch file that a killed process left
 	file, err := in.root.OpenFile(holeProbe, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return false

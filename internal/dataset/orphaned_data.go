@@ -24,7 +24,7 @@ const (
 
 // Owners returns the UIDs of at most 64 benchmarks whose directories on a target were created by the given
 // installation. It excludes directories whose ownership file names another installation or none, and the directory of
-// the benchmark with the UID besides.
+// one benchmark, whose UID is in the parameter besides.
 func Owners(mount Mount, installation, besides string) ([]string, error) {
 	if installation == "" {
 		return nil, nil
@@ -119,7 +119,7 @@ func RemoveOrphans(ctx context.Context, mount Mount, behind OrphanFilter) (Orpha
 	defer uid.close()
 	why, err := behind.refuses(uid)
 	if err != nil {
-		return result, ignoreMissing(err) // another client has just removed it
+		return result, ignoreMissing(err) // ignore a directory that another client has just removed
 	}
 	if why != "" {
 		result.Stays = append(result.Stays, uid.path+": "+why)
@@ -203,7 +203,7 @@ func hasLocks(in *directory) (bool, error) {
 func (b *OrphanFilter) removeHash(ctx context.Context, mount Mount, uid *directory, hash string, result *OrphanResult) (cleared bool, err error) {
 	child, err := openOwned(uid, hash, b.BenchmarkUID)
 	if errors.Is(err, errNoOwner) {
-		return true, nil // another client is removing it, or was killed while doing so: removeLevel handles both
+		return true, nil // another client is removing this directory, or was killed meanwhile; removeLevel handles both
 	}
 	if err != nil {
 		return false, err

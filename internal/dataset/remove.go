@@ -11,8 +11,8 @@ import (
 )
 
 // removeTree empties a directory. It unlinks symbolic links without following them and skips mounts inside. It
-// continues after a failed removal and returns the first such error. It calls may before each removal and stops if may
-// returns an error.
+// continues after a failed removal and returns the first such error. Before each removal it calls the function may,
+// and stops if that function returns an error.
 func removeTree(may func() error, d *directory) error {
 	var first error
 	for {
@@ -81,7 +81,7 @@ func removeDirectory(may func() error, parent *directory, name string, mode fs.F
 func removeLevel(parent *directory, name, benchmarkUID string, files []string) error {
 	child, err := openOwned(parent, name, benchmarkUID)
 	if errors.Is(err, errNoOwner) && parent.root.Remove(name) == nil {
-		return nil // empty, left by a client that was killed right before the removal
+		return nil // a client that was killed right before the removal left the directory empty
 	}
 	if err != nil {
 		return ignoreMissing(err)
@@ -135,7 +135,7 @@ func removeLitter(d *directory, benchmarkUID string) error {
 		}
 		err := removeScratch(d, entry.Name())
 		if isNotEmpty(err) {
-			err = nil // the directory contains foreign files
+			err = nil // keep a scratch directory that contains foreign files
 		}
 		return false, err
 	})

@@ -99,7 +99,7 @@ func regularFiles(ctx context.Context, top *os.Root, name string) ([]sampled, er
 			if at == name {
 				return err
 			}
-			return nil // skip what cannot be listed
+			return nil // skip entries that cannot be listed
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -141,7 +141,7 @@ func sampleFile(ctx context.Context, top *os.Root, of sampled, records int, buff
 	}
 	defer func() { _ = file.Close() }()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return false, err // replaced after it was listed
+		return false, err // the file was replaced after it was listed
 	}
 	whole := (of.bytes + SampleRecordBytes - 1) / SampleRecordBytes
 	count := min(int64(records), whole)

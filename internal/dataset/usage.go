@@ -85,7 +85,7 @@ func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short [
 
 // usageWalk is the state of one directory walk.
 type usageWalk struct {
-	ctx  context.Context // a walk lasts for one call
+	ctx  context.Context // the context may be in a field, because a walk lasts for only one call
 	left int
 	// compresses is true if the file system may compress, so that holes must be distinguished from compression.
 	compresses bool

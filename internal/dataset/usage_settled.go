@@ -72,7 +72,7 @@ func (d *Dataset) writeOut(ctx context.Context, files []string) bool {
 		for _, name := range files {
 			file, err := d.open(name)
 			if err != nil {
-				continue // removed, or no longer a regular file
+				continue // the file was removed, or is no longer a regular file
 			}
 			err = unix.Fsync(int(file.Fd()))
 			_ = file.Close()

@@ -121,7 +121,7 @@ func dataBytes(ctx context.Context, file *os.File, size int64) (uint64, error) {
 			return 0, err
 		}
 		start, err := unix.Seek(fd, at, unix.SEEK_DATA)
-		if errors.Is(err, unix.ENXIO) { // no data after this offset
+		if errors.Is(err, unix.ENXIO) { // ENXIO means that the file has no data after this offset
 			return sum, nil
 		}
 		if err != nil {

@@ -32,7 +32,7 @@ func (m Mount) Lateness() time.Duration {
 	return min(late, mostLateness)
 }
 
-// seconds returns the largest value among the named mount options. If none is set, it returns the argument usual.
+// seconds returns the largest value among the named mount options, or a default (the parameter usual) if none is set.
 func (m Mount) seconds(usual int, names ...string) time.Duration {
 	longest := -1
 	for _, option := range m.Options {

@@ -15,7 +15,8 @@ const (
 	reach = 0.10
 	// idle is the utilization below which a limit cannot be the reason that operations wait.
 	idle = 0.80
-	// A suspect ranks before another, without a tie, if the rate is nearer to its limit by at least apart, as a share.
+	// Two suspects tie if the rate is about equally near to their limits: if its distances from the two limits, as
+	// shares of the limits, differ by less than apart.
 	apart = 0.02
 	// A client's CPU may hold the rate back if its use is at least busyCPU, or if the share of periods in which the
 	// client was throttled exceeds throttled.

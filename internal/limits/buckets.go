@@ -17,8 +17,8 @@ type Buckets struct {
 type creditAccount struct {
 	limit   *Limit
 	account credits.Account
-	// matters is true if one of the loads empties the bucket, or if no load empties any bucket. Percent and SecondsTo
-	// ignore buckets that do not matter.
+	// matters is true if one of the loads passed to Open empties the bucket, or if no load empties any bucket. Percent
+	// and SecondsTo ignore buckets that do not matter.
 	matters bool
 }
 
@@ -62,8 +62,8 @@ func (c Computed) Open(loads ...Load) *Buckets {
 	return made
 }
 
-// Refilled replaces the refill of a limit with the measured one, and opens a new account with unknown fill for it. It
-// does nothing unless exactly one limit that counts has the given dimension.
+// Refilled replaces the refill of the limit of the given dimension with a measured refill, and opens a new account with
+// unknown fill for that limit. It does nothing unless exactly one limit that counts (see Open) has the dimension.
 func (b *Buckets) Refilled(of Dimension, refill float64) {
 	at := -1
 	for index := range b.all {

@@ -197,7 +197,7 @@ func checkSources(sources map[string]Source) error {
 	return nil
 }
 
-// checkUse returns an error if no row uses one of the sources.
+// checkUse returns an error if any of the sources is not used by a row.
 func checkUse(sources map[string]Source, rows map[string]row) error {
 	used := map[Source]bool{}
 	for _, row := range rows {

@@ -214,11 +214,12 @@ func (made *Computed) add(l Limit) {
 		have.parts++
 		have.Arithmetic += "; " + l.Arithmetic
 		have.BurstArithmetic = join(have.burstOr(), l.burstOr(), have.Burst+l.Burst > 0)
-		if have.Burst+l.Burst > 0 { // a part without a burst still contributes its baseline
+		// If only one of the two limits has a burst, the other contributes its baseline to the burst of the sum.
+		if have.Burst+l.Burst > 0 {
 			have.Burst, l.Burst = max(have.Burst, have.Baseline), max(l.Burst, l.Baseline)
 		}
 		if have.Burst > 0 && (have.Bucket == 0) != (l.Bucket == 0) {
-			// Only one part has a known bucket, so the bucket of the sum is unknown.
+			// Only one of the two limits has a known bucket, so the bucket of the sum is unknown.
 			have.Bucket, l.Bucket, have.Refill, l.Refill = 0, 0, 0, 0
 		}
 		have.BucketArithmetic = join(have.BucketArithmetic, l.BucketArithmetic, have.Bucket+l.Bucket > 0)

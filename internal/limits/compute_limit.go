@@ -8,7 +8,7 @@ import (
 // units describes the disks, nodes or other equal units of a limit that is the sum over all of them.
 type units struct {
 	count  int
-	each   string // plural name of the units, such as "flows"; empty for volumes
+	each   string // the plural noun for the units, such as "flows"; empty for volumes
 	region string
 }
 

@@ -25,7 +25,7 @@ func (made *Computed) declare(declared *v1alpha1.Limits) {
 		limit := Limit{Name: one.name, Layer: LayerVolume, Dimension: one.dimension, Units: 1, CachedReadsPass: true, Given: true,
 			Baseline: plain(one.of.Baseline), Burst: plain(one.of.Burst), Bucket: plain(one.of.Bucket), Refill: plain(one.of.Refill)}
 		unit, _ := one.dimension.units()
-		if limit.Baseline == 0 { // the specification has only a burst
+		if limit.Baseline == 0 { // if the specification sets only a burst, use it as the baseline
 			limit.Baseline, limit.Burst = limit.Burst, 0
 		}
 		if limit.Baseline == 0 {

@@ -71,7 +71,7 @@ func (v Volume) parameter(names ...string) (string, bool) {
 	return "", false
 }
 
-// given returns the value of a parameter. If it is absent, given returns the argument otherwise.
+// given returns the value of a parameter, or a default (the argument otherwise) if the parameter is absent.
 func (v Volume) given(otherwise string, names ...string) string {
 	if value, found := v.parameter(names...); found {
 		return value

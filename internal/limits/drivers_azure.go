@@ -46,7 +46,7 @@ const azureDisks = "disk.csi.azure.com"
 // hostCache returns the cachingMode of an Azure disk, and whether the host caches the disk in this mode. The default
 // mode depends on the kind of disk.
 func (v Volume) hostCache() (mode string, on bool) {
-	mode = "ReadOnly" // the driver's default
+	mode = "ReadOnly" // the CSI driver's default caching mode
 	kind, _, _ := strings.Cut(strings.ToLower(v.given("StandardSSD_LRS", "skuName", "storageAccountType")), "_")
 	if kind == "premiumv2" || kind == "ultrassd" {
 		mode = "None"

@@ -15,11 +15,11 @@ type figure struct {
 	each                   []quantity
 	mostEach               *quantity
 	roundUp                bool
-	parameter, perCapacity string // names of parameters
+	parameter, perCapacity string // names of provisioned parameters
 	parameterUnit          *quantity
 	perCapacityUnit        *quantity
-	preset                 *quantity // value if the parameter is absent
-	optional               bool      // base and each apply if the parameter is absent
+	preset                 *quantity // the default for an absent parameter
+	optional               bool      // if the parameter is absent, base and each determine the limit
 	times                  float64
 	kind                   kind
 }

@@ -5,18 +5,18 @@ import "github.com/storagebench/storagebench/internal/credits"
 // Cause is a possible cause that held a rate back.
 type Cause string
 
-// Possible causes.
+// Possible causes that held a rate back.
 const (
-	CauseDisk        Cause = "Disk"        // the disks or the volume
-	CauseLimit       Cause = "Limit"       // a limit of the specification: its layer is not known
-	CauseNetwork     Cause = "Network"     // the network of the storage server
-	CauseFlow        Cause = "Flow"        // one connection
-	CauseInstance    Cause = "Instance"    // the client's machine: its network or its path to the disks
-	CauseCredits     Cause = "Credits"     // a limit that is at its baseline because its credits are gone
-	CauseServerCache Cause = "ServerCache" // the cache of the storage server, at its own speed
+	CauseDisk        Cause = "Disk"        // limited by the disks or the volume
+	CauseLimit       Cause = "Limit"       // limited by a limit of the specification, whose layer is unknown
+	CauseNetwork     Cause = "Network"     // limited by the network of the storage server
+	CauseFlow        Cause = "Flow"        // limited by a single network connection
+	CauseInstance    Cause = "Instance"    // limited by the client's machine: its network or its path to the disks
+	CauseCredits     Cause = "Credits"     // limited by a baseline, because the credits are spent
+	CauseServerCache Cause = "ServerCache" // limited by the speed of the storage server's cache
 	CauseClientCPU   Cause = "ClientCPU"
-	CauseQueueDepth  Cause = "QueueDepth" // too few operations outstanding for the latency
-	CauseTool        Cause = "Tool"       // the tool, or the rate limit of the load
+	CauseQueueDepth  Cause = "QueueDepth" // limited by too few outstanding operations for the latency
+	CauseTool        Cause = "Tool"       // limited by the tool, or by the load's rate limit
 	CauseUnknown     Cause = "Unknown"
 )
 

@@ -59,7 +59,7 @@ type Main struct {
 }
 
 // Main returns the bucket that a load empties first: a drain measures it, and it must refill before another drain. Main
-// returns false if no bucket is published, or if several are and the load empties none.
+// returns false if no bucket is published, or if several buckets are published and the load empties none of them.
 func (c Computed) Main(load Load) (Main, bool) {
 	if load.BlockBytes <= 0 {
 		load.BlockBytes, c = 1<<20, c.ofDimension(Bytes)

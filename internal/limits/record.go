@@ -12,7 +12,7 @@ import (
 
 // Maximum sizes that the API sets for the fields of a record.
 const (
-	maxRecorded   = 16 // volumes, machines, missing facts, notes
+	maxRecorded   = 16 // the maximum length of each of the lists of volumes, machines, missing values and notes
 	maxLimits     = 48
 	maxParameters = 64
 	maxOptions    = 32

@@ -18,8 +18,9 @@ type resolved struct {
 	// flowsPerNode is 0 if it is not known.
 	flowsPerNode int
 	// complete is true if absent parameters have their defaults.
-	complete   bool
-	parameters map[string]string // values to use instead of the volume's parameters, which may have another format
+	complete bool
+	// parameters holds values that replace the volume's own parameters, whose format may differ.
+	parameters map[string]string
 	missing    []Missing
 	notes      []string
 }

@@ -13,11 +13,11 @@ type Layer string
 
 // Possible values of Layer, in order from the client to the disk.
 const (
-	LayerInstance Layer = "Instance" // a client's machine
-	LayerFlow     Layer = "Flow"     // one connection
-	LayerNetwork  Layer = "Network"  // the network of the storage server
-	LayerDisk     Layer = "Disk"     // the disks, as the server or the machine reaches them
-	LayerVolume   Layer = "Volume"   // the volume, share or file system itself
+	LayerInstance Layer = "Instance" // the limit applies to a client's machine
+	LayerFlow     Layer = "Flow"     // the limit applies to each network connection
+	LayerNetwork  Layer = "Network"  // the limit applies to the network of the storage server
+	LayerDisk     Layer = "Disk"     // the limit applies to the disks, as the server or the machine reaches them
+	LayerVolume   Layer = "Volume"   // the limit applies to the volume, share or file system itself
 )
 
 // OfStorage reports whether the layer belongs to the storage itself, not to the machines that use it.
@@ -38,8 +38,8 @@ type traffic string
 
 const (
 	anyTraffic    traffic = ""
-	fileTraffic   traffic = "File"   // over the network to a file server
-	blockTraffic  traffic = "Block"  // to attached disks
+	fileTraffic   traffic = "File"   // traffic over the network to a file server
+	blockTraffic  traffic = "Block"  // traffic to attached disks
 	cachedTraffic traffic = "Cached" // reads from the cache of the machine's host
 )
 

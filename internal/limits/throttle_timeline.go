@@ -12,8 +12,8 @@ type Level struct {
 	StartSeconds, Seconds float64
 	// BytesPerSecond and OperationsPerSecond are the rates of the load.
 	BytesPerSecond, OperationsPerSecond float64
-	// Limit is the limit that sets the rate, or nil if the load does not request more. Burst is true if the rate is
-	// the limit's burst.
+	// Limit is the limit that sets the rate, or nil if the load itself requests no higher rate. Burst is true if the
+	// rate is the limit's burst.
 	Limit *Limit
 	Burst bool
 }
@@ -41,8 +41,8 @@ type ThrottleTimeline struct {
 type limitBucket struct {
 	limit   *Limit
 	account credits.Account
-	bound   float64 // operations per second, with credits
-	counted float64 // credits per operation
+	bound   float64 // the rate that the limit allows with credits, in operations per second
+	counted float64 // the credits that one operation spends
 	empty   bool
 	drained float64
 }

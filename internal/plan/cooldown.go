@@ -179,7 +179,7 @@ func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase,
 	drained := p.earlierDrain()
 	if drained != nil {
 		var sound bool
-		// Problems with the drain's times were reported for its own phase.
+		// Do not report problems with the drain's times again: the plan of the drain's own phase has reported them.
 		if times, sound = (&maker{}).drainTimes(at, drained); !sound {
 			return times, false
 		}

@@ -16,7 +16,7 @@ func (s Step) Least() time.Duration {
 	case s.Adaptive():
 		return s.WarmUp + min(s.MinDuration, s.Duration)
 	case phasekind.Of(s.Kind).PicksRates && s.Cell > 0:
-		return 0 // the search may end without this step
+		return 0 // the search may end before it needs this step
 	}
 	return s.WarmUp + s.Duration
 }

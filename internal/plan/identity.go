@@ -19,7 +19,9 @@ func RunHash(run *v1alpha1.RunSpec) string {
 	run.SetDefaults()
 	run.Observations = nil // observations do not change the load
 	nameKinds(run)
-	for i := range run.Targets { // hash the former name, so that renaming the field in a file starts no new run
+	// Hash the documented limits under the field's former name, limits. Changing a file to the new name, documented,
+	// then starts no new run.
+	for i := range run.Targets {
 		run.Targets[i].Limits, run.Targets[i].Documented = run.Targets[i].DocumentedLimits(), nil
 	}
 	// json.Marshal sorts the keys of maps, and quantities have a canonical form, so equal specifications give equal

@@ -79,14 +79,14 @@ func (p *phaseMaker) steady(phase *v1alpha1.SteadyPhase) {
 	}
 }
 
-// measured returns a step that measures for duration. If the workload is bound by work, the step ends when the work
-// is done, but no later than after duration.
+// measured returns a step that measures for duration. If the workload has a fixed amount of work, the step ends when
+// that work is done, but after duration at the latest.
 func (p *phaseMaker) measured(targets []string, warmUp, duration time.Duration) Step {
 	step := p.step(Measure, targets)
 	step.WarmUp, step.Duration = warmUp, duration
 	step.Limit = warmUp + duration + measuredSlack
 	if len(targets) > 0 && p.loads[targets[0]].WorkBound {
-		// Targets that are loaded together are either all bound by work or all bound by time.
+		// Either all workloads that run together have a fixed amount of work, or all run for a given time.
 		step.Duration, step.Limit = 0, duration
 	}
 	return step

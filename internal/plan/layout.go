@@ -98,7 +98,7 @@ func (p *phaseMaker) planLayout(target string, step *Step) {
 	one := p.loads[target]
 	made, err := p.demands.describe(one.spec, step.For(target))
 	if err != nil {
-		return // already reported
+		return // validateStep reports this error
 	}
 	for _, caution := range made.Cautions {
 		p.warn(one.profile(), "%s", caution)

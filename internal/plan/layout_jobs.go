@@ -45,7 +45,7 @@ func (m *maker) findLayoutJobs() {
 					continue
 				}
 				one, ownJobs, own := m.jobDatasetOf(target, &chosen.Engine)
-				if !own || !raised && m.layoutJobs[one] == 0 { // no phase raises the jobs
+				if !own || !raised && m.layoutJobs[one] == 0 { // no phase raises the number of jobs of this dataset
 					continue
 				}
 				if !raised {
@@ -107,7 +107,7 @@ type jobSubset struct {
 // warnJobSubsets warns of steps with fewer jobs than the files are laid out for, where each job has its own files.
 // It warns once per phase and target, for the smallest subset.
 func (m *maker) warnJobSubsets() {
-	smallest := map[int]map[string]jobSubset{} // by phase and target
+	smallest := map[int]map[string]jobSubset{} // the keys are the phase's index and the target's name
 	for i := range m.plan.Steps {
 		step := &m.plan.Steps[i]
 		for target, spec := range step.Workloads {

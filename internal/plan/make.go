@@ -104,25 +104,32 @@ func (m *maker) phase(index int, phase *v1alpha1.Phase) {
 	}
 	before := len(m.problems)
 	switch phase.Kind() {
-	case v1alpha1.PhasePrepare: // Prepare, or Prepare Precondition
+	case v1alpha1.PhasePrepare:
+		// A prepare phase becomes Prepare steps, and Precondition steps if preconditioning is set.
 		p.prepare(phase.Prepare)
-	case v1alpha1.PhaseSteady: // Measure
+	case v1alpha1.PhaseSteady: // a steady phase becomes Measure steps
 		p.steady(phase.Steady)
-	case v1alpha1.PhaseBurstDrain: // Drain
+	case v1alpha1.PhaseBurstDrain: // a burstDrain phase becomes Drain steps
 		p.burstDrain(phase.BurstDrain)
-	case v1alpha1.PhaseCooldown: // Idle, or Idle Drain
+	case v1alpha1.PhaseCooldown:
+		// A cooldown phase becomes an Idle step, and then Drain steps if it measures the refill.
 		p.cooldown(phase.Cooldown)
-	case v1alpha1.PhaseRamp: // Measure for each value
+	case v1alpha1.PhaseRamp: // a ramp becomes a Measure step for each value
 		p.ramp(phase.Ramp)
-	case v1alpha1.PhaseSweep: // [Drain] Measure for each cell, in an order set by the seed; [Idle] before each of them
+	case v1alpha1.PhaseSweep:
+		// A sweep becomes a Measure step for each cell, in an order set by the seed. In regime Baseline, a Drain step
+		// precedes the cells. An Idle step precedes each cell that needs more credits than the bucket holds.
 		p.sweep(phase.Sweep)
-	case v1alpha1.PhaseSmallFiles: // Measure for each operation
+	case v1alpha1.PhaseSmallFiles: // a smallFiles phase becomes a Measure step for each operation
 		p.smallFiles(phase.SmallFiles)
-	case v1alpha1.PhaseSearch: // [Drain] Measure for each step that the search may need; rates are chosen as steps begin
+	case v1alpha1.PhaseSearch:
+		// A search becomes as many Measure steps as it may need; their rates are chosen when they begin. In regime
+		// Baseline, a Drain step precedes them.
 		p.search(phase.Search)
-	case v1alpha1.PhaseInterference: // [Drain] Measure for each block
+	case v1alpha1.PhaseInterference:
+		// An interference phase becomes a Measure step for each block. In regime Baseline, a Drain step precedes them.
 		p.interference(phase.Interference)
-	default: // already reported
+	default: // refusePhasesWithoutKind reports a phase without a kind
 	}
 	p.name()
 	if len(m.problems) > before && phase.Kind() == v1alpha1.PhasePrepare {

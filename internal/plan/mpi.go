@@ -72,7 +72,8 @@ func (p *phaseMaker) compatible() bool {
 	return len(p.problems) == before
 }
 
-// compatibleTogether refuses to load targets together if some workloads are bound by time and others by work.
+// compatibleTogether refuses to load targets together if some workloads run for a given time and others until a fixed
+// amount of work is done.
 func (p *phaseMaker) compatibleTogether() {
 	if p.phase.Steady == nil || p.phase.Mode == v1alpha1.PhaseSequential {
 		return

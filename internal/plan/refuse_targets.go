@@ -81,7 +81,7 @@ func (m *maker) refuseSharedFolder(index int, used map[string]int) {
 		switch {
 		case !taken:
 			used[folder] = index
-		case m.run.Targets[other].Name != target.Name: // a duplicate name is already reported
+		case m.run.Targets[other].Name != target.Name: // refuseAmbiguous reports targets of the same name
 			m.problems = append(m.problems, field.Invalid(at.Child("path"), target.Path, fmt.Sprintf(
 				"claim %s is also used by %s with the same path: their clients would overwrite each other's files. "+
 					"Set a different path for each target, such as bench/%s", volume.ClaimName, targets.Index(other), target.Name)))

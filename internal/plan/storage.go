@@ -28,8 +28,8 @@ type Promise struct {
 	// for a mix.
 	BlockBytes float64          `json:"blockBytes,omitempty"`
 	Operation  limits.Operation `json:"operation,omitempty"`
-	// Cached is true for reads that the server's cache is meant to answer, so that the limits behind it do not
-	// apply.
+	// Cached is true for reads that the server's cache is meant to serve, so that the limits of the disks behind the
+	// cache do not apply.
 	Cached bool `json:"cached,omitempty"`
 	// Baseline and Burst are the lowest rates of all limits, without and with credits. Baseline is nil if no rate is
 	// known, Burst is nil if nothing bursts.
