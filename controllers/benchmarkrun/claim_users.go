@@ -119,7 +119,7 @@ func (r *Reconciler) sameVolumes(ctx context.Context, all []*usedClaim) (map[*us
 	}
 	_, err := r.eachVolume(ctx, func() { clear(same) }, func(other *corev1.PersistentVolume) {
 		if other.Spec.ClaimRef == nil || other.Status.Phase != corev1.VolumeBound {
-			return // not bound: the claim that claimRef names has another volume, or none
+			return // the volume is not bound: the claim in its claimRef is bound to another volume, or to none
 		}
 		key := client.ObjectKey{Namespace: other.Spec.ClaimRef.Namespace, Name: other.Spec.ClaimRef.Name}
 		for _, one := range all {

@@ -275,7 +275,7 @@ func (c *claimed) placePods(all []*usedClaim, users map[*usedClaim][]user) {
 			return w.volume.ClaimTemplate != nil && w.volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient
 		})
 		if perClient || !claims.OneNode(claims.Modes(one.claim), writes) {
-			continue // the claim belongs to one client, or can be used on several nodes
+			continue // the claim belongs to one client, or several nodes can use it, so its pods may run on any node
 		}
 		node := nodeOf(users[one])
 		var targets []string

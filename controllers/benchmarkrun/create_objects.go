@@ -111,8 +111,8 @@ func (r *Reconciler) commonOf(run *v1alpha1.BenchmarkRun) []client.Object {
 	return all
 }
 
-// makeCommon creates objects that all clients share. most limits the number of objects to create; makeCommon returns
-// what remains of it.
+// makeCommon creates objects that all clients share, at most the given number. It returns how many more objects may
+// be created.
 func (r *Reconciler) makeCommon(ctx context.Context, s *session, most int) (left int, err error) {
 	for left = most; left > 0 && len(s.common) > 0; left-- {
 		object := s.common[0]

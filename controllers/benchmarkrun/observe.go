@@ -108,7 +108,8 @@ func filter(pods []corev1.Pod, keep func(*corev1.Pod) bool) []corev1.Pod {
 	return kept
 }
 
-// look updates a member from its pod: it records the address of the agent, or that the pod is gone.
+// look updates what the session knows about a client from the client's pod: it records the address of the agent, or
+// that the pod is gone.
 func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, m *member, pods map[string]*corev1.Pod) error {
 	if m.lost {
 		return nil
@@ -167,7 +168,7 @@ func ended(pod *corev1.Pod) string {
 	return "was deleted"
 }
 
-// gone tells the conductor that the member's agent no longer exists.
+// gone tells the conductor that the agent of a client no longer exists.
 func (m *member) gone(message string) {
 	m.lost = true
 	m.agent.Lose(message)

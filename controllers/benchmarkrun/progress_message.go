@@ -59,7 +59,7 @@ func updateProgress(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 func progressInterval(run *v1alpha1.BenchmarkRun) time.Duration {
 	encoded, err := json.Marshal(run)
 	if err != nil {
-		return leastProgressInterval // storing the status will report the same error
+		return leastProgressInterval // ignore the error: storing the status will fail with the same one
 	}
 	return max(leastProgressInterval, time.Duration(len(encoded))*time.Second/progressBytesPerSecond)
 }

@@ -50,7 +50,7 @@ func (r *Reconciler) templates(ctx context.Context, run *v1alpha1.BenchmarkRun, 
 // templateReader reads the objects that determine whether the volumes of templates are provisioned.
 type templateReader struct {
 	storageReader
-	// made are the claims that the run's templates create.
+	// made lists the claims that the run's templates create.
 	made []*corev1.PersistentVolumeClaim
 	// free lists the cluster's volumes without a claim. It is nil until they have been listed; unlisted is true if the
 	// operator may not list them.

@@ -80,7 +80,8 @@ func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queue.Turn, error) {
 	self := r.entry(run)
 	if self.Queue.ID == "" && len(self.Claims) == 0 {
-		return queue.Turn{Verdict: queue.Begin}, nil // the run uses only objects that are created for it
+		// The run has no queue and uses only claims that are created for it, so it need not wait for other runs.
+		return queue.Turn{Verdict: queue.Begin}, nil
 	}
 	live, err := r.liveRuns(ctx, run.Namespace)
 	if err != nil {
@@ -98,7 +99,9 @@ func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queu
 		return queue.Turn{}, err
 	}
 	others = append(others, endedWithPods...)
-	// The names of queues and claims are known already. The volumes behind the claims must be read.
+	// First compare only the queues and the names of the claims, because they can be compared without reading more
+	// objects. Read the volumes behind the claims only if this comparison does not make the
+	// run wait.
 	if turn := queue.Of(self, others); turn.Verdict == queue.Wait || len(self.Claims) == 0 || len(others) == 0 {
 		return turn, nil
 	}
@@ -142,7 +145,7 @@ func (r *Reconciler) entry(run *v1alpha1.BenchmarkRun) queue.Run {
 	for _, target := range run.Spec.Run.Targets {
 		for _, volume := range target.Volumes {
 			if claimDeletedWithRun(volume) {
-				continue // no other run can use this volume
+				continue // the volume's claims are created for this run, so no other run waits for them
 			}
 			for index := range claimsOf(run, &volume) {
 				if name := objects.ClaimName(run, target, volume, index); !seen[name] {

@@ -62,8 +62,9 @@ func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 	return left
 }
 
-// eachVolume returns a copy of left for each volume of a target that keeps directories after the run. Raw devices and
-// read-only volumes have no directories, and a volume whose claim is deleted with the run keeps none.
+// eachVolume returns one copy of an entry of status.dataLeft for each volume of a target that keeps directories after
+// the run, with the name of that volume. Raw devices and read-only volumes have no directories, and a volume whose
+// claim is deleted with the run keeps none.
 func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLeft) []v1alpha1.DataLeft {
 	var all []v1alpha1.DataLeft
 	for _, volume := range target.Volumes {
@@ -117,8 +118,8 @@ func deletedWithRun(target v1alpha1.Target) bool {
 	return !slices.ContainsFunc(target.Volumes, func(volume v1alpha1.Volume) bool { return !claimDeletedWithRun(volume) })
 }
 
-// claimDeletedWithRun reports whether a volume is deleted with the run, because its claim is. An existing volume may
-// outlive its claim.
+// claimDeletedWithRun reports whether a volume and its claim are deleted with the run. It returns false if the claim
+// may bind to an existing volume, because that volume may outlive the claim.
 func claimDeletedWithRun(volume v1alpha1.Volume) bool {
 	template := volume.ClaimTemplate
 	return template != nil && template.Lifetime != v1alpha1.ClaimForBenchmark && !claims.AllowsExisting(template)

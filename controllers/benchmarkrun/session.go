@@ -61,8 +61,8 @@ type session struct {
 	// eventsReadAt is the last time that the operator looked up why clients are missing.
 	eventsReadAt time.Time
 
-	// loading is the attempt whose load is running or ran last. counted is true once the counts include the work that
-	// clients did before this session. Both are used by Live.
+	// loading is the attempt whose load is running or ran last. counted is true once the totals of bytes and operations
+	// include the work that clients did before this session. Both are used by Live.
 	loading atomic.Pointer[decide.Attempt]
 	counted atomic.Bool
 

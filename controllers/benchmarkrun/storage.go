@@ -129,7 +129,7 @@ func madeFor(run *v1alpha1.BenchmarkRun, claim *corev1.PersistentVolumeClaim) bo
 		return true
 	}
 	made := ownedBy(claim, types.UID(run.Spec.BenchmarkRef.UID))
-	// The creation time of a claim is in whole seconds.
+	// Truncate the start time, because the API server stores the creation time of a claim in whole seconds.
 	return made && run.Status.StartTime != nil && !claim.CreationTimestamp.Time.Before(run.Status.StartTime.Truncate(time.Second))
 }
 

@@ -13,7 +13,7 @@ import (
 // defaultStartTimeout is the API's default for startTimeout.
 const defaultStartTimeout = 10 * time.Minute
 
-// claim is a desired condition without its type and times.
+// claim is the desired status, reason and message of a condition.
 type claim struct {
 	status          metav1.ConditionStatus
 	reason, message string

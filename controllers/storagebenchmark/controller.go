@@ -43,7 +43,7 @@ type reconciler struct {
 func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	obs, err := r.observe(ctx, request.NamespacedName)
 	if errors.Is(err, errStale) {
-		// The newer version triggers another reconcile once the cache receives it.
+		// The newer version of the benchmark triggers another reconcile once the cache receives it.
 		return ctrl.Result{}, nil
 	}
 	if err != nil || obs == nil {

@@ -151,7 +151,7 @@ func referencesOf(benchmark *v1alpha1.StorageBenchmark) []string {
 	var keys []string
 	_, _ = plan.Resolve(&benchmark.Spec.Run, func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		keys = append(keys, referenceKey(ref.Kind, ref.Name))
-		return v1alpha1.Engine{}, false // report it as not found, so that Resolve tries the next kind too
+		return v1alpha1.Engine{}, false // report the profile as not found, so that Resolve tries the next kind too
 	})
 	for _, named := range claimsOf(&benchmark.Spec.Run) {
 		keys = append(keys, referenceKey(claimKind, named.name))

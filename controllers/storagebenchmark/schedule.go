@@ -72,7 +72,7 @@ func (t timetable) skips(obs observation) bool {
 	return !t.due.Expired.IsZero() && obs.active.state == noActive
 }
 
-// note writes the times to the status: the time that an action has handled, and the next one.
+// note writes the scheduled times to the status: the one that an action has handled, and the next one.
 func (t timetable) note(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) {
 	handle := func(at time.Time) { status.LastScheduleTime = new(wholeSeconds(at)) }
 	switch {
@@ -89,7 +89,7 @@ func (t timetable) note(status *v1alpha1.StorageBenchmarkStatus, obs observation
 	case t.due.At.IsZero() && t.due.Expired.IsZero():
 		status.NextScheduleTime = timeOrNil(t.due.Next)
 	case status.NextScheduleTime == nil:
-		// The run is due and must wait.
+		// A scheduled time has passed, but no run can be recorded for it yet: record the time as the next one.
 		status.NextScheduleTime = timeOrNil(later(t.due.At, t.due.Expired))
 	}
 }

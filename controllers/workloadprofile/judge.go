@@ -25,7 +25,7 @@ func judge(spec *v1alpha1.WorkloadProfileSpec) error {
 		return problems.ToAggregate()
 	}
 	// Check the workload in a drain, which accepts the most settings: some engines support fewer settings in a phase
-	// that is bound by time.
+	// that has a fixed duration.
 	drain := engine.Step{Purpose: v1alpha1.StepDrain, Clients: 1, Processes: 1, Duration: anyDuration}
 	if err := load.Prove(&drain); err != nil {
 		return fmt.Errorf("%s: %w: change the profile", path, err)
@@ -35,7 +35,7 @@ func judge(spec *v1alpha1.WorkloadProfileSpec) error {
 		return fmt.Errorf("%s: %w: change the profile", path, err)
 	}
 	if made.Files == nil || made.NoStorage {
-		return nil // there is nothing to lay out, or the tool does that itself
+		return nil // the workload has no files to lay out, or its tool creates them itself
 	}
 	layout := engine.Step{Purpose: v1alpha1.StepPrepare, Clients: 1, Processes: 1}
 	if err := load.Prove(&layout); err != nil {

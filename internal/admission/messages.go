@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/internal/spelling"
 )
 
-// ofNames is the end of a message that states Kubernetes' rule for names in short form.
+// ofNames is the end of a message about an invalid name. It is a short form of Kubernetes' rule for names.
 const ofNames = "use lower-case letters, digits, dashes and dots only, beginning and ending with a letter or a digit"
 
 // maxShownValue is the maximum number of characters that a message quotes from a wrong value.
@@ -33,7 +33,7 @@ func (r *rules) toProblems(object map[string]any, faults field.ErrorList) []Prob
 			return isQuantityPattern(fault) || describeDecimal(fault.Field, value, other) != "" && describeDecimal(fault.Field, value, fault) == ""
 		}
 		if slices.ContainsFunc(faults, clearer) {
-			continue // the message of the other fault explains what to write
+			continue // another fault of the same field has a clearer message, which says what to write instead
 		}
 		if !slices.ContainsFunc(problems, func(p Problem) bool { return p == problem || isFormat(fault) && p.Path == problem.Path }) {
 			problems = append(problems, problem)
@@ -281,7 +281,8 @@ func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 	value, _ := lookUp(object, path)
 	if meant := describeDecimal(path, value, fault); meant != "" {
 		problem.Message = meant
-		problem.Meant[0] = strings.TrimSuffix(path, "blockSize") + "datasetSize" // must be a multiple of blockSize
+		// The datasetSize must be a multiple of the blockSize, so it may be reported only because the blockSize is wrong.
+		problem.Meant[0] = strings.TrimSuffix(path, "blockSize") + "datasetSize"
 	} else if most := exceeded(path, value, fault); most != "" {
 		problem.Message = show(value) + ": too large; must be at most " + most
 	} else if size := meantSize(value); size != "" && binarySize.MatchString(problem.Message) {

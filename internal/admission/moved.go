@@ -42,7 +42,7 @@ func checkAsMeant(ctx context.Context, fields map[string]any) (meaning, error) {
 				rest = append(rest, problem)
 				continue
 			}
-			problem.Meant = [2]string{} // the value is checked in the next round
+			problem.Meant = [2]string{} // the next round checks the value under the right name
 			moves = append(moves, move{from: problem.Path, to: problem.move})
 			moved = append(moved, asWritten([]Problem{problem}, made.moves)...)
 		}

@@ -56,11 +56,11 @@ func namedTwice(object map[string]any, path string) []Problem {
 
 // references lists the fields that refer by name to entries of another list.
 var references = []struct {
-	// from is the path of the list whose entries have the field. The field holds a name or a list of names, which refer
-	// to entries of the list at the path to.
+	// field contains the name of an entry of another list, or several such names. from is the path of the list whose
+	// entries have the field, and to is the path of the other list.
 	from, field, to string
-	// noun describes an entry of to in messages. otherwise is an optional sentence at the end of the message about what
-	// applies if the field is not set.
+	// noun is the word for what the field names, such as phase, for messages. otherwise is an optional sentence at the
+	// end of the message about what applies if the field is not set.
 	noun, otherwise string
 	// rulePath is the path, and ruleText the start of the message, of the API's own rule about the reference, which
 	// does not name the faulty entry.
@@ -82,7 +82,7 @@ func refineReferences(object map[string]any, problems []Problem) []Problem {
 		list, _ := lookUp(object, reference.from)
 		entries, _ := list.([]any)
 		if len(names) == 0 || slices.Contains(names, "") || len(names) > mostEntries || len(entries) > mostEntries {
-			continue // faults of the lists are reported, and may explain a wrong reference
+			continue // the lists themselves are faulty, which is reported and may be the cause of a wrong reference
 		}
 		check := func(path string, value any) {
 			if name, is := value.(string); is && name != "" && !slices.Contains(names, name) {

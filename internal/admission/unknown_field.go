@@ -86,7 +86,8 @@ type advice struct {
 }
 
 var advices = []advice{
-	{"spec", regexp.MustCompile(`^schedule$`), `use trigger: {schedule: "%s"}`, []string{"trigger"}}, // if schedule is an object; see advise
+	// This entry applies only if the value of schedule is an object; see advise.
+	{"spec", regexp.MustCompile(`^schedule$`), `use trigger: {schedule: "%s"}`, []string{"trigger"}},
 	{".latency", regexp.MustCompile(`^[pP](\d+(?:\.\d+)?)$`), `use percentile: "$1", max: %s`, []string{"percentile", "max"}},
 	{"spec.objectives[]", regexp.MustCompile(`^[pP](\d+(?:\.\d+)?)$`), `use latency: {percentile: "$1", max: %s}`, []string{"latency"}},
 	{".phases[]", regexp.MustCompile(`^(?:duration|runtime)$`), "set it in the kind of the phase, such as steady: {duration: %s}", []string{"steady"}},
@@ -109,7 +110,7 @@ func advise(parent, name string, value any) (message string, meant []string) {
 		}
 		if one.place == "spec" {
 			if value = onlyValue(value); value == nil {
-				break // a string can be moved to another field unchanged
+				break // no advice is needed for a string, because it can be moved to another field unchanged
 			}
 		}
 		given := printable(fmt.Sprint(value))
@@ -221,7 +222,7 @@ func (r *rules) placeOf(name, written string) string {
 		}
 		for _, property := range slices.Sorted(maps.Keys(schema.Properties)) {
 			if property == "template" {
-				continue // a pod template has fields with many of the same names
+				continue // skip pod templates, because many of their fields have the same names as other fields of the spec
 			}
 			if property == name {
 				places = append(places, path+"."+name)
@@ -244,13 +245,14 @@ func (r *rules) placeOf(name, written string) string {
 			n++
 		}
 		if len(own)-n > 2 {
-			continue // nested too deep to be what the user meant
+			continue // the field is nested too deep to be the one that the user meant
 		}
-		switch near := 2*n - len(own); { // larger for a longer common prefix and for fewer steps beyond it
+		// near is larger for a longer common prefix and for fewer steps beyond it.
+		switch near := 2*n - len(own); {
 		case near > nearest:
 			best, nearest = place, near
 		case near == nearest:
-			best = "" // a tie, so neither is suggested unless a nearer place follows
+			best = "" // two places are equally near: suggest neither, unless a nearer one follows
 		}
 	}
 	return best

@@ -16,7 +16,7 @@ const ReasonSuperseded = "Superseded"
 // soon after.
 const ReasonLeaving = "AgentLeaving"
 
-// ReasonClientLost is the reason why a step ended early if another client of its job was lost.
+// ReasonClientLost is the reason why a step ended early if another client of the same MPI job was lost.
 const ReasonClientLost = "ClientLost"
 
 // ReasonStartMissed is the reason why an agent did not start a step if the start order arrived too late: the other

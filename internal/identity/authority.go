@@ -137,7 +137,7 @@ func (a *Authority) derive(name string) (derivation, error) {
 	if err != nil {
 		return derivation{}, fmt.Errorf("derive the serial number of %s: %w", name, err)
 	}
-	serial[0] = serial[0]&0x7f | 0x40 // makes the number positive and nonzero
+	serial[0] = serial[0]&0x7f | 0x40 // make the serial number positive and nonzero
 	key := ed25519.NewKeyFromSeed(seed)
 	digest := sha256.Sum256(key.Public().(ed25519.PublicKey))
 	// Set the key ID explicitly, because the default of crypto/x509 changes between Go versions.

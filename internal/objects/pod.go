@@ -71,7 +71,7 @@ func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.P
 		// Without this policy, a pod on the node's network cannot resolve the cluster's names.
 		pod.Spec.DNSPolicy = corev1.DNSClusterFirstWithHostNet
 	}
-	return pod.DeepCopy() // the caller may change the copy without changing the run
+	return pod.DeepCopy() // copy the parts that the pod shares with the run, so that the caller may change the pod
 }
 
 // pullSecrets returns the Secrets that a benchmark names and the operator's Secrets that apply to the images.
@@ -92,7 +92,7 @@ func undisturbedAnnotations() map[string]string {
 	return map[string]string{
 		"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
 		"karpenter.sh/do-not-disrupt":                    "true",
-		"sidecar.istio.io/inject":                        "false", // annotation of old versions, label of new ones
+		"sidecar.istio.io/inject":                        "false", // for old versions of Istio; new ones read the label
 		"linkerd.io/inject":                              "disabled",
 	}
 }

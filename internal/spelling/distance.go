@@ -26,8 +26,8 @@ func Distance(a, b string) int {
 }
 
 // Nearest returns the index of the known name with the smallest Distance to name. If several names have this distance,
-// it returns the first of them. It returns -1 if no distance is less than below. It does not compare names whose
-// lengths differ by below or more, so name may have any length.
+// it returns the first of them. The parameter below is an exclusive upper limit: if no distance is less, Nearest
+// returns -1. It does not compare names whose lengths differ by that limit or more, so name may have any length.
 func Nearest(name string, known []string, below int) int {
 	best := -1
 	for i, candidate := range known {
