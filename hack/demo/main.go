@@ -1,7 +1,7 @@
 // Command demo shows storagebench on a real Kubernetes on this machine: it starts a one-node cluster, installs the
 // operator, runs two samples and prints the results. The first sample is the quickstart, on a volume of this machine.
 // The second is the experiment with a file server that has burst credits. It runs on a simulated store that behaves as
-// the documentation of such a server describes, and the demo prints the results of storagebench beside the store's own
+// the documentation of such a server describes, and the demo prints the results of storagebench and the store's own
 // record. Run it with `make demo` in the root of the repository.
 //
 // With -sample NAME it runs one sample instead of the two, and prints its results: `make demo SAMPLE=search`.

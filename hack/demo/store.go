@@ -58,7 +58,7 @@ func (d *demo) unmount(ctx context.Context) error {
 
 func (d *demo) experiment(ctx context.Context) error { return d.benchmark(ctx, experiment) }
 
-// compare prints the results beside the store's own records.
+// compare prints the results together with the store's own records.
 func (d *demo) compare(ctx context.Context) error {
 	run, verdict := d.results(ctx, experiment)
 	if run == nil {

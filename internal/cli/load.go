@@ -164,7 +164,7 @@ func bodyOf(problem *field.Error) string {
 	return problem.ErrorBody()
 }
 
-// profilesOf returns a lookup of profiles among the objects of the files.
+// profilesOf returns a lookup of profiles among the objects in the files.
 func profilesOf(objects []admission.Object, namespace string) plan.Profiles {
 	return func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		for _, object := range objects {

@@ -12,7 +12,8 @@ const (
 	cleanSeconds = 75
 )
 
-// standsOut is the number of median absolute deviations beyond which a value is not noise: 4.5 standard deviations.
+// standsOut is the number of median absolute deviations beyond which a value does not count as noise. For normally
+// distributed values, it corresponds to 4.5 standard deviations.
 const standsOut = 4.5 * 1.4826
 
 // pace is a factor that scales all durations used for detection. It is less than 1 for a short series, which may be a

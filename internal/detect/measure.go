@@ -25,7 +25,7 @@ func (a *analysis) between(start, end float64) []Sample {
 	return cut
 }
 
-// sampleAt returns the index of the sample that contains a time, or the index of the last sample.
+// sampleAt returns the index of the first sample that ends after a time, or of the last sample if none does.
 func (a *analysis) sampleAt(seconds float64) int {
 	i := sort.Search(len(a.samples), func(i int) bool { return a.samples[i].EndSeconds > seconds })
 	return min(i, len(a.samples)-1)

@@ -52,8 +52,9 @@ type drain struct {
 }
 
 const (
-	// baselineSlack is the tolerance for the documented baseline: a level of at most baselineSlack times the documented
-	// rate can be the baseline. At a higher level, the target is still spending other credits.
+	// baselineSlack is the tolerance for the documented baseline: a drain does not end while the rate after the drop
+	// exceeds baselineSlack times the documented rate, because the target must then still be spending credits from
+	// another bucket.
 	baselineSlack = 1.25
 	// confirmShare sets when the analysis runs again after it has failed to confirm a drop: after one more sample,
 	// plus one for each confirmShare samples since the drop.

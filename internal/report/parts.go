@@ -38,8 +38,8 @@ type item struct {
 	like []string
 }
 
-// partTable is a table. Its first line is the heading, and its first left columns are text. If matrix is true, all
-// other cells show the same figure, so that their values can be compared.
+// partTable is a table. Its first line is the heading, and its first `left` columns are text. If matrix is true, the
+// table shows the steps of a sweep or ramp. In HTML, such a table is shaded by value and cannot be sorted.
 type partTable struct {
 	name   string
 	lines  [][]string
@@ -121,7 +121,7 @@ func (t partTable) short() partTable {
 	return t
 }
 
-// withoutEmptyColumns removes columns that have only a heading. It always keeps the first left columns.
+// withoutEmptyColumns removes columns that have only a heading. It always keeps the first `left` columns.
 func withoutEmptyColumns(lines [][]string, left int) [][]string {
 	kept := make([][]string, len(lines))
 	for column := range lines[0] {
@@ -188,7 +188,7 @@ func (p *page) line(text string) { p.take(part{text: text}) }
 // nested adds a paragraph that is indented in text output.
 func (p *page) nested(text string) { p.take(part{text: text, nested: true}) }
 
-// columns adds a table: the first left columns are left-aligned, the others right-aligned.
+// columns adds a table: the first `left` columns are left-aligned, the others right-aligned.
 func (p *page) columns(lines [][]string, left int) {
 	p.take(part{tables: []partTable{{lines: lines, left: left}}})
 }

@@ -116,7 +116,7 @@ func (t *terminal) table(indent string, table partTable, title string) {
 // gutter is the number of spaces between two columns.
 const gutter = 2
 
-// aligned writes lines of cells: the first left columns are left-aligned, the others right-aligned.
+// aligned writes lines of cells: the first `left` columns are left-aligned, the others right-aligned.
 func (t *terminal) aligned(indent string, lines [][]string, left int) {
 	widths := widthsOf(lines)
 	for _, line := range lines {

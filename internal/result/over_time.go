@@ -94,7 +94,7 @@ func (b *builder) edgesOf(whole []*measure.Series) edges {
 	return e
 }
 
-// parts returns the periods between the edges, in order.
+// parts returns the periods between consecutive instants at which the state changes.
 func (e *edges) parts() []measure.Window {
 	instants := []int64{e.first, e.running, e.measuring, e.ending, e.last}
 	slices.Sort(instants)
@@ -167,7 +167,8 @@ func (e *edges) alone(one *measure.Series) []series.Point {
 	return points
 }
 
-// point returns the point for a window, in the state that the edges imply.
+// point returns the point for a window. Its state is Transition if not all clients were running throughout the window,
+// otherwise WarmUp if a client was in its warm-up when the window started, otherwise Measured.
 func (e *edges) point(window measure.Window, counters [measure.NumOperations]measure.Counter) series.Point {
 	made := series.Point{StartNanoseconds: window.StartNanoseconds, EndNanoseconds: window.EndNanoseconds, Counters: counters}
 	const tolerance = joinGap // allow for errors in the translation of timestamps between clocks

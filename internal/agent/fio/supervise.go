@@ -47,7 +47,8 @@ type supervision struct {
 	broken bool
 	// hung is the reason for killing fio.
 	hung string
-	// gone fires when killed processes should have exited; remains is true if they have not.
+	// gone fires once killed processes have had enough time to exit. remains is true if fio's output has still not ended
+	// one second later, which means that one of them is still running.
 	gone    <-chan time.Time
 	remains bool
 

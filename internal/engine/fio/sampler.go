@@ -83,9 +83,9 @@ type point struct {
 	epoch   *epoch
 	written int64
 	runtime int64
-	// jobRuntime is the sum of the runtimes of all jobs, runtime the longest.
+	// jobRuntime is the sum of the runtimes of all jobs; runtime is the longest of them.
 	jobRuntime int64
-	// counters holds the completed bytes and operations, issued the number of issued operations.
+	// counters holds the completed bytes and operations; issued is the number of operations issued.
 	counters [measure.NumOperations]measure.Counter
 	issued   [measure.NumOperations]uint64
 	bins     [measure.NumOperations]measure.Histogram

@@ -95,7 +95,7 @@ type Output struct {
 	Warnings []string
 	// MoreWarnings is the number of warnings that were not kept.
 	MoreWarnings int
-	// Errors are the first lines of IOR or MPI that report a failure.
+	// Errors holds the first lines of output in which IOR or MPI reports a failure.
 	Errors []string
 	// DataErrors is the number of words in the data that IOR's check found to be wrong.
 	DataErrors int64

@@ -47,7 +47,7 @@ func (j Job) Command() []string {
 	if j.Major >= Newest {
 		settings = "--prtemca"
 		arguments = append(arguments, "--map-by", "slot:OVERSUBSCRIBE")
-		// Open MPI 5 gets only NIC, because 5.0.11 cannot find an interface by its network.
+		// Pass only NIC, not Network, because Open MPI 5.0.11 cannot select an interface by its network address.
 		if j.Hosts > 1 && j.NIC != "" {
 			arguments = append(arguments, settings, "prte_if_include", j.NIC, "--mca", "btl_tcp_if_include", j.NIC)
 		}
