@@ -30,7 +30,7 @@ func (d *demo) chosen(name string) ([]step, error) {
 			}},
 			{"A store with burst credits: a scaled-down file server of 32 MB/s", d.mount},
 			{"Its rates with and without credits (three minutes): " + experiment.file, d.experiment},
-			{"The results beside the store's own record", d.compare},
+			{"The results, compared with the store's own record", d.compare},
 		}, nil
 	}
 	var names []string
@@ -52,7 +52,7 @@ func (d *demo) chosen(name string) ([]step, error) {
 	return []step{
 		{"A store with burst credits: a scaled-down file server of 32 MB/s", d.mount},
 		{"A Prometheus on this machine that scrapes the store's credits", d.observe},
-		{"A drain, beside the credits that the store itself reports: " + observed.file, d.observed},
+		{"A drain, compared with the credits that the store itself reports: " + observed.file, d.observed},
 	}, nil
 }
 

@@ -68,7 +68,7 @@ func (d *demo) compare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write the run: %w", err)
 	}
-	d.say("Measured figures, beside the store's own record and its settings:\n")
+	d.say("Measured figures, compared with the store's own record and settings:\n")
 	command := d.command(ctx, "bin/cluster", "burst", "compare", "--name", claim)
 	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(text), d.out, os.Stderr
 	if err := command.Run(); err != nil {

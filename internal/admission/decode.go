@@ -119,7 +119,7 @@ func duplicates(objects []Object) Errors {
 		}
 		message := fmt.Sprintf("the object on line %d has the same kind and name; rename one", same[0].Line)
 		if len(same) > 2 {
-			message = fmt.Sprintf("%d objects of the file have this kind and name, the first on line %d; rename all but one", len(same), same[0].Line)
+			message = fmt.Sprintf("%d objects in the file have this kind and name, the first on line %d; rename all but one", len(same), same[0].Line)
 		}
 		faults = append(faults, &Error{Line: same[1].Line, Object: title, Problem: Problem{Path: "metadata.name", Message: message}})
 	}

@@ -100,7 +100,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"an entry misplaced":   {"spec:\n  targets:\n    - name: data\n      claimName: data\n    clients:\n      count: 2\n", "line 5: invalid YAML from here on: did not find expected '-' indicator; indent this line like the other entries of the block that starts on line 3"},
 		"a key misplaced":      {"a: 1\nspec:\n    run: 2\n  suspend: true\n", "line 4: invalid YAML from here on: did not find expected key"},
 		"a key without colon":  {"a: 1\nspec\nb: 2\n", "line 2: invalid YAML from here on: could not find expected ':'"},
-		"one name thrice":      {goodFile + "---\n" + goodFile + "---\n" + goodFile, "3 objects of the file have this kind and name, the first on line 3; rename all but one"},
+		"one name thrice":      {goodFile + "---\n" + goodFile + "---\n" + goodFile, "3 objects in the file have this kind and name, the first on line 3; rename all but one"},
 		"no YAML":              {"a: [b\n", "invalid YAML from here on"},
 		"a tab":                {"a:\n\tb: c\n", "line 2: this line is indented with a tab"},
 		"a key twice":          {"apiVersion: x\nkind: y\nkind: z\n", `line 3: duplicate key "kind"; merge the two, or remove one`},

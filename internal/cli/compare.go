@@ -64,7 +64,7 @@ func newCompare(streams Streams) *cobra.Command {
 		},
 	}
 	formFlag(command, &output, "text", "json", "markdown", "html")
-	command.Flags().Float64Var(&margin, "equivalent-within", defaultMargin, "largest difference, in percent, that counts as equivalent; sets the exit code")
+	command.Flags().Float64Var(&margin, "equivalent-within", defaultMargin, "largest difference, in percent, that counts as equivalent; if set, the exit code is 2 unless equivalence is shown")
 	command.Flags().BoolVar(&repeats, "repeats", false, "show the variance between runs of one specification")
 	command.Flags().StringVar(&file, "file", "", "write to this file instead of standard output")
 	flags = newClusterFlags(command)

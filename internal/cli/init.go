@@ -36,7 +36,7 @@ func newInit(streams Streams) *cobra.Command {
 		Long: "Write a first StorageBenchmark, with comments that explain each line and what to change\n" +
 			"next. It measures a claim, or new volumes of a storage class, which each run creates and\n" +
 			"removes. It does not contact a cluster: set the size and the access mode of\n" +
-			"a claim if they are not 10Gi and ReadWriteOnce. --profile uses a workload of the library (see\n" +
+			"a claim if they are not 10Gi and ReadWriteOnce. --profile uses a workload from the library (see\n" +
 			"`kubectl storagebench profiles`).",
 		Example: "  kubectl storagebench init --claim data > bench.yaml\n" +
 			"  kubectl storagebench init --claim shared --size 1Ti --access-mode ReadWriteMany --clients 4 > bench.yaml\n" +

@@ -58,7 +58,7 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 			"benchmark, runs it, shows the result and removes everything, even after Ctrl-C; -v shows the full result,\n" +
 			"--save keeps it. If this program dies, the cluster removes the volumes at the end of the run and the rest some\n" +
 			"hours later. --profile selects a workload: a WorkloadProfile of the namespace, a ClusterWorkloadProfile, or\n" +
-			"one of the library (see `kubectl storagebench profiles`). Without it, random writes and reads of 64 KiB are\n" +
+			"one from the library (see `kubectl storagebench profiles`). Without it, random writes and reads of 64 KiB are\n" +
 			"measured, each for --duration.\n\n" +
 			"With --repeat N, the benchmark runs N times, and the result is the variance between the runs: mean, 95 %\n" +
 			"interval, standard deviation and coefficient of variation of each figure. A run does not wait for the burst\n" +

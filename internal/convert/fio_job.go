@@ -187,11 +187,11 @@ func (j *fioJob) files1(o fioOption) error {
 	case strings.HasPrefix(o.value, "/dev/"):
 		j.notes.elsewhere(o.String(), "a raw device is a claim with volumeMode Block", "use such a volume in the target; the profile's datasetSize sets how much of it is used")
 	case len(folders) > 1:
-		j.notes.elsewhere(o.String(), "storagebench names its files itself, below the target's volumes",
+		j.notes.elsewhere(o.String(), "storagebench chooses its own file names under the target's volumes",
 			fmt.Sprintf("use a target with a volume for each of the %d folders; filesPerJob then counts the files on each volume",
 				len(folders)))
 	default:
-		j.notes.elsewhere(o.String(), "storagebench names its files itself, below the target's path", "set the target's path or claim")
+		j.notes.elsewhere(o.String(), "storagebench chooses its own file names under the target's path", "set the target's path or claim")
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func (w *iorWriter) option(o mpiOption) error {
 		w.processes, err = mpiCount(o.value, 1<<31)
 		w.notes.elsewhere(o.String(), "the number of ranks is clients.count times processesPerClient", "set those two")
 	case "-o":
-		w.notes.elsewhere(o.String(), "storagebench names its files itself, below the target's path", "set the target's path or claim")
+		w.notes.elsewhere(o.String(), "storagebench chooses its own file names under the target's path", "set the target's path or claim")
 		w.given[o.name] = o
 	case "-z":
 		if _, twice := w.given["-z"]; twice {

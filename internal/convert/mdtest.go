@@ -80,7 +80,7 @@ func (w *mdtestWriter) option(o mpiOption) error {
 	case "-i":
 		p.Iterations = small(1000)
 	case "-d":
-		w.notes.elsewhere(o.String(), "storagebench names its directories itself, below the target's path", "set the target's path or claim")
+		w.notes.elsewhere(o.String(), "storagebench chooses its own directory names under the target's path", "set the target's path or claim")
 		if strings.Contains(o.value, "@") {
 			w.notes.severalPaths(o)
 		}

@@ -68,7 +68,7 @@ type binScanner struct {
 	opened bool
 }
 
-var errNotBins = errors.New(`bins must be an object of counts by nanoseconds, such as {"1200": 3}`)
+var errNotBins = errors.New(`bins must be an object that maps latencies in nanoseconds to counts, such as {"1200": 3}`)
 
 // next returns the next pair. more is false after the last pair, which only white space may follow.
 func (s *binScanner) next() (key, n uint64, more bool, err error) {

@@ -44,7 +44,7 @@ func (e Mdtest) Suits(use *engine.Use) field.ErrorList {
 			"mdtest creates and removes its own files, so nothing is laid out: remove the phase, or use another workload for it"))
 	default:
 		add(field.Forbidden(use.At, "mdtest does a fixed amount of work, but phase kind "+string(phase.Kind())+
-			" is time-bound: use steady, whose duration is then a limit"))
+			" is time-bound: use steady, where duration acts as a time limit"))
 	}
 	if use.OwnVolumes {
 		add(field.Invalid(use.Profile, field.OmitValueType{}, fmt.Sprintf(
