@@ -163,7 +163,7 @@ func htmlParts(parts []part, class string) []htmlPart {
 			made.Items = append(made.Items, printable(entry.String()))
 		}
 		matrix := len(one.tables) > 0 && one.tables[0].matrix
-		if matrix && scaleOf(one.tables).empty() {
+		if matrix && scaleOf(one.tables, allColumns).empty() {
 			continue
 		}
 		for _, table := range one.tables {
@@ -189,9 +189,13 @@ func htmlTableOf(title string, t partTable, beside []partTable) htmlTable {
 		made.Label = "Figures"
 	}
 	numeric := numericColumns(t)
-	scale := heatScale{}
-	if t.matrix {
-		scale = scaleOf(beside)
+	scales := make([]heatScale, len(t.lines[0]))
+	for column := range scales {
+		if t.mixed {
+			scales[column] = scaleOf(beside, column)
+		} else if t.matrix {
+			scales[column] = scaleOf(beside, allColumns)
+		}
 	}
 	for i, line := range t.lines {
 		var cells []htmlCell
@@ -207,7 +211,7 @@ func htmlTableOf(title string, t partTable, beside []partTable) htmlTable {
 			if value, ok := magnitude(text); ok {
 				cell.Sort = fmt.Sprintf("%g", value)
 				if t.matrix && column >= t.left && i > 0 {
-					cell.Class = "number " + scale.class(value)
+					cell.Class = "number " + scales[column].class(value)
 				}
 			}
 			cells = append(cells, cell)
@@ -236,12 +240,16 @@ func numericColumns(t partTable) []bool {
 // heatScale is the range of values in matrices that are shown side by side.
 type heatScale struct{ least, most float64 }
 
-func scaleOf(tables []partTable) heatScale {
+// allColumns stands for all columns of a matrix.
+const allColumns = -1
+
+// scaleOf returns the range of the values in one column of the matrices, or in all columns.
+func scaleOf(tables []partTable, only int) heatScale {
 	scale := heatScale{math.Inf(1), math.Inf(-1)}
 	for _, t := range tables {
 		for _, line := range t.lines[1:] {
-			for _, text := range line[t.left:] {
-				if value, ok := magnitude(text); ok {
+			for column := t.left; column < len(line); column++ {
+				if value, ok := magnitude(line[column]); ok && (only == allColumns || only == column) {
 					scale.least, scale.most = min(scale.least, value), max(scale.most, value)
 				}
 			}

@@ -64,10 +64,11 @@ func (p *page) pairMatrix(pair *compare.Pair, title, corner string, rows []strin
 			sides[side] = append(sides[side], line)
 		}
 	}
+	mixed := slices.ContainsFunc(columns, func(c pairColumn) bool { return c.figure.title != columns[0].figure.title })
 	names := [2]string{printable(pair.Baseline.Target), printable(pair.Target.Target)}
 	made := part{text: title, nested: true, spaced: true}
 	for side, lines := range sides {
-		made.tables = append(made.tables, partTable{name: names[side], lines: lines, left: 1, matrix: true})
+		made.tables = append(made.tables, partTable{name: names[side], lines: lines, left: 1, matrix: true, mixed: mixed})
 	}
 	p.take(made)
 }

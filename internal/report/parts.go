@@ -45,6 +45,8 @@ type partTable struct {
 	lines  [][]string
 	left   int
 	matrix bool
+	// mixed is true if the columns of a matrix show different figures. Shades then compare only the values of a column.
+	mixed bool
 	// The short form leaves out the lines with the indexes in detailRows and the columns with the headings in
 	// detailColumns.
 	detailRows    []int
