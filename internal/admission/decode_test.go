@@ -110,8 +110,8 @@ func TestDecodeRefuses(t *testing.T) {
 		"label of a number":    {"apiVersion: storagebench.dev/v1alpha1\nkind: WorkloadProfile\nmetadata: {name: x, labels: {a: 1}}\n", "metadata.labels[a]: 1: YAML does not read this as text"},
 		"no name":              {"apiVersion: storagebench.dev/v1alpha1\nkind: WorkloadProfile\nspec: {fio: {datasetSize: 1Gi, jobFile: \"[a]\"}}\n", "metadata.name: required; add it"},
 		"one name twice":       {goodFile + "---\n" + goodFile, "the object on line 3 has the same kind and name"},
-		"too large":            {strings.Repeat("#\n", 3<<20), "at most 4194304 are read"},
-		"too many documents":   {strings.Repeat("---\n", 1001), "at most 1000 are read"},
+		"too large":            {strings.Repeat("#\n", 3<<20), "the maximum is 4194304"},
+		"too many documents":   {strings.Repeat("---\n", 1001), "the maximum is 1000"},
 		"aliases that explode": {billionLaughs, "invalid YAML from here on"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -303,14 +304,15 @@ func (r *rig) dropSpare() {
 	r.fio().EndSpare()
 }
 
-// jobs waits until fio has the wanted number of running jobs.
+// jobs waits until fio has the wanted number of running jobs, which are processes. At its start, the main process has
+// short-lived threads, with which fio compares the clocks of the CPUs.
 func (r *rig) jobs(want int) []process.Worker {
 	r.t.Helper()
 	pid := r.tool().PID()
 	var workers []process.Worker
 	eventually(r.t, "fio's jobs do not run", func() bool {
 		workers, _ = process.Workers(pid)
-		return len(workers) == want
+		return len(workers) == want && !slices.ContainsFunc(workers, func(w process.Worker) bool { return w.PID == pid })
 	})
 	return workers
 }

@@ -175,7 +175,7 @@ func TestHostileRecords(t *testing.T) {
 		"operation out of range": {records: sequence(ended(operation(measure.NumOperations, latency(), latency()))), words: "invalid result: operation 7 is out of range"},
 		"huge operation":         {records: sequence(ended(operation(math.MaxUint32, latency(), latency()))), words: "invalid result: operation 4294967295"},
 		"operation twice":        {records: sequence(ended(twice)), words: "invalid result: duplicate Write"},
-		"many operations":        {records: sequence(ended(func(e *agentapi.Ended) { e.Operations = make([]*agentapi.OperationResult, 1000) })), words: "invalid result: 1000 operations"},
+		"many operations":        {records: sequence(ended(func(e *agentapi.Ended) { e.Operations = make([]*agentapi.OperationResult, 1000) })), words: "invalid result: too many operations (1000)"},
 		"negative submission": {records: sequence(ended(func(e *agentapi.Ended) {
 			operation(0, latency(), latency())(e)
 			e.Operations[0].SubmissionMeanNanoseconds = -1
@@ -195,7 +195,7 @@ func TestHostileRecords(t *testing.T) {
 		})), words: "unknown or a duplicate"},
 		"many sources": {records: sequence(ended(func(e *agentapi.Ended) {
 			e.Command = &agentapi.CommandResult{Sources: make([]*agentapi.ByteSource, 1000)}
-		})), words: "invalid result: 1000 sources"},
+		})), words: "invalid result: too many sources (1000)"},
 		"a program that ran for ever": {records: sequence(ended(func(e *agentapi.Ended) {
 			e.Command = &agentapi.CommandResult{DurationNanoseconds: math.MaxInt64}
 		})), words: "invalid result: program duration"},

@@ -244,7 +244,7 @@ func TestJobResults(t *testing.T) {
 		"more than ranks":  {func(m *agentapi.MpiResult) { m.Clients = 5 }, "4 ranks in 5 clients"},
 		"negative rate":    {func(m *agentapi.MpiResult) { m.Rates[0].MeanOperationsPerSecond = -1 }, "with -1 operations/s"},
 		"nameless":         {func(m *agentapi.MpiResult) { m.Rates[0].Operation = "" }, "invalid result"},
-		"a flood of rates": {func(m *agentapi.MpiResult) { m.Rates = slices.Repeat(m.Rates, 100) }, "100 rates"},
+		"a flood of rates": {func(m *agentapi.MpiResult) { m.Rates = slices.Repeat(m.Rates, 100) }, "rates (100)"},
 		"a flood of words": {func(m *agentapi.MpiResult) { m.CommandLine = make([]string, 10_000) }, "command-line arguments (10000)"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,32 +49,32 @@ func TestCheck(t *testing.T) {
 		"time of a steady phase":     {v1alpha1.Objective{Phase: "steady", TimeToBaseline: &v1alpha1.DurationBounds{}}, "measure time to baseline"},
 		"throughput of a pause":      {v1alpha1.Objective{Phase: "pause", Throughput: atLeast("1M")}, "without load"},
 		"refill of a pause":          {v1alpha1.Objective{Phase: "pause", Refill: atLeast("1M")}, "measure refill"},
-		"throughput of a ramp":       {v1alpha1.Objective{Phase: "ramp", Throughput: atLeast("1M")}, "add cell"},
+		"throughput of a ramp":       {v1alpha1.Objective{Phase: "ramp", Throughput: atLeast("1M")}, "set cell"},
 		"cell of a steady phase":     {v1alpha1.Objective{Phase: "steady", Cell: jobs, Throughput: atLeast("1M")}, "remove cell"},
 		"latency of a program":       {v1alpha1.Objective{Phase: "zip", Latency: latency("99", "1ms")}, "only fio measures latency"},
 		"latency of two workloads":   {v1alpha1.Objective{Phase: "mixed", Latency: latency("99", "1ms")}, ""},
 		"latency of its fio":         {v1alpha1.Objective{Phase: "mixed", Target: "a", Latency: latency("99", "1ms")}, ""},
 		"latency of its program":     {v1alpha1.Objective{Phase: "mixed", Target: "b", Latency: latency("99", "1ms")}, "only fio measures latency"},
 		"latency of two programs":    {v1alpha1.Objective{Phase: "own", Latency: latency("99", "1ms")}, "only fio measures latency"},
-		"documented of a whole ramp": {v1alpha1.Objective{Phase: "ramp", Ratio: &v1alpha1.RatioObjective{Of: "Documented"}}, "add cell"},
+		"documented of a whole ramp": {v1alpha1.Objective{Phase: "ramp", Ratio: &v1alpha1.RatioObjective{Of: "Documented"}}, "set cell"},
 		"layout of a mix":            {v1alpha1.Objective{Phase: "layout", Throughput: atLeast("1M")}, ""},
 		"reads only":                 {v1alpha1.Objective{Phase: "reads", Latency: latency("99", "1ms")}, ""},
-		"rate of small files":        {v1alpha1.Objective{Phase: "files", IOPS: atLeast("1")}, "write one of Create, Stat, Write, Read, Delete"},
+		"rate of small files":        {v1alpha1.Objective{Phase: "files", IOPS: atLeast("1")}, "must be one of Create, Stat, Write, Read, Delete"},
 		"rate of deletions":          {v1alpha1.Objective{Phase: "files", Operation: v1alpha1.OperationDelete, IOPS: atLeast("1")}, ""},
 		"rate of one operation":      {v1alpha1.Objective{Phase: "creates", IOPS: atLeast("1")}, ""},
 		"throughput of creations":    {v1alpha1.Objective{Phase: "creates", Throughput: atLeast("1M")}, "moves no bytes, so it has no throughput: set iops or latency instead"},
-		"throughput of deletions":    {v1alpha1.Objective{Phase: "files", Operation: v1alpha1.OperationDelete, Throughput: atLeast("1M")}, "it moves no bytes"},
+		"throughput of deletions":    {v1alpha1.Objective{Phase: "files", Operation: v1alpha1.OperationDelete, Throughput: atLeast("1M")}, "moves no bytes"},
 		"throughput of small writes": {v1alpha1.Objective{Phase: "files", Operation: v1alpha1.OperationWrite, Throughput: atLeast("1M")}, ""},
 		"rate of another operation":  {v1alpha1.Objective{Phase: "creates", Operation: v1alpha1.OperationRead, IOPS: atLeast("1")}, "does not perform this operation: must be one of Create"},
 		"writes of reads":            {v1alpha1.Objective{Phase: "reads", Operation: v1alpha1.OperationWrite, IOPS: atLeast("1")}, "does not perform this operation: must be one of Read"},
-		"trims of a mix":             {v1alpha1.Objective{Phase: "both", Operation: v1alpha1.OperationTrim, IOPS: atLeast("1")}, "write one of Read, Write"},
+		"trims of a mix":             {v1alpha1.Objective{Phase: "both", Operation: v1alpha1.OperationTrim, IOPS: atLeast("1")}, "must be one of Read, Write"},
 		"flushes of a mix":           {v1alpha1.Objective{Phase: "both", Operation: v1alpha1.OperationSync, Latency: latency("99", "1ms")}, ""},
 		"writes of unknown work":     {v1alpha1.Objective{Phase: "zip", Operation: v1alpha1.OperationWrite, IOPS: atLeast("1")}, ""},
 		"reads of a mix":             {v1alpha1.Objective{Phase: "both", Operation: v1alpha1.OperationRead, Latency: latency("99", "1ms")}, ""},
-		"latency of a mix":           {v1alpha1.Objective{Phase: "both", Latency: latency("99", "1ms")}, "write one of Read, Write"},
+		"latency of a mix":           {v1alpha1.Objective{Phase: "both", Latency: latency("99", "1ms")}, "must be one of Read, Write"},
 		"ratio of a mix":             {v1alpha1.Objective{Phase: "both", Ratio: &v1alpha1.RatioObjective{Of: "Documented"}}, ""},
-		"cell of a mix":              {v1alpha1.Objective{Phase: "mixes", Cell: half, IOPS: atLeast("1")}, "write one of Read, Write"},
-		"cells with a mix":           {v1alpha1.Objective{Phase: "mixes", Cell: jobs, IOPS: atLeast("1")}, "write one of Read, Write"},
+		"cell of a mix":              {v1alpha1.Objective{Phase: "mixes", Cell: half, IOPS: atLeast("1")}, "must be one of Read, Write"},
+		"cells with a mix":           {v1alpha1.Objective{Phase: "mixes", Cell: jobs, IOPS: atLeast("1")}, "must be one of Read, Write"},
 		"cells without a mix":        {v1alpha1.Objective{Phase: "extremes", Cell: jobs, IOPS: atLeast("1")}, ""},
 	} {
 		problems := objective.Check([]v1alpha1.Objective{test.objective}, run)
@@ -92,5 +92,5 @@ func TestCheck(t *testing.T) {
 
 // aboutOperation reports whether a message is about the operation of an objective, and not about its phase.
 func aboutOperation(message string) bool {
-	return strings.Contains(message, "write one of") || strings.Contains(message, "moves no bytes")
+	return strings.Contains(message, "must be one of") || strings.Contains(message, "moves no bytes")
 }

@@ -263,7 +263,7 @@ func TestNotCompared(t *testing.T) {
 		"itself":      {[]report.Compared{compared(good), compared(good)}, "the same run"},
 		"no phase":    {[]report.Compared{compared(ramp), compared(sweep)}, "has no result of this phase"},
 		"other steps": {[]report.Compared{compared(ramp), compared(otherRamp)}, "different steps"},
-		"no target":   {[]report.Compared{{Name: "a", Target: "nowhere", Document: good}, compared(ramp)}, "no result of target \"nowhere\""},
+		"no target":   {[]report.Compared{{Name: "a", Target: "nowhere", Document: good}, compared(ramp)}, "no result for target \"nowhere\""},
 	} {
 		_, err := report.Compare(test.sides, 5)
 		if err == nil || !strings.Contains(err.Error(), test.says) {

@@ -221,14 +221,14 @@ func TestStateOfARate(t *testing.T) {
 			t.Errorf("no row matches %s:\n%s", row, short)
 		}
 	}
-	if count := strings.Count(short, "of this run alone"); count != 1 {
+	if count := strings.Count(short, "cover this run only"); count != 1 {
 		t.Errorf("%d footnotes:\n%s", count, short)
 	}
 	var page strings.Builder
 	if err := report.HTML(&page, d); err != nil {
 		t.Fatal(err)
 	}
-	for _, cell := range []string{"95 % ±", "3.1 %", "not steady", "of this run alone"} {
+	for _, cell := range []string{"95 % ±", "3.1 %", "not steady", "cover this run only"} {
 		if !strings.Contains(page.String(), cell) {
 			t.Errorf("the page has no %q", cell)
 		}
