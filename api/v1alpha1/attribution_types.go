@@ -5,6 +5,7 @@ package v1alpha1
 // +kubebuilder:validation:Enum=Disk;Limit;Network;Flow;Instance;Credits;ServerCache;ClientCPU;QueueDepth;Tool;Unknown
 type Cause string
 
+// Values of Cause.
 const (
 	// CauseDisk is the disks or the volume.
 	CauseDisk Cause = "Disk"

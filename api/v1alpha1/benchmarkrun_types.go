@@ -470,6 +470,7 @@ type MountedVolume struct {
 // +kubebuilder:validation:Enum=Starting;Running;Collecting;Succeeded;Failed;Skipped
 type StepState string
 
+// Values of StepState.
 const (
 	// StepStarting: the start is recorded, and the agents are being started.
 	StepStarting StepState = "Starting"

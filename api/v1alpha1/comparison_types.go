@@ -87,6 +87,7 @@ const (
 // +kubebuilder:validation:Enum=TargetBetter;BaselineBetter;NoDifference;NotJudged
 type FigureVerdict string
 
+// Values of FigureVerdict.
 const (
 	// FigureTargetBetter: the target is better, and chance does not explain it.
 	FigureTargetBetter FigureVerdict = "TargetBetter"

@@ -175,6 +175,7 @@ type RatioObjective struct {
 // +kubebuilder:validation:Enum=Met;Missed;Unknown
 type Verdict string
 
+// Values of Verdict.
 const (
 	// VerdictMet: the figure is within its bounds, on every target and cell.
 	VerdictMet Verdict = "Met"

@@ -9,6 +9,7 @@ import (
 // +kubebuilder:validation:Enum=NoChange;Regressed;Improved;Unknown
 type RegressionVerdict string
 
+// Values of RegressionVerdict.
 const (
 	// RegressionNoChange: no figure is worse.
 	RegressionNoChange RegressionVerdict = "NoChange"

@@ -111,6 +111,7 @@ type Volume struct {
 // +kubebuilder:validation:Enum=Shared;PerClient
 type ClaimScope string
 
+// Values of ClaimScope.
 const (
 	// ClaimShared: one claim, mounted by every client of the target.
 	ClaimShared ClaimScope = "Shared"
@@ -123,6 +124,7 @@ const (
 // +kubebuilder:validation:Enum=Run;Benchmark
 type ClaimLifetime string
 
+// Values of ClaimLifetime.
 const (
 	// ClaimForRun: created for each run, deleted with it.
 	ClaimForRun ClaimLifetime = "Run"

@@ -10,6 +10,7 @@ import (
 // +kubebuilder:validation:Enum=Info;Warning;Disqualifying
 type Severity string
 
+// Values of Severity.
 const (
 	// SeverityInfo: a note; the results are valid.
 	SeverityInfo Severity = "Info"

@@ -47,7 +47,7 @@ var parts = []part{
 	{name: "scale", what: "the operator beside thousands of agents on an API server: what it costs, that it counts each sample once, crowds, history, hostile agents",
 		packages: []string{"./test/scale"}, timeout: 3 * time.Hour},
 	{name: performancePart, what: "what storagebench costs, beside bare fio, bare pods and Jobs: the table of `docs/performance.md`",
-		packages: []string{"./test/soak/performance", "./test/browser", "./test/e2e"},
+		packages: []string{"./test/e2e", "./test/browser", "./test/soak/performance"},
 		files:    []string{"overhead_test.go", "results_test.go", "report_soak_test.go", "skew_soak_test.go", "timeline_soak_test.go", "dead_time_soak_test.go"},
 		timeout:  2 * time.Hour, cluster: true},
 	{name: "lab", what: "virtual machines with real kernels: SMB, and disks that QEMU throttles",
