@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/result"
 	"github.com/storagebench/storagebench/test/builders"
@@ -32,6 +35,11 @@ func startSkew(t *testing.T, clients int) {
 	s.claim("data", "2Gi")
 	const steps = 12
 	benchmark := builders.Benchmark("b").Target("data").Clients(int32(clients)).Workload(builders.Fio().Dataset("4Mi"))
+	benchmark.Mutate(func(run *v1alpha1.RunSpec) {
+		// The default requests of 64 clients exceed the CPUs of a small node.
+		run.Clients.Template = &v1alpha1.PodTemplate{Resources: &v1alpha1.ClientResources{Requests: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}}}
+	})
 	for step := range steps {
 		benchmark.Steady(fmt.Sprintf("write-%d", step), "2s")
 	}
