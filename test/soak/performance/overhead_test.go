@@ -23,7 +23,7 @@ import (
 
 const (
 	// rounds is the number of times that each variant runs.
-	rounds = 30
+	rounds = 20
 	// runtime is the measured time of a run: long enough for dumps of a running fio.
 	runtime = 2 * time.Second
 	// size fits into a CPU's own cache, which the others on the machine cannot slow down, so that an operation takes the
