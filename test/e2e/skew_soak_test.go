@@ -34,14 +34,18 @@ func startSkew(t *testing.T, clients int) {
 	s := newSpace(t)
 	s.claim("data", "2Gi")
 	const steps = 12
-	benchmark := builders.Benchmark("b").Target("data").Clients(int32(clients)).Workload(builders.Fio().Dataset("4Mi"))
+	// The rate is limited, so that 64 fio processes do not take all CPU time from those that are still starting.
+	fio := builders.Fio().Dataset("4Mi").Mutate(func(profile *v1alpha1.FioProfile) {
+		profile.RateLimit = &v1alpha1.FioRateLimit{IOPS: new(int64(20))}
+	})
+	benchmark := builders.Benchmark("b").Target("data").Clients(int32(clients)).Workload(fio)
 	benchmark.Mutate(func(run *v1alpha1.RunSpec) {
 		// The default requests of 64 clients exceed the CPUs of a small node.
 		run.Clients.Template = &v1alpha1.PodTemplate{Resources: &v1alpha1.ClientResources{Requests: corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}}}
 	})
 	for step := range steps {
-		benchmark.Steady(fmt.Sprintf("write-%d", step), "2s")
+		benchmark.Steady(fmt.Sprintf("write-%d", step), "5s")
 	}
 	folders := bareFolders(s, clients)
 	job := jobOf(t, benchmark, 0)
