@@ -68,7 +68,7 @@ func conditions(t *testing.T) []string {
 }
 
 // notKeys stand behind our group and are neither label nor annotation nor finalizer.
-var notKeys = []string{"v1alpha1", "operator", "fio", "ior"}
+var notKeys = []string{"v1alpha1", "operator", "fio", "ior", "local"}
 
 // TestLinks follows every link to a file, and to a heading in it.
 func TestLinks(t *testing.T) {
