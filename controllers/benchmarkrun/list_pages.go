@@ -5,7 +5,10 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
 // pageSize is the page size of lists.
@@ -35,4 +38,11 @@ func eachPage[L client.ObjectList](
 			return nil
 		}
 	}
+}
+
+// metadataList returns an empty list for the metadata of storagebench objects, where kind is the kind of their list.
+func metadataList(kind string) *metav1.PartialObjectMetadataList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+	return list
 }

@@ -55,11 +55,9 @@ func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, erro
 		there[runs.Items[i].Spec.BenchmarkRef.UID] = true
 	}
 	for _, kind := range []string{"StorageBenchmarkList", "BenchmarkRunList"} {
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
 		// If the list restarts, objects deleted in the meantime still count as existing. A later run removes their
 		// data.
-		err := eachPage(ctx, r.direct, list, nil, func(page *metav1.PartialObjectMetadataList) {
+		err := eachPage(ctx, r.direct, metadataList(kind), nil, func(page *metav1.PartialObjectMetadataList) {
 			for i := range page.Items {
 				there[string(page.Items[i].UID)] = true
 				for _, owner := range page.Items[i].OwnerReferences {

@@ -211,11 +211,10 @@ func (r *Reconciler) watches(namespace string) bool {
 // runs themselves would transfer megabytes each time that a run begins.
 func (r *Reconciler) liveRunsIn(ctx context.Context, namespace string) ([]v1alpha1.BenchmarkRun, error) {
 	var listed []metav1.PartialObjectMetadata
-	empty := &metav1.PartialObjectMetadataList{}
-	empty.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("BenchmarkRunList"))
-	err := eachPage(ctx, r.direct, empty, func() { listed = nil },
+	unfinished := notOver()
+	err := eachPage(ctx, r.direct, metadataList("BenchmarkRunList"), func() { listed = nil },
 		func(page *metav1.PartialObjectMetadataList) { listed = append(listed, page.Items...) },
-		client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: notOver()})
+		client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: unfinished})
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +227,7 @@ func (r *Reconciler) liveRunsIn(ctx context.Context, namespace string) ([]v1alph
 		if err != nil {
 			return nil, fmt.Errorf("read run %s: %w", listed[i].Name, err)
 		}
-		if notOver().Matches(labels.Set(run.Labels)) {
+		if unfinished.Matches(labels.Set(run.Labels)) {
 			live = append(live, *run)
 		}
 	}

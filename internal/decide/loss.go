@@ -57,9 +57,7 @@ func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attem
 		return Action{Kind: Wait}, true
 	}
 	if !record.Start.IsZero() || s.attemptReceived(step, attempt) {
-		again := retry(step, record, "a client was lost")
-		again.Clients = keys(lost)
-		return again, true
+		return retry(step, record, "a client was lost", keys(lost)...), true
 	}
 	return Action{Kind: Replace, Clients: keys(lost)}, true
 }

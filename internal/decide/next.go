@@ -153,9 +153,9 @@ func (s Snapshot) unstartable(step Step, record Record, attempt Attempt, counts 
 	return retry(step, record, "clients were stopped before the start")
 }
 
-// retry ends an attempt without a result and begins the next one.
-func retry(step Step, record Record, reason string) Action {
-	return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}, Reason: reason}
+// retry ends an attempt without a result and begins the next one, with replacements for the lost clients.
+func retry(step Step, record Record, reason string, lost ...ClientKey) Action {
+	return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}, Clients: lost, Reason: reason}
 }
 
 // earlierAttempt returns an earlier attempt that is still loaded or running on some clients.

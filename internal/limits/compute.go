@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Dimension is what a limit counts: bytes or operations.
+// Dimension is the unit that a limit counts: bytes or operations.
 type Dimension string
 
 // Possible values of Dimension.

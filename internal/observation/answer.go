@@ -110,7 +110,7 @@ type Point struct {
 type figures struct {
 	first, last, least, most, mean float64
 	points, resets                 int
-	// missing is the total time without a value; atEnd is how much of it is at the end of the measured time.
+	// missing is the total time without a value; atEnd is the part of it at the end of the measured time.
 	missing, atEnd time.Duration
 }
 

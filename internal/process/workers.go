@@ -19,7 +19,7 @@ type Worker struct {
 	Command  string
 	// State is the state as a letter, as in /proc/PID/stat; D means uninterruptible sleep, usually blocked on an I/O.
 	State byte
-	// OnCPU is the CPU time; Turns is how many times it was scheduled. At least one of them increases with every
+	// OnCPU is the CPU time; Turns is the number of times it was scheduled. At least one of them increases with every
 	// completed I/O, however fast the I/O is.
 	OnCPU time.Duration
 	Turns uint64

@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -190,12 +191,13 @@ func htmlTableOf(title string, t partTable, beside []partTable) htmlTable {
 	}
 	numeric := numericColumns(t)
 	scales := make([]heatScale, len(t.lines[0]))
-	for column := range scales {
-		if t.mixed {
+	switch {
+	case t.mixed:
+		for column := range scales {
 			scales[column] = scaleOf(beside, column)
-		} else if t.matrix {
-			scales[column] = scaleOf(beside, allColumns)
 		}
+	case t.matrix:
+		scales = slices.Repeat([]heatScale{scaleOf(beside, allColumns)}, len(scales))
 	}
 	for i, line := range t.lines {
 		var cells []htmlCell

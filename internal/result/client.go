@@ -112,7 +112,7 @@ type History struct {
 	// SeesEnd is true if a phase of the run drains the credits of the target, so that the run also measures the rate
 	// after the burst.
 	SeesEnd bool
-	// Expect is what the phase is expected to measure, such as the server's cache.
+	// Expect names what the phase should measure, such as the server's cache.
 	Expect v1alpha1.Expectation
 	// MeasuredRefill and MeasuredRefillOperations are the refill rates of the bucket that an earlier redrain measured,
 	// in bytes and in operations per second; nil if there was none.

@@ -273,7 +273,7 @@ func (m *Model) step(to float64) {
 	}
 }
 
-// settle answers requests that are due, and starts to serve waiting requests as far as the queue limit allows.
+// settle answers requests that are due, and starts to serve waiting requests up to the queue limit.
 func (m *Model) settle() {
 	for len(m.answers) > 0 && m.answers[0].finish <= m.now {
 		m.answer(heap.Pop(&m.answers).(*request))
