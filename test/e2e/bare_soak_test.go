@@ -21,18 +21,18 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// jobOf is the job that a client of the first step of a benchmark is given.
-func jobOf(t *testing.T, benchmark *builders.BenchmarkBuilder, index int) string {
+// jobOf returns the job file that the first client of a benchmark receives for a step.
+func jobOf(t *testing.T, benchmark *builders.BenchmarkBuilder, step int) string {
 	t.Helper()
 	planned, problems := plan.Make(benchmark.Run(), 1)
 	must(t, problems.ToAggregate())
-	key := decide.ClientKey{Target: benchmark.Run().Targets[0].Name, Index: index}
-	request, err := conductor.LoadRequest(planned.Steps[0], key, 1, conductor.Job{})
+	key := decide.ClientKey{Target: benchmark.Run().Targets[0].Name}
+	request, err := conductor.LoadRequest(planned.Steps[step], key, 1, conductor.Job{})
 	must(t, err)
 	return request.GetFio().GetJob()
 }
 
-// firstIO is when a fio began to do I/O, by what it printed: the same estimate that agents make.
+// firstIO returns when a fio process started its first I/O, from its output, by the same estimate that agents make.
 func firstIO(t *testing.T, output []byte, jobs int) time.Time {
 	t.Helper()
 	var stream fio.Stream
@@ -50,8 +50,8 @@ func firstIO(t *testing.T, output []byte, jobs int) time.Time {
 	return time.Unix(0, nanoseconds)
 }
 
-// barePod is the pod of a client as somebody would write it who has no operator: the same init container, the same
-// image and volume, and fio itself with the job as a file.
+// barePod returns the pod of a client as it would be written without an operator: with the same init container, image and
+// volume, and with fio and a job file instead of the agent.
 func barePod(s *space, like *corev1.Pod, job string) *corev1.Pod {
 	s.Helper()
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "job"}, Data: map[string]string{"job.fio": job}}
@@ -73,7 +73,7 @@ func barePod(s *space, like *corev1.Pod, job string) *corev1.Pod {
 	return pod
 }
 
-// output waits for the end of a pod and gives what it printed.
+// output waits until a pod has ended and returns its log.
 func (s *space) output(pod *corev1.Pod) []byte {
 	s.Helper()
 	s.until("pod "+pod.Name+" has ended", wholeRun, func() bool {

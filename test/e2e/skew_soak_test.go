@@ -45,25 +45,27 @@ func startSkew(t *testing.T, clients int) {
 			corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}}}
 	})
 	for step := range steps {
-		benchmark.Steady(fmt.Sprintf("write-%d", step), "5s")
+		benchmark.Cooldown(fmt.Sprintf("idle-%d", step), "25s").Steady(fmt.Sprintf("write-%d", step), "5s")
 	}
 	folders := bareFolders(s, clients)
-	job := jobOf(t, benchmark, 0)
+	job := jobOf(t, benchmark, 1)
 	var ours, bare []time.Duration
-	bareStart := func() {
-		bare = append(bare, bareTogether(t, folders, job, result.SampleInterval).Round(100*time.Microsecond))
-	}
-	// Before the run and after it: what the machine's others do drifts.
-	for range steps / 2 {
-		bareStart()
-	}
 	s.apply(benchmark.Obj())
-	run := s.ended(15 * time.Minute)
-	for len(bare) < steps {
-		bareStart()
+	// Bare fio starts during the cooldowns, so that both start beside the same idle pods, which take CPU time too.
+	for step := range steps {
+		cooldown := fmt.Sprintf("%02d-idle-%d", 2*step, step)
+		s.busy(cooldown)
+		bare = append(bare, bareTogether(t, folders, job, result.SampleInterval).Round(100*time.Microsecond))
+		if beginOf(s.run(), cooldown).IsZero() {
+			soak.Inconclusive(t, "bare fio was still running when the next step started")
+		}
 	}
+	run := s.ended(5 * time.Minute)
 	warned := 0
 	for _, phase := range run.Status.Phases {
+		if !strings.HasPrefix(phase.Name, "write") {
+			continue
+		}
 		figures := phase.Targets[0]
 		if figures.StartSkewNanoseconds == nil || int(figures.Clients) != clients {
 			t.Fatalf("phase %s has no start skew of %d clients: %+v", phase.Name, clients, figures)
@@ -91,7 +93,7 @@ func startSkew(t *testing.T, clients int) {
 	}
 }
 
-// bareFolders are on the file system of the claims, and gone with the test.
+// bareFolders returns new folders on the file system of the claims. They are removed at the end of the test.
 func bareFolders(s *space, count int) []string {
 	s.Helper()
 	root, err := os.MkdirTemp(s.State.Folder(), "bare-")
@@ -106,7 +108,7 @@ func bareFolders(s *space, count int) []string {
 	return folders
 }
 
-// pipe has its end that releases first.
+// pipe returns the writing end of a new pipe first.
 func pipe() (release, gate *os.File, err error) {
 	gate, release, err = os.Pipe()
 	return release, gate, err

@@ -18,34 +18,34 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// disks that are drawn in a night, of which noBurst have no burst.
-const disks, noBurst = 48, 8
+// disks is the number of random disks of each bus. The first noBurst of them have no burst.
+const disks, noBurst = 16, 3
 
-// throttled is a disk whose truth QEMU wrote (docs/throttle.txt and util/throttle.c of QEMU 7.2): a bucket of burst x length
-// that leaks at the baseline. Work above it waits. While the bucket fills the rate is the burst, but for a tenth of a second's
-// worth that goes at once. With a length of a second nothing bounds the rate until the bucket is full. Rates are in bytes or
-// in operations a second.
+// throttled is a disk that QEMU throttles, as docs/throttle.txt and util/throttle.c of QEMU 7.2 define: a bucket of burst ×
+// length leaks at the baseline, and requests wait while it is full. While it fills, the rate is the burst, except that a tenth
+// of a second of it passes at once. With a length of 1 s, nothing limits the rate until the bucket is full. Rates are in bytes
+// per second or in IOPS.
 type throttled struct {
 	Bus        lab.Bus
 	FileSystem string
-	// Volumes share one throttle.
+	// Volumes is the number of disks that share the throttle.
 	Volumes int
-	// Of is read, write or total: what the throttle counts, and what the load does.
+	// Of is read, write or total: what the throttle counts and the workload does.
 	Of string
-	// Operations says that the throttle counts those, and not bytes.
+	// If Operations is true, the throttle counts operations. Otherwise it counts bytes.
 	Operations bool
-	// Baseline and Burst are rates, Length is in seconds. No burst: 0 and 0.
+	// Baseline and Burst are rates, Length is in seconds. Without a burst, Burst and Length are 0.
 	Baseline, Burst, Length int64
-	// Drain is so long.
+	// Drain is the duration of the drain.
 	Drain time.Duration
 }
 
-// draw draws a disk: rates that an emulated machine can do several times over, a burst of 1 to 60 s, and a drain that ends
-// soon after the burst, or goes on for several times as long.
-func draw(random *rand.Rand, burst bool) throttled {
+// draw draws a disk with rates that an emulated machine reaches several times over and a burst of 1 to 60 s, and a drain of
+// 1.3 to 5 times the burst.
+func draw(random *rand.Rand, bus lab.Bus, burst bool) throttled {
 	one := func(of ...string) string { return of[random.IntN(len(of))] }
 	d := throttled{
-		Bus: lab.Bus(one("virtio", "scsi", "nvme")), FileSystem: one("ext4", "xfs", "btrfs"), Volumes: 1 + random.IntN(2),
+		Bus: bus, FileSystem: one("ext4", "xfs", "btrfs"), Volumes: 1 + random.IntN(2),
 		Of: one("read", "write", "total"), Operations: random.IntN(3) == 0,
 	}
 	uniform := func(from, to float64) float64 { return from + (to-from)*random.Float64() }
@@ -62,7 +62,7 @@ func draw(random *rand.Rand, burst bool) throttled {
 	return d
 }
 
-// credits are those of a full bucket.
+// credits returns the size of the bucket in units.
 func (d throttled) credits() float64 {
 	if d.Burst == 0 {
 		return float64(d.Baseline) / 10
@@ -70,7 +70,7 @@ func (d throttled) credits() float64 {
 	return float64(d.Burst * d.Length)
 }
 
-// end of the burst in seconds after the start of the drain.
+// end returns the end of the burst in seconds after the start of the drain.
 func (d throttled) end() float64 {
 	if d.Length < 2 {
 		return 0
@@ -78,7 +78,7 @@ func (d throttled) end() float64 {
 	return (d.credits() - float64(d.Burst)/10) / float64(d.Burst-d.Baseline)
 }
 
-// work that the throttle lets through in a time from its start, of a load that always wants more.
+// work returns how many units the throttle lets through in a number of seconds from the start of a drain.
 func (d throttled) work(seconds float64) float64 {
 	most := d.credits() + float64(d.Baseline)*seconds
 	if d.Length < 2 {
@@ -87,7 +87,7 @@ func (d throttled) work(seconds float64) float64 {
 	return min(most, float64(d.Burst)*(seconds+0.1))
 }
 
-// blockBytes of the load: large ones where bytes are counted, the least one where operations are.
+// blockBytes returns a large block size for a throttle that counts bytes, and the smallest for one that counts operations.
 func (d throttled) blockBytes() int64 {
 	if d.Operations {
 		return 4096
@@ -95,7 +95,7 @@ func (d throttled) blockBytes() int64 {
 	return 256 << 10
 }
 
-// idle is the time after which nothing is left in the bucket of what mkfs and the layout of 64 MiB wrote.
+// idle returns how long the bucket needs to leak what mkfs and the layout of 64 MiB wrote.
 func (d throttled) idle() time.Duration {
 	if d.Operations {
 		return 15 * time.Second
@@ -103,7 +103,7 @@ func (d throttled) idle() time.Duration {
 	return time.Duration(min(d.credits(), 100<<20)/float64(d.Baseline)+2) * time.Second
 }
 
-// machine with the disks of a run and, for bare fio, as many others with a throttle of their own.
+// machine returns a machine with disks for the run, and as many with a throttle of their own for bare fio.
 func (d throttled) machine() lab.Machine {
 	unit := map[bool]string{false: "bps", true: "iops"}[d.Operations] + "-" + d.Of
 	throttling := map[string]int64{unit: d.Baseline}
@@ -119,7 +119,7 @@ func (d throttled) machine() lab.Machine {
 	return machine
 }
 
-// benchmark lays 64 MiB out, lets the bucket leak, and drains it.
+// benchmark returns a benchmark that lays out 64 MiB, waits until the bucket is empty, and drains the credits.
 func (d throttled) benchmark() string {
 	var volumes []string
 	for i := range d.Volumes {
@@ -146,7 +146,7 @@ func (d throttled) readPercent() int {
 	return map[string]int{"read": 100, "write": 0, "total": 50}[d.Of]
 }
 
-// script makes file systems, and drains the disks of the run and, at the same time, the others by bare fio.
+// script makes the file systems, and then runs the benchmark and, at the same time, bare fio on the other disks.
 func (d throttled) script(m lab.Machine) string {
 	var s strings.Builder
 	options := map[string]string{"ext4": "-q -E lazy_itable_init=0,lazy_journal_init=0", "xfs": "-q", "btrfs": "-q"}[d.FileSystem]
@@ -171,7 +171,7 @@ code=$?; wait; tail -n 40 said; echo LAB-RESULT; cat result.json; echo LAB-RESUL
 	return s.String()
 }
 
-// units of an amount of bytes and operations.
+// units returns what the throttle counts: the bytes or the operations.
 func (d throttled) units(bytes, operations int64) float64 {
 	if d.Operations {
 		return float64(operations)
@@ -179,17 +179,25 @@ func (d throttled) units(bytes, operations int64) float64 {
 	return float64(bytes)
 }
 
-// Disks that are drawn at random, and throttled by QEMU: burst, baseline, the end of the burst and the credits are within 2 %
-// of the throttle's rule, also where the drain goes on for long; a disk without a burst has none. Beside each, bare fio with
-// the same load, the counters of the machine's kernel and those of QEMU.
-func TestRandomDisks(t *testing.T) {
+// TestVirtioDisks, TestSCSIDisks and TestNVMeDisks drain disks that are drawn at random and that QEMU throttles. Burst,
+// baseline, end of the burst and credits are within 2 % of the throttle's definition, however long the drain goes on, and no
+// drop is found on a disk without a burst. Each disk is compared with bare fio on the same machine and with the counters of
+// the machine's kernel and of QEMU.
+func TestVirtioDisks(t *testing.T) { randomDisks(t, lab.Virtio, 0) }
+func TestSCSIDisks(t *testing.T)   { randomDisks(t, lab.SCSI, disks) }
+func TestNVMeDisks(t *testing.T)   { randomDisks(t, lab.NVMe, 2*disks) }
+
+func randomDisks(t *testing.T, bus lab.Bus, first int) {
+	t.Helper()
 	seed := soak.Seed(t)
 	program := commandLine(t)
+	chosen := os.Getenv("LAB_DISKS")
 	for i := range disks {
-		d := draw(rand.New(rand.NewPCG(seed, uint64(i))), i >= noBurst) // #nosec G115 G404 -- a small number; a test
-		t.Run(fmt.Sprintf("%02d", i), func(t *testing.T) {
-			if skip := os.Getenv("LAB_DISKS"); skip != "" && !slices.Contains(strings.Split(skip, ","), strconv.Itoa(i)) {
-				t.Skip("LAB_DISKS names others")
+		number := first + i
+		d := draw(rand.New(rand.NewPCG(seed, uint64(number))), bus, i >= noBurst) // #nosec G115 G404 -- a small number; a test
+		t.Run(fmt.Sprintf("%02d", number), func(t *testing.T) {
+			if chosen != "" && !slices.Contains(strings.Split(chosen, ","), strconv.Itoa(number)) {
+				t.Skip("not in LAB_DISKS")
 			}
 			d.try(t, program)
 		})
@@ -212,7 +220,7 @@ func (d throttled) try(t *testing.T, program string) {
 	if target.Burst == nil {
 		t.Fatalf("%+v: no drain: %+v\n%s", d, phase, said)
 	}
-	// The totals: of the run, of bare fio, of the machine's kernel and of QEMU.
+	// The totals of the run, of bare fio, of the machine's kernel and of QEMU.
 	var bytes, operations int64
 	for _, one := range target.Operations {
 		bytes, operations = bytes+one.Bytes, operations+one.Operations
@@ -222,7 +230,7 @@ func (d throttled) try(t *testing.T, program string) {
 	bareBytes, bareOperations, bareSeconds := bareTotals(t, bareText)
 	within(t, fmt.Sprintf("all that bare fio did in %.1f s", bareSeconds), d.units(bareBytes, bareOperations), d.work(bareSeconds), d.slack())
 	for i := range output.Guest {
-		// The firmware reads the first sector of some disks.
+		// The firmware reads the first sector of some disks, which only QEMU counts.
 		if guest, host := output.Guest[i], output.Host[i]; guest.WriteBytes != host.WriteBytes || host.ReadBytes-guest.ReadBytes > 512 || host.ReadBytes < guest.ReadBytes {
 			t.Errorf("disk %d: its kernel counted %+v, QEMU %+v", i, guest, host)
 		}
@@ -231,10 +239,10 @@ func (d throttled) try(t *testing.T, program string) {
 	soak.Report(t, "disk", "%s", d.line(target, d.units(bytes, operations)/d.work(window), d.units(bareBytes, bareOperations)/d.work(bareSeconds)))
 }
 
-// slack covers operations in flight, in units.
+// slack returns the operations that may be in flight, in units.
 func (d throttled) slack() float64 { return d.units(16*d.blockBytes(), 16) }
 
-// compareBurst compares what the drain found with the rule.
+// compareBurst compares the figures of the drain with the definition of the throttle.
 func (d throttled) compareBurst(t *testing.T, target v1alpha1.TargetResult) {
 	t.Helper()
 	found, scale := target.Burst.Bytes, 1.0
@@ -251,18 +259,18 @@ func (d throttled) compareBurst(t *testing.T, target v1alpha1.TargetResult) {
 		within(t, "level", float64(found.Burst.Value)/scale, float64(d.Baseline), 0)
 		return
 	case !target.Burst.Exhausted || len(found.Drops) != 1 || found.Baseline == nil || found.Drops[0].Spent == nil:
-		t.Fatalf("%+v: the credits ran out once, at %.1f s, and the result says %+v, warnings %+v", d, d.end(), target.Burst, target.Warnings)
+		t.Fatalf("%+v: the credits ran out once, at %.1f s, but the result is %+v, warnings %+v", d, d.end(), target.Burst, target.Warnings)
 	}
 	within(t, "baseline", float64(found.Baseline.Value)/scale, float64(d.Baseline), 0)
 	within(t, "credits", float64(found.Drops[0].Spent.Value), d.credits(), d.slack())
 	if d.Length >= 2 {
-		// The tenth of a second's worth that goes at once is a part of a short burst's mean.
+		// The tenth of a second that passes at once raises the mean of a short burst.
 		within(t, "burst", float64(found.Burst.Value)/scale, float64(d.Burst), d.work(d.end())/d.end()-float64(d.Burst))
 		within(t, "seconds to the baseline", time.Duration(target.Burst.NanosecondsToBaseline.Value).Seconds(), d.end(), 0.1)
 	}
 }
 
-// line of the list of a night.
+// line describes the disk and its figures for the record of the soak.
 func (d throttled) line(target v1alpha1.TargetResult, work, bare float64) string {
 	found, scale := target.Burst.Bytes, 1e6
 	if d.Operations {
@@ -285,7 +293,7 @@ func (d throttled) line(target v1alpha1.TargetResult, work, bare float64) string
 		time.Duration(target.Burst.NanosecondsToBaseline.Value).Seconds(), found.Drops[0].Spent.Value, work, bare)
 }
 
-// within allows 2 %, and what may be in flight.
+// within fails the test if got differs from want by more than 2 % and more.
 func within(t *testing.T, what string, got, want, more float64) {
 	t.Helper()
 	if math.Abs(got-want) > 0.02*want+more {
@@ -293,7 +301,7 @@ func within(t *testing.T, what string, got, want, more float64) {
 	}
 }
 
-// bareTotals are bytes, operations and seconds that fio reports of itself.
+// bareTotals returns the bytes, operations and seconds of fio's own report.
 func bareTotals(t *testing.T, text string) (bytes, operations int64, seconds float64) {
 	t.Helper()
 	type side struct {
@@ -303,7 +311,7 @@ func bareTotals(t *testing.T, text string) (bytes, operations int64, seconds flo
 	var report struct {
 		Jobs []struct {
 			Read, Write side
-			Runtime     int64 `json:"job_runtime"` // the sum of both jobs'
+			Runtime     int64 `json:"job_runtime"` // of both jobs, in milliseconds
 		}
 	}
 	_, text, _ = strings.Cut(text, "{")

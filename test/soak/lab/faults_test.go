@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// steady writes and reads 64 MiB at a depth of 8.
+// steady writes and reads 64 MiB at a queue depth of 8.
 const steady = `apiVersion: storagebench.dev/v1alpha1
 kind: StorageBenchmark
 metadata: {name: steady}
@@ -28,8 +28,8 @@ spec:
     - {name: read, steady: {duration: 20s}}
 `
 
-// A disk that the kernel's dm-delay holds every operation of back for 50 ms: latencies are those, and the rate is the depth
-// divided by the latency (Little's law).
+// TestDelayedDisk measures a disk whose operations the kernel's dm-delay delays by 50 ms. No latency is shorter, and the IOPS
+// are the queue depth divided by the mean latency (Little's law).
 func TestDelayedDisk(t *testing.T) {
 	const delay = 50 * time.Millisecond
 	status := run(t, lab.Machine{Disks: []lab.Disk{{Bytes: 1 << 30}}}, fmt.Sprintf(`modprobe dm-delay
@@ -40,20 +40,20 @@ rmdir /mnt/lost+found`, lab.Path(0), delay.Milliseconds()), steady)
 	if read.Latency == nil || read.IOPSMilli == nil || read.Latency.P50Nanoseconds == nil {
 		t.Fatalf("no figures: %+v", read)
 	}
-	// The kernel's timers go by ticks of 4 ms.
+	// The kernel's timers have a resolution of 4 ms.
 	if read.Latency.MinNanoseconds < (delay - 4*time.Millisecond).Nanoseconds() {
-		t.Errorf("the shortest latency is %v, below the delay", time.Duration(read.Latency.MinNanoseconds))
+		t.Errorf("the shortest latency is %v, less than the delay", time.Duration(read.Latency.MinNanoseconds))
 	}
 	depth := float64(*read.IOPSMilli) / 1000 * time.Duration(read.Latency.MeanNanoseconds).Seconds()
 	if math.Abs(depth-8) > 0.02*8 {
-		t.Errorf("rate times latency is %.2f, want the depth of 8", depth)
+		t.Errorf("IOPS × mean latency is %.2f, want the queue depth of 8", depth)
 	}
-	soak.Report(t, "dm-delay of 50 ms", "least %v, median %v, rate times mean latency %.3f", time.Duration(read.Latency.MinNanoseconds),
+	soak.Report(t, "dm-delay of 50 ms", "shortest %v, median %v, IOPS × mean latency %.3f", time.Duration(read.Latency.MinNanoseconds),
 		time.Duration(*read.Latency.P50Nanoseconds), depth)
 }
 
-// A disk whose operations fail for two seconds in each seven, by the kernel's dm-flakey: a run on it fails, and says why. It
-// neither hangs nor changes a file that is not ours.
+// TestFlakyDisk runs on a disk whose operations fail for two of every seven seconds, by the kernel's dm-flakey. The run fails
+// with the reason, does not hang, and does not change other files.
 func TestFlakyDisk(t *testing.T) {
 	machine := lab.Machine{Disks: []lab.Disk{{Bytes: 1 << 30}}, Programs: map[string]string{"kubectl-storagebench": commandLine(t)},
 		Files: map[string]string{"bench.yaml": steady}}
@@ -75,17 +75,17 @@ dmsetup --noudevsync --noudevrules resume flaky; echo 3 > /proc/sys/vm/drop_cach
 	case !ended:
 		t.Fatalf("the run did not end: %s", output.Text)
 	case strings.HasPrefix(rest, "0"):
-		t.Errorf("operations failed, and the run did not:\n%s", said)
+		t.Errorf("operations failed, but the run did not:\n%s", said)
 	case !strings.Contains(said, "nput/output error"):
-		t.Errorf("nothing says what failed:\n%s", said)
+		t.Errorf("the output does not name the I/O error:\n%s", said)
 	}
 	if strings.Contains(rest, "LAB-CHANGED") {
-		t.Errorf("a file that is not ours was changed")
+		t.Errorf("a file that the run did not create was changed")
 	}
 }
 
-// A network that delays by 20 ms and loses one packet in a hundred, by the kernel's netem, below SMB and NFS: the run is
-// complete, and no read is faster than the network.
+// TestBadNetwork runs on SMB and NFS over a network that delays packets by 20 ms and loses 1 % of them, by the kernel's netem.
+// The run completes, and no read is faster than the network.
 func TestBadNetwork(t *testing.T) {
 	const delay = 20 * time.Millisecond
 	netem := fmt.Sprintf("modprobe sch_netem && /sbin/tc qdisc add dev eth0 root netem delay %dms loss 1%% || exit 9; ", delay.Milliseconds())
@@ -103,9 +103,9 @@ func TestBadNetwork(t *testing.T) {
 				}
 			}
 			if read.Latency == nil || read.Latency.MinNanoseconds < delay.Nanoseconds() {
-				t.Fatalf("reads below the network's delay of %v: %+v", delay, read.Latency)
+				t.Fatalf("reads faster than the network's delay of %v: %+v", delay, read.Latency)
 			}
-			soak.Report(t, "netem of 20 ms and 1 % loss, "+name, "%d reads, least latency %v, mean %v", read.Operations,
+			soak.Report(t, "netem of 20 ms and 1 % loss, "+name, "%d reads, shortest latency %v, mean %v", read.Operations,
 				time.Duration(read.Latency.MinNanoseconds), time.Duration(read.Latency.MeanNanoseconds))
 		})
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// ext4 makes a file system on the first disk and mounts it.
+// ext4 is a script that makes a file system on the first disk and mounts it.
 var ext4 = fmt.Sprintf("mkfs.ext4 -q -E lazy_itable_init=1,lazy_journal_init=1 %[1]s && mount -t ext4 -o noinit_itable %[1]s /mnt && rmdir /mnt/lost+found || exit 9\n", lab.Path(0))
 
-// A run in a control group of version 2 that has a fifth of a processor: the result says that the client was throttled.
+// TestControlGroup runs in a control group (version 2) with a fifth of a CPU. The result warns that the client was throttled.
 func TestControlGroup(t *testing.T) {
 	machine := lab.Machine{Disks: []lab.Disk{{Bytes: 1 << 30}}, Programs: map[string]string{"kubectl-storagebench": commandLine(t)},
 		Files: map[string]string{"bench.yaml": fmt.Sprintf(mixed, "20s")}}
@@ -36,12 +36,12 @@ code=$?; tail -n 40 said; cat /sys/fs/cgroup/run/cpu.stat; echo LAB-RESULT; cat 
 		}
 	}
 	if found == "" {
-		t.Errorf("the client had a fifth of a processor, and the warnings are %+v\n%s", target.Warnings, said)
+		t.Errorf("the client had a fifth of a CPU, but the warnings are %+v\n%s", target.Warnings, said)
 	}
 	soak.Report(t, t.Name(), "%s", found)
 }
 
-// What a kernel refuses: the run fails, names the cause and the remedy, and leaves nothing.
+// TestRefusals runs where the kernel refuses the I/O. The run fails with the cause and the remedy, and leaves nothing.
 func TestRefusals(t *testing.T) {
 	for _, test := range []struct {
 		name, before, benchmark string
@@ -60,11 +60,11 @@ kubectl-storagebench run --local -f /lab/bench.yaml --target data=/mnt 2>&1
 code=$?; find /mnt -mindepth 1 | sed 's/^/LAB-LEFT /'; exit $code
 `)
 			if output.Code == 0 || strings.Contains(output.Text, "LAB-LEFT") {
-				t.Errorf("exit code %d, and it left: %s", output.Code, output.Text)
+				t.Errorf("exit code %d, want a failure that leaves nothing: %s", output.Code, output.Text)
 			}
 			for _, want := range test.want {
 				if !strings.Contains(output.Text, want) {
-					t.Errorf("nothing says %q: %s", want, output.Text)
+					t.Errorf("the output does not contain %q: %s", want, output.Text)
 				}
 			}
 			soak.Report(t, t.Name(), "exit code %d: %s", output.Code, lastLine(output.Text))
@@ -72,7 +72,7 @@ code=$?; find /mnt -mindepth 1 | sed 's/^/LAB-LEFT /'; exit $code
 	}
 }
 
-// A disk of 4096 bytes a sector: blocks of that size are loaded, with the bytes that its kernel and QEMU count.
+// TestLargeSectors runs on disks with sectors of 4096 bytes, with blocks of that size.
 func TestLargeSectors(t *testing.T) {
 	for _, bus := range []lab.Bus{lab.Virtio, lab.SCSI, lab.NVMe} {
 		t.Run(string(bus), func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { soak.Main(m) }
 
-// commandLine builds kubectl-storagebench for machines: without C, and without what debuggers need.
+// commandLine builds kubectl-storagebench for machines: without cgo and debug information. It returns the path.
 func commandLine(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubectl-storagebench")
@@ -30,7 +30,7 @@ func commandLine(t *testing.T) string {
 	return path
 }
 
-// run boots a machine that runs a benchmark on a folder, and gives the result that it wrote.
+// run boots a machine, runs a benchmark on /mnt after the commands in before, and returns the result.
 func run(t *testing.T, machine lab.Machine, before, benchmark string) v1alpha1.BenchmarkRunStatus {
 	t.Helper()
 	machine.Programs = map[string]string{"kubectl-storagebench": commandLine(t)}
@@ -54,8 +54,8 @@ code=$?; tail -n 40 said; echo LAB-RESULT; cat result.json; echo LAB-RESULT; fin
 	return document.BenchmarkRunStatus
 }
 
-// A machine says what its script said and how it ended, and has the kernel's modules, the packages' programs and its disks. Its
-// kernel and QEMU count the same bytes of a disk.
+// TestMachine boots a machine. It returns the output and exit code of its script, and has the kernel's modules, the packages'
+// programs and its disks. Its kernel and QEMU count the same bytes for each disk.
 func TestMachine(t *testing.T) {
 	machine := lab.Machine{Files: map[string]string{"words": "of a file"}, Disks: []lab.Disk{
 		{Bytes: 64 << 20}, {Bytes: 64 << 20, Bus: lab.SCSI}, {Bytes: 64 << 20, Bus: lab.NVMe, SectorBytes: 4096}, {Bytes: 64 << 20, Bus: lab.Virtio}}}
@@ -75,7 +75,7 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// The quickstart in small: two clients of fio lay out, write and read.
+// quickstart is a small version of the benchmark of the quick start: two fio clients lay out, write and read.
 const quickstart = `apiVersion: storagebench.dev/v1alpha1
 kind: StorageBenchmark
 metadata: {name: smb}
@@ -94,7 +94,7 @@ spec:
       steady: {duration: 5s, warmUp: 1s}
 `
 
-// shareRun runs the quickstart in small on a mounted share, and wants no doubt about what was written.
+// shareRun runs the quick start on a mounted share. No result may doubt that the dataset was written.
 func shareRun(t *testing.T, mount string) {
 	t.Helper()
 	status := run(t, lab.Machine{}, mount+" || exit 9", quickstart)
@@ -113,12 +113,12 @@ func shareRun(t *testing.T, mount string) {
 	}
 }
 
-// A run on a real SMB mount is complete, and takes for written what was written: the kernel's client reports the blocks of
-// files late.
+// TestSMB runs on real SMB mounts. The run completes and knows what was written, although the kernel's client reports the
+// blocks of files late.
 func TestSMB(t *testing.T) {
 	for name, options := range map[string]string{
 		"default mount options": "",
-		// As csi-driver-smb's and azurefile-csi-driver's examples mount.
+		// The mount options in the examples of csi-driver-smb and azurefile-csi-driver.
 		"options of drivers": ",noserverino,mfsymlinks,cache=strict,nosharesock,nobrl,actimeo=30",
 		"no attribute cache": ",cache=none,actimeo=0",
 		"no locks":           ",nobrl",
@@ -131,12 +131,12 @@ func TestSMB(t *testing.T) {
 	}
 }
 
-// A run on a real NFS mount, of the kernel's server in a second machine, is complete.
+// TestNFS runs on real NFS mounts. The server is the kernel's, on a second machine.
 func TestNFS(t *testing.T) {
 	server := lab.StartNFS(t, lab.Disk{Bytes: 4 << 30})
 	for _, options := range []string{
 		"vers=4.2", "vers=4.1", "vers=3", "vers=4.2,noac", "vers=4.2,soft,timeo=100", "vers=4.1,hard,nconnect=4",
-		// As efs-utils and the docs of FSx for OpenZFS mount.
+		// The mount options of efs-utils and of the documentation of FSx for OpenZFS.
 		"vers=4.1,rsize=1048576,wsize=1048576,hard,timeo=600,retrans=2,noresvport",
 	} {
 		t.Run(options, func(t *testing.T) { shareRun(t, server.Command("/mnt", options)) })
@@ -157,18 +157,18 @@ spec:
     - {name: burst, burstDrain: {minDuration: %[1]s, maxDuration: %[1]s}}
 `
 
-// A disk that QEMU throttles: a bucket of 60 MB/s x 15 s that leaks at 8 MB/s, so that 900 MB go at 60 MB/s. That the
-// drain goes on for longer changes nothing.
+// TestThrottledDisk drains a disk that QEMU throttles: a bucket of 60 MB/s × 15 s that leaks at 8 MB/s, so that 900 MB pass at
+// 60 MB/s. A longer drain does not change the result.
 func TestThrottledDisk(t *testing.T) {
 	for _, length := range []string{"90s", "3m"} {
 		t.Run(length, func(t *testing.T) {
 			machine := lab.Machine{Disks: []lab.Disk{{Bytes: 4 << 30, Throttling: map[string]int64{
 				"bps-write": 8_000_000, "bps-write-max": 60_000_000, "bps-write-max-length": 15}}}}
-			// What mkfs writes, some megabytes, has leaked out of the bucket after two seconds.
+			// mkfs writes some megabytes, which have leaked out of the bucket after two seconds.
 			status := run(t, machine, "mkfs.ext4 -q -E lazy_itable_init=1,lazy_journal_init=1 /dev/vda && mount -t ext4 -o noinit_itable /dev/vda /mnt && rmdir /mnt/lost+found || exit 9; sleep 2", fmt.Sprintf(drain, length))
 			burst := status.Phases[0].Targets[0].Burst
 			if burst == nil || !burst.Exhausted || burst.Bytes == nil {
-				t.Fatalf("the burst credits ran out, and the result says %+v", burst)
+				t.Fatalf("the burst credits ran out, but the result is %+v", burst)
 			}
 			near(t, "burst", burst.Bytes.Burst.Value, 60_000_000)
 			near(t, "baseline", burst.Bytes.Baseline.Value, 8_000_000)
@@ -177,7 +177,7 @@ func TestThrottledDisk(t *testing.T) {
 	}
 }
 
-// near allows 2 %: the throttle counts on the emulated machine's side of the same clock.
+// near fails the test if got differs from want by more than 2 %.
 func near(t *testing.T, what string, got, want int64) {
 	t.Helper()
 	if off := float64(got)/float64(want) - 1; off < -0.02 || off > 0.02 {

@@ -16,7 +16,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// mixed reads and writes 16 MiB at a depth of 4.
+// mixed reads and writes 16 MiB at a queue depth of 4.
 const mixed = `apiVersion: storagebench.dev/v1alpha1
 kind: StorageBenchmark
 metadata: {name: share}
@@ -32,16 +32,16 @@ spec:
     - {name: mixed, steady: {duration: %s}}
 `
 
-// disturbed is how a run on a share ended that was cut off for a while.
+// disturbed is the end of a run whose share was unreachable for a while.
 type disturbed struct {
 	said string
-	// result is nil where the run wrote none.
+	// result is nil if the run wrote none.
 	result *v1alpha1.BenchmarkRunStatus
 	code   string
 }
 
-// disturb runs "mixed" on a mounted share. A part of the script, begun in the midst of the step, disturbs it. A file of
-// somebody else is in the share, and has to be there unchanged at the end, as the only one.
+// disturb runs the benchmark "mixed" on a mounted share, and the commands in disturbance 5 s after the step has started. At
+// the end, the share must contain nothing but a file that the run did not create, unchanged.
 func disturb(t *testing.T, machine lab.Machine, mount, disturbance string, duration time.Duration) disturbed {
 	t.Helper()
 	machine.Programs = map[string]string{"kubectl-storagebench": commandLine(t)}
@@ -63,7 +63,7 @@ grep -q 'of somebody else' /mnt/theirs || echo LAB-CHANGED; find /mnt -mindepth 
 	d := disturbed{said: said}
 	d.code, rest, _ = strings.Cut(rest, "\n")
 	if strings.Contains(rest, "LAB-") {
-		t.Errorf("the share is not as it was: %s\n%s", rest, said)
+		t.Errorf("the share is not as it was before the run: %s\n%s", rest, said)
 	}
 	if document, err := report.Read(strings.NewReader(text)); err == nil {
 		d.result = &document.BenchmarkRunStatus
@@ -71,7 +71,7 @@ grep -q 'of somebody else' /mnt/theirs || echo LAB-CHANGED; find /mnt -mindepth 
 	return d
 }
 
-// step is the result of the step that was disturbed, or nil.
+// step returns the result of the disturbed step, or nil.
 func (d disturbed) step() *v1alpha1.TargetResult {
 	if d.result == nil {
 		return nil
@@ -84,8 +84,9 @@ func (d disturbed) step() *v1alpha1.TargetResult {
 	return nil
 }
 
-// A share that goes away for a while: the network is cut, or the server is killed and started again. Either the run completes, and
-// its longest operation shows the time, or it fails and says why. It leaves nothing, and what is not ours is unchanged.
+// TestOutage makes a share unreachable for a while: it cuts the network, or kills the server and starts it again. The run
+// either completes with a longest operation that shows the outage, or it fails with the reason. It leaves nothing, and other
+// files are unchanged.
 func TestOutage(t *testing.T) {
 	const cut = "/sbin/tc qdisc add dev eth0 root netem loss 100%%; sleep %d; /sbin/tc qdisc del dev eth0 root"
 	type outage struct {
@@ -112,9 +113,9 @@ func TestOutage(t *testing.T) {
 					longest = max(longest, time.Duration(one.Latency.MaxNanoseconds))
 				}
 			}
-			// The client notices some time after the beginning; its operations are answered only after the end.
+			// Operations that start during the outage are answered only after its end.
 			if longest < o.of*8/10 {
-				t.Errorf("the share was away for %v, and the longest operation took %v\n%s", o.of, longest, d.said)
+				t.Errorf("the share was unreachable for %v, but the longest operation took %v\n%s", o.of, longest, d.said)
 			}
 			soak.Report(t, t.Name(), "complete, longest operation %v, warnings %v", longest, types(step.Warnings))
 		default:
@@ -156,16 +157,16 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// A share that is too small for the data: the run fails, says that the space is missing, and leaves nothing.
+// TestFullShare runs on a share that is too small for the dataset: the run fails for lack of space and leaves nothing.
 func TestFullShare(t *testing.T) {
 	d := disturb(t, lab.Machine{}, lab.StartNFS(t, lab.Disk{Bytes: 16 << 20}).Command("/mnt", "vers=4.2"), "", 5*time.Second)
 	if d.code == "0" || !strings.Contains(d.said, "space") {
-		t.Errorf("exit code %s, want a failure for want of space:\n%s", d.code, d.said)
+		t.Errorf("exit code %s, want a failure for lack of space:\n%s", d.code, d.said)
 	}
 	soak.Report(t, t.Name(), "exit code %s: %s", d.code, lastLine(d.said))
 }
 
-// A share that may only be read: the run is refused before it writes, and says which directory it is.
+// TestReadOnlyShare runs on read-only shares: the run is refused before it writes, with the name of the directory.
 func TestReadOnlyShare(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -186,8 +187,8 @@ func TestReadOnlyShare(t *testing.T) {
 	}
 }
 
-// Two machines load one share at once, over SMB with locks and without, and over NFS. Each run completes in a directory of its
-// own, and nothing is left.
+// TestTwoMachines runs on two machines that share a file system, over SMB with and without locks and over NFS. Both runs
+// complete, each in its own directory, and leave nothing.
 func TestTwoMachines(t *testing.T) {
 	pair := func(t *testing.T, mount string) {
 		t.Helper()
@@ -224,8 +225,8 @@ func TestTwoMachines(t *testing.T) {
 	})
 }
 
-// A file server with burst credits behind the real protocol, as FSx for Windows is: Samba over a simulated store. Burst, baseline and
-// credits are within 2 % of the store's, with oplocks and leases and without.
+// TestShareWithCredits measures a file server with burst credits over the real protocol, like FSx for Windows: Samba on a
+// simulated store. Burst, baseline and credits are within 2 % of the store's, with and without oplocks and leases.
 func TestShareWithCredits(t *testing.T) {
 	const burstRate, baselineRate, seconds = 16e6, 4e6, 12.0
 	for name, options := range map[string][]string{"oplocks and leases": nil, "no oplocks": {"oplocks = no", "level2 oplocks = no", "smb2 leases = no"}} {
@@ -238,7 +239,7 @@ func TestShareWithCredits(t *testing.T) {
 			phase := status.Phases[len(status.Phases)-1]
 			burst := phase.Targets[0].Burst
 			if burst == nil || !burst.Exhausted || burst.Bytes == nil || len(burst.Bytes.Drops) != 1 || burst.Bytes.Drops[0].Spent == nil {
-				t.Fatalf("the credits ran out once, and the result says %+v, %+v", burst, phase.Targets[0].Warnings)
+				t.Fatalf("the credits ran out once, but the result is %+v, warnings %+v", burst, phase.Targets[0].Warnings)
 			}
 			near(t, "burst", burst.Bytes.Burst.Value, burstRate)
 			near(t, "baseline", burst.Bytes.Baseline.Value, baselineRate)
