@@ -226,3 +226,30 @@ func TestFieldsAreExplained(t *testing.T) {
 		})
 	}
 }
+
+// TestStatusWritesOfRunsEvaluateOneRule checks that an update of a BenchmarkRun evaluates only the rule that keeps its
+// spec, and rules about the quantities of steps. The API server evaluates the rules of an unchanged spec at each write
+// of the status; those of a benchmark with 24 phases took 29 of 83 ms of CPU time.
+func TestStatusWritesOfRunsEvaluateOneRule(t *testing.T) {
+	var check func(path string, schema apiextensionsv1.JSONSchemaProps)
+	check = func(path string, schema apiextensionsv1.JSONSchemaProps) {
+		for _, rule := range schema.XValidations {
+			if path == "spec" && rule.Rule == "self == oldSelf" || strings.HasPrefix(path, "spec.steps.") && schema.XIntOrString {
+				continue
+			}
+			if rule.OptionalOldSelf == nil || !*rule.OptionalOldSelf || !strings.HasPrefix(rule.Rule, "oldSelf.hasValue() || ") {
+				t.Errorf("%s: an update evaluates %s", path, rule.Rule)
+			}
+		}
+		for name, property := range schema.Properties {
+			check(path+"."+name, property)
+		}
+		if schema.Items != nil {
+			check(path, *schema.Items.Schema)
+		}
+		if schema.AdditionalProperties != nil && schema.AdditionalProperties.Schema != nil {
+			check(path, *schema.AdditionalProperties.Schema)
+		}
+	}
+	check("spec", load(t)["BenchmarkRun"].Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"])
+}

@@ -63,7 +63,7 @@ func (t *teller) run(run *v1alpha1.BenchmarkRun) {
 }
 
 // underWay holds the stages whose message describes the current activity.
-var underWay = map[string]bool{v1alpha1.StagePending: true, v1alpha1.StageQueued: true, v1alpha1.StageDeploying: true,
+var underWay = map[string]bool{v1alpha1.StagePending: true, v1alpha1.StageQueued: true,
 	v1alpha1.StageConnecting: true, v1alpha1.StageRunning: true}
 
 func shortened(text string) string {

@@ -164,7 +164,7 @@ var (
 // Metrics of runs that have not ended.
 var (
 	runStage = gauge(GroupRun, ofRun, "run_stage",
-		"1 for the current stage of the run: Pending, Queued, Deploying, Connecting, Running, Collecting or Finishing.", "stage")
+		"1 for the current stage of the run: Pending, Queued, Connecting, Running or Finishing.", "stage")
 	runCreated = gauge(GroupRun, ofRun, "run_created_timestamp_seconds",
 		"Creation time of the run; it may have waited before its start.")
 	runStart = gauge(GroupRun, ofRun, "run_start_timestamp_seconds",

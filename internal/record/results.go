@@ -31,7 +31,6 @@ func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	// If one client fails, the others are stopped. The failure is the cause, so it comes first.
 	end(step(run, attempt), append(problems, stopped...), now)
 	noteIO(step(run, attempt), planned.Targets, clients)
-	run.Status.Stage = v1alpha1.StageCollecting
 	if failed(run) == nil {
 		// Clear the message, which describes the progress of a step that has ended.
 		run.Status.Message = ""

@@ -108,7 +108,7 @@ func bareTogether(t *testing.T, folders []string, job string, interval time.Dura
 	commands := make([]*exec.Cmd, len(folders))
 	outputs := make([]bytes.Buffer, len(folders))
 	for i, folder := range folders {
-		// fio is there already when its job comes, as with an agent.
+		// As with an agent, fio runs before it receives its job.
 		script := fmt.Sprintf(`{ read -r nothing <&3; printf '%%s' "$0"; } | exec fio %s`, argumentsLine(fio.Arguments(interval)))
 		commands[i] = exec.CommandContext(ctx, "sh", "-c", script, job)
 		commands[i].Dir = folder
@@ -117,7 +117,8 @@ func bareTogether(t *testing.T, folders []string, job string, interval time.Dura
 		must(t, commands[i].Start())
 	}
 	must(t, gate.Close())
-	time.Sleep(time.Second)
+	// All wait for their jobs by then: fio takes some 20 ms of CPU time to start.
+	time.Sleep(time.Second + time.Duration(len(folders))*100*time.Millisecond)
 	must(t, release.Close())
 	var first, last time.Time
 	for i, command := range commands {

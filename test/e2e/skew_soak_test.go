@@ -45,7 +45,7 @@ func startSkew(t *testing.T, clients int) {
 			corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}}}
 	})
 	for step := range steps {
-		benchmark.Cooldown(fmt.Sprintf("idle-%d", step), "25s").Steady(fmt.Sprintf("write-%d", step), "5s")
+		benchmark.Cooldown(fmt.Sprintf("idle-%d", step), "30s").Steady(fmt.Sprintf("write-%d", step), "5s")
 	}
 	folders := bareFolders(s, clients)
 	job := jobOf(t, benchmark, 1)

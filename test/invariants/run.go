@@ -34,8 +34,8 @@ var (
 		v1alpha1.ReasonToolFailed, v1alpha1.ReasonInvalidWorkload, v1alpha1.ReasonMountNotFound, v1alpha1.ReasonNotEnoughSpace,
 		v1alpha1.ReasonClientLost, v1alpha1.ReasonPreempted, v1alpha1.ReasonReplaced, v1alpha1.ReasonStopped, v1alpha1.ReasonInternalError}
 
-	stages = []string{v1alpha1.StagePending, v1alpha1.StageQueued, v1alpha1.StageDeploying, v1alpha1.StageConnecting,
-		v1alpha1.StageRunning, v1alpha1.StageCollecting, v1alpha1.StageFinishing, v1alpha1.StageComplete, v1alpha1.StageFailed}
+	stages = []string{v1alpha1.StagePending, v1alpha1.StageQueued, v1alpha1.StageConnecting,
+		v1alpha1.StageRunning, v1alpha1.StageFinishing, v1alpha1.StageComplete, v1alpha1.StageFailed}
 )
 
 // Checker checks one run again and again as it goes: some things must never be taken back.

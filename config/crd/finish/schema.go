@@ -36,10 +36,11 @@ var toldElsewhere = []string{
 	"targetWorkloads.workload",
 }
 
-// checkedByPlan lists the copies of run.workload and of parts of it. Of their rules, only those about quantities are
-// kept: a quantity does not keep its spelling, so only the API server can distinguish 64k from 64000. The engines check
-// the rest; a test in internal/plan proves that they refuse whatever the removed rules refuse.
-var checkedByPlan = []string{"phases.workload.", "targetWorkloads.workload.", "phases.override."}
+// checkedByPlan lists the copies of run.workload and of parts of it, and the steps of a run. Of their rules, only those
+// about quantities are kept: a quantity does not keep its spelling, so only the API server can distinguish 64k from
+// 64000. The engines check the rest of the copies; a test in internal/plan proves that they refuse whatever the removed
+// rules refuse. The operator checks the steps when it reads a run.
+var checkedByPlan = []string{"phases.workload.", "targetWorkloads.workload.", "phases.override.", "spec.steps."}
 
 // formerName is the path of a field with a former name. The field needs no schema, because a rule refuses it in new
 // benchmarks, and stored benchmarks that have it were validated when they were created.
@@ -61,7 +62,7 @@ func newFinisher(kind string) finisher {
 		// not write.
 		return finisher{
 			brief: true, told: append(slices.Clone(toldElsewhere), "spec.run", "spec.objectives"),
-			frozen: []string{"spec.run.", "spec.objectives"},
+			frozen: []string{"spec.run", "spec.objectives"},
 		}
 	}
 	return finisher{told: toldElsewhere}
