@@ -115,10 +115,12 @@ func bareTogether(t *testing.T, folders []string, job string, interval time.Dura
 		commands[i].ExtraFiles = append(commands[i].ExtraFiles, gate)
 		commands[i].Stdout = &outputs[i]
 		must(t, commands[i].Start())
+		// fio measures how exactly it can sleep when it starts, and spins for that long instead of sleeping (3.33). If 64
+		// processes started at once, they would measure 50 ms, and then take all CPU time.
+		time.Sleep(100 * time.Millisecond)
 	}
 	must(t, gate.Close())
-	// All wait for their jobs by then: fio takes some 20 ms of CPU time to start.
-	time.Sleep(time.Second + time.Duration(len(folders))*100*time.Millisecond)
+	time.Sleep(time.Second)
 	must(t, release.Close())
 	var first, last time.Time
 	for i, command := range commands {
