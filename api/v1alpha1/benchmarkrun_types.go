@@ -49,9 +49,9 @@ type BenchmarkRunList struct {
 // BenchmarkRunSpec is the frozen specification of the run: the benchmark's spec.run with every
 // reference resolved, and the steps that follow from it.
 //
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.run.workload) || !has(self.run.workload.profileRef)",optionalOldSelf=true,message="run.workload: profileRef is not allowed in a run; use the profile's spec"
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.run.phases.all(p, (!has(p.workload) || !has(p.workload.profileRef)) && (!has(p.targetWorkloads) || p.targetWorkloads.all(w, !has(w.workload.profileRef)))))",optionalOldSelf=true,message="run.phases: profileRef is not allowed in a run; use the profile's spec"
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.run.targets.all(t, !has(t.claimName)) && self.run.phases.all(p, !has(p.override) && !has(p.refill)))",optionalOldSelf=true,message="run: shorthand fields are not allowed; use volumes, workload and cooldown, not claimName, override and refill"
+// +kubebuilder:validation:XValidation:rule="!has(self.run.workload) || !has(self.run.workload.profileRef)",message="run.workload: profileRef is not allowed in a run; use the profile's spec"
+// +kubebuilder:validation:XValidation:rule="self.run.phases.all(p, (!has(p.workload) || !has(p.workload.profileRef)) && (!has(p.targetWorkloads) || p.targetWorkloads.all(w, !has(w.workload.profileRef))))",message="run.phases: profileRef is not allowed in a run; use the profile's spec"
+// +kubebuilder:validation:XValidation:rule="self.run.targets.all(t, !has(t.claimName)) && self.run.phases.all(p, !has(p.override) && !has(p.refill))",message="run: shorthand fields are not allowed; use volumes, workload and cooldown, not claimName, override and refill"
 type BenchmarkRunSpec struct {
 	// benchmarkRef is the benchmark that the run belongs to.
 	// +required

@@ -36,11 +36,10 @@ var toldElsewhere = []string{
 	"targetWorkloads.workload",
 }
 
-// checkedByPlan lists the copies of run.workload and of parts of it, and the steps of a run. Of their rules, only those
-// about quantities are kept: a quantity does not keep its spelling, so only the API server can distinguish 64k from
-// 64000. The engines check the rest of the copies; a test in internal/plan proves that they refuse whatever the removed
-// rules refuse. The operator checks the steps when it reads a run.
-var checkedByPlan = []string{"phases.workload.", "targetWorkloads.workload.", "phases.override.", "spec.steps."}
+// checkedByPlan lists the copies of run.workload and of parts of it. Of their rules, only those about quantities are
+// kept: a quantity does not keep its spelling, so only the API server can distinguish 64k from 64000. The engines check
+// the rest; a test in internal/plan proves that they refuse whatever the removed rules refuse.
+var checkedByPlan = []string{"phases.workload.", "targetWorkloads.workload.", "phases.override."}
 
 // formerName is the path of a field with a former name. The field needs no schema, because a rule refuses it in new
 // benchmarks, and stored benchmarks that have it were validated when they were created.
@@ -62,7 +61,7 @@ func newFinisher(kind string) finisher {
 		// not write.
 		return finisher{
 			brief: true, told: append(slices.Clone(toldElsewhere), "spec.run", "spec.objectives"),
-			frozen: []string{"spec.run", "spec.objectives"},
+			frozen: []string{"spec.run.", "spec.objectives"},
 		}
 	}
 	return finisher{told: toldElsewhere}
@@ -86,6 +85,9 @@ func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 	}
 	if schema["x-kubernetes-int-or-string"] == true {
 		finishQuantity(schema)
+	}
+	if len(f.frozen) > 0 && (dotted == "spec" || strings.HasPrefix(dotted, "spec.")) {
+		applyAtCreation(schema)
 	}
 	bare = bare || slices.ContainsFunc(f.told, func(end string) bool {
 		return dotted == end || strings.HasSuffix(dotted, "."+end)
@@ -154,6 +156,17 @@ func (f finisher) dropRules(schema map[string]any, path string) {
 	copied := slices.ContainsFunc(checkedByPlan, func(part string) bool { return strings.Contains(path, part) })
 	if frozen || copied && schema["x-kubernetes-int-or-string"] != true {
 		delete(schema, "x-kubernetes-validations")
+	}
+}
+
+// applyAtCreation makes the rules of a schema apply only when the object is created, except for rules about changes.
+func applyAtCreation(schema map[string]any) {
+	rules, _ := schema["x-kubernetes-validations"].([]any)
+	for _, rule := range rules {
+		fields, _ := rule.(map[string]any)
+		if text, _ := fields["rule"].(string); !strings.Contains(text, "oldSelf") {
+			fields["rule"], fields["optionalOldSelf"] = "oldSelf.hasValue() || ("+text+")", true
+		}
 	}
 }
 
