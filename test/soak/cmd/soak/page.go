@@ -77,9 +77,13 @@ func writePerformance(r *record) error {
 // performanceTable returns the rows of a record as a table, below the machine and the date.
 func performanceTable(r *record) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "Measured on %s on %d CPUs (Linux %s, %s), commit %s, load %s before and %s after.\n\n"+
+	commits := "commit " + r.Commit
+	if oldest := r.oldest(); len(r.Tests) > 0 && oldest.Commit != r.Commit {
+		commits = fmt.Sprintf("commits %s (%s) to %s", oldest.Commit, oldest.At.Format(time.DateOnly), r.Commit)
+	}
+	fmt.Fprintf(&text, "Measured on %s on %d CPUs (Linux %s, %s), %s, load %s before and %s after.\n\n"+
 		"| figure | storagebench | compared with | which measured | bound |\n| --- | --- | --- | --- | --- |\n",
-		r.StartedAt.Format(time.DateOnly), r.CPUs, r.Kernel, r.Go, r.Commit, r.LoadBefore, r.LoadAfter)
+		r.StartedAt.Format(time.DateOnly), r.CPUs, r.Kernel, r.Go, commits, r.LoadBefore, r.LoadAfter)
 	for _, one := range r.Findings {
 		if one.Row == nil {
 			continue
