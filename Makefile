@@ -33,6 +33,8 @@ VULN_DB ?=
 PARTS ?=
 # 1: `make soak` runs only the tests without a pass.
 MISSING ?=
+# A regular expression: `make soak` runs only the tests whose names match it.
+TESTS ?=
 # How long `make fuzz` spends on each target.
 FUZZ_TIME ?= 30s
 # Packages whose markers define what the operator may do in a cluster.
@@ -139,8 +141,8 @@ test: packages mpi-packages browser-packages cluster-packages build programs ## 
 
 # It measures time, so it needs the machine for itself.
 .PHONY: soak
-soak: packages lab-packages mpi-packages browser-packages cluster-packages release-packages build programs ## Run the tests that need real time (hours), or PARTS of them, or those MISSING=1 a pass, and record them in docs/soak
-	go run ./test/soak/cmd/soak run $(if $(MISSING),-missing) $(PARTS)
+soak: packages lab-packages mpi-packages browser-packages cluster-packages release-packages build programs ## Run the tests that need real time (hours), or PARTS of them, or those MISSING=1 a pass, or TESTS by name, and record them in docs/soak
+	go run ./test/soak/cmd/soak run $(if $(MISSING),-missing) $(if $(TESTS),-run '$(TESTS)') $(PARTS)
 
 .PHONY: lab
 lab: lab-packages build ## Run the tests that need virtual machines: real kernels, SMB, NFS, throttled disks (a part of the soak)

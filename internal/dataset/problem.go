@@ -15,6 +15,7 @@ var (
 	ErrSymlink        = errors.New("is a symbolic link")
 	ErrReadOnly       = errors.New("is on a read-only file system")
 	ErrPermission     = errors.New("permission denied")
+	ErrRefused        = errors.New("permission denied by the file server")
 	ErrNotMountPoint  = errors.New("is not a mount point")
 	ErrRootFilesystem = errors.New("is on the root file system")
 	ErrChanged        = errors.New("is not the directory that the run was planned for")
@@ -120,6 +121,9 @@ func classify(path, intent string, err error) error {
 		problem.Reason, problem.Remedy = ErrNotDirectory, "use a directory"
 	case errors.Is(err, syscall.ELOOP):
 		problem.Reason, problem.Remedy = ErrSymlink, "use the directory that it points to"
+	case errors.Is(err, fs.ErrPermission) && granted(path):
+		problem.Reason = ErrRefused
+		problem.Remedy = "its mode allows it, so check on the server that the share is not read-only and that its user may write to it"
 	case errors.Is(err, fs.ErrPermission):
 		problem.Reason, problem.Remedy = ErrPermission, "grant the user of the benchmark rwx permission"
 		problem.Detail = access(path)

@@ -124,6 +124,17 @@ func (m Mount) at(folder *directory, expect Expectation) (Mount, error) {
 	return m, checkAccess(file, m, expect)
 }
 
+// granted reports whether this machine's kernel lets the process use the directory at the path (or the directory that it
+// is in, if it does not exist). If it does, and an operation is refused, a file server has refused it: the kernel's client
+// of SMB checks only the mode, not the server's permissions.
+func granted(path string) bool {
+	err := unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK|unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+	if errors.Is(err, unix.ENOENT) {
+		err = unix.Faccessat(unix.AT_FDCWD, filepath.Dir(path), unix.R_OK|unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+	}
+	return err == nil
+}
+
 // access explains a permission error: it returns the user and groups of the process, and the owner and mode of the file
 // at the path (or of its directory if the file does not exist).
 func access(path string) string {

@@ -44,7 +44,7 @@ func ReasonOf(err error) string {
 		return ReasonNoSpace
 	case errors.Is(err, dataset.ErrNoInodes):
 		return ReasonNoInodes
-	case errors.Is(err, dataset.ErrReadOnly), errors.Is(err, dataset.ErrPermission):
+	case errors.Is(err, dataset.ErrReadOnly), errors.Is(err, dataset.ErrPermission), errors.Is(err, dataset.ErrRefused):
 		return ReasonReadOnly
 	case errors.Is(err, dataset.ErrMissing):
 		return ReasonMissing

@@ -29,6 +29,9 @@ var complaints = []complaint{
 	{regexp.MustCompile(`file creation disallowed by allow_file_create=0`), FailureNoSuchFile, true},
 	{regexp.MustCompile(`does not (seem to )?support direct( IO|=1)`), FailureDirect, true},
 	{regexp.MustCompile(`first direct IO errored\. File system may not support direct`), FailureDirect, false},
+	// The kernel refuses asynchronous direct I/O of blocks that are no multiple of the sector size, and fio does not
+	// complain about direct I/O then.
+	{regexp.MustCompile(`io_u error.*: Invalid argument: (read|write) offset=`), FailureDirect, false},
 	{regexp.MustCompile(`engine \S* not loadable|failed to load engine|IO engine \S* not found`), FailureBadEngine, true},
 	{regexp.MustCompile(`Bad option <|failed parsing |option <.*> outside of|job \S+ dropped`), FailureBadOption, true},
 	{regexp.MustCompile(`is mutually exclusive|mutually exclusive|requires a runtime|size too small|blocksize is larger than`), FailureBadOption, true},

@@ -42,6 +42,7 @@ func TestFailuresByErrnoAndWords(t *testing.T) {
 		{syscall.ESTALE, said(syscall.ESTALE, "io_u error"), FailureIO},
 		{syscall.EINVAL, "fio: looks like your file system does not support direct=1/buffered=0\n", FailureDirect},
 		{syscall.EINVAL, "fio: the file system does not seem to support direct IO\n", FailureDirect},
+		{syscall.EINVAL, "fio: io_u error on file data.0.0: Invalid argument: write offset=1011712, buflen=512\n", FailureDirect},
 		{syscall.EINVAL, "", FailureOther},
 		{syscall.EDEADLK, "fio seems to be stuck grabbing stat_sem, forcibly exiting\nfio: pid=7, err=35/\n", FailureStuck},
 		// io_uring under the default seccomp profile, and in an old kernel; libaio at fs.aio-max-nr.

@@ -1,9 +1,9 @@
 // Command soak runs the tests that need real time, in parts, and keeps a record of each part:
 //
-//	go run ./test/soak/cmd/soak run [-seed N] [-missing] [-days N] [PART...]   all parts, or some; only tests without a pass
-//	go run ./test/soak/cmd/soak list                                           the parts
-//	go run ./test/soak/cmd/soak status [-days N]                               fails where a part has no pass younger than that
-//	go run ./test/soak/cmd/soak page                                           writes docs/soak.md from the records
+//	go run ./test/soak/cmd/soak run [-seed N] [-missing] [-days N] [-run REGEXP] [PART...]   all parts, or some; only tests without a pass, or some
+//	go run ./test/soak/cmd/soak list                                                         the parts
+//	go run ./test/soak/cmd/soak status [-days N]                                             fails where a part has no pass younger than that
+//	go run ./test/soak/cmd/soak page                                                         writes docs/soak.md from the records
 //
 // A part passes, fails or is inconclusive. Inconclusive tests are repeated, failed tests are not. The record of a part
 // is docs/soak/PART.json.
@@ -16,6 +16,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -48,6 +49,11 @@ func command(ctx context.Context, arguments []string) error {
 	seed := flags.Uint64("seed", rand.Uint64()>>1, "what tests draw at random from; a record says which it was") // #nosec G404 -- moments of tests
 	days := flags.Int("days", 14, "how old the last pass may be")
 	missing := flags.Bool("missing", false, "run only the tests without a pass, so that a soak can be done piece by piece")
+	only := regexp.MustCompile("")
+	flags.Func("run", "run only the tests whose names match this regular expression, as with `go test`", func(text string) (err error) {
+		only, err = regexp.Compile(text)
+		return err
+	})
 	if err := flags.Parse(arguments[1:]); err != nil {
 		return err
 	}
@@ -57,7 +63,7 @@ func command(ctx context.Context, arguments []string) error {
 		if *missing {
 			passedSince = passedSince.AddDate(0, 0, -*days)
 		}
-		return runParts(ctx, flags.Args(), *seed, passedSince)
+		return runParts(ctx, flags.Args(), only, *seed, passedSince)
 	case "list":
 		for _, p := range parts {
 			fmt.Printf("%-12s %s\n", p.name, p.what)
@@ -71,20 +77,24 @@ func command(ctx context.Context, arguments []string) error {
 	return fmt.Errorf("%q is unknown: say run, list, status or page", arguments[0])
 }
 
-// runParts runs parts in the order of the table, except for tests that have passed since passedSince, and then writes
-// the page.
-func runParts(ctx context.Context, names []string, seed uint64, passedSince time.Time) error {
+// runParts runs the tests of parts whose names match only, in the order of the table, except for tests that have passed
+// since passedSince, and then writes the page.
+func runParts(ctx context.Context, names []string, only *regexp.Regexp, seed uint64, passedSince time.Time) error {
 	chosen, err := choose(names)
 	if err != nil {
 		return err
 	}
+	matching, err := match(chosen, only)
+	if err != nil {
+		return err
+	}
 	var bad []string
-	for _, p := range chosen {
+	for _, p := range matching {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		fmt.Printf("== %s: %s\n", p.name, p.what)
-		r, err := p.run(ctx, seed, passedSince)
+		r, err := p.run(ctx, only, seed, passedSince)
 		if err != nil {
 			return fmt.Errorf("part %s: %w", p.name, err)
 		}

@@ -14,8 +14,9 @@ func writePage(now time.Time) error {
 	var text strings.Builder
 	text.WriteString("# The soak\n\n" +
 		"`make soak` runs what needs real time, by part, and writes this page from the records in `docs/soak`. `make soak PARTS=\"detect chaos\"`\n" +
-		"runs some parts, and `make soak MISSING=1` only the tests that have no pass yet. A part passes, fails or is inconclusive; what is\n" +
-		"inconclusive is repeated up to three times, what failed never is. The last pass of a part is that of its oldest test.\n" +
+		"runs some parts, `make soak MISSING=1` only the tests that have no pass yet, and `make soak TESTS=REGEXP` only those whose\n" +
+		"names match. A part passes, fails or is inconclusive; what is inconclusive is repeated up to three times, what failed\n" +
+		"never is. The last pass of a part is that of its oldest test.\n" +
 		"[Design note 0031](design/0031-soak.md) says why each test is here.\n\n")
 	fmt.Fprintf(&text, "Ages are of %s.\n\n", now.UTC().Format(time.DateOnly))
 	text.WriteString("| part | shows | last run | took | load before and after | last pass |\n| --- | --- | --- | --- | --- | --- |\n")

@@ -125,6 +125,23 @@ func (p part) tests() (found []testName, err error) {
 	return found, nil
 }
 
+// match returns the parts that have a test whose name matches only. It returns an error if there are none.
+func match(chosen []part, only *regexp.Regexp) (matching []part, err error) {
+	for _, p := range chosen {
+		tests, err := p.tests()
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(tests, func(one testName) bool { return only.MatchString(one.Name) }) {
+			matching = append(matching, p)
+		}
+	}
+	if len(matching) == 0 {
+		return nil, fmt.Errorf("no test of these parts matches %q", only)
+	}
+	return matching, nil
+}
+
 // owns reports whether a file of the part's packages belongs to the part.
 func (p part) owns(file string) bool {
 	if len(p.files) > 0 {

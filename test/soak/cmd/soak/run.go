@@ -9,7 +9,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/storagebench/storagebench/hack/testevents"
@@ -20,9 +22,9 @@ import (
 // mostAttempts is the maximum number of times that an inconclusive test is run.
 const mostAttempts = 3
 
-// run runs the tests of a part that have not passed since passedSince, and repeats inconclusive tests. It writes the
-// record whenever a test has ended, so that nothing is lost if the run is interrupted.
-func (p part) run(ctx context.Context, seed uint64, passedSince time.Time) (*record, error) {
+// run runs the tests of a part whose names match only and that have not passed since passedSince, and repeats
+// inconclusive tests. It writes the record whenever a test has ended, so that nothing is lost if the run is interrupted.
+func (p part) run(ctx context.Context, only *regexp.Regexp, seed uint64, passedSince time.Time) (*record, error) {
 	findings, err := os.CreateTemp("", "soak-findings-")
 	if err != nil {
 		return nil, fmt.Errorf("make a file for findings: %w", err)
@@ -39,7 +41,8 @@ func (p part) run(ctx context.Context, seed uint64, passedSince time.Time) (*rec
 	if err != nil {
 		return nil, err
 	}
-	if tests = r.missing(passedSince); len(tests) == 0 {
+	tests = slices.DeleteFunc(r.missing(passedSince), func(one testName) bool { return !only.MatchString(one.Name) })
+	if len(tests) == 0 {
 		return r, nil
 	}
 	if p.cluster {
@@ -60,8 +63,11 @@ func (p part) run(ctx context.Context, seed uint64, passedSince time.Time) (*rec
 			p.environment = append(p.environment, "E2E_AUDIT="+began.Format(time.RFC3339))
 		}
 		err := p.goTest(ctx, tests, findings.Name(), seed, func(function testName, ended []test) error {
-			r.take(function, ended, attempt)
-			return errors.Join(r.readFindings(findings.Name()), r.write())
+			if ctx.Err() == nil { // else the test has failed because it was interrupted
+				r.take(function, ended, attempt)
+				return errors.Join(r.readFindings(findings.Name()), r.write())
+			}
+			return nil
 		})
 		if err != nil {
 			return nil, err
@@ -94,8 +100,9 @@ func clusterUp(ctx context.Context) (end func(), err error) {
 func (p part) goTest(ctx context.Context, tests []testName, findings string, seed uint64, ended func(testName, []test) error) error {
 	arguments := []string{"test", "-json", "-count=1", "-p=1", "-timeout", p.timeout.String(), "-run", pattern(tests)}
 	command := exec.CommandContext(ctx, "go", append(arguments, packagesOf(tests)...)...)
-	// On an interrupt, tests end the processes that they have started.
-	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	// On an interrupt, tests end the processes that they have started. The go command does not pass signals on to tests.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGINT) }
 	command.WaitDelay = time.Minute
 	command.Env = append(append(append(os.Environ(), realTools()...), soak.Environment(findings, seed)...), p.environment...)
 	command.Stderr = os.Stderr
