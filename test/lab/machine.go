@@ -61,8 +61,8 @@ func (m Machine) Run(t testing.TB, script string) Output {
 }
 
 // Serve boots the machine and returns once its script has printed the line "LAB-READY". The machine runs until the test
-// ends.
-func (m Machine) Serve(t testing.TB, script string) {
+// ends. freeze stops the machine for a while: it answers nothing, and then goes on.
+func (m Machine) Serve(t testing.TB, script string) (freeze func(time.Duration)) {
 	t.Helper()
 	running := m.boot(t.Context(), t, script)
 	t.Cleanup(func() {
@@ -81,6 +81,11 @@ func (m Machine) Serve(t testing.TB, script string) {
 		if said := running.said.String(); strings.Contains(said, "\nLAB-END ") || time.Now().After(deadline) {
 			t.Fatalf("the serving machine is not ready: %s", said)
 		}
+	}
+	return func(duration time.Duration) {
+		_ = running.command.Process.Signal(syscall.SIGSTOP)
+		time.Sleep(duration)
+		_ = running.command.Process.Signal(syscall.SIGCONT)
 	}
 }
 

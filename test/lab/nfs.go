@@ -4,10 +4,15 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // NFS is the kernel's NFS server in a separate machine. It exports a disk with ext4.
-type NFS struct{ port, mountPort int }
+type NFS struct {
+	port, mountPort int
+	// Freeze stops the server for a while.
+	Freeze func(time.Duration)
+}
 
 // Command returns a shell command that mounts the export at a folder, with options such as "vers=4.2,hard". For version
 // 3, it also names the port of mountd, because the server's ports are forwarded.
@@ -21,17 +26,18 @@ func (n NFS) Command(at, options string) string {
 	return fmt.Sprintf("modprobe nfsv4; modprobe nfsv3; mount.nfs %s:%s %s -o %s", Host, export, at, options)
 }
 
-// StartNFS starts a server that exports a disk. It runs until the test ends.
+// StartNFS starts a server that exports a disk. It runs until the test ends. It has no clients of an earlier life, so it
+// does not wait for them: clients of NFS 4 could open no file for the first 90 seconds.
 func StartNFS(t testing.TB, disk Disk) NFS {
 	t.Helper()
 	n := NFS{port: freePort(t), mountPort: freePort(t)}
-	Machine{Disks: []Disk{disk}, Ports: map[int]int{n.port: 2049, n.mountPort: 20048}}.Serve(t, fmt.Sprintf(`
+	n.Freeze = Machine{Disks: []Disk{disk}, Ports: map[int]int{n.port: 2049, n.mountPort: 20048}}.Serve(t, fmt.Sprintf(`
 mkfs.ext4 -q %[1]s && mkdir /export && mount -t ext4 -o noinit_itable %[1]s /export && rmdir /export/lost+found && chmod 777 /export || exit 1
 modprobe nfsd; mount -t nfsd nfsd /proc/fs/nfsd
 mkdir -p /var/lib/nfs/rpc_pipefs /var/lib/nfs/v4recovery /var/lib/nfs/nfsdcltrack /run/rpcbind /etc/exports.d; touch /var/lib/nfs/etab /var/lib/nfs/rmtab
 echo "/export *(rw,sync,no_root_squash,no_subtree_check,insecure,fsid=0)" > /etc/exports
 echo '_rpc:x:100:0::/run/rpcbind:/bin/false' >> /etc/passwd; (rpcbind -f &); until grep -q ':006F ' /proc/net/tcp; do sleep 0.2; done
-exportfs -a && rpc.nfsd 8 && rpc.mountd -p 20048 || exit 1
+exportfs -a && rpc.nfsd 8 && rpc.mountd -p 20048 && echo Y > /proc/fs/nfsd/v4_end_grace || exit 1
 echo; echo LAB-READY; sleep 100000
 `, Path(0)))
 	return n

@@ -35,9 +35,10 @@ type Samba struct {
 	said   *output.Buffer
 }
 
-// Options returns the mount options for the share, followed by more, such as ",actimeo=30".
-func (s *Samba) Options(more string) string {
-	return fmt.Sprintf("ip=%s,port=%d,user=root,pass=%s,vers=3.1.1%s", Host, s.Port, password, more)
+// Command returns a shell command that mounts the share at a folder, with more options, such as ",actimeo=30".
+func (s *Samba) Command(at, more string) string {
+	return fmt.Sprintf("modprobe cifs && mount -t cifs //%[1]s/share %[2]s -o ip=%[1]s,port=%[3]d,user=root,pass=%[4]s,vers=3.1.1%[5]s",
+		Host, at, s.Port, password, more)
 }
 
 const password = "lab" // #nosec G101 -- of a server on the loopback that lives as long as a test

@@ -126,7 +126,7 @@ func TestSMB(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			samba := lab.StartSamba(t, lab.Share{})
-			shareRun(t, fmt.Sprintf("modprobe cifs && mount -t cifs //%s/share /mnt -o %s", lab.Host, samba.Options(options)))
+			shareRun(t, samba.Command("/mnt", options))
 		})
 	}
 }

@@ -1,12 +1,16 @@
 package lab
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/report"
@@ -84,9 +88,9 @@ func (d disturbed) step() *v1alpha1.TargetResult {
 	return nil
 }
 
-// TestOutage makes a share unreachable for a while: it cuts the network, or kills the server and starts it again. The run
-// either completes with a longest operation that shows the outage, or it fails with the reason. It leaves nothing, and other
-// files are unchanged.
+// TestOutage makes a share unreachable for a while: it cuts the network, kills the SMB server and starts it again, or
+// freezes the NFS server's machine. The run either completes with a longest operation that shows the outage, or it fails
+// with the reason. It leaves nothing, and other files are unchanged.
 func TestOutage(t *testing.T) {
 	const cut = "/sbin/tc qdisc add dev eth0 root netem loss 100%%; sleep %d; /sbin/tc qdisc del dev eth0 root"
 	type outage struct {
@@ -119,7 +123,7 @@ func TestOutage(t *testing.T) {
 			}
 			soak.Report(t, t.Name(), "complete, longest operation %v, warnings %v", longest, types(step.Warnings))
 		default:
-			soak.Report(t, t.Name(), "exit code %s: %s", d.code, lastLine(d.said))
+			soak.Report(t, t.Name(), "exit code %s: %s", d.code, cause(d.said))
 		}
 	}
 	for _, o := range outages {
@@ -131,14 +135,17 @@ func TestOutage(t *testing.T) {
 					time.Sleep(o.of)
 					samba.Start(t)
 				}}}
-				check(t, machine, fmt.Sprintf("modprobe cifs && mount -t cifs //%s/share /mnt -o %s", lab.Host, samba.Options(options)), o)
+				check(t, machine, samba.Command("/mnt", options), o)
 			})
 		}
 	}
-	for _, o := range outages[1:] {
+	outages[0].name = "server frozen"
+	for _, o := range outages {
 		for _, options := range []string{"vers=4.2,hard", "vers=4.1,soft,timeo=50,retrans=2", "vers=3,hard"} {
 			t.Run("NFS "+options+", "+o.name, func(t *testing.T) {
-				check(t, lab.Machine{}, lab.StartNFS(t, lab.Disk{Bytes: 1 << 30}).Command("/mnt", options), o)
+				nfs := lab.StartNFS(t, lab.Disk{Bytes: 1 << 30})
+				machine := lab.Machine{On: map[string]func(){"LAB-KILL": func() { nfs.Freeze(o.of) }}}
+				check(t, machine, nfs.Command("/mnt", options), o)
 			})
 		}
 	}
@@ -152,41 +159,59 @@ func types(warnings []v1alpha1.Warning) []v1alpha1.WarningType {
 	return found
 }
 
-func lastLine(text string) string {
+// cause returns the last line of an output that names an error, without its indentation, or the last line.
+func cause(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for _, line := range slices.Backward(lines) {
+		if strings.Contains(line, "rror: ") {
+			return strings.TrimSpace(line)
+		}
+	}
 	return lines[len(lines)-1]
 }
 
-// TestFullShare runs on a share that is too small for the dataset: the run fails for lack of space and leaves nothing.
+// TestFullShare runs on shares that are too small for the dataset: the run fails for lack of space and leaves nothing.
 func TestFullShare(t *testing.T) {
-	d := disturb(t, lab.Machine{}, lab.StartNFS(t, lab.Disk{Bytes: 16 << 20}).Command("/mnt", "vers=4.2"), "", 5*time.Second)
-	if d.code == "0" || !strings.Contains(d.said, "space") {
-		t.Errorf("exit code %s, want a failure for lack of space:\n%s", d.code, d.said)
+	folder := t.TempDir()
+	if err := unix.Mount("tmpfs", folder, "tmpfs", 0, "size=12m"); err != nil {
+		t.Fatal(err)
 	}
-	soak.Report(t, t.Name(), "exit code %s: %s", d.code, lastLine(d.said))
+	defer func() { _ = unix.Unmount(folder, unix.MNT_DETACH) }()
+	for name, mount := range map[string]string{
+		"NFS": lab.StartNFS(t, lab.Disk{Bytes: 16 << 20}).Command("/mnt", "vers=4.2"),
+		"SMB": lab.StartSamba(t, lab.Share{Folder: folder}).Command("/mnt", ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := disturb(t, lab.Machine{}, mount, "", 5*time.Second)
+			if d.code == "0" || !strings.Contains(d.said, "space") {
+				t.Errorf("exit code %s, want a failure for lack of space:\n%s", d.code, d.said)
+			}
+			soak.Report(t, t.Name(), "exit code %s: %s", d.code, cause(d.said))
+		})
+	}
 }
 
-// TestReadOnlyShare runs on read-only shares: the run is refused before it writes, with the name of the directory.
+// TestReadOnlyShare runs on read-only shares: the run is refused before it writes, with the name of the directory and the
+// cause.
 func TestReadOnlyShare(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		options []string
-		mount   string
-		want    string
-	}{
-		{"server", []string{"read only = yes"}, "", "permission denied by the file server"},
-		{"mount", nil, ",ro", "read-only file system"},
+	closed, samba, nfs := lab.StartSamba(t, lab.Share{Options: []string{"read only = yes"}}), lab.StartSamba(t, lab.Share{}), lab.StartNFS(t, lab.Disk{Bytes: 1 << 30})
+	for _, folder := range []string{closed.Folder, samba.Folder} {
+		if err := os.WriteFile(folder+"/theirs", []byte("of somebody else"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct{ name, mount, want string }{
+		{"SMB, by the server", closed.Command("/mnt", ""), "permission denied by the file server"},
+		{"SMB, by the mount", samba.Command("/mnt", ",ro"), "read-only file system"},
+		{"NFS, by the mount", nfs.Command("/mnt", "vers=4.2") + " && echo of somebody else > /mnt/theirs && umount /mnt && " +
+			nfs.Command("/mnt", "vers=4.2,ro"), "read-only file system"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			samba := lab.StartSamba(t, lab.Share{Options: test.options})
-			if err := os.WriteFile(samba.Folder+"/theirs", []byte("of somebody else"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			d := disturb(t, lab.Machine{}, fmt.Sprintf("modprobe cifs && mount -t cifs //%s/share /mnt -o %s", lab.Host, samba.Options(test.mount)), "", 5*time.Second)
+			d := disturb(t, lab.Machine{}, test.mount, "", 5*time.Second)
 			if d.code == "0" || !strings.Contains(d.said, "/mnt") || !strings.Contains(d.said, test.want) {
-				t.Errorf("exit code %s, want a refusal that names the directory:\n%s", d.code, d.said)
+				t.Errorf("exit code %s, want a refusal that names the directory and says %q:\n%s", d.code, test.want, d.said)
 			}
-			soak.Report(t, t.Name(), "exit code %s: %s", d.code, lastLine(d.said))
+			soak.Report(t, t.Name(), "exit code %s: %s", d.code, cause(d.said))
 		})
 	}
 }
@@ -214,7 +239,7 @@ func TestTwoMachines(t *testing.T) {
 	for name, options := range map[string]string{"SMB": "", "SMB without locks": ",nobrl"} {
 		t.Run(name, func(t *testing.T) {
 			samba := lab.StartSamba(t, lab.Share{})
-			pair(t, fmt.Sprintf("modprobe cifs && mount -t cifs //%s/share /mnt -o %s", lab.Host, samba.Options(options)))
+			pair(t, samba.Command("/mnt", options))
 			if left, err := os.ReadDir(samba.Folder); err != nil || len(left) > 0 {
 				t.Errorf("left in the share: %v, %v", left, err)
 			}
@@ -229,6 +254,80 @@ func TestTwoMachines(t *testing.T) {
 	})
 }
 
+// TestShareCounters compares a run on a share with what the kernel's client of the protocol counted, and with bare fio on the
+// same machine: both count the same bytes as the kernel, but for what was in flight and a run's own small files.
+func TestShareCounters(t *testing.T) {
+	const blockBytes, queueDepth, fileBytes = 64 << 10, 8, 16 << 20
+	benchmark := strings.NewReplacer("count: 2", "count: 1", ", warmUp: 1s", "").Replace(quickstart)
+	for _, test := range []struct{ name, mount, counters string }{
+		{"SMB", lab.StartSamba(t, lab.Share{}).Command("/mnt", ""),
+			`awk '/Bytes read:/ {r += $3; w += $6} END {print r, w}' /proc/fs/cifs/Stats`},
+		// The fifth and sixth number are the bytes that were read from the server and written to it.
+		{"NFS", lab.StartNFS(t, lab.Disk{Bytes: 1 << 30}).Command("/mnt", "vers=4.2"),
+			`awk '$1 == "bytes:" {r += $6; w += $7} END {print r, w}' /proc/self/mountstats`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			bare := fmt.Sprintf("fio --name=bare --directory=/mnt --size=%d --ioengine=libaio --direct=1 --iodepth=%d --bs=%d --time_based=1 --runtime=5 --output-format=json", fileBytes, queueDepth, blockBytes)
+			machine := lab.Machine{Programs: map[string]string{"kubectl-storagebench": commandLine(t)}, Files: map[string]string{"bench.yaml": benchmark}}
+			output := machine.Run(t, test.mount+" || exit 9\ncounted() { "+test.counters+"; }\n"+`
+counted; kubectl-storagebench run --local -f /lab/bench.yaml --target data=/mnt -o json > result.json 2> said || { cat said; exit 1; }
+counted; fio --name=bare --directory=/mnt --size=16m --rw=write --bs=1m --direct=1 > /dev/null
+counted; `+bare+` --rw=randwrite > write.json; counted; `+bare+` --rw=randread > read.json; counted
+echo LAB-RESULT; cat result.json; echo LAB-RESULT; cat write.json; echo LAB-RESULT; cat read.json
+`)
+			sections := strings.Split(output.Text, "LAB-RESULT\n")
+			if output.Code != 0 || len(sections) != 4 {
+				t.Fatalf("exit code %d: %s", output.Code, output.Text)
+			}
+			var counted [5][2]int64 // bytes read and written: before the run, after it, after a layout, after writes and after reads by bare fio
+			for i, line := range strings.Split(strings.TrimSpace(sections[0]), "\n") {
+				if _, err := fmt.Sscan(line, &counted[i][0], &counted[i][1]); err != nil {
+					t.Fatalf("%v: %s", err, sections[0])
+				}
+			}
+			document, err := report.Read(strings.NewReader(sections[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ran, bareRead, bareWritten := [2]int64{}, bareBytes(t, sections[3], "read"), bareBytes(t, sections[2], "write")
+			for _, phase := range document.Phases {
+				for _, one := range phase.Targets[0].Operations {
+					ran[map[v1alpha1.Operation]int{v1alpha1.OperationRead: 0, v1alpha1.OperationWrite: 1}[one.Operation]] += one.Bytes
+				}
+			}
+			// In flight are the blocks at both edges of a step. A run's own files have some kilobytes.
+			const most = 2*queueDepth*blockBytes + 256<<10
+			for _, one := range []struct {
+				what             string
+				counted, reports int64
+			}{
+				{"reads of the run", counted[1][0] - counted[0][0], ran[0]}, {"writes of the run", counted[1][1] - counted[0][1], ran[1]},
+				{"reads of bare fio", counted[4][0] - counted[3][0], bareRead}, {"writes of bare fio", counted[3][1] - counted[2][1], bareWritten},
+			} {
+				if beyond := one.counted - one.reports; beyond < 0 || beyond > most {
+					t.Errorf("%s: the kernel counted %d bytes, reported are %d", one.what, one.counted, one.reports)
+				}
+				soak.Report(t, t.Name()+", "+one.what, "the kernel counted %d bytes, reported are %d", one.counted, one.reports)
+			}
+		})
+	}
+}
+
+// bareBytes returns the bytes that a job of bare fio read or wrote.
+func bareBytes(t *testing.T, document, direction string) int64 {
+	t.Helper()
+	var found struct {
+		Jobs []map[string]json.RawMessage `json:"jobs"`
+	}
+	var one struct {
+		Bytes int64 `json:"io_bytes"`
+	}
+	if err := json.Unmarshal([]byte(document), &found); err != nil || len(found.Jobs) != 1 || json.Unmarshal(found.Jobs[0][direction], &one) != nil {
+		t.Fatalf("%v: %s", err, document)
+	}
+	return one.Bytes
+}
+
 // TestShareWithCredits measures a file server with burst credits over the real protocol, like FSx for Windows: Samba on a
 // simulated store. Burst, baseline and credits are within 2 % of the store's, with and without oplocks and leases.
 func TestShareWithCredits(t *testing.T) {
@@ -239,7 +338,7 @@ func TestShareWithCredits(t *testing.T) {
 				BurstPerSecond: burstRate, BaselinePerSecond: baselineRate, Size: seconds * (burstRate - baselineRate)}}}, "")
 			samba := lab.StartSamba(t, lab.Share{Folder: store.Path(), Options: options})
 			benchmark := strings.NewReplacer("datasetSize: 256Mi", "datasetSize: 16Mi", "%[1]s", "90s", "    - {name: burst", "    - {name: layout, prepare: {}}\n    - {name: idle, cooldown: {duration: 10s}}\n    - {name: burst").Replace(drain)
-			status := run(t, lab.Machine{}, fmt.Sprintf("modprobe cifs && mount -t cifs //%s/share /mnt -o %s || exit 9", lab.Host, samba.Options("")), benchmark)
+			status := run(t, lab.Machine{}, samba.Command("/mnt", "")+" || exit 9", benchmark)
 			phase := status.Phases[len(status.Phases)-1]
 			burst := phase.Targets[0].Burst
 			if burst == nil || !burst.Exhausted || burst.Bytes == nil || len(burst.Bytes.Drops) != 1 || burst.Bytes.Drops[0].Spent == nil {

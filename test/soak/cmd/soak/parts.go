@@ -50,7 +50,7 @@ var parts = []part{
 		packages: []string{"./test/e2e", "./test/browser", "./test/soak/performance"},
 		files:    []string{"overhead_test.go", "results_test.go", "report_soak_test.go", "skew_soak_test.go", "timeline_soak_test.go", "dead_time_soak_test.go"},
 		timeout:  2 * time.Hour, cluster: true},
-	{name: "lab", what: "virtual machines with real kernels: SMB, and disks that QEMU throttles",
+	{name: "lab", what: "virtual machines with real kernels: SMB, NFS, disks that QEMU throttles, faults of disks and networks",
 		packages: []string{"./test/soak/lab"}, timeout: 4 * time.Hour},
 	{name: "release", what: "the chart against all Kubernetes releases, and a release of four platforms, made twice",
 		packages: []string{"./test/chart", "./test/release"}, timeout: 2 * time.Hour},
