@@ -467,7 +467,7 @@ type MountedVolume struct {
 
 // StepState is the state of one attempt of a step.
 //
-// +kubebuilder:validation:Enum=Starting;Running;Collecting;Succeeded;Failed;Skipped
+// +kubebuilder:validation:Enum=Starting;Running;Succeeded;Failed;Skipped
 type StepState string
 
 // Values of StepState.
@@ -476,8 +476,6 @@ const (
 	StepStarting StepState = "Starting"
 	// StepRunning: the agents do I/O.
 	StepRunning StepState = "Running"
-	// StepCollecting: the I/O is complete, and the results are being collected.
-	StepCollecting StepState = "Collecting"
 	// StepSucceeded: the result is recorded.
 	StepSucceeded StepState = "Succeeded"
 	// StepFailed: there is no result; the message gives the reason.

@@ -45,13 +45,17 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 
 // longestWait returns how long to wait after an action if no event triggers a reconcile earlier.
 func longestWait(s *session, action decide.Action, out drive.Outcome) time.Duration {
-	switch {
-	case !out.Settled:
+	if !out.Settled {
 		return soon
-	case action.Until.IsZero():
-		return beat
 	}
-	return max(soon, min(beat, action.Until.Sub(s.now())))
+	wait := beat
+	if !action.Until.IsZero() {
+		wait = min(wait, action.Until.Sub(s.now()))
+	}
+	if next := time.Until(s.progressReportedAt.Add(s.progressInterval)); next > 0 {
+		wait = min(wait, next)
+	}
+	return max(soon, wait)
 }
 
 // clients implements drive.Clients with the pods of a run.

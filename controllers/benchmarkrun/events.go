@@ -104,7 +104,7 @@ func steps(run, before *v1alpha1.BenchmarkRun, add adder) {
 			add(corev1.EventTypeNormal, v1alpha1.EventStepSucceeded, "EndStep", "step %s completed%s", stepName(fact), why)
 		case v1alpha1.StepFailed:
 			add(corev1.EventTypeWarning, v1alpha1.EventStepFailed, "EndStep", "step %s: %s", stepName(fact), fact.Message)
-		case v1alpha1.StepStarting, v1alpha1.StepCollecting, v1alpha1.StepSkipped:
+		case v1alpha1.StepStarting, v1alpha1.StepSkipped:
 		}
 	}
 }

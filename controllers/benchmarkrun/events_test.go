@@ -44,7 +44,7 @@ func TestNews(t *testing.T) {
 		"begins":     {&v1alpha1.BenchmarkRun{}, plain, []string{"RunStarted clients"}},
 		"meets":      {plain, live(func(s *v1alpha1.BenchmarkRunStatus) { s.Environments = []v1alpha1.Environment{{Target: "a"}} }), []string{"ClientsReady all clients"}},
 		"a step":     {step(v1alpha1.StepStarting), step(v1alpha1.StepRunning), []string{"StepStarted step 0-drain (attempt 2)"}},
-		"its result": {step(v1alpha1.StepCollecting), step(v1alpha1.StepSucceeded), []string{"StepSucceeded step 0-drain (attempt 2) completed, ended early: it fell"}},
+		"its result": {step(v1alpha1.StepRunning), step(v1alpha1.StepSucceeded), []string{"StepSucceeded step 0-drain (attempt 2) completed, ended early: it fell"}},
 		"its end":    {step(v1alpha1.StepRunning), step(v1alpha1.StepFailed), []string{"StepFailed no space"}},
 		"a client": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
 			s.LostClients = []v1alpha1.LostClient{{Target: "a", Client: 3, Reason: "its node is gone", Replaced: true}}

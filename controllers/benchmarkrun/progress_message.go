@@ -17,13 +17,14 @@ import (
 
 const (
 	// leastProgressInterval is the shortest interval at which the status reports the progress of a step. Each report is
-	// a write to the API server; 200 live runs make 28 writes per second.
-	leastProgressInterval = 7 * time.Second
+	// a write to the API server; 200 live runs make 27 writes per second.
+	leastProgressInterval = 7500 * time.Millisecond
 	// progressBytesPerSecond limits the rate at which a run's reports make etcd grow; see progressInterval.
 	progressBytesPerSecond = 10_000
-	// connectInterval is the interval at which the status reports which clients are not connected. Without it, a run
-	// with a thousand clients would write its status for each client that connects.
-	connectInterval = 2 * time.Second
+	// firstConnectInterval is the interval between the first two reports of which clients are not connected. It doubles
+	// with each report, up to leastProgressInterval. Without it, a run with a thousand clients would write its status for
+	// each client that connects.
+	firstConnectInterval = 2 * time.Second
 	// maxMessage is the API's limit on the length of status.message.
 	maxMessage = 2048
 )
@@ -34,10 +35,10 @@ func updateProgress(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 		return
 	}
 	if absent := unconnectedClients(seen.snapshot.Clients); absent != "" {
-		if time.Since(s.absentReportedAt) < connectInterval {
+		if time.Since(s.absentReportedAt) < s.absentInterval {
 			return
 		}
-		s.absentReportedAt = time.Now()
+		s.absentReportedAt, s.absentInterval = time.Now(), min(max(2*s.absentInterval, firstConnectInterval), leastProgressInterval)
 		if run.Status.Stage != v1alpha1.StageRunning && run.Status.Stage != v1alpha1.StageQueued {
 			run.Status.Stage = v1alpha1.StageConnecting
 		}

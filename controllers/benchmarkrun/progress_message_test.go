@@ -17,7 +17,7 @@ func TestProgressInterval(t *testing.T) {
 	for _, test := range []struct {
 		steps    int
 		from, to time.Duration
-	}{{0, 7 * time.Second, 7 * time.Second}, {20, 7 * time.Second, 7 * time.Second}, {400, 5 * time.Second, 60 * time.Second}} {
+	}{{0, leastProgressInterval, leastProgressInterval}, {20, leastProgressInterval, leastProgressInterval}, {400, 5 * time.Second, 60 * time.Second}} {
 		run := &v1alpha1.BenchmarkRun{}
 		for range test.steps {
 			run.Status.Steps = append(run.Status.Steps, v1alpha1.StepStatus{ID: "00-layout", Attempt: 1, Message: strings.Repeat("a", 256)})

@@ -56,8 +56,10 @@ type session struct {
 	// next one.
 	progressReportedAt time.Time
 	progressInterval   time.Duration
-	// absentReportedAt is the time of the last report of clients that are not connected.
+	// absentReportedAt is the time of the last report of clients that are not connected, absentInterval the time until
+	// the next one.
 	absentReportedAt time.Time
+	absentInterval   time.Duration
 	// eventsReadAt is the last time that the operator looked up why clients are missing.
 	eventsReadAt time.Time
 

@@ -214,7 +214,7 @@ func TestPhaseStates(t *testing.T) {
 		{nil, "Pending"},
 		{[]v1alpha1.StepStatus{{ID: "1", State: v1alpha1.StepRunning}}, "Running"},
 		{[]v1alpha1.StepStatus{{ID: "1", State: v1alpha1.StepSucceeded}}, "Running"},
-		{[]v1alpha1.StepStatus{{ID: "1", State: v1alpha1.StepSucceeded}, {ID: "2", State: v1alpha1.StepCollecting}}, "Running"},
+		{[]v1alpha1.StepStatus{{ID: "1", State: v1alpha1.StepSucceeded}, {ID: "2", State: v1alpha1.StepStarting}}, "Running"},
 		{[]v1alpha1.StepStatus{{ID: "1", State: v1alpha1.StepSucceeded}, {ID: "2", State: v1alpha1.StepSkipped}}, "Succeeded"},
 		{[]v1alpha1.StepStatus{{ID: "1", State: v1alpha1.StepSkipped}, {ID: "2", State: v1alpha1.StepSkipped}}, "Skipped"},
 		{[]v1alpha1.StepStatus{{ID: "1", State: v1alpha1.StepSucceeded}, {ID: "2", State: v1alpha1.StepFailed}}, "Failed"},

@@ -76,7 +76,7 @@ func (p *points) progress(run *v1alpha1.BenchmarkRun) {
 	for _, fact := range run.Status.Steps {
 		// Attempts are in order, so the last one wins.
 		switch fact.State {
-		case v1alpha1.StepStarting, v1alpha1.StepRunning, v1alpha1.StepCollecting:
+		case v1alpha1.StepStarting, v1alpha1.StepRunning:
 			states[fact.ID] = "Running"
 		case v1alpha1.StepSucceeded, v1alpha1.StepFailed, v1alpha1.StepSkipped:
 			states[fact.ID] = string(fact.State)
