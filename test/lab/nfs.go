@@ -27,13 +27,13 @@ func (n NFS) Command(at, options string) string {
 }
 
 // StartNFS starts a server that exports a disk. It runs until the test ends. It has no clients of an earlier life, so it
-// does not wait for them: clients of NFS 4 could open no file for the first 90 seconds.
+// hardly waits for them: clients of NFS 4 could open no file for 90 seconds because of nfsd, and for 50 because of lockd.
 func StartNFS(t testing.TB, disk Disk) NFS {
 	t.Helper()
 	n := NFS{port: freePort(t), mountPort: freePort(t)}
 	n.Freeze = Machine{Disks: []Disk{disk}, Ports: map[int]int{n.port: 2049, n.mountPort: 20048}}.Serve(t, fmt.Sprintf(`
 mkfs.ext4 -q %[1]s && mkdir /export && mount -t ext4 -o noinit_itable %[1]s /export && rmdir /export/lost+found && chmod 777 /export || exit 1
-modprobe nfsd; mount -t nfsd nfsd /proc/fs/nfsd
+modprobe lockd nlm_timeout=3 nlm_grace_period=1; modprobe nfsd; mount -t nfsd nfsd /proc/fs/nfsd
 mkdir -p /var/lib/nfs/rpc_pipefs /var/lib/nfs/v4recovery /var/lib/nfs/nfsdcltrack /run/rpcbind /etc/exports.d; touch /var/lib/nfs/etab /var/lib/nfs/rmtab
 echo "/export *(rw,sync,no_root_squash,no_subtree_check,insecure,fsid=0)" > /etc/exports
 echo '_rpc:x:100:0::/run/rpcbind:/bin/false' >> /etc/passwd; (rpcbind -f &); until grep -q ':006F ' /proc/net/tcp; do sleep 0.2; done
