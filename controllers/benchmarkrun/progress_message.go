@@ -17,8 +17,8 @@ import (
 
 const (
 	// leastProgressInterval is the shortest interval at which the status reports the progress of a step. Each report is
-	// a write to the API server; 200 live runs make 27 writes per second.
-	leastProgressInterval = 7500 * time.Millisecond
+	// a write to the API server; 200 live runs make 24 writes per second.
+	leastProgressInterval = 8300 * time.Millisecond
 	// progressBytesPerSecond limits the rate at which a run's reports make etcd grow; see progressInterval.
 	progressBytesPerSecond = 10_000
 	// firstConnectInterval is the interval between the first two reports of which clients are not connected. It doubles

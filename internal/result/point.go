@@ -39,8 +39,8 @@ type Point struct {
 const (
 	// sameBlock is the largest relative difference in mean operation size at which two loads count as the same kind.
 	sameBlock = 0.02
-	// leastDeeper is how many times as many outstanding operations a step must have to count as deeper than another. Of
-	// several deeper steps, the one closest to aimDeeper times as many is used.
+	// leastDeeper is the smallest ratio of outstanding operations at which a step counts as deeper than another. Of several
+	// deeper steps, the one whose ratio is closest to aimDeeper is used.
 	leastDeeper, aimDeeper = 1.25, 2.0
 	// sameLatency is a relative difference. If the latencies of the two steps with the fewest outstanding operations
 	// differ by at most this, operations are assumed to queue in neither step.

@@ -107,6 +107,8 @@ func TestChoose(t *testing.T) {
 		"one alone":             {[]Count{calls}, v1alpha1.SourceCalls, 0, ""},
 		"two that agree":        {[]Count{calls, storage}, v1alpha1.SourceStorage, 0.02, v1alpha1.SourceCalls},
 		"the mount is believed": {[]Count{calls, mount, storage}, v1alpha1.SourceMount, 0.2, v1alpha1.SourceCalls},
+		"direct reads by SMB": {[]Count{{Source: v1alpha1.SourceMount, ReadBytes: 100 * mb}, {Source: v1alpha1.SourceStorage},
+			{Source: v1alpha1.SourceCalls, ReadBytes: 100 * mb}}, v1alpha1.SourceMount, 0, ""},
 		"all from the cache": {[]Count{calls, {Source: v1alpha1.SourceStorage, WriteBytes: 50 * mb}},
 			v1alpha1.SourceStorage, 1, v1alpha1.SourceCalls},
 		"a line on the terminal is no difference": {[]Count{{Source: v1alpha1.SourceCalls, ReadBytes: 100 * mb, WriteBytes: 500_000},

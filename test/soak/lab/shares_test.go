@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"k8s.io/utils/ptr"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/report"
@@ -351,7 +352,10 @@ spec:
 				if bytes < copied || bytes > copied+ownFiles {
 					t.Errorf("%s: the program copied %d bytes, reported are %d", phase.Name, copied, bytes)
 				}
-				soak.Report(t, t.Name()+", "+phase.Name, "%+v", of.Sources)
+				if warned := types(phase.Targets[0].Warnings); slices.Contains(warned, v1alpha1.WarningBytesUncertain) {
+					t.Errorf("%s: the counts agree, but the warnings are %v: %+v", phase.Name, warned, of.Sources)
+				}
+				soak.Report(t, t.Name()+", "+phase.Name, "%d bytes, %d of a thousand apart", bytes, ptr.Deref(of.DisagreementPermille, 0))
 			}
 		})
 	}
