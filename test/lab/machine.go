@@ -61,7 +61,7 @@ func (m Machine) Run(t testing.TB, script string) Output {
 }
 
 // Serve boots the machine and returns once its script has printed the line "LAB-READY". The machine runs until the test
-// ends. freeze stops the machine for a while: it answers nothing, and then goes on.
+// ends. freeze pauses the machine for a duration.
 func (m Machine) Serve(t testing.TB, script string) (freeze func(time.Duration)) {
 	t.Helper()
 	running := m.boot(t.Context(), t, script)

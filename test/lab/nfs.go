@@ -10,7 +10,7 @@ import (
 // NFS is the kernel's NFS server in a separate machine. It exports a disk with ext4.
 type NFS struct {
 	port, mountPort int
-	// Freeze stops the server for a while.
+	// Freeze pauses the server for a duration.
 	Freeze func(time.Duration)
 }
 
@@ -26,8 +26,8 @@ func (n NFS) Command(at, options string) string {
 	return fmt.Sprintf("modprobe nfsv4; modprobe nfsv3; mount.nfs %s:%s %s -o %s", Host, export, at, options)
 }
 
-// StartNFS starts a server that exports a disk. It runs until the test ends. It has no clients of an earlier life, so it
-// hardly waits for them: clients of NFS 4 could open no file for 90 seconds because of nfsd, and for 50 because of lockd.
+// StartNFS starts a server that exports a disk. It runs until the test ends. It ends nfsd's
+// grace period at once, and shortens that of lockd. Otherwise NFS 4 clients could not open a file for 90 and 50 seconds.
 func StartNFS(t testing.TB, disk Disk) NFS {
 	t.Helper()
 	n := NFS{port: freePort(t), mountPort: freePort(t)}

@@ -85,7 +85,7 @@ dmsetup --noudevsync --noudevrules resume flaky; echo 3 > /proc/sys/vm/drop_cach
 }
 
 // TestBadNetwork runs on SMB and NFS over a network that delays packets by 20 ms and loses or reorders some, by the
-// kernel's netem. The run completes. No read is faster than the network, unless packets that overtake others are.
+// kernel's netem. The run completes. Without reordering, no read is faster than the network.
 func TestBadNetwork(t *testing.T) {
 	const delay = 20 * time.Millisecond
 	samba, nfs := lab.StartSamba(t, lab.Share{}), lab.StartNFS(t, lab.Disk{Bytes: 4 << 30})

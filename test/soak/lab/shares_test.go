@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -52,13 +51,13 @@ func disturb(t *testing.T, machine lab.Machine, mount, disturbance string, durat
 	machine.Programs = map[string]string{"kubectl-storagebench": commandLine(t)}
 	machine.Files = map[string]string{"bench.yaml": fmt.Sprintf(mixed, duration)}
 	output := machine.Run(t, mount+` || exit 9
-echo of somebody else > /mnt/theirs
+echo foreign data > /mnt/foreign
 (until grep -q '] mixed: ' said || [ -e over ]; do sleep 0.5; done; [ -e over ] && exit; sleep 5
 `+disturbance+`
 ) 2>&1 &
 kubectl-storagebench run --local -f /lab/bench.yaml --target data=/mnt -o json > result.json 2> said
 code=$?; touch over; wait; tail -n 60 said; echo LAB-RESULT; cat result.json; echo LAB-RESULT $code
-grep -q 'of somebody else' /mnt/theirs || echo LAB-CHANGED; find /mnt -mindepth 1 -not -name theirs -not -name lost+found | sed 's/^/LAB-LEFT /'
+grep -q 'foreign data' /mnt/foreign || echo LAB-CHANGED; find /mnt -mindepth 1 -not -name foreign -not -name lost+found | sed 's/^/LAB-LEFT /'
 `)
 	said, rest, _ := strings.Cut(output.Text, "LAB-RESULT\n")
 	text, rest, ended := strings.Cut(rest, "LAB-RESULT ")
@@ -197,14 +196,14 @@ func TestFullShare(t *testing.T) {
 func TestReadOnlyShare(t *testing.T) {
 	closed, samba, nfs := lab.StartSamba(t, lab.Share{Options: []string{"read only = yes"}}), lab.StartSamba(t, lab.Share{}), lab.StartNFS(t, lab.Disk{Bytes: 1 << 30})
 	for _, folder := range []string{closed.Folder, samba.Folder} {
-		if err := os.WriteFile(folder+"/theirs", []byte("of somebody else"), 0o600); err != nil {
+		if err := os.WriteFile(folder+"/foreign", []byte("foreign data"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, test := range []struct{ name, mount, want string }{
 		{"SMB, by the server", closed.Command("/mnt", ""), "permission denied by the file server"},
 		{"SMB, by the mount", samba.Command("/mnt", ",ro"), "read-only file system"},
-		{"NFS, by the mount", nfs.Command("/mnt", "vers=4.2") + " && echo of somebody else > /mnt/theirs && umount /mnt && " +
+		{"NFS, by the mount", nfs.Command("/mnt", "vers=4.2") + " && echo foreign data > /mnt/foreign && umount /mnt && " +
 			nfs.Command("/mnt", "vers=4.2,ro"), "read-only file system"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -258,7 +257,9 @@ func TestTwoMachines(t *testing.T) {
 // TestShareCounters compares a run on a share with what the kernel's client of the protocol counted, and with bare fio on the
 // same machine: both count the same bytes as the kernel, but for what was in flight and a run's own small files.
 func TestShareCounters(t *testing.T) {
-	const blockBytes, queueDepth, fileBytes = 64 << 10, 8, 16 << 20
+	const blockBytes, queueDepth = 64 << 10, 8
+	bare := fmt.Sprintf("fio --name=bare --directory=/mnt --size=16m --ioengine=libaio --direct=1 --iodepth=%d --bs=%d --time_based=1 --runtime=5 --output-format=json", queueDepth, blockBytes)
+	program := commandLine(t)
 	benchmark := strings.NewReplacer("count: 2", "count: 1", ", warmUp: 1s", "").Replace(quickstart)
 	for _, test := range []struct{ name, mount, counters string }{
 		{"SMB", lab.StartSamba(t, lab.Share{}).Command("/mnt", ""),
@@ -268,8 +269,7 @@ func TestShareCounters(t *testing.T) {
 			`awk '$1 == "bytes:" {r += $6; w += $7} END {print r, w}' /proc/self/mountstats`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			bare := fmt.Sprintf("fio --name=bare --directory=/mnt --size=%d --ioengine=libaio --direct=1 --iodepth=%d --bs=%d --time_based=1 --runtime=5 --output-format=json", fileBytes, queueDepth, blockBytes)
-			machine := lab.Machine{Programs: map[string]string{"kubectl-storagebench": commandLine(t)}, Files: map[string]string{"bench.yaml": benchmark}}
+			machine := lab.Machine{Programs: map[string]string{"kubectl-storagebench": program}, Files: map[string]string{"bench.yaml": benchmark}}
 			output := machine.Run(t, test.mount+" || exit 9\ncounted() { "+test.counters+"; }\n"+`
 counted; kubectl-storagebench run --local -f /lab/bench.yaml --target data=/mnt -o json > result.json 2> said || { cat said; exit 1; }
 counted; fio --name=bare --directory=/mnt --size=16m --rw=write --bs=1m --direct=1 > /dev/null
@@ -280,7 +280,8 @@ echo LAB-RESULT; cat result.json; echo LAB-RESULT; cat write.json; echo LAB-RESU
 			if output.Code != 0 || len(sections) != 4 {
 				t.Fatalf("exit code %d: %s", output.Code, output.Text)
 			}
-			var counted [5][2]int64 // bytes read and written: before the run, after it, after a layout, after writes and after reads by bare fio
+			// Bytes read and written before the run, after it, and after the layout, the writes and the reads of bare fio.
+			var counted [5][2]int64
 			for i, line := range strings.Split(strings.TrimSpace(sections[0]), "\n") {
 				if _, err := fmt.Sscan(line, &counted[i][0], &counted[i][1]); err != nil {
 					t.Fatalf("%v: %s", err, sections[0])
@@ -290,10 +291,12 @@ echo LAB-RESULT; cat result.json; echo LAB-RESULT; cat write.json; echo LAB-RESU
 			if err != nil {
 				t.Fatal(err)
 			}
-			ran, bareRead, bareWritten := [2]int64{}, bareBytes(t, sections[3], "read"), bareBytes(t, sections[2], "write")
+			bareWritten, _, _ := bareTotals(t, sections[2])
+			bareRead, _, _ := bareTotals(t, sections[3])
+			ran := map[v1alpha1.Operation]int64{}
 			for _, phase := range document.Phases {
 				for _, one := range phase.Targets[0].Operations {
-					ran[map[v1alpha1.Operation]int{v1alpha1.OperationRead: 0, v1alpha1.OperationWrite: 1}[one.Operation]] += one.Bytes
+					ran[one.Operation] += one.Bytes
 				}
 			}
 			// In flight are the blocks at both edges of a step. A run's own files have some kilobytes.
@@ -302,7 +305,7 @@ echo LAB-RESULT; cat result.json; echo LAB-RESULT; cat write.json; echo LAB-RESU
 				what             string
 				counted, reports int64
 			}{
-				{"reads of the run", counted[1][0] - counted[0][0], ran[0]}, {"writes of the run", counted[1][1] - counted[0][1], ran[1]},
+				{"reads of the run", counted[1][0] - counted[0][0], ran[v1alpha1.OperationRead]}, {"writes of the run", counted[1][1] - counted[0][1], ran[v1alpha1.OperationWrite]},
 				{"reads of bare fio", counted[4][0] - counted[3][0], bareRead}, {"writes of bare fio", counted[3][1] - counted[2][1], bareWritten},
 			} {
 				if beyond := one.counted - one.reports; beyond < 0 || beyond > most {
@@ -360,21 +363,6 @@ spec:
 			}
 		})
 	}
-}
-
-// bareBytes returns the bytes that a job of bare fio read or wrote.
-func bareBytes(t *testing.T, document, direction string) int64 {
-	t.Helper()
-	var found struct {
-		Jobs []map[string]json.RawMessage `json:"jobs"`
-	}
-	var one struct {
-		Bytes int64 `json:"io_bytes"`
-	}
-	if err := json.Unmarshal([]byte(document), &found); err != nil || len(found.Jobs) != 1 || json.Unmarshal(found.Jobs[0][direction], &one) != nil {
-		t.Fatalf("%v: %s", err, document)
-	}
-	return one.Bytes
 }
 
 // TestShareWithCredits measures a file server with burst credits over the real protocol, like FSx for Windows: Samba on a
