@@ -121,12 +121,9 @@ func classify(path, intent string, err error) error {
 		problem.Reason, problem.Remedy = ErrNotDirectory, "use a directory"
 	case errors.Is(err, syscall.ELOOP):
 		problem.Reason, problem.Remedy = ErrSymlink, "use the directory that it points to"
-	case errors.Is(err, fs.ErrPermission) && granted(path):
-		problem.Reason = ErrRefused
-		problem.Remedy = "its mode allows it, so check on the server that the share is not read-only and that its user may write to it"
 	case errors.Is(err, fs.ErrPermission):
-		problem.Reason, problem.Remedy = ErrPermission, "grant the user of the benchmark rwx permission"
-		problem.Detail = access(path)
+		problem = denied(path)
+		problem.Cause = err
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		problem.Reason, problem.Remedy = ErrNoSpace, "free up space, or use another directory"
 	default:

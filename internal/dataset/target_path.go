@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -122,54 +121,4 @@ func (m Mount) at(folder *directory, expect Expectation) (Mount, error) {
 	// A quota on the folder is visible here, not at the mount point.
 	m.TotalBytes, m.AvailableBytes = space.Blocks*blockSize(space), space.Bavail*blockSize(space)
 	return m, checkAccess(file, m, expect)
-}
-
-// granted reports whether this machine's kernel lets the process use the directory at the path (or the directory that it
-// is in, if it does not exist). If it does, and an operation is refused, a file server has refused it: the kernel's client
-// of SMB checks only the mode, not the server's permissions.
-func granted(path string) bool {
-	err := unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK|unix.W_OK|unix.X_OK, unix.AT_EACCESS)
-	if errors.Is(err, unix.ENOENT) {
-		err = unix.Faccessat(unix.AT_FDCWD, filepath.Dir(path), unix.R_OK|unix.W_OK|unix.X_OK, unix.AT_EACCESS)
-	}
-	return err == nil
-}
-
-// access explains a permission error: it returns the user and groups of the process, and the owner and mode of the file
-// at the path (or of its directory if the file does not exist).
-func access(path string) string {
-	whose := "it has"
-	var stat unix.Stat_t
-	if err := unix.Lstat(path, &stat); err != nil {
-		whose = filepath.Dir(path) + " has"
-		if err := unix.Lstat(filepath.Dir(path), &stat); err != nil {
-			return ""
-		}
-	}
-	groups := []int{os.Getegid()}
-	if more, err := os.Getgroups(); err == nil {
-		for _, group := range more {
-			if group != groups[0] {
-				groups = append(groups, group)
-			}
-		}
-	}
-	return fmt.Sprintf("%s owner %d, group %d and mode %04o; this process has user %d, %s",
-		whose, stat.Uid, stat.Gid, stat.Mode&0o7777, os.Geteuid(), named(groups))
-}
-
-// named formats the group IDs as a list of at most 8.
-func named(groups []int) string {
-	const most = 8
-	text := "group"
-	if len(groups) > 1 {
-		text += "s"
-	}
-	for i, group := range groups {
-		if i == most {
-			return fmt.Sprintf("%s and %d more", text, len(groups)-most)
-		}
-		text += fmt.Sprintf(" %d", group)
-	}
-	return text
 }

@@ -1,0 +1,80 @@
+package dataset
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// denied returns a Problem without a cause for an operation that failed for lack of permission on the directory at the
+// path, or in its parent if it does not exist. The detail names the user and groups of the process, and the directory's
+// owner and mode.
+func denied(path string) *Problem {
+	problem := &Problem{Reason: ErrPermission, Path: path, Remedy: "grant the user of the benchmark rwx permission"}
+	directory, whose := path, "it has"
+	var stat unix.Stat_t
+	err := unix.Lstat(directory, &stat)
+	if err != nil {
+		directory = filepath.Dir(path)
+		whose = directory + " has"
+		err = unix.Lstat(directory, &stat)
+	}
+	if err != nil {
+		return problem
+	}
+	problem.Detail = fmt.Sprintf("%s owner %d, group %d and mode %04o; this process has user %d, %s",
+		whose, stat.Uid, stat.Gid, stat.Mode&0o7777, os.Geteuid(), named(groups()))
+	if unix.Faccessat(unix.AT_FDCWD, directory, unix.R_OK|unix.W_OK|unix.X_OK, unix.AT_EACCESS) != nil {
+		return problem
+	}
+	// The mode allows it. The kernel's SMB client, for example, checks only the mode, not the server's permissions.
+	if isLocal(directory) {
+		problem.Remedy = "its mode allows it, so check the security modules of the kernel, such as AppArmor"
+	} else {
+		problem.Reason = ErrRefused
+		problem.Remedy = "its mode allows it, so check on the server that the share is not read-only and that its user may write to it"
+	}
+	return problem
+}
+
+// isLocal reports whether the directory at the path is known to be on a file system of this machine.
+func isLocal(path string) bool {
+	file, err := os.OpenFile(path, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	mount, err := describe(file, path)
+	return err == nil && mount.OnThisMachine()
+}
+
+// groups returns the group IDs of the process, without duplicates, the effective one first.
+func groups() []int {
+	all := []int{os.Getegid()}
+	if more, err := os.Getgroups(); err == nil {
+		for _, group := range more {
+			if group != all[0] {
+				all = append(all, group)
+			}
+		}
+	}
+	return all
+}
+
+// named formats the group IDs as a list of at most 8.
+func named(groups []int) string {
+	const most = 8
+	text := "group"
+	if len(groups) > 1 {
+		text += "s"
+	}
+	for i, group := range groups {
+		if i == most {
+			return fmt.Sprintf("%s and %d more", text, len(groups)-most)
+		}
+		text += fmt.Sprintf(" %d", group)
+	}
+	return text
+}
