@@ -43,17 +43,18 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 	return out, err
 }
 
-// longestWait returns how long to wait after an action if no event triggers a reconcile earlier.
-func longestWait(s *session, action decide.Action, out drive.Outcome) time.Duration {
-	if !out.Settled {
+// longestWait returns how long to wait after an action if no event triggers a reconcile earlier: until it is done, if it
+// is not settled, until the action's deadline, or until the next progress report is due.
+func longestWait(now time.Time, action decide.Action, settled bool, nextReport time.Time) time.Duration {
+	if !settled {
 		return soon
 	}
 	wait := beat
 	if !action.Until.IsZero() {
-		wait = min(wait, action.Until.Sub(s.now()))
+		wait = min(wait, action.Until.Sub(now))
 	}
-	if next := time.Until(s.progressReportedAt.Add(s.progressInterval)); next > 0 {
-		wait = min(wait, next)
+	if nextReport.After(now) {
+		wait = min(wait, nextReport.Sub(now))
 	}
 	return max(soon, wait)
 }

@@ -142,7 +142,7 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 	if more {
 		return ctrl.Result{RequeueAfter: soon}, nil
 	}
-	return ctrl.Result{RequeueAfter: longestWait(session, action, out)}, nil
+	return ctrl.Result{RequeueAfter: longestWait(session.now(), action, out.Settled, session.progress.next())}, nil
 }
 
 // retryConflict retries after a conflict: the run was changed, for example its labels, and the decision must be

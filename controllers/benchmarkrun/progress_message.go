@@ -34,24 +34,41 @@ func updateProgress(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 	if run.Status.Stage == v1alpha1.StageFinishing || seen.snapshot.Failure != nil || seen.snapshot.Cancel != nil {
 		return
 	}
+	now := s.now()
 	if absent := unconnectedClients(seen.snapshot.Clients); absent != "" {
-		if time.Since(s.absentReportedAt) < s.absentInterval {
+		if !s.absent.due(now) {
 			return
 		}
-		s.absentReportedAt, s.absentInterval = time.Now(), min(max(2*s.absentInterval, firstConnectInterval), leastProgressInterval)
+		s.absent = reports{last: now, interval: connectInterval(s.absent.interval)}
 		if run.Status.Stage != v1alpha1.StageRunning && run.Status.Stage != v1alpha1.StageQueued {
 			run.Status.Stage = v1alpha1.StageConnecting
 		}
 		run.Status.Message = v1alpha1.Truncate(absent, maxMessage)
 		return
 	}
-	if time.Since(s.progressReportedAt) < s.progressInterval {
+	if !s.progress.due(now) {
 		return
 	}
 	if message := progress(run, s); message != "" {
 		run.Status.Message = message
-		s.progressReportedAt, s.progressInterval = time.Now(), progressInterval(run)
+		s.progress = reports{last: now, interval: progressInterval(run)}
 	}
+}
+
+// reports spaces reports in the status: the next one is due an interval after the last.
+type reports struct {
+	last     time.Time
+	interval time.Duration
+}
+
+func (r reports) next() time.Time { return r.last.Add(r.interval) }
+
+func (r reports) due(now time.Time) bool { return !now.Before(r.next()) }
+
+// connectInterval returns the interval after another report of which clients are not connected, from the interval before
+// it, which is 0 for the first report.
+func connectInterval(before time.Duration) time.Duration {
+	return min(max(2*before, firstConnectInterval), leastProgressInterval)
 }
 
 // progressInterval returns the time between two progress reports of a run. A report changes two kilobytes, but etcd

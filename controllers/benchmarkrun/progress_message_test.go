@@ -11,7 +11,7 @@ import (
 )
 
 // TestProgressInterval checks that the reports of a run write at most 10 kB per second, however large the run is, and
-// that a small run is reported every seven seconds.
+// that a small run is reported at the shortest interval.
 func TestProgressInterval(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -30,6 +30,53 @@ func TestProgressInterval(t *testing.T) {
 		if interval < test.from || interval > test.to || float64(len(encoded))/interval.Seconds() > progressBytesPerSecond+1 {
 			t.Errorf("a run of %d bytes is reported every %s", len(encoded), interval)
 		}
+	}
+}
+
+// A run with many clients writes its status 2, 6, 14.3 ... seconds after it began to connect, not for each client.
+func TestConnectInterval(t *testing.T) {
+	t.Parallel()
+	var interval time.Duration
+	for report, want := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, leastProgressInterval, leastProgressInterval} {
+		if interval = connectInterval(interval); interval != want {
+			t.Errorf("after report %d: %s, want %s", report, interval, want)
+		}
+	}
+}
+
+// A run wakes when its next report is due, because no event says that time has passed.
+func TestLongestWait(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 27, 8, 0, 0, 0, time.UTC)
+	in := func(wait time.Duration) time.Time { return now.Add(wait) }
+	for name, test := range map[string]struct {
+		until, nextReport time.Time
+		settled           bool
+		want              time.Duration
+	}{
+		"nothing to wait for":       {settled: true, want: beat},
+		"status changed":            {in(time.Second), in(time.Second), false, soon},
+		"report due":                {in(time.Minute), in(1300 * time.Millisecond), true, 1300 * time.Millisecond},
+		"deadline first":            {in(time.Second), in(3 * time.Second), true, time.Second},
+		"deadline passed":           {in(-time.Second), in(3 * time.Second), true, soon},
+		"report later than a beat":  {in(time.Minute), in(leastProgressInterval), true, beat},
+		"report is due, but absent": {time.Time{}, in(-time.Hour), true, beat},
+	} {
+		if got := longestWait(now, decide.Action{Until: test.until}, test.settled, test.nextReport); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+func TestReportsAreDueAfterTheirInterval(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 27, 8, 0, 0, 0, time.UTC)
+	if !(reports{}).due(now) {
+		t.Error("the first report is not due at once")
+	}
+	r := reports{last: now, interval: time.Second}
+	if r.due(now.Add(time.Second-1)) || !r.due(now.Add(time.Second)) {
+		t.Error("a report is not due exactly an interval after the last")
 	}
 }
 
@@ -64,6 +111,6 @@ func TestAbsentees(t *testing.T) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
 	if got := unconnectedClients(clients[:1]); got != "" {
-		t.Errorf("nobody is absent: %q", got)
+		t.Errorf("no client is absent: %q", got)
 	}
 }

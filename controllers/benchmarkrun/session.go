@@ -52,14 +52,8 @@ type session struct {
 	ownPods map[types.UID]bool
 	// claimed is the result of inspecting the run's claims. It is nil until they are inspected.
 	claimed *claimed
-	// progressReportedAt is the time of the last progress report in the status, progressInterval the time until the
-	// next one.
-	progressReportedAt time.Time
-	progressInterval   time.Duration
-	// absentReportedAt is the time of the last report of clients that are not connected, absentInterval the time until
-	// the next one.
-	absentReportedAt time.Time
-	absentInterval   time.Duration
+	// progress spaces the reports of a step's progress, absent those of which clients are not connected.
+	progress, absent reports
 	// eventsReadAt is the last time that the operator looked up why clients are missing.
 	eventsReadAt time.Time
 
