@@ -84,17 +84,22 @@ func runParts(ctx context.Context, names []string, only *regexp.Regexp, seed uin
 	if err != nil {
 		return err
 	}
-	matching, err := match(chosen, only)
-	if err != nil {
-		return err
-	}
 	var bad []string
-	for _, p := range matching {
+	matched := false
+	for _, p := range chosen {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		tests, err := p.matching(only)
+		if err != nil {
+			return err
+		}
+		if len(tests) == 0 {
+			continue
+		}
+		matched = true
 		fmt.Printf("== %s: %s\n", p.name, p.what)
-		r, err := p.run(ctx, only, seed, passedSince)
+		r, err := p.run(ctx, tests, seed, passedSince)
 		if err != nil {
 			return fmt.Errorf("part %s: %w", p.name, err)
 		}
@@ -102,6 +107,9 @@ func runParts(ctx context.Context, names []string, only *regexp.Regexp, seed uin
 		if r.Verdict != pass {
 			bad = append(bad, p.name+" ("+string(r.Verdict)+")")
 		}
+	}
+	if !matched {
+		return fmt.Errorf("no test of these parts matches %q", only)
 	}
 	if err := writePage(time.Now()); err != nil {
 		return err

@@ -125,21 +125,10 @@ func (p part) tests() (found []testName, err error) {
 	return found, nil
 }
 
-// match returns the parts that have a test whose name matches only. It returns an error if there are none.
-func match(chosen []part, only *regexp.Regexp) (matching []part, err error) {
-	for _, p := range chosen {
-		tests, err := p.tests()
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(tests, func(one testName) bool { return only.MatchString(one.Name) }) {
-			matching = append(matching, p)
-		}
-	}
-	if len(matching) == 0 {
-		return nil, fmt.Errorf("no test of these parts matches %q", only)
-	}
-	return matching, nil
+// matching returns the soak tests of a part whose names match.
+func (p part) matching(names *regexp.Regexp) ([]testName, error) {
+	tests, err := p.tests()
+	return slices.DeleteFunc(tests, func(one testName) bool { return !names.MatchString(one.Name) }), err
 }
 
 // owns reports whether a file of the part's packages belongs to the part.

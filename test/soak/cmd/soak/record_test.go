@@ -193,6 +193,29 @@ func TestUnknownPart(t *testing.T) {
 	}
 }
 
+// TESTS selects tests by name in the chosen parts, and an expression that selects none is an error, not a pass.
+func TestMatching(t *testing.T) {
+	t.Chdir("../../../..")
+	lab, err := choose([]string{"lab"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := lab[0].matching(regexp.MustCompile("^TestS(MB|CSIDisks)$"))
+	const folder = "test/soak/lab"
+	if want := []testName{{folder, "TestSCSIDisks"}, {folder, "TestSMB"}}; err != nil || !sameTests(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+	err = runParts(t.Context(), []string{"lab"}, regexp.MustCompile("nosuch"), 1, time.Now())
+	if err == nil || err.Error() != `no test of these parts matches "nosuch"` {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// sameTests compares without regard to order.
+func sameTests(a, b []testName) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(one testName) bool { return !slices.Contains(b, one) })
+}
+
 // Each part has tests, and each file with soak tests is of a part: what no part names would never run. A part runs no
 // other tests, whose failure would be the soak's: one pattern selects the tests of all its packages.
 func TestPartsHaveAllSoakTests(t *testing.T) {

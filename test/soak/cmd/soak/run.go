@@ -22,9 +22,8 @@ import (
 // mostAttempts is the maximum number of times that an inconclusive test is run.
 const mostAttempts = 3
 
-// run runs the tests of a part whose names match only and that have not passed since passedSince, and repeats
-// inconclusive tests. It writes the record whenever a test has ended, so that nothing is lost if the run is interrupted.
-func (p part) run(ctx context.Context, only *regexp.Regexp, seed uint64, passedSince time.Time) (*record, error) {
+// run runs those of the given tests of a part that have not passed since passedSince, and repeats inconclusive tests. It writes the record whenever a test has ended, so that nothing is lost if the run is interrupted.
+func (p part) run(ctx context.Context, tests []testName, seed uint64, passedSince time.Time) (*record, error) {
 	findings, err := os.CreateTemp("", "soak-findings-")
 	if err != nil {
 		return nil, fmt.Errorf("make a file for findings: %w", err)
@@ -33,15 +32,15 @@ func (p part) run(ctx context.Context, only *regexp.Regexp, seed uint64, passedS
 	if err := findings.Close(); err != nil {
 		return nil, err
 	}
-	tests, err := p.tests()
+	wanted, err := p.tests()
 	if err != nil {
 		return nil, err
 	}
-	r, err := newRecord(p.name, tests, seed)
+	r, err := newRecord(p.name, wanted, seed)
 	if err != nil {
 		return nil, err
 	}
-	tests = slices.DeleteFunc(r.missing(passedSince), func(one testName) bool { return !only.MatchString(one.Name) })
+	tests = slices.DeleteFunc(r.missing(passedSince), func(one testName) bool { return !slices.Contains(tests, one) })
 	if len(tests) == 0 {
 		return r, nil
 	}
