@@ -126,16 +126,16 @@ func (a *analysis) adoptOpening(part *analysis) {
 	a.breaks = breaks
 }
 
-// fastStart returns how many seconds at the start of the first level were clearly faster than the rest of it, or 0 if
-// none were. Such a start need not be a burst: it may consist of only one or two samples, or contain a long dip.
-func (a *analysis) fastStart() (seconds float64) {
+// fastStart returns the start of the first level that was clearly faster than the rest of it, or nil if there is none.
+// Such a start need not be a burst: it may consist of only one or two samples, or contain a long dip.
+func (a *analysis) fastStart() *FastStart {
 	const leastFaster, standsOut, mostOfAll, first = 1.25, 5, 0.25, 3
 	samples := a.samples[a.begin:]
 	if len(a.times) > 0 {
 		samples = a.between(samples[0].StartSeconds, a.times[0].Value)
 	}
 	if len(samples) <= first {
-		return 0
+		return nil
 	}
 	usual, peak := medianRate(samples), 0.0
 	for _, s := range samples[:first] {
@@ -146,7 +146,7 @@ func (a *analysis) fastStart() (seconds float64) {
 		off[i] = math.Abs(s.Rate - usual)
 	}
 	if usual <= 0 || peak < max(leastFaster*usual, usual+standsOut*1.4826*median(off)) {
-		return 0
+		return nil
 	}
 	level, head := math.Sqrt(peak*usual), 0
 	for i, s := range samples {
@@ -155,7 +155,9 @@ func (a *analysis) fastStart() (seconds float64) {
 		}
 	}
 	if float64(head) > mostOfAll*float64(len(samples)) {
-		return 0
+		return nil
 	}
-	return samples[head-1].EndSeconds - samples[0].StartSeconds
+	amount, seconds := total(samples, 0, head)
+	rest, restSeconds := total(samples, head+1, len(samples)) // the sample between may be a mixture of both
+	return &FastStart{Seconds: samples[head-1].EndSeconds - samples[0].StartSeconds, Rate: amount / seconds, Rest: rest / restSeconds}
 }

@@ -262,10 +262,8 @@ func TestFastStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := neither
-		for _, w := range r.Warnings {
-			if w.Kind == WarnFastStart {
-				got = doubt
-			}
+		if r.FastStart != nil {
+			got = doubt
 		}
 		if r.Exhausted {
 			got = drop
@@ -273,6 +271,23 @@ func TestFastStart(t *testing.T) {
 		if got != test.want {
 			t.Errorf("%s is %s, not %s: %+v", test.name, got, test.want, r.Drops)
 		}
+	}
+}
+
+// A doubt shows the rates of the start and of the rest, because the mean of all samples is neither. The sample between
+// them, which is partly fast, counts for neither.
+func TestFastStartRates(t *testing.T) {
+	samples := []Sample{{0, 0.5, 300}, {0.5, 1.5, 260}, {1.5, 2.5, 130}}
+	for at := 2.5; at < 100; at++ {
+		samples = append(samples, Sample{at, at + 1, 100})
+	}
+	r, err := Analyze(samples, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := FastStart{Seconds: 1.5, Rate: (0.5*300 + 260) / 1.5, Rest: 100}
+	if r.Exhausted || r.FastStart == nil || *r.FastStart != want {
+		t.Errorf("got %+v, want %+v", r.FastStart, want)
 	}
 }
 

@@ -36,6 +36,7 @@ func (a *analysis) fillResult() {
 		r.SecondsToBaseline = &at
 	}
 	a.boundBucket()
+	r.FastStart = a.fastStart()
 	a.warn()
 }
 
@@ -120,8 +121,9 @@ func (a *analysis) warn() {
 	if !a.result.Exhausted && a.result.BucketAtLeast == nil {
 		add(WarnNoDropSeen, "the rate never dropped permanently and possibly did not exceed the refill: no conclusion about the size of the bucket")
 	}
-	if seconds := a.fastStart(); seconds > 0 {
-		add(WarnFastStart, "the first %.4g s were faster than the rest: a spike, or a burst that is too short or too irregular to be measured", seconds)
+	if start := a.result.FastStart; start != nil {
+		add(WarnFastStart, "the first %.4g s averaged %.4g and the rest %.4g: a spike, or a burst that is too short or too irregular to be measured",
+			start.Seconds, start.Rate, start.Rest)
 	}
 	if a.missing > 0 {
 		add(WarnGaps, "%.4g s have no samples; the credits spent are computed as if the rate had continued", a.missing)

@@ -73,7 +73,7 @@ const (
 	WarnNoDropSeen WarningKind = "NoDropSeen"
 	// WarnTooShort: there are too few samples to find changes.
 	WarnTooShort WarningKind = "TooShort"
-	// WarnFastStart: the series was faster at its start, but this may not be a burst.
+	// WarnFastStart: the series was faster at its start, but this may not be a burst; see Result.FastStart.
 	WarnFastStart WarningKind = "FastStart"
 	// WarnGaps: samples are missing for some time; the rate is assumed to have continued.
 	WarnGaps WarningKind = "Gaps"
@@ -85,6 +85,15 @@ const (
 type Warning struct {
 	Kind    WarningKind
 	Message string
+}
+
+// FastStart is a start of the series that was clearly faster than the rest of the first level, but need not be a burst.
+type FastStart struct {
+	// Seconds is the length of the start.
+	Seconds float64
+	// Rate is the mean rate of the start. Rest is that of the rest of the first level, without its first sample, which may
+	// contain the end of the start.
+	Rate, Rest float64
 }
 
 // Result is the analysis of a burst drain.
@@ -103,6 +112,8 @@ type Result struct {
 	SecondsToBaseline *Estimate
 	Drops             []Drop
 	Segments          []Segment
+	// FastStart is nil if the series did not start faster, or if its start is certainly a burst.
+	FastStart *FastStart
 	// BucketAtLeast is the lower bound on the bucket size, known if the series has no drop and the refill is known.
 	BucketAtLeast *float64
 	Warnings      []Warning

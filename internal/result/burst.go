@@ -240,9 +240,13 @@ func (d *drain) judge() {
 	d.judgeFill()
 	seconds := length(d.s.of(one))
 	for _, warning := range found.Warnings {
-		if slices.Contains([]detect.WarningKind{detect.WarnGaps, detect.WarnFewIndependent, detect.WarnFastStart}, warning.Kind) {
+		if slices.Contains([]detect.WarningKind{detect.WarnGaps, detect.WarnFewIndependent}, warning.Kind) {
 			d.says = append(d.says, warning.Message)
 		}
+	}
+	if start := found.FastStart; start != nil {
+		d.says = append(d.says, fmt.Sprintf("the first %.4g s averaged %s and the rest %s: a spike, or a burst that is too short or too irregular to be measured",
+			start.Seconds, format(start.Rate), format(start.Rest)))
 	}
 	if found.Exhausted {
 		return
@@ -254,10 +258,10 @@ func (d *drain) judge() {
 	case found.BucketAtLeast != nil:
 		d.says = append(d.says, "the credits lasted for the whole step: the bucket holds more than "+amountText(one, *found.BucketAtLeast))
 	case d.b.history.BucketEmpty:
-		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate stayed at %s for %s: the burst credits were already spent at the start",
+		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate averaged %s over %s: the burst credits were already spent at the start",
 			format(found.Burst.Value), duration(seconds))
 	default:
-		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate stayed at %s for %s without a lasting drop: no conclusion about credits",
+		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate averaged %s over %s without a lasting drop: no conclusion about credits",
 			format(found.Burst.Value), duration(seconds))
 	}
 	limits := d.documented(one)
