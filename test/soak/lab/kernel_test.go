@@ -67,7 +67,7 @@ code=$?; find /mnt -mindepth 1 | sed 's/^/LAB-LEFT /'; exit $code
 					t.Errorf("the output does not contain %q: %s", want, output.Text)
 				}
 			}
-			soak.Report(t, t.Name(), "exit code %d: %s", output.Code, cause(output.Text))
+			soak.Report(t, t.Name(), "exit code %d: %s", output.Code, lastError(output.Text))
 		})
 	}
 }

@@ -92,62 +92,85 @@ func (d disturbed) step() *v1alpha1.TargetResult {
 // freezes the NFS server's machine. The run either completes with a longest operation that shows the outage, or it fails
 // with the reason. It leaves nothing, and other files are unchanged.
 func TestOutage(t *testing.T) {
-	const cut = "/sbin/tc qdisc add dev eth0 root netem loss 100%%; sleep %d; /sbin/tc qdisc del dev eth0 root"
-	type outage struct {
-		name, disturbance string
-		of                time.Duration
-	}
-	outages := []outage{{"server killed", "echo; echo LAB-KILL; sleep 12", 10 * time.Second}}
+	const cut = "modprobe sch_netem; /sbin/tc qdisc add dev eth0 root netem loss 100%%; sleep %d; /sbin/tc qdisc del dev eth0 root"
+	outages := []outage{{"server killed", askHost, 10 * time.Second}}
 	for _, seconds := range []int{1, 10, 60} {
-		outages = append(outages, outage{fmt.Sprintf("network cut for %d s", seconds), fmt.Sprintf("modprobe sch_netem; "+cut, seconds), time.Duration(seconds) * time.Second})
-	}
-	check := func(t *testing.T, machine lab.Machine, mount string, o outage) {
-		t.Helper()
-		d := disturb(t, machine, mount, o.disturbance, 30*time.Second+o.of)
-		step := d.step()
-		switch {
-		case d.code != "0" && !strings.Contains(d.said, "rror") && !strings.Contains(d.said, "ailed"):
-			t.Errorf("the run ended with code %s, and does not say why:\n%s", d.code, d.said)
-		case d.code == "0" && step == nil:
-			t.Fatalf("the run is complete, without a result:\n%s", d.said)
-		case d.code == "0":
-			longest := time.Duration(0)
-			for _, one := range step.Operations {
-				if one.Latency != nil {
-					longest = max(longest, time.Duration(one.Latency.MaxNanoseconds))
-				}
-			}
-			// Operations that start during the outage are answered only after its end.
-			if longest < o.of*8/10 {
-				t.Errorf("the share was unreachable for %v, but the longest operation took %v\n%s", o.of, longest, d.said)
-			}
-			soak.Report(t, t.Name(), "complete, longest operation %v, warnings %v", longest, types(step.Warnings))
-		default:
-			soak.Report(t, t.Name(), "exit code %s: %s", d.code, cause(d.said))
-		}
+		outages = append(outages, outage{fmt.Sprintf("network cut for %d s", seconds), fmt.Sprintf(cut, seconds), time.Duration(seconds) * time.Second})
 	}
 	for _, o := range outages {
 		for _, options := range []string{"", ",hard"} {
 			t.Run("SMB"+options+", "+o.name, func(t *testing.T) {
 				samba := lab.StartSamba(t, lab.Share{})
-				machine := lab.Machine{On: map[string]func(){"LAB-KILL": func() {
+				o.check(t, samba.Command("/mnt", options), func() {
 					samba.Kill()
 					time.Sleep(o.of)
 					samba.Start(t)
-				}}}
-				check(t, machine, samba.Command("/mnt", options), o)
+				})
 			})
 		}
 	}
 	outages[0].name = "server frozen"
 	for _, o := range outages {
-		for _, options := range []string{"vers=4.2,hard", "vers=4.1,soft,timeo=50,retrans=2", "vers=3,hard"} {
+		for _, options := range nfsOptions {
 			t.Run("NFS "+options+", "+o.name, func(t *testing.T) {
 				nfs := lab.StartNFS(t, lab.Disk{Bytes: 1 << 30})
-				machine := lab.Machine{On: map[string]func(){"LAB-KILL": func() { nfs.Freeze(o.of) }}}
-				check(t, machine, nfs.Command("/mnt", options), o)
+				o.check(t, nfs.Command("/mnt", options), func() { nfs.Freeze(o.of) })
 			})
 		}
+	}
+}
+
+// TestNFSRestart is TestOutage with an NFS server that is stopped for 10 s and started again, so that it has forgotten
+// which files are open.
+func TestNFSRestart(t *testing.T) {
+	restart := outage{"server restarted", askHost, 10 * time.Second}
+	for _, options := range nfsOptions {
+		t.Run(options, func(t *testing.T) {
+			nfs := lab.StartNFS(t, lab.Disk{Bytes: 1 << 30})
+			restart.check(t, nfs.Command("/mnt", options), func() { nfs.Restart(t, int(restart.of.Seconds())) })
+		})
+	}
+}
+
+// nfsOptions are the mount options with which NFS is disturbed.
+var nfsOptions = []string{"vers=4.2,hard", "vers=4.1,soft,timeo=50,retrans=2", "vers=3,hard"}
+
+// outage is a time during which a share is unreachable.
+type outage struct {
+	name string
+	// disturbance are commands of the machine that mounts the share.
+	disturbance string
+	of          time.Duration
+}
+
+// askHost is the disturbance of an outage that this computer causes.
+const askHost = "echo; echo LAB-DISTURB; sleep 12"
+
+// check runs on a mounted share during the outage. The function makes the share unreachable if the outage's disturbance is askHost.
+func (o outage) check(t *testing.T, mount string, cause func()) {
+	t.Helper()
+	machine := lab.Machine{On: map[string]func(){"LAB-DISTURB": cause}}
+	d := disturb(t, machine, mount, o.disturbance, 30*time.Second+o.of)
+	step := d.step()
+	switch {
+	case d.code != "0" && !strings.Contains(d.said, "rror") && !strings.Contains(d.said, "ailed"):
+		t.Errorf("the run ended with code %s, and does not say why:\n%s", d.code, d.said)
+	case d.code == "0" && step == nil:
+		t.Fatalf("the run is complete, without a result:\n%s", d.said)
+	case d.code == "0":
+		longest := time.Duration(0)
+		for _, one := range step.Operations {
+			if one.Latency != nil {
+				longest = max(longest, time.Duration(one.Latency.MaxNanoseconds))
+			}
+		}
+		// Operations that start during the outage are answered only after its end.
+		if longest < o.of*8/10 {
+			t.Errorf("the share was unreachable for %v, but the longest operation took %v\n%s", o.of, longest, d.said)
+		}
+		soak.Report(t, t.Name(), "complete, longest operation %v, warnings %v", longest, types(step.Warnings))
+	default:
+		soak.Report(t, t.Name(), "exit code %s: %s", d.code, lastError(d.said))
 	}
 }
 
@@ -159,8 +182,8 @@ func types(warnings []v1alpha1.Warning) []v1alpha1.WarningType {
 	return found
 }
 
-// cause returns the last line of an output that names an error, without its indentation, or the last line.
-func cause(text string) string {
+// lastError returns the last line of an output that names an error, without its indentation, or the last line.
+func lastError(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for _, line := range slices.Backward(lines) {
 		if strings.Contains(line, "rror: ") {
@@ -186,7 +209,7 @@ func TestFullShare(t *testing.T) {
 			if d.code == "0" || !strings.Contains(d.said, "space") {
 				t.Errorf("exit code %s, want a failure for lack of space:\n%s", d.code, d.said)
 			}
-			soak.Report(t, t.Name(), "exit code %s: %s", d.code, cause(d.said))
+			soak.Report(t, t.Name(), "exit code %s: %s", d.code, lastError(d.said))
 		})
 	}
 }
@@ -211,7 +234,7 @@ func TestReadOnlyShare(t *testing.T) {
 			if d.code == "0" || !strings.Contains(d.said, "/mnt") || !strings.Contains(d.said, test.want) {
 				t.Errorf("exit code %s, want a refusal that names the directory and says %q:\n%s", d.code, test.want, d.said)
 			}
-			soak.Report(t, t.Name(), "exit code %s: %s", d.code, cause(d.said))
+			soak.Report(t, t.Name(), "exit code %s: %s", d.code, lastError(d.said))
 		})
 	}
 }
