@@ -23,6 +23,33 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
+// TestStopsTheRunThatItSaw checks that a run that was created meanwhile under the name of another is not stopped in its
+// place.
+func TestStopsTheRunThatItSaw(t *testing.T) {
+	b := newBed(t)
+	b.put(claimNamed("data"))
+	b.put(profileNamed("heavy", builders.Fio()))
+	b.put(benchWith(withProfile))
+	stopOperator := b.operator(nil)
+	run := b.live()
+	stopOperator()
+	r := &reconciler{client: cluster}
+	newer := run.DeepCopy()
+	newer.ResourceVersion, newer.UID = "", ""
+	if err := cluster.Delete(t.Context(), run.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.Create(t.Context(), newer); err != nil {
+		t.Fatal(err)
+	}
+	if out := r.stop(t.Context(), run); out.err != nil || !out.again || toldToStop(&b.runs()[0]) {
+		t.Errorf("got %+v (%v), and the newer run has the annotations %v", out, out.err, b.runs()[0].Annotations)
+	}
+	if out := r.stop(t.Context(), newer); out.err != nil || out.again || !toldToStop(&b.runs()[0]) {
+		t.Errorf("got %+v (%v), and the run has the annotations %v", out, out.err, b.runs()[0].Annotations)
+	}
+}
+
 // TestRunIsFrozen checks that a run is complete, owned by its benchmark, and not affected by later edits of its
 // profile.
 func TestRunIsFrozen(t *testing.T) {

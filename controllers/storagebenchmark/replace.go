@@ -39,10 +39,11 @@ func (r *reconciler) stop(ctx context.Context, run *v1alpha1.BenchmarkRun) outco
 	marked.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.BenchmarkRunKind))
 	marked.SetNamespace(run.Namespace)
 	marked.SetName(run.Name)
-	marked.SetUID(run.UID)
+	marked.SetResourceVersion(run.ResourceVersion)
 	before := marked.DeepCopy()
 	marked.SetAnnotations(map[string]string{v1alpha1.AnnotationReplaced: why})
-	err := r.client.Patch(ctx, marked, client.MergeFrom(before))
+	// The lock makes the API server refuse the patch for a newer run of the same name.
+	err := r.client.Patch(ctx, marked, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return outcome{again: true}
 	}
