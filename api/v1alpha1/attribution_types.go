@@ -7,28 +7,28 @@ type Cause string
 
 // Values of Cause.
 const (
-	// CauseDisk is the disks or the volume.
+	// CauseDisk means the disks or the volume.
 	CauseDisk Cause = "Disk"
-	// CauseLimit is a limit that the target states in documented.throughput or documented.iops. It is unknown which
+	// CauseLimit means a limit that the target states in documented.throughput or documented.iops. It is unknown which
 	// part of the storage imposes it.
 	CauseLimit Cause = "Limit"
-	// CauseNetwork is the network of the storage server.
+	// CauseNetwork means the network of the storage server.
 	CauseNetwork Cause = "Network"
-	// CauseFlow is a single network connection.
+	// CauseFlow means the limit of a single network connection.
 	CauseFlow Cause = "Flow"
-	// CauseInstance is the client's machine: its network, or its path to the disks.
+	// CauseInstance means the client's machine: its network, or its path to the disks.
 	CauseInstance Cause = "Instance"
-	// CauseCredits is a limit whose credits are spent, which leaves only its baseline.
+	// CauseCredits means a limit whose credits are spent, which leaves only its baseline.
 	CauseCredits Cause = "Credits"
-	// CauseServerCache is the speed of the storage server's cache.
+	// CauseServerCache means the speed of the storage server's cache.
 	CauseServerCache Cause = "ServerCache"
-	// CauseClientCPU is the client's CPU.
+	// CauseClientCPU means the client's CPU.
 	CauseClientCPU Cause = "ClientCPU"
-	// CauseQueueDepth is too little outstanding I/O.
+	// CauseQueueDepth means too little outstanding I/O.
 	CauseQueueDepth Cause = "QueueDepth"
-	// CauseTool is the tool itself, or the rate limit that was set for it.
+	// CauseTool means the tool itself, or the rate limit set for it.
 	CauseTool Cause = "Tool"
-	// CauseUnknown: no known cause explains the rate.
+	// CauseUnknown means that no known cause explains the rate.
 	CauseUnknown Cause = "Unknown"
 )
 
@@ -66,7 +66,7 @@ type Attribution struct {
 	// +optional
 	Baseline *DocumentedRate `json:"baseline,omitempty"`
 
-	// burst is the lowest documented limit with credits. Unset if unknown, or if no limit bursts.
+	// burst is the lowest documented limit with credits. Unset if unknown, or if no limit has a burst.
 	// +optional
 	Burst *DocumentedRate `json:"burst,omitempty"`
 
@@ -101,7 +101,7 @@ type DocumentedRate struct {
 	// +optional
 	PermilleReached int64 `json:"permilleReached"`
 
-	// arithmetic is the calculation of the rate.
+	// arithmetic shows how the rate is calculated.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Arithmetic string `json:"arithmetic,omitempty"`
@@ -126,11 +126,11 @@ type Suspect struct {
 	// +optional
 	PermilleUsed int64 `json:"permilleUsed,omitempty"`
 
-	// tied is true if the suspect explains the rate as well as the first one.
+	// tied is true if the suspect explains the rate as well as the first suspect does.
 	// +optional
 	Tied bool `json:"tied,omitempty"`
 
-	// arithmetic is the calculation of the limit.
+	// arithmetic shows how the limit is calculated.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Arithmetic string `json:"arithmetic,omitempty"`
@@ -175,7 +175,7 @@ type StepAttribution struct {
 	PermilleOfBaseline *int64 `json:"permilleOfBaseline,omitempty"`
 
 	// permilleOfBurst is the fraction of the documented burst that was reached, in thousandths. Unset if unknown, or if
-	// no limit bursts.
+	// no limit has a burst.
 	// +optional
 	PermilleOfBurst *int64 `json:"permilleOfBurst,omitempty"`
 }

@@ -71,9 +71,9 @@ type BenchmarkRunSpec struct {
 	// +required
 	Run RunSpec `json:"run"`
 
-	// format is the format version of the steps. An operator conducts runs of its own format and of earlier ones. In
-	// format 2, the steps hold everything that is needed to conduct the run. If unset, it is 1, written by operators
-	// before 2026-12.
+	// format is the format version of the steps. An operator conducts runs of its own format and of earlier formats. In
+	// format 2, the steps contain everything needed to conduct the run. If unset, the format is 1, which operators
+	// before 2026-12 wrote.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Format *int32 `json:"format,omitempty"`
@@ -118,8 +118,8 @@ type BenchmarkReference struct {
 	UID string `json:"uid,omitempty"`
 }
 
-// ResolvedStep is one step of a run: a workload on one or more targets at the same time. Each target has its workload
-// of the phase, with the overrides applied.
+// ResolvedStep is one step of a run: a workload on one or more targets at the same time. Each target has the workload
+// that the phase sets for it, with overrides applied.
 type ResolvedStep struct {
 	// id is unique in the run, and the same for every attempt of the step.
 	// +required
@@ -155,7 +155,7 @@ type ResolvedStep struct {
 	// +optional
 	Repeat *bool `json:"repeat,omitempty"`
 
-	// targets are the targets that are loaded together.
+	// targets are the targets to load together.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -163,8 +163,8 @@ type ResolvedStep struct {
 	// +kubebuilder:validation:items:MaxLength=40
 	Targets []string `json:"targets"`
 
-	// clients is the number of clients of each target that take part: those with the lowest
-	// indexes. 0 if nothing is loaded.
+	// clients is the number of clients per target that take part, which are those with the lowest indexes. 0 if nothing
+	// is loaded.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
@@ -175,7 +175,7 @@ type ResolvedStep struct {
 	WarmUp Duration `json:"warmUp,omitempty"`
 
 	// duration is the maximum time for which the step measures or pauses. Unset if the step ends when its work is done,
-	// or if its length follows from earlier measurements.
+	// or if its length depends on earlier measurements.
 	// +optional
 	Duration *Duration `json:"duration,omitempty"`
 
@@ -273,7 +273,7 @@ type StepOverrides struct {
 	// processes is the number of MPI ranks per client.
 	// +optional
 	Processes *int32 `json:"processes,omitempty"`
-	// operation is the operation of a smallFiles step on each file.
+	// operation is the operation that a smallFiles step performs on each file.
 	// +optional
 	Operation Operation `json:"operation,omitempty"`
 	// rate is the rate limit of each client.
@@ -281,8 +281,8 @@ type StepOverrides struct {
 	Rate *FioRateLimit `json:"rate,omitempty"`
 }
 
-// BenchmarkRunStatus is the progress and the results of the run. It has at most 64 KiB, or 384 KiB for runs of more
-// than 64 steps. Times are stored as recorded; everything else is derived from them.
+// BenchmarkRunStatus is the progress and the results of the run. Its size is at most 64 KiB, or 384 KiB for runs of
+// more than 64 steps. Times are stored as recorded; the state of the run is derived from them.
 type BenchmarkRunStatus struct {
 	// observedGeneration is the generation that the status is based on; -1 before the operator has
 	// processed the object.
@@ -335,7 +335,7 @@ type BenchmarkRunStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Storage []StorageDescription `json:"storage,omitempty"`
 
-	// steps are the records of all attempts of steps that were started.
+	// steps record every attempt of every step that was started.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1024
@@ -373,7 +373,7 @@ type BenchmarkRunStatus struct {
 	// +kubebuilder:validation:MaxItems=64
 	LostClients []LostClient `json:"lostClients,omitempty"`
 
-	// dataLeft are the directories that could not be removed.
+	// dataLeft lists the directories that could not be removed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -474,7 +474,7 @@ type StepState string
 const (
 	// StepStarting: the start is recorded, and the agents are being started.
 	StepStarting StepState = "Starting"
-	// StepRunning: the agents do I/O.
+	// StepRunning: the agents are doing I/O.
 	StepRunning StepState = "Running"
 	// StepSucceeded: the result is recorded.
 	StepSucceeded StepState = "Succeeded"

@@ -1,23 +1,22 @@
 package v1alpha1
 
-// CommandSource is the source of the byte counts of a command. Each source sees different I/O;
-// docs/commands.md lists what each source misses.
+// CommandSource is the source of the byte counts of a command. docs/commands.md lists the I/O that each source misses.
 //
 // +kubebuilder:validation:Enum=Mount;ControlGroup;Storage;Calls
 type CommandSource string
 
-// Possible values, most trusted first.
+// Possible values of CommandSource, most trusted first.
 const (
 	// SourceMount uses the statistics of the mount under test (NFS, SMB or Lustre), which count the I/O of all programs
 	// of the machine on that mount.
 	SourceMount CommandSource = "Mount"
-	// SourceControlGroup uses the statistics of the client's control group: its I/O on block devices.
+	// SourceControlGroup uses the statistics of the client's control group, which count its I/O on block devices.
 	SourceControlGroup CommandSource = "ControlGroup"
 	// SourceStorage uses read_bytes and write_bytes of the program and all processes that it started: bytes fetched
 	// from storage, and bytes dirtied in memory that are to be written to storage.
 	SourceStorage CommandSource = "Storage"
-	// SourceCalls uses rchar and wchar of the same processes: bytes read and written by system calls, including those
-	// served by the page cache and those of pipes and sockets.
+	// SourceCalls uses rchar and wchar of the program and all processes that it started: bytes read and written by
+	// system calls, including those served by the page cache and those of pipes and sockets.
 	SourceCalls CommandSource = "Calls"
 )
 
@@ -40,7 +39,7 @@ type CommandResult struct {
 	DurationNanoseconds int64 `json:"durationNanoseconds"`
 
 	// flushNanoseconds is the longest additional time of any client to flush the data that the program left in the
-	// client's memory. Rates cover both times.
+	// client's memory. Rates cover the time until this flush ends.
 	// +optional
 	FlushNanoseconds int64 `json:"flushNanoseconds"`
 

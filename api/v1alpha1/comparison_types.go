@@ -3,7 +3,7 @@ package v1alpha1
 // TargetComparison compares a target with the first target of the phase. It is derived from the
 // figures of both targets and recorded for convenience.
 type TargetComparison struct {
-	// baseline is the target to compare with: the first one of the phase.
+	// baseline is the target to compare with: the first target of the phase.
 	// +required
 	// +kubebuilder:validation:MaxLength=40
 	Baseline string `json:"baseline"`
@@ -41,7 +41,7 @@ type TargetComparison struct {
 // +kubebuilder:validation:Enum=Throughput;IOPS;MeanLatency;P50Latency;P95Latency;P99Latency;P999Latency;Burst;Sustained;Peak;Baseline;TimeToBaseline;Spent;Refill;Rate;Duration;CompressionRatio
 type FigureName string
 
-// Possible values of FigureName, with the units of the results.
+// Possible values of FigureName, with the unit of each figure.
 const (
 	// FigureThroughput is in bytes per second.
 	FigureThroughput FigureName = "Throughput"
@@ -60,11 +60,11 @@ const (
 	// FigureBurst is the burst rate of a drain, in bytes per second, or in thousandths of an operation per second if
 	// the credits are operations.
 	FigureBurst FigureName = "Burst"
-	// FigureSustained is the lower level of a burst that alternates between two levels, in the unit of Burst.
+	// FigureSustained is the lower level of a burst that alternates between two levels, in the unit of FigureBurst.
 	FigureSustained FigureName = "Sustained"
-	// FigurePeak is the upper level of a burst that alternates between two levels, in the unit of Burst.
+	// FigurePeak is the upper level of a burst that alternates between two levels, in the unit of FigureBurst.
 	FigurePeak FigureName = "Peak"
-	// FigureBaseline is the rate without credits, in the unit of Burst.
+	// FigureBaseline is the rate without credits, in the unit of FigureBurst.
 	FigureBaseline FigureName = "Baseline"
 	// FigureTimeToBaseline is the time from the start of a drain until its baseline begins, in
 	// nanoseconds.
@@ -72,7 +72,7 @@ const (
 	// FigureSpent is the amount of credits that a drain spent, in bytes, or in operations if the credits are
 	// operations.
 	FigureSpent FigureName = "Spent"
-	// FigureRefill is the refill rate, in the unit of Burst.
+	// FigureRefill is the refill rate, in the unit of FigureBurst.
 	FigureRefill FigureName = "Refill"
 	// FigureRate is mdtest's rate, in thousandths of an operation per second.
 	FigureRate FigureName = "Rate"
@@ -89,10 +89,9 @@ type FigureVerdict string
 
 // Values of FigureVerdict.
 const (
-	// FigureTargetBetter: the target is better, and chance does not explain it.
+	// FigureTargetBetter: the target is better, by more than chance explains.
 	FigureTargetBetter FigureVerdict = "TargetBetter"
-	// FigureBaselineBetter: the baseline is better, and chance does not explain
-	// it.
+	// FigureBaselineBetter: the baseline is better, by more than chance explains.
 	FigureBaselineBetter FigureVerdict = "BaselineBetter"
 	// FigureNoDifference: the confidence interval of the difference includes zero, or the
 	// difference is too small to be measured.

@@ -12,7 +12,7 @@ type LiveFigures struct {
 	// +kubebuilder:validation:MaxLength=63
 	Step string `json:"step"`
 
-	// time is when the figures were computed.
+	// time is the time at which the figures were computed.
 	// +required
 	Time metav1.MicroTime `json:"time"`
 

@@ -58,8 +58,7 @@ type IOROperation struct {
 	// +required
 	Operation Operation `json:"operation"`
 
-	// count is the number of completed repetitions, listed or not. A repetition that was stopped from outside is not
-	// counted.
+	// count is the number of completed repetitions, listed or not. An interrupted repetition is not counted.
 	// +optional
 	Count int32 `json:"count"`
 
@@ -99,8 +98,8 @@ type IOROperation struct {
 	Repetitions []IORRepetition `json:"repetitions,omitempty"`
 }
 
-// IORRepetition is one write or one read of all files. Its times run from the first start to the last end over all
-// ranks, so they overlap.
+// IORRepetition is one write or one read of all files. Each of its times is from the first rank's start to the last
+// rank's end, so the times overlap.
 type IORRepetition struct {
 	// index is the number of the repetition, counted from 0.
 	// +optional

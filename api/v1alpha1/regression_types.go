@@ -51,12 +51,12 @@ type RegressionResult struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	PooledRuns []string `json:"pooledRuns,omitempty"`
 
-	// suspicion is true while it is undecided whether the newest runs show a change. Until then, later runs are not
-	// compared with them.
+	// suspicion is true while it is undecided whether the newest runs show a change. Meanwhile, the baseline excludes
+	// them.
 	// +optional
 	Suspicion bool `json:"suspicion,omitempty"`
 
-	// changes are the changes of level over the history, newest first.
+	// changes lists the level changes in the history, newest first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -108,7 +108,7 @@ type FigureChange struct {
 	ConfidencePermille int64 `json:"confidencePermille,omitempty"`
 }
 
-// LevelChange is a change of the level of a figure.
+// LevelChange is a change in a figure's level.
 type LevelChange struct {
 	// figure is the figure that changed.
 	// +required
@@ -296,8 +296,8 @@ type ComparedRun struct {
 	// +kubebuilder:validation:MaxItems=8
 	Values []int64 `json:"values,omitempty"`
 
-	// facts are the circumstances that differ from those of the previous run. An empty value means that it is no longer
-	// known.
+	// facts are the circumstances that differ from those of the previous run. An empty value means that the
+	// circumstance is no longer known.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

@@ -103,8 +103,7 @@ type TargetResult struct {
 	// +optional
 	TailNanoseconds *int64 `json:"tailNanoseconds,omitempty"`
 
-	// measuredNanoseconds is the sum of the measured times of all clients. Latencies cover all of
-	// it.
+	// measuredNanoseconds is the sum of the measured times of all clients. Latencies cover all of this time.
 	// +optional
 	MeasuredNanoseconds int64 `json:"measuredNanoseconds,omitempty"`
 
@@ -135,10 +134,9 @@ type TargetResult struct {
 	// +optional
 	Cooldown *CooldownResult `json:"cooldown,omitempty"`
 
-	// inFlightNanoseconds is the time from the planned end of the last client's load until its last
-	// operation completed. Operations that completed in this time do not count for rates. They
-	// count for totals and latencies: they began in the measured time, and without the slowest
-	// operations the latencies would look too good.
+	// inFlightNanoseconds is the time from the planned end of the last client's load until its last operation
+	// completed. Operations that completed in this time do not count toward rates. They count toward totals and
+	// latencies: they began in the measured time, and without the slowest operations the latencies would look too good.
 	// +optional
 	InFlightNanoseconds *int64 `json:"inFlightNanoseconds,omitempty"`
 
@@ -187,8 +185,8 @@ type TargetResult struct {
 	// +optional
 	ClientCPUPermille *int64 `json:"clientCPUPermille,omitempty"`
 
-	// throttledPermille is the share of CPU periods in which the CPU limit throttled the client that was throttled
-	// most, in thousandths. Unset if no client was throttled.
+	// throttledPermille is the share of CPU periods in which the most throttled client was throttled by its CPU limit,
+	// in thousandths. Unset if no client was throttled.
 	// +optional
 	ThrottledPermille *int64 `json:"throttledPermille,omitempty"`
 
@@ -376,8 +374,7 @@ type BurstResult struct {
 	// +optional
 	Peak5sBytesPerSecond *int64 `json:"peak5sBytesPerSecond,omitempty"`
 
-	// nanosecondsToBaseline is the start of the last settled segment, counted from the start of the
-	// measured time.
+	// nanosecondsToBaseline is the time of the last permanent drop, counted from the start of the measured time.
 	// +optional
 	NanosecondsToBaseline *Estimate `json:"nanosecondsToBaseline,omitempty"`
 
@@ -400,21 +397,19 @@ type BurstResult struct {
 // BurstSeries is the analysis of a throughput series over a burst drain. Rates are in bytes per
 // second, or in thousandths of an operation per second; amounts are in bytes, or in operations.
 type BurstSeries struct {
-	// burst is the mean of the first settled segment.
+	// burst is the mean rate of the first segment that is not RampUp.
 	// +optional
 	Burst *Estimate `json:"burst,omitempty"`
 
-	// sustained is the lower level of the first settled segment if it alternates between two
-	// levels; otherwise it equals burst.
+	// sustained is the lower of the two levels if burst's segment is Alternating; otherwise it equals burst.
 	// +optional
 	Sustained *Estimate `json:"sustained,omitempty"`
 
-	// peak is the upper level of the first settled segment if it alternates between two levels;
-	// otherwise it equals burst.
+	// peak is the upper of the two levels if burst's segment is Alternating; otherwise it equals burst.
 	// +optional
 	Peak *Estimate `json:"peak,omitempty"`
 
-	// baseline is the mean of the last settled segment.
+	// baseline is the mean rate of the last segment.
 	// +optional
 	Baseline *Estimate `json:"baseline,omitempty"`
 
@@ -428,11 +423,11 @@ type BurstSeries struct {
 	// +kubebuilder:validation:Enum=Measured;Documented;Assumed
 	RefillSource string `json:"refillSource,omitempty"`
 
-	// bucketAtLeast is the lower bound on the bucket size, known from a series without a drop.
+	// bucketAtLeast is a lower bound on the bucket size, derived from a series without a drop.
 	// +optional
 	BucketAtLeast *int64 `json:"bucketAtLeast,omitempty"`
 
-	// segments are the stretches between permanent drops.
+	// segments are the stretches of the series between permanent drops.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -574,8 +569,8 @@ type StepResult struct {
 	// below 500 or unknown.
 	// +optional
 	ClientCPUPermille *int64 `json:"clientCPUPermille,omitempty"`
-	// throttledPermille is the share of CPU periods in which the CPU limit throttled the client that was throttled
-	// most, in thousandths. Unset if no client was throttled.
+	// throttledPermille is the share of CPU periods in which the most throttled client was throttled by its CPU limit,
+	// in thousandths. Unset if no client was throttled.
 	// +optional
 	ThrottledPermille *int64 `json:"throttledPermille,omitempty"`
 	// attribution names what limited the rate.
@@ -635,7 +630,7 @@ type SearchResult struct {
 
 // InterferenceResult shows how neighbours affect a target.
 type InterferenceResult struct {
-	// levels are the figures per number of neighbours, from 0 upwards.
+	// levels are the figures for each number of neighbours, in rising order from 0.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -686,10 +681,10 @@ type InterferenceOperation struct {
 	// p99Nanoseconds is the 99th percentile of the latency.
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
-	// p50RatioPPM is the ratio of the medians, in millionths.
+	// p50RatioPPM is the ratio of the median latencies, in millionths.
 	// +optional
 	P50RatioPPM *Estimate `json:"p50RatioPPM,omitempty"`
-	// p99RatioPPM is the ratio of the 99th percentiles, in millionths.
+	// p99RatioPPM is the ratio of the 99th percentile latencies, in millionths.
 	// +optional
 	P99RatioPPM *Estimate `json:"p99RatioPPM,omitempty"`
 	// histogram is the merged histogram of the blocks, as in LatencyResult. It is kept until the last block ends.

@@ -49,7 +49,7 @@ type Warning struct {
 //
 //	type                   prepare measuring burstDrain others  meaning
 //	StartSkew                 I        W         W        I     clients began I/O too far apart
-//	ClockUncertain            I        W         W        I     clock offsets are too uncertain to tell the start skew
+//	ClockUncertain            I        W         W        I     clock offsets are too uncertain to determine the start skew
 //	ClientCPUThrottled        I        W         W        I     a client's CPU limit throttled it
 //	ClientCPUSaturated        I        W         W        I     a client had no CPU left
 //	DirectIONotHonoured       W        D         D        W     direct I/O was requested, but did not happen
