@@ -41,8 +41,8 @@ const (
 	ConditionDataRemoved = "DataRemoved"
 )
 
-// Reasons of a StorageBenchmark's conditions Ready, Reconciling and Stalled. If the newest run failed, these
-// conditions have the reason of the run's condition Failed.
+// Reasons of a StorageBenchmark's Ready, Reconciling and Stalled conditions. If the newest run failed, these conditions
+// have the reason of the run's Failed condition.
 const (
 	// ReasonPassed: the newest evaluated run passed.
 	ReasonPassed = "Passed"
@@ -67,7 +67,7 @@ const (
 	ReasonRunNotCreated = "RunNotCreated"
 )
 
-// Reasons of a StorageBenchmark's condition Regressed, in addition to ReasonRegressed.
+// Reasons of a StorageBenchmark's Regressed condition, in addition to ReasonRegressed.
 const (
 	// ReasonNoChange: the newest runs are as good as earlier ones.
 	ReasonNoChange = "NoChange"
@@ -81,7 +81,7 @@ const (
 	ReasonNotComparable = "NotComparable"
 )
 
-// Reasons of a StorageBenchmark's condition Running.
+// Reasons of a StorageBenchmark's Running condition.
 const (
 	// ReasonRunLive: a run is in progress.
 	ReasonRunLive = "RunLive"
@@ -91,7 +91,7 @@ const (
 	ReasonNoRun = "NoRun"
 )
 
-// Reasons of a BenchmarkRun's condition Waiting.
+// Reasons of a BenchmarkRun's Waiting condition.
 const (
 	// ReasonWaitsForQueue: another run in the same queue is in progress or ahead.
 	ReasonWaitsForQueue = "WaitsForQueue"
@@ -99,7 +99,7 @@ const (
 	ReasonWaitsForVolume = "WaitsForVolume"
 	// ReasonWaitsForQuota: Kueue has not admitted the run's clients yet.
 	ReasonWaitsForQuota = "WaitsForQuota"
-	// ReasonWaitsForClients: the operator has reached its limit of clients.
+	// ReasonWaitsForClients: the operator has reached its client limit.
 	ReasonWaitsForClients = "WaitsForClients"
 	// ReasonItsTurn: no run is ahead in the queue.
 	ReasonItsTurn = "ItsTurn"
@@ -107,7 +107,7 @@ const (
 	ReasonQuotaGranted = "QuotaGranted"
 )
 
-// Reasons of a BenchmarkRun's conditions Complete and Failed.
+// Reasons of a BenchmarkRun's Complete and Failed conditions.
 const (
 	// ReasonAllPhasesDone: every phase has its result.
 	ReasonAllPhasesDone = "AllPhasesDone"
@@ -125,7 +125,7 @@ const (
 	ReasonInvalidWorkload = "InvalidWorkload"
 	// ReasonMountNotFound: a client's volume is not the expected mount.
 	ReasonMountNotFound = "MountNotFound"
-	// ReasonClaimUnfit: a claim does not support how the run uses it, or does not match its template.
+	// ReasonClaimUnfit: a claim is unsuitable for the run, or does not match its template.
 	ReasonClaimUnfit = "ClaimUnfit"
 	// ReasonVolumeInUse: something else uses a volume, and requireIdle is true.
 	ReasonVolumeInUse = "VolumeInUse"
@@ -133,7 +133,7 @@ const (
 	ReasonNotEnoughSpace = "NotEnoughSpace"
 	// ReasonClientLost: a client was lost and could not be replaced.
 	ReasonClientLost = "ClientLost"
-	// ReasonPreempted: the clients were preempted; another run is queued in its place.
+	// ReasonPreempted: the run's clients were preempted; a new run is queued in its place.
 	ReasonPreempted = "Preempted"
 	// ReasonReplaced: another run was due, and concurrencyPolicy is Replace.
 	ReasonReplaced = "Replaced"
@@ -148,7 +148,7 @@ func IsCancellation(reason string) bool {
 	return reason == ReasonStopped || reason == ReasonReplaced
 }
 
-// Reasons of a BenchmarkRun's condition Valid. If Valid is False, the reason is the type of the warning that
+// Reasons of a BenchmarkRun's Valid condition. If Valid is False, the reason is the type of the warning that
 // disqualifies the results.
 const (
 	// ReasonNoDisqualifyingWarning: the results measure what was requested.
@@ -157,7 +157,7 @@ const (
 	ReasonNoResult = "NoResult"
 )
 
-// Reasons of a BenchmarkRun's condition ObjectivesMet, in addition to ReasonObjectiveMissed.
+// Reasons of a BenchmarkRun's ObjectivesMet condition, in addition to ReasonObjectiveMissed.
 const (
 	// ReasonAllMet: every objective is met.
 	ReasonAllMet = "AllMet"
@@ -167,7 +167,7 @@ const (
 	ReasonFigureAbsent = "FigureAbsent"
 )
 
-// Reasons of a BenchmarkRun's condition DataRemoved.
+// Reasons of a BenchmarkRun's DataRemoved condition.
 const (
 	// ReasonRemoved: the data is removed.
 	ReasonRemoved = "Removed"

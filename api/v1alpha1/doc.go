@@ -13,9 +13,9 @@
 // latencies; sizes and rates in a spec are quantities; figures in a status are integers whose name
 // includes the unit; there are no floats; every list and string is bounded.
 //
-// All types and fields are implemented. To keep the CRDs small, a field's description in a CRD is only the first
-// sentence of its comment and, for fields that users write, the sentences that begin with "Defaults to", "If unset" or
-// "Only"; docs/reference/api.md has the whole comment.
+// To keep the CRDs small, a field's description in a CRD is only the first sentence of its comment and, for fields that
+// users write, the sentences that begin with "Defaults to", "If unset" or "Only"; docs/reference/api.md has the whole
+// comment.
 //
 // +kubebuilder:object:generate=true
 // +groupName=storagebench.dev

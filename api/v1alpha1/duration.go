@@ -18,8 +18,8 @@ type Duration string
 // below the maximum of an int64.
 var durationPattern = regexp.MustCompile(`^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$`)
 
-// Parse returns the length of time. An empty Duration is zero. For a text that the API server would
-// reject, the error describes the correct format.
+// Parse returns the length of time. An empty Duration is zero. If the API server would reject the text, the error
+// describes the correct format.
 func (d Duration) Parse() (time.Duration, error) {
 	if d == "" {
 		return 0, nil
@@ -64,8 +64,7 @@ type ShortDuration string
 
 var shortDurationPattern = regexp.MustCompile(`^([0-9]{1,6}s)?([0-9]{1,9}ms)?([0-9]{1,9}us)?$`)
 
-// Parse returns the length of time. For a text that the API server would reject, the error
-// describes the correct format.
+// Parse returns the length of time. If the API server would reject the text, the error describes the correct format.
 func (d ShortDuration) Parse() (time.Duration, error) {
 	length, err := time.ParseDuration(string(d))
 	if err != nil || length <= 0 || !shortDurationPattern.MatchString(string(d)) {

@@ -30,7 +30,7 @@ const (
 	EventClientsReady = "ClientsReady"
 	// EventStepStarted: a step began.
 	EventStepStarted = "StepStarted"
-	// EventStepSucceeded: a step has its result.
+	// EventStepSucceeded: a step completed with a result.
 	EventStepSucceeded = "StepSucceeded"
 	// EventStepFailed: a step failed.
 	EventStepFailed = "StepFailed"
@@ -44,10 +44,10 @@ const (
 	EventRunInvalid = "RunInvalid"
 	// EventObjectiveMissed: a run missed an objective.
 	EventObjectiveMissed = "ObjectiveMissed"
-	// EventRegressed: runs became worse than earlier ones.
+	// EventRegressed: the newest runs are worse than earlier ones.
 	EventRegressed = "Regressed"
-	// EventRecovered: a run passed after one that did not, or a verdict became good because the
-	// objectives changed.
+	// EventRecovered: a run passed after a run that did not pass, or a verdict became good because the objectives
+	// changed.
 	EventRecovered = "Recovered"
 	// EventRegressionEnded: runs are no longer worse than earlier ones.
 	EventRegressionEnded = "RegressionEnded"

@@ -19,7 +19,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.randomDistribution) || (has(self.pattern) && self.pattern == 'Random')",message="randomDistribution: requires the Random pattern; remove it, or set pattern to Random",fieldPath=".randomDistribution"
 // +kubebuilder:validation:XValidation:rule="!has(self.fsync) || !has(self.readPercent) || self.readPercent < 100",message="fsync: no data is written if readPercent is 100; remove fsync or lower readPercent",fieldPath=".fsync"
 type FioProfile struct {
-	// pattern is the order of the offsets: Sequential or Random.
+	// pattern is the order of the I/O offsets: Sequential or Random.
 	// +optional
 	Pattern FioPattern `json:"pattern,omitempty"`
 
@@ -35,7 +35,7 @@ type FioProfile struct {
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && !s.matches('[kMGTPE]$') && (quantity(s).isInteger() || s.endsWith('i')) && !quantity(s).isLessThan(quantity('512')) && !quantity(s).isGreaterThan(quantity('1Gi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 512 to 1Gi, such as 4Ki'"
 	BlockSize *resource.Quantity `json:"blockSize,omitempty"`
 
-	// jobs is the number of jobs (threads of load) per client. Defaults to 1.
+	// jobs is the number of fio jobs per client. Defaults to 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
@@ -134,7 +134,7 @@ type FioProfile struct {
 // +kubebuilder:validation:XValidation:rule="!self.contains('\\n') && !self.contains('\\r')",message="must be on one line; remove the line break"
 type FioOptionValue string
 
-// FioPattern is the order of the offsets.
+// FioPattern is the order of the I/O offsets.
 //
 // +kubebuilder:validation:Enum=Sequential;Random
 type FioPattern string

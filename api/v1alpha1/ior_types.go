@@ -51,8 +51,7 @@ type IORProfile struct {
 	// +optional
 	Collective *bool `json:"collective,omitempty"`
 
-	// random accesses the offsets within each block in random order. The block must hold more than
-	// one transfer.
+	// random accesses the offsets within each block in random order. The block must be larger than one transfer.
 	// +optional
 	Random *bool `json:"random,omitempty"`
 
@@ -96,7 +95,7 @@ type IORProfile struct {
 	// +optional
 	KeepFiles *bool `json:"keepFiles,omitempty"`
 
-	// useExistingFiles overwrites existing files. Without it, IOR removes and recreates them.
+	// useExistingFiles overwrites existing files. Otherwise, IOR removes and recreates them.
 	// +optional
 	UseExistingFiles *bool `json:"useExistingFiles,omitempty"`
 

@@ -35,8 +35,7 @@ const (
 	// AnnotationRequestedAt on a StorageBenchmark requests one more run when its value changes;
 	// status.lastHandledRequest echoes it.
 	AnnotationRequestedAt = Group + "/requested-at"
-	// AnnotationReplaced on a BenchmarkRun ends the run so that another one can take its place. The
-	// value is the reason.
+	// AnnotationReplaced on a BenchmarkRun ends the run so that another run can replace it. The value is the reason.
 	AnnotationReplaced = Group + "/replaced"
 	// AnnotationProof on an object of a run proves that the operator created it. The value derives from
 	// the operator's master key.
@@ -54,7 +53,7 @@ const (
 )
 
 const (
-	// FinalizerRun is on a BenchmarkRun from before its pods are created until its data is removed.
+	// FinalizerRun prevents the deletion of a BenchmarkRun from before its pods are created until its data is removed.
 	FinalizerRun = Group + "/run"
 )
 

@@ -22,7 +22,7 @@ type WorkloadOverride struct {
 //
 // +kubebuilder:validation:MinProperties=1
 type FioOverride struct {
-	// pattern replaces the order of the offsets.
+	// pattern replaces the order of the I/O offsets.
 	// +optional
 	Pattern FioPattern `json:"pattern,omitempty"`
 

@@ -167,8 +167,8 @@ type TargetWorkload struct {
 	Workload Workload `json:"workload"`
 }
 
-// PreparePhase lays out the dataset and writes all of it, because reads of blocks that were never written measure
-// nothing.
+// PreparePhase lays out the dataset and writes all of it, because reading blocks that were never written does not
+// measure the storage.
 type PreparePhase struct {
 	// precondition is the number of times that the data is overwritten after the layout, with the workload's own block
 	// size and pattern. Defaults to 0.
@@ -273,7 +273,7 @@ type SweepPhase struct {
 	WarmUp Duration `json:"warmUp,omitempty"`
 }
 
-// SweepAxes are the values of each axis. An absent axis keeps the workload's own value.
+// SweepAxes are the values of each axis. For an absent axis, the workload's own value applies.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="(has(self.clients) ? self.clients.size() : 1) * (has(self.jobs) ? self.jobs.size() : 1) * (has(self.queueDepth) ? self.queueDepth.size() : 1) * (has(self.blockSize) ? self.blockSize.size() : 1) * (has(self.readPercent) ? self.readPercent.size() : 1) <= 256",message="axes: at most 256 cells (product of all axis lengths); shorten an axis, or split the phase in two"
@@ -350,9 +350,9 @@ type CooldownPhase struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; use a duration such as 30s, or remove the field"
 	Duration *Duration `json:"duration,omitempty"`
 
-	// untilCredits pauses until the bucket should have refilled to this level, based on the
-	// target's limits or on the refill that an earlier redrain measured. If neither is known, it
-	// pauses for maxDuration, or not at all if maxDuration is absent.
+	// untilCredits pauses until the bucket should have refilled to this level, based on the target's limits or on the
+	// refill that an earlier redrain measured. If neither is known, it pauses for maxDuration, or does not pause if
+	// maxDuration is absent.
 	// +optional
 	UntilCredits *UntilCredits `json:"untilCredits,omitempty"`
 

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Reasons of a profile's condition Ready when it is True. When Ready is False, the reason is ReasonInvalidWorkload.
+// Reasons of a profile's Ready condition when it is True. When Ready is False, the reason is ReasonInvalidWorkload.
 const (
 	// ReasonValidWorkload: the tool can run the workload.
 	ReasonValidWorkload = "ValidWorkload"
@@ -166,7 +166,8 @@ type ProfileRef struct {
 	Name string `json:"name"`
 
 	// datasetSize replaces the datasetSize of the profile, which must be a fio profile without a jobFile. This lets
-	// many storage systems share a profile: the amount of data depends on the system, the shape of the load does not.
+	// many storage systems share a profile: the amount of data depends on the system, but the shape of the load does
+	// not.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (!s.matches('[kMGTPE]$') || quantity(s).isGreaterThan(quantity('1Pi')) || int(quantity(s).asApproximateFloat()) % 4096 == 0))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes, such as 8Gi'"
 	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`

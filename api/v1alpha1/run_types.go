@@ -52,9 +52,8 @@ type RunSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; use a time such as 10m"
 	StartTimeout Duration `json:"startTimeout,omitempty"`
 
-	// orphanTimeout is the time that agents wait without contact to the operator before they clean
-	// up and exit. It counts from the last contact or the deadline of the running step, whichever is
-	// later.
+	// orphanTimeout is the time that agents wait without contact with the operator before they clean up and exit. It
+	// counts from the last contact or the deadline of the running step, whichever is later.
 	// +optional
 	// +kubebuilder:default="1h"
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; use a time such as 1h"
@@ -68,7 +67,7 @@ type RunSpec struct {
 	ActiveDeadline Duration `json:"activeDeadline,omitempty"`
 }
 
-// Limits of a run, which one operator process conducts.
+// Limits of a run, because one operator process conducts it.
 const (
 	// MaxRunClients is the maximum number of clients of all targets together.
 	MaxRunClients = 1000

@@ -10,7 +10,7 @@ import (
 // The API accepts a size in plain bytes, such as 64000, but refuses 64k, because fio and IOR mean 64Ki by it. Quantity
 // formats 64000 as 64k, so an update by a Go client that has read the object would be refused. The types with such
 // sizes therefore encode them without a decimal suffix. The types that contain FioOverride, IOROverride and SweepAxes
-// encode the sizes of these, because controller-gen cannot apply MinProperties to a type with its own MarshalJSON.
+// encode their sizes, because controller-gen cannot apply MinProperties to a type with its own MarshalJSON.
 
 // page is 4 KiB. The size of a dataset or file may have a decimal suffix if it is a multiple of page.
 const page = 4096
@@ -27,7 +27,7 @@ func plainSize(size *resource.Quantity, decimalUnit int64) *resource.Quantity {
 		return size
 	}
 	if whole == 1000 {
-		// The binary format is of no use here: in it, Quantity writes a size below 1Ki with a decimal suffix.
+		// BinarySI does not help here: in this format, too, Quantity writes a size below 1Ki with a decimal suffix.
 		return resource.NewQuantity(whole, resource.DecimalExponent)
 	}
 	return resource.NewQuantity(whole, resource.BinarySI)

@@ -52,8 +52,8 @@ type StorageBenchmarkList struct {
 	Items           []StorageBenchmark `json:"items"`
 }
 
-// StorageBenchmarkSpec defines what to run (run), when to run it and how to evaluate it. Only a
-// change of run requests a new run by itself.
+// StorageBenchmarkSpec defines what to run (run), when to run it and how to evaluate it. Only a change of run
+// automatically requests a new run.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.objectives) || self.objectives.all(o, self.run.phases.exists(p, p.name == o.phase))",message="objectives: phase must be the name of one of run.phases; correct the name"
 // +kubebuilder:validation:XValidation:rule="!has(self.objectives) || self.objectives.all(o, !has(o.target) || self.run.targets.exists(t, t.name == o.target))",message="objectives: target must be the name of one of run.targets; correct the name, or remove it to judge each target"
@@ -208,9 +208,8 @@ type Trigger struct {
 	// +optional
 	ReplacePolicy ReplacePolicy `json:"replacePolicy,omitempty"`
 
-	// manual is any text; each new value requests one more run, such as from Git.
-	// status.lastHandledManual echoes it. Values that change faster than runs start count as one
-	// request.
+	// manual is any text; each new value, such as one committed to Git, requests one more run. status.lastHandledManual
+	// echoes it. Values that change faster than runs start count as one request.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Manual string `json:"manual,omitempty"`
@@ -262,15 +261,15 @@ type RegressionPolicy struct {
 	// +kubebuilder:validation:Maximum=100
 	TolerancePercent *int32 `json:"tolerancePercent,omitempty"`
 
-	// acceptedSince excludes runs that started before it from the comparison. Set it after an
-	// intended change of level.
+	// acceptedSince excludes runs that started before it from the comparison. Set it after an intended change in
+	// performance.
 	// +optional
 	// +nullable
 	AcceptedSince *metav1.Time `json:"acceptedSince,omitempty"`
 }
 
-// StorageBenchmarkStatus is the verdict on the newest evaluated run, at most 16 KiB. Conditions
-// follow kstatus: Ready, Reconciling, Stalled, Running.
+// StorageBenchmarkStatus is the verdict on the newest evaluated run. Its size is at most 16 KiB. Conditions follow
+// kstatus: Ready, Reconciling, Stalled, Running.
 type StorageBenchmarkStatus struct {
 	// observedGeneration is the generation that the status is based on; -1 before the operator has
 	// processed the object.
@@ -374,8 +373,7 @@ type RunReference struct {
 type JudgedRun struct {
 	RunReference `json:",inline"`
 
-	// reason is Passed, or why the run did not pass. Ready has this reason until something newer is
-	// known.
+	// reason is Passed, or why the run did not pass. Ready has this reason until newer information replaces it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Reason string `json:"reason,omitempty"`
@@ -432,8 +430,8 @@ type Headline struct {
 	// +optional
 	BytesPerSecond int64 `json:"bytesPerSecond"`
 
-	// iopsMilli is the rate in thousandths of an operation per second. For a drain whose credits
-	// ran out, it is that of the baseline.
+	// iopsMilli is the rate in thousandths of an operation per second. For a drain whose credits ran out, it is the
+	// baseline.
 	// +optional
 	IOPSMilli int64 `json:"iopsMilli"`
 

@@ -41,13 +41,12 @@ type Target struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^/|(^|/)[.][.]?(/|$)|//|[[:cntrl:]]|/$')",message="path: must be relative to the volume, without '.', '..', double or trailing slashes or control characters, such as bench/a"
 	Path string `json:"path,omitempty"`
 
-	// documented are the documented limits of the storage, as a preset or individually; they throttle nothing. If
+	// documented are the documented limits of the storage, as a preset or individually; they do not limit the load. If
 	// unset, they are discovered from the volume, if possible.
 	// +optional
 	Documented *Limits `json:"documented,omitempty"`
 
-	// limits is the former name of documented. Stored benchmarks and runs may have it; new ones are
-	// refused.
+	// limits is the former name of documented. Stored benchmarks and runs may set it; new ones that set it are refused.
 	// +optional
 	Limits *Limits `json:"limits,omitempty"`
 
@@ -75,7 +74,7 @@ type Target struct {
 // +kubebuilder:validation:Enum=Delete;Retain
 type DataPolicy string
 
-// The data policies.
+// Possible values of DataPolicy.
 const (
 	// DataDelete removes the data of the run.
 	DataDelete DataPolicy = "Delete"
@@ -115,7 +114,7 @@ type ClaimScope string
 const (
 	// ClaimShared: one claim, mounted by every client of the target.
 	ClaimShared ClaimScope = "Shared"
-	// ClaimPerClient: a claim for each client.
+	// ClaimPerClient: one claim for each client.
 	ClaimPerClient ClaimScope = "PerClient"
 )
 
@@ -126,9 +125,9 @@ type ClaimLifetime string
 
 // Values of ClaimLifetime.
 const (
-	// ClaimForRun: created for each run, deleted with it.
+	// ClaimForRun: the claims are created for each run and deleted with it.
 	ClaimForRun ClaimLifetime = "Run"
-	// ClaimForBenchmark: created once, deleted with the benchmark.
+	// ClaimForBenchmark: the claims are created once and deleted with the benchmark.
 	ClaimForBenchmark ClaimLifetime = "Benchmark"
 )
 
