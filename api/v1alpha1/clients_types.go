@@ -48,8 +48,8 @@ type Clients struct {
 	// +kubebuilder:validation:Maximum=20
 	MaxRestarts *int32 `json:"maxRestarts,omitempty"`
 
-	// template sets properties of the pods. Properties other than its fields, such as volumes, environment, service account,
-	// host namespaces other than the network, ports and additional containers, cannot be set.
+	// template sets properties of the pods. Properties other than its fields, such as volumes, environment, service
+	// account, host namespaces other than the network, ports and additional containers, cannot be set.
 	// +optional
 	Template *PodTemplate `json:"template,omitempty"`
 }

@@ -51,8 +51,8 @@ type RegressionResult struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	PooledRuns []string `json:"pooledRuns,omitempty"`
 
-	// suspicion is true while it is undecided whether the newest runs show a change. Meanwhile, the baseline excludes
-	// them.
+	// suspicion is true while it is undecided whether the newest runs show a change. Meanwhile, they are not in
+	// the baseline.
 	// +optional
 	Suspicion bool `json:"suspicion,omitempty"`
 

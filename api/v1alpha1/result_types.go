@@ -78,7 +78,7 @@ type TargetResult struct {
 	// +kubebuilder:validation:MaxLength=40
 	Target string `json:"target"`
 
-	// clients is the number of clients that the figures are from.
+	// clients is the number of clients included in the figures.
 	// +required
 	Clients int32 `json:"clients"`
 
@@ -528,7 +528,7 @@ type StepResult struct {
 	// fastest.
 	// +required
 	Cell int32 `json:"cell"`
-	// clients is the number of clients that the figures are from.
+	// clients is the number of clients included in the figures.
 	// +optional
 	Clients int32 `json:"clients,omitempty"`
 	// driftPermille is the largest difference between a repetition of the cell and its first run,
