@@ -10,7 +10,7 @@ import (
 // number.
 const mostBlocks = 1200
 
-// leastSamples is the minimum number of samples, before and after a drop together, that are needed to find it.
+// leastSamples is the minimum number of samples, before and after a drop together, for the drop to be found.
 const leastSamples = 6
 
 // Analyze analyzes the series of a burst drain. The samples must be in order and must not overlap; otherwise the error
@@ -58,10 +58,10 @@ type analysis struct {
 	blockSize int
 	pace      pace
 	missing   float64
-	// extra is the additional certainty that a drop needs because many scales are searched, in units of the noise
-	// variance.
+	// extra is the additional certainty that a drop needs because the series is searched repeatedly, in units of the
+	// noise variance.
 	extra float64
-	// begin is the index of the first settled sample. times are the times of the lasting drops.
+	// begin is the index of the first sample after the ramp-up. times are the times of the lasting drops.
 	begin int
 	times []Estimate
 	// measured are the stretches between the drops.
@@ -69,7 +69,8 @@ type analysis struct {
 	result   Result
 }
 
-// findLevels finds the lasting drops in the series of blocks, and then estimates their times from the samples.
+// findLevels joins the samples into blocks, finds the lasting drops in the series of blocks, and then estimates the
+// times of these drops from the samples.
 func (a *analysis) findLevels() {
 	if len(a.samples) < leastSamples {
 		return
@@ -136,8 +137,8 @@ func (a *analysis) findLevels() {
 	}
 }
 
-// recordCleaning records the bounds of all segments and the samples that cleaning or patching changed, because these
-// are not noise.
+// recordCleaning records the bounds of all segments, and marks the samples that cleaning or patching changed, because
+// these are not noise.
 func (a *analysis) recordCleaning(c *dropSearch, size int) {
 	a.aside = make([]bool, len(a.samples))
 	for i := range a.aside {
@@ -169,7 +170,7 @@ func (a *analysis) settled(c *dropSearch, size int, cleaned []float64) int {
 	noise := fitNoise([][]float64{deviations(cleaned[from*size : min(to*size, len(cleaned))])})
 	bound := level - 2*math.Sqrt(noise.variance()) - 0.005
 	if a.values[0] >= bound {
-		return 0 // the series starts at the level, so it began with a dip, not with a ramp-up
+		return 0 // the first sample is at this level already, so the series began with a dip, not with a ramp-up
 	}
 	limit := max(a.pace.of(60), c.seconds(0, c.begin))
 	begin := 0

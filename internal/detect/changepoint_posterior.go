@@ -23,16 +23,16 @@ type dropPosterior struct {
 	before []side
 	after  side
 	// correlation is the correlation between a sample and the next one. rough is the factor by which the interval is
-	// widened because the noise is not known, but estimated.
+	// widened because the noise itself is only an estimate.
 	correlation, rough float64
 
-	// For each sample, last is the index of the previous sample that is not aside, or -1; next is the index of the
-	// following one, or the number of samples. kept is the share of the previous sample's deviation that carries over
-	// to the sample.
+	// For each sample, last is the index of the nearest earlier sample that is not aside, or -1. next is the index of
+	// the nearest later sample that is not aside, or the number of samples. kept is the share of the deviation of
+	// sample `last` that carries over to the sample.
 	last, next []int
 	kept       []float64
-	// prefix[k][i] is the cost of the samples before i if all of them lie before the drop and the last of them that is
-	// not aside is on level k. suffix[i] is the cost of the samples from i on if they lie after the drop.
+	// prefix[k][i] is the cost of the samples before i, if the drop comes after them and the last one that is not aside
+	// is on level k. suffix[i] is the cost of the samples from i on, if the drop comes before them.
 	prefix [][]float64
 	suffix []float64
 }
@@ -54,7 +54,7 @@ func (t *dropPosterior) dropTime() Estimate {
 	return posterior(t.samples, t.at, t.rough)
 }
 
-// link finds the neighbours of each sample that are not aside.
+// link finds, for each sample, the nearest samples before and after it that are not aside.
 func (t *dropPosterior) link() {
 	n := len(t.samples)
 	t.last, t.kept = make([]int, n), make([]float64, n)
@@ -138,8 +138,8 @@ func (t *dropPosterior) sum() {
 			t.prefix[k][i+1] = t.cheapest(i, k, t.off(i, own, 1), t.deviation(own, 1))
 		}
 	}
-	// These costs assume that the previous sample is on the level after the drop. That is not true for the first sample
-	// after the drop, so the function `at` computes the cost of that sample itself.
+	// The costs in suffix assume that the previous sample is on the level after the drop. That is not true for the
+	// first sample after the drop, so the function `at` computes the cost of that sample itself.
 	none := t.before[0]
 	for i := n - 1; i >= 0; i-- {
 		t.suffix[i] = t.suffix[i+1]
@@ -149,8 +149,8 @@ func (t *dropPosterior) sum() {
 	}
 }
 
-// cheapest returns the minimum cost of all samples before the drop, up to and including sample i. Sample i is on level
-// k, at least up to the drop if the drop lies inside it.
+// cheapest returns the minimum cost of the samples up to and including sample i, if sample i is on level k. If the drop
+// lies inside sample i, only the time before the drop is on level k.
 func (t *dropPosterior) cheapest(i, k int, off, deviation float64) float64 {
 	best := math.Inf(1)
 	for j, other := range t.before {
@@ -166,7 +166,7 @@ func (t *dropPosterior) cheapest(i, k int, off, deviation float64) float64 {
 	return best
 }
 
-// at returns the cost of a drop inside sample i, of which the given share lies before the drop.
+// at returns the cost of a drop inside sample i. share is the share of the sample that lies before the drop.
 func (t *dropPosterior) at(i int, share float64) float64 {
 	best := math.Inf(1)
 	next := t.next[i]
@@ -202,15 +202,16 @@ func withGaps(samples []Sample, without []bool) (filled []Sample, aside []bool) 
 	return filled, aside
 }
 
-// cell is a part of a sample that may contain the drop.
+// cell is an interval inside a sample that may contain the drop.
 type cell struct {
 	sample   int
 	low, end float64 // the edges of the cell: 0 is the start of the sample, 1 is its end
 	cost     float64
 }
 
-// posterior returns the most likely time of the drop and its interval, given the cost of a drop at each place inside
-// each sample. It divides cells until there are enough of them near the likely times.
+// posterior returns the median and the 95 % interval of the distribution of the drop's time. The function `at` returns
+// the cost of a drop at a position inside a sample. posterior divides the samples into smaller and smaller cells, and
+// discards unlikely ones, until there are enough likely cells.
 func posterior(samples []Sample, at func(i int, share float64) float64, rough float64) Estimate {
 	const parts, enough = 4, 100
 	cells := make([]cell, len(samples))
@@ -227,7 +228,7 @@ func posterior(samples []Sample, at func(i int, share float64) float64, rough fl
 			cells[i].cost = at(c.sample, (c.low+c.end)/2)
 			least = min(least, cells[i].cost)
 		}
-		// The cost in the middle of a cell can far exceed the lowest cost in it, so keep the neighbours of good cells
+		// The cost in the middle of a cell can far exceed the lowest cost in it, so keep the neighbours of likely cells
 		// too.
 		var kept []cell
 		good := func(i int) bool { return i >= 0 && i < len(cells) && cells[i].cost <= least+bound }
@@ -254,8 +255,8 @@ func posterior(samples []Sample, at func(i int, share float64) float64, rough fl
 		cells = divided
 	}
 	e := quantiles(samples, cells, rough)
-	// A drop exactly between two samples is likely, so the interval includes the sample's edge if the cost there is
-	// about as low.
+	// A drop exactly between two samples is likely, so the interval includes the edge of the best sample if the cost
+	// there is not much higher than the lowest cost.
 	best := slices.MinFunc(cells, func(a, b cell) int { return cmp.Compare(a.cost, b.cost) })
 	const about = 5
 	if at(best.sample, 0) <= best.cost+about {

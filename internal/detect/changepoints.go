@@ -13,8 +13,8 @@ type ChangePoint struct {
 	// Run is the ID of the first run on the new level, Previous the ID of the last run on the old one.
 	Run, Previous string
 	Started       time.Time
-	// Before and After are the geometric means of the figure on both sides, over the runs up to the neighbouring change
-	// points.
+	// Before and After are the geometric means of the figure before and after the change, over the runs up to the
+	// neighbouring change points.
 	Before, After float64
 	// Change is the relative difference of the levels: -0.1 is 10 % less.
 	Change float64
@@ -37,14 +37,14 @@ const (
 	changeChance = 0.005
 	orders       = 999
 	// mostChangeRuns limits the number of runs that are searched, because the computing time grows with the square of
-	// it.
+	// that number.
 	mostChangeRuns = 400
 )
 
-// ChangePoints finds the changes in the level of a figure over a history, oldest first. It uses E-divisive: the
-// energy statistic of Matteson and James, tested against random orders of the runs. Changes smaller than the
-// tolerance are omitted. name selects the figure in the newest run; only runs with the same key and condition count.
-// The same history always yields the same result.
+// ChangePoints finds the changes in the level of a figure over a history, oldest first. It uses E-divisive: the energy
+// statistic of Matteson and James, tested against random orders of the runs. Changes smaller than the tolerance are
+// omitted. name is the name of the figure. Only runs with the newest run's key that measured the figure under the
+// newest run's condition are compared. The same history always yields the same result.
 func ChangePoints(history []HistoryRun, name string, policy RegressionPolicy) ([]ChangePoint, error) {
 	if err := checkHistory(history, &policy); err != nil {
 		return nil, fmt.Errorf("find change points: %w", err)
@@ -80,7 +80,7 @@ func figures(history []HistoryRun, name string, policy *RegressionPolicy) ([]*Hi
 	return runs, x
 }
 
-// cut is a place at which a history is divided: before the run with index `at`.
+// cut is a position at which a history is divided: before the run with index `at`.
 type cut struct {
 	at     int
 	chance float64
@@ -105,7 +105,7 @@ func (d *divider) divide(from, to int) {
 		d.random.Shuffle(len(part), func(i, j int) { part[i], part[j] = part[j], part[i] })
 		if _, other := sharpest(part); other >= sharpness {
 			if rarer++; float64(rarer)/(orders+1) > changeChance {
-				return // the cut is not significant, whatever the remaining orders yield
+				return // the change is not significant, whatever the remaining random orders yield
 			}
 		}
 	}
@@ -152,9 +152,8 @@ func sharpest(x []float64) (at int, sharpness float64) {
 	return at, sharpness
 }
 
-// points returns the cuts whose levels differ by at least the tolerance. It removes the cut with the smallest
-// difference below the tolerance, which merges the levels on both sides of the cut, and repeats that until none is
-// left.
+// points returns the cuts at which the level changes by at least the tolerance. While there are smaller changes, it
+// removes the cut with the smallest change, which merges the levels before and after that cut.
 func (d *divider) points(runs []*HistoryRun, tolerance float64) []ChangePoint {
 	for {
 		points := make([]ChangePoint, len(d.cuts))

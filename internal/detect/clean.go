@@ -32,8 +32,9 @@ func paceOf(samples []Sample) pace {
 func (p pace) of(seconds float64) float64 { return float64(p) * seconds }
 
 // clean replaces values far from the running median with that median: dips, outliers, and the slow and the fast sample
-// that result from a late dump. Lasting changes stay. Values are logarithms, so that noise is the same at each level.
-// typical is the duration of a value and window the duration of the running median, in seconds.
+// that result from a late dump. It does not affect lasting changes. Values are logarithms, so that noise is the same at
+// each level. typical is the length of a sample, and window is the length of the running median's window, both in
+// seconds.
 func clean(values []float64, typical, window float64) []float64 {
 	if len(values) < 5 {
 		return slices.Clone(values)
@@ -58,14 +59,15 @@ func clean(values []float64, typical, window float64) []float64 {
 const (
 	// briefRun is the largest number of consecutive values that count as outliers instead of a dip.
 	briefRun = 3
-	// manyStrays is the share of outliers around a value above which they count as noise.
+	// manyStrays is a threshold for the share of outliers in the window around a value. Above it, the outliers count as
+	// noise.
 	manyStrays = 0.1
 )
 
-// isStray marks the values whose deviation (off) exceeds the parameter bound: dips, and also outliers if they are few.
-// Many outliers are noise: a store that completes only a few large operations per sample may complete seven operations
-// in every third second and eight in the others. Most values are then equal and the bound is almost zero, but the
-// sevens are not outliers.
+// isStray reports, for each value, whether it is a dip or an outlier: whether its deviation (off) exceeds bound. If
+// there are many outliers, they count as noise instead. For example, a store that completes only a few large operations
+// per sample may complete seven operations in every third second and eight in the others. Most values are then equal
+// and the bound is almost zero, but the sevens are not outliers.
 func isStray(off []float64, bound float64, half int) []bool {
 	bound = max(bound, 1e-9)
 	far := make([]bool, len(off))
@@ -137,7 +139,8 @@ func logarithms(samples []Sample) []float64 {
 	return values
 }
 
-// logarithmFloor returns the lowest rate that counts: a thousandth of the 90th percentile. It reorders its argument.
+// logarithmFloor returns the rate that replaces all lower rates before logarithms are computed: a thousandth of the
+// 90th percentile. It reorders its argument.
 func logarithmFloor(rates []float64) float64 {
 	const smallest = 1e-3
 	return max(selected(rates, len(rates)*9/10)*smallest, math.SmallestNonzeroFloat32)

@@ -92,8 +92,8 @@ func DoneBefore(samples []Sample, until, before, after float64) float64 {
 }
 
 // spent returns the amount that a bucket must have supplied up to a time: the maximum over s of the integral of
-// (rate - refill) dt from s to that time. seconds is the length of the interval of integration; an error of the refill
-// is multiplied by it.
+// (rate - refill) dt from s to that time. seconds is the length of the interval of integration. An error of the refill
+// changes the amount by that error times seconds.
 func spent(filled []Sample, until, refill float64, l levels) (amount, seconds float64) {
 	since := 0.0
 	for i, s := range filled {

@@ -1,7 +1,7 @@
 // Package detect analyzes series of throughput: where a burst ended and at what level the rate continued, whether a
 // load was steady, and the load beyond which throughput gains little.
 //
-// The package holds all of this mathematics. It is pure and tested against series with known results.
+// All of these calculations are made in this package. It is pure, and it is tested against series with known results.
 // docs/design/0034-detection.md describes how it works and how accurate it is, with the results of those tests.
 //
 // A series in which a burst ends looks as follows, with the reported figures:

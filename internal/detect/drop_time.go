@@ -95,8 +95,8 @@ func (a *analysis) sideOf(samples []Sample, skipFirst, skipLast int) noisySide {
 	if len(cleaned) < leastForNoise {
 		n, freedom := fewNoise(cleaned)
 		s.noise, s.deviation = n, math.Sqrt(n.variance())
-		// With so few samples, the level is uncertain too, so rough makes the interval the prediction interval of one
-		// more sample.
+		// With so few samples, the level is uncertain too. rough therefore widens the interval to the prediction
+		// interval of one more sample.
 		s.rough = student(freedom) / student(math.Inf(1)) * math.Sqrt(1+1/float64(len(cleaned)))
 		return s
 	}
@@ -105,8 +105,8 @@ func (a *analysis) sideOf(samples []Sample, skipFirst, skipLast int) noisySide {
 	return s
 }
 
-// withoutStrays returns the deviations of values from a level, in stretches. It omits the stray values that overlapping
-// dips leave after cleaning.
+// withoutStrays returns the deviations of values from a level. It omits the stray values that overlapping dips leave
+// after cleaning, and splits the deviations into stretches there.
 func withoutStrays(values []float64, level float64) [][]float64 {
 	off := make([]float64, len(values))
 	for i, v := range values {

@@ -15,7 +15,7 @@ type Point struct {
 	Load, Rate float64
 }
 
-// Limits of FindKnee. It needs at least five steps, and six for the scalability fit.
+// Parameters of FindKnee, which needs at least five different loads, and six for the scalability fit.
 const (
 	LeastKneePoints   = 5
 	LeastScalePoints  = 6
@@ -35,25 +35,26 @@ type Scalability struct {
 	Error float64
 }
 
-// KneeResult describes where throughput stops scaling with the load. The intervals come from the errors of the
-// scalability fit; without a fit, both ends of each interval equal the value.
+// KneeResult describes where throughput stops scaling with the load. The intervals are computed from the errors of the
+// scalability fit. Without a fit, both ends of each interval equal the value.
 type KneeResult struct {
 	Steps []Point
 	// Knee is the load at which the curve bends most, according to the Kneedle method; nil if it does not bend.
 	Knee *Estimate
-	// Enough is the first load whose rate is within 95 % of the plateau.
+	// Enough is the lowest load whose rate is at least 95 % of the plateau.
 	Enough, Plateau Estimate
 	Scalability     *Scalability
 	Warnings        []Warning
 }
 
-// Warnings about a knee.
+// Kinds of warnings about a knee.
 const (
-	// WarnNoKnee: the rate still grows at the last step, so a higher load may increase it further, or it never grows.
+	// WarnNoKnee: there is no knee. Either the rate still grows at the last step, so a higher load may increase it
+	// further, or even the first step reaches the plateau.
 	WarnNoKnee WarningKind = "NoKnee"
 	// WarnNoScalabilityFit: there are too few steps for a fit or the law does not fit, so there are no intervals.
 	WarnNoScalabilityFit WarningKind = "NoScalabilityFit"
-	// WarnPlateauNotSeen: the last step is the first one within 95 % of the plateau.
+	// WarnPlateauNotSeen: only the last step reaches 95 % of the plateau, so the real plateau may be higher.
 	WarnPlateauNotSeen WarningKind = "PlateauNotSeen"
 )
 
@@ -118,8 +119,8 @@ func merged(points []Point) []Point {
 	return steps
 }
 
-// reach returns the first load within 95 % of the plateau. The plateau is the median of the steps within 90 % of the
-// highest rate.
+// reach returns the lowest load whose rate is at least 95 % of the plateau. The plateau is the median of the rates that
+// are at least 90 % of the highest rate.
 func reach(steps []Point) (load, plateau float64) {
 	highest := 0.0
 	for _, p := range steps {
@@ -210,7 +211,7 @@ func scale(steps []Point) (scalabilityLaw, bool) {
 	return best, found
 }
 
-// leastSquares solves the normal equations for the coefficients that use selects. The other coefficients are 0.
+// leastSquares solves the normal equations for the coefficients selected by `use`. The other coefficients are 0.
 func leastSquares(steps []Point, use [3]bool) (coefficients [3]float64, ok bool) {
 	var matrix [3][4]float64
 	for _, p := range steps {

@@ -5,32 +5,33 @@ import (
 	"slices"
 )
 
-// Criteria for a lasting drop. None was tuned to individual test series; each comment gives the reason.
+// Criteria for a lasting drop. Each value has the reason that its comment gives; none was tuned to individual series.
 const (
 	// lastingSeconds is the minimum time that the lower level must have lasted: longer than a dip.
 	lastingSeconds = 45
 	// separation is the minimum gap between the lowest level before a drop and the highest level after it, as a share
 	// of the drop. Without such a gap, the rate was on the lower level before, or returns to the upper one later.
 	separation = 0.25
-	// outlast is the factor by which the last stay on the lower level must be longer than each earlier stay, so that
-	// the earlier stays are ignored. When the rate merely alternates between two levels, no stay is that long.
+	// outlast is the factor by which the rate must stay on the lower level longer than in any earlier stay, for the
+	// earlier stays to be ignored. When the rate merely alternates between two levels, no stay is that long.
 	outlast = 8
-	// sharpness is the minimum gap at the drop between the straight lines fitted to both sides, as a share of the drop.
-	// In a drift, these lines have no gap.
+	// sharpness is the minimum gap at the drop between the straight lines fitted to the rates before and after it, as a
+	// share of the drop. In a drift, these lines meet.
 	sharpness = 0.5
 	// Each change in the optimal segmentation must reduce the sum of squares by the variance of the innovations
 	// times (penaltyBase + penaltyGrowth ln n), for n values.
 	penaltyBase, penaltyGrowth = 8, 3
-	// certainBase and certainGrowth define the corresponding requirement for a lasting drop in the result. For normal
-	// noise, the probability of exceeding the growth term by 25 is less than 10^-5.
+	// A lasting drop must reduce the sum of squares by the variance of the innovations times (certainBase +
+	// certainGrowth ln n). If there is only normal noise, the reduction exceeds certainGrowth ln n by 25 with a
+	// probability of less than 10^-5.
 	certainBase, certainGrowth = 25, 2
-	// cautionSpread raises the requirement if few values are independent, because the estimate of the noise is poor
-	// then.
+	// cautionSpread increases the required reduction if few values are independent, because the estimate of the noise
+	// is then poor.
 	cautionSpread = 5
 	// priorNoise is the noise that is assumed before any values are known, as a share of the level. It counts as much
 	// as priorValues measured values, because a few equal values do not prove that there is no noise.
 	priorNoise, priorValues = 0.02, 4
-	// straightBase is the minimum by which a step must explain both sides better than a straight line, in units of the
+	// straightBase is the minimum by which a step must fit the values better than a straight line, in units of the
 	// noise variance.
 	straightBase = 5
 )
@@ -49,7 +50,8 @@ type dropSearch struct {
 	extra float64
 	// begin is the index of the first block after the ramp-up.
 	begin int
-	// segments lists the first blocks of all segments except the first; lasting lists those of the lasting drops.
+	// segments lists the first block of each segment, from the second segment on. lasting lists those that begin with a
+	// lasting drop.
 	segments []int
 	lasting  []int
 	// patched lists the ranges of blocks that patch has overwritten, each as its first block and the block after its
@@ -99,8 +101,8 @@ func (c *dropSearch) find() {
 	c.confirm()
 }
 
-// patch overwrites short segments that differ from both neighbours with the levels before and after. Such segments
-// are left over from dips that were too close together for clean. patch reports whether there were any.
+// patch overwrites short segments that differ from both neighbours with the levels before and after. Such segments are
+// left over from dips that were too close together for the function clean. patch reports whether there were any.
 func (c *dropSearch) patch(bounds []int) bool {
 	patched := false
 	for i := 1; i+2 < len(bounds); i++ {
@@ -222,8 +224,8 @@ func (c *dropSearch) confirm() {
 	}
 }
 
-// marginOf is margin with the noise estimated from both sides of the drop. The estimate excludes blocks in which this
-// or another drop may lie.
+// marginOf is like margin, but estimates the noise from the blocks before and after the drop. The estimate excludes
+// blocks in which this or another drop may lie.
 func (c *dropSearch) marginOf(values []float64, from, at, to int) float64 {
 	if from > c.begin && at-from > 2 {
 		from++
@@ -256,7 +258,7 @@ func (c *dropSearch) flattened(from, at, to int) ([]float64, bool) {
 }
 
 // flatten shifts the segments in [from, to) to a common level if they alternate, and reports whether they do. The
-// common level is the lowest or the highest one, as selected by before.
+// common level is the lowest or the highest of their levels: the one that `before` ranks first.
 func (c *dropSearch) flatten(flat []float64, from, to int, before func(level, other float64) bool) bool {
 	var levels []float64
 	bounds := []int{from}

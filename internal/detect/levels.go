@@ -15,9 +15,9 @@ type turns struct {
 	longestLow float64
 }
 
-// Criteria for alternation: at least three stays on each level, levels at least levelsApart standard deviations
-// apart, and a share of time on each level that chance does not explain. If the stays on one level are as short as
-// dips, the stays on the other must be regular.
+// Criteria for alternation between two levels. The rate must stay on each level at least leastTurns times, and in total
+// for more of the time than chance explains (leastShare). The levels must be at least levelsApart standard deviations
+// apart. If the stays on one level are as short as dips, the stays on the other must be regular.
 const (
 	leastTurns   = 3
 	levelsApart  = 4
@@ -26,7 +26,7 @@ const (
 	regularTurns = 0.4
 )
 
-// alternating reports whether the rate alternates between two levels, and returns them.
+// alternating reports whether the rate alternates between two levels, and describes the levels.
 func alternating(samples []Sample) (turns, bool) {
 	if len(samples) < 12 {
 		return turns{}, false
@@ -145,7 +145,7 @@ func inside(states []bool, i int) bool {
 	return left && right
 }
 
-// judge reports whether two apparent levels are real, and returns them.
+// judge reports whether two apparent levels are real, and describes them.
 func judge(samples []Sample, states []bool, low, high float64) (turns, bool) {
 	var result turns
 	var squares, seconds [2]float64
@@ -228,9 +228,9 @@ func runs(samples []Sample, states []bool) (lows, highs []float64) {
 	return lows, highs
 }
 
-// regular reports whether lengths differ little, ignoring the first and the last, which are cut off. The fewer lengths
-// there are, the less they may differ. The limits are such that intervals between dips at random times are considered
-// regular in only one of fifty cases.
+// regular reports whether the lengths of the stays on a level differ little. It ignores the first and the last stay,
+// which are cut off by the ends of the series. The fewer stays there are, the less their lengths may differ. The limits
+// are such that intervals between dips at random times are considered regular in only one of fifty cases.
 func regular(lengths []float64) bool {
 	bounds := []float64{0, 0, 0, 0.13, 0.23, 0.31, 0.37, regularTurns}
 	if len(lengths) < 2 {

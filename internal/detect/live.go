@@ -10,8 +10,8 @@ const (
 	// mostLiveBlocks bounds the detector's memory and its work per sample. When that number is reached, neighbouring
 	// blocks are joined, so that a block covers at most 1/160 of the time.
 	mostLiveBlocks = 320
-	// A drop must have lasted liveSeconds, unless the options set another time, and liveShare of the time since the
-	// start of the detector's history.
+	// A drop counts only if it has lasted for liveSeconds, or for the time set in the options, and also for liveShare
+	// of the time since the start of the detector's history.
 	liveSeconds = 85
 	liveShare   = 0.02
 	// rampUpSeconds is the longest ramp-up. returnedSeconds is the minimum time for which the rate must have been back
@@ -23,8 +23,8 @@ const (
 	// fewBlocks is the largest number of blocks for which each sample triggers all stages of an evaluation. That takes
 	// no longer than a single stage with more blocks.
 	fewBlocks = 160
-	// openingShare determines how often the first samples are searched again: each time the number of samples has grown
-	// by 1/openingShare.
+	// openingShare determines how often the detector searches the first samples for a short burst: each time the number
+	// of samples has grown by 1/openingShare.
 	openingShare = 16
 	// leastBlocks is the number of blocks needed on either side of a drop.
 	leastBlocks = 4
@@ -52,7 +52,7 @@ type LiveState struct {
 	Drops, Returns int
 	// Seconds is the approximate time of the last drop.
 	Seconds float64
-	// Before and After are the levels; After is the mean so far.
+	// Before is the rate before the last drop. After is the mean rate since then.
 	Before float64
 	After  Estimate
 	// Enough is true if After is measured precisely enough to end a drain.
@@ -80,8 +80,8 @@ type Live struct {
 	squares, covered float64
 	last             Sample
 	begun            bool
-	// seen is the number of samples so far. nextOpening is the number of samples at which the first samples are
-	// searched next.
+	// seen is the number of samples so far. When it reaches nextOpening, the first samples are searched again for a
+	// short burst.
 	seen, nextOpening int
 	// stage is the next stage of the evaluation of the blocks, which is spread over several samples.
 	stage      int

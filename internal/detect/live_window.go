@@ -7,7 +7,7 @@ import (
 
 // liveWindow holds a live detector's evaluation of its blocks in buffers that are allocated once.
 type liveWindow struct {
-	// values are the cleaned logarithms of the rates of the first blocks; raw are the same before cleaning.
+	// values are the cleaned logarithms of the rates of the first blocks. raw are the logarithms before cleaning.
 	values, raw []float64
 	// middle[i] is the median of raw[i-half:i+half+1]. A new block changes only the last `half` entries.
 	middle []float64

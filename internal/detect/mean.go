@@ -16,18 +16,19 @@ const (
 	// leastBatches is the minimum number of batches. With fewer, the interval would be so wide that a sweep's cells of
 	// 20 s could not be distinguished.
 	leastBatches = 8
-	// leastInBatch is the minimum number of samples in a batch, so that a batch is longer than the correlation of
-	// neighbours.
+	// leastInBatch is the minimum number of samples in a batch, so that a batch is longer than the time over which
+	// samples are correlated.
 	leastInBatch = 4
 )
 
-// MeanError returns half of the 95 % interval of the mean rate of samples. This is the error that chance may cause if
-// the level varies as these samples do and each sample is correlated with the previous one. ok is false with fewer than
-// three samples.
+// MeanError returns half the width of the 95 % interval of the mean rate of samples. This is the error that chance may
+// cause if the level varies as it does in these samples and each sample is correlated with the previous one. ok is
+// false if there are fewer than three samples.
 //
-// From eight samples on, the result is the wider of two estimates. One assumes a first-order autoregression and is
-// right for such noise. The other, from 32 samples on, uses the means of batches and holds for any noise if batches
-// are longer than the correlation of neighbours. A trend or a changing level makes the interval wide.
+// From eight samples on, the result is the wider of two estimates. One assumes a first-order autoregression, and is
+// valid for such noise. The other is computed from the means of batches, from 32 samples on. It is valid for any noise
+// if batches are longer than the time over which samples are correlated. A trend or a changing level makes the interval
+// wide.
 func MeanError(samples []Sample) (half float64, ok bool) {
 	if len(samples) < leastForMean {
 		return 0, false
@@ -75,7 +76,8 @@ func shown(mean Estimate, samples []Sample) Estimate {
 	return mean
 }
 
-// fewError returns half of the 95 % interval of the mean if there are too few samples to estimate their correlation.
+// fewError returns half the width of the 95 % interval of the mean if there are too few samples to estimate their
+// correlation.
 func fewError(samples []Sample) float64 {
 	amount, seconds := total(samples, 0, len(samples))
 	squares := 0.0
@@ -86,8 +88,8 @@ func fewError(samples []Sample) float64 {
 	return unseenNoise * student(n-1) * math.Sqrt(squares/(n-1)/n)
 }
 
-// batchError returns half of the 95 % interval of the mean, computed from the means of batches of equal length. It
-// returns 0 if there would be fewer than leastBatches.
+// batchError returns half the width of the 95 % interval of the mean, computed from the means of batches of equal
+// length. It returns 0 if there would be fewer than leastBatches.
 func batchError(samples []Sample) float64 {
 	means := batches(samples)
 	if len(means) < leastBatches {

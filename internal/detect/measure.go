@@ -7,7 +7,7 @@ import (
 
 type measuredStretch struct {
 	segment Segment
-	// variance is the variance of the mean, freedom its degrees of freedom.
+	// variance is the variance of the segment's mean, and freedom is its degrees of freedom.
 	variance, freedom float64
 	// half is half the width of the mean's interval due to noise alone.
 	half float64
@@ -190,7 +190,7 @@ func meanOf(samples []Sample) (estimate Estimate, variance, freedom float64, n n
 	return meanOfIn(samples, make([]float64, 0, len(samples)))
 }
 
-// meanOfIn is meanOf with a buffer.
+// meanOfIn is like meanOf, but uses the given buffer so that it does not allocate one.
 func meanOfIn(samples []Sample, buffer []float64) (estimate Estimate, variance, freedom float64, n noise) {
 	if len(samples) == 0 {
 		return Estimate{}, 0, 2, noise{}

@@ -13,7 +13,7 @@ type noise struct {
 	innovation float64
 }
 
-// maxCorrelation bounds the estimated correlation; a series whose correlation is closer to 1 has no mean.
+// maxCorrelation bounds the estimated correlation. A series whose correlation is closer to 1 has no meaningful mean.
 const maxCorrelation = 0.985
 
 // roughNoise estimates the noise of values whose levels are not known yet. It uses differences, in which the few

@@ -2,8 +2,9 @@ package detect
 
 import "math"
 
-// lengthen is the ratio of one scale to the next smaller one. A burst is found at a scale if it lasts from a tenth to
-// four fifths of that scale, so each burst can be found at two or more scales.
+// lengthen is the ratio of one scale to the next smaller one. A scale is the number of samples, from the start of the
+// series, that are searched for a burst. A burst is found if it lasts from a tenth to four fifths of a scale, so each
+// burst can be found at two or more scales.
 const lengthen = 2
 
 // scaleExtra is the additional certainty that a drop needs because a dozen scales are searched: twice the logarithm of
@@ -43,10 +44,10 @@ func (a *analysis) findOpenings() {
 	}
 }
 
-// openingLasts reports whether the drops in the first samples last. Up to the sample `first`, the rate must not be
-// above the middle of both levels for most of any stretch that is half as long as the time on the upper level and
-// has at least three samples. Nor may the rate decay by half of the drop, either during the burst or on the lower
-// level up to the end of the next longer scale: a rate that continues to decrease that much is a drift, not a drop.
+// openingLasts reports whether the drops in the first samples last. A drop does not last if, up to the sample `first`,
+// the rate is above the middle of both levels for most of a stretch that is half as long as the time on the upper level
+// and at least three samples long. Nor does a drop last if the rate decays by half of the drop, either during the burst
+// or on the lower level up to the end of the next longer scale: a rate that continues to decrease that much is a drift.
 func (a *analysis) openingLasts(part *analysis, first int) bool {
 	const returned, leastReturn = 0.5, 3
 	horizon := min(lengthen*len(part.samples), first)

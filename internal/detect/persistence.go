@@ -52,7 +52,7 @@ func (a *analysis) dropLasts(start, at, end float64) bool {
 	bottom, middle := lower*math.Pow(upper/lower, separation), math.Sqrt(upper*lower)
 	low, _ := longRuns(before, a.pace.of(returnSeconds), func(rate float64) bool { return rate < bottom })
 	high, last := longRuns(after, a.pace.of(returnSeconds), func(rate float64) bool { return rate > middle })
-	// If noise reaches the other level, the time explained by noise does not count as a return.
+	// Noise alone can make the rate reach the other level. The time that noise explains does not count as a return.
 	lowNoise := tailShare((1-separation)*math.Log(upper/lower), a.spread(before))
 	highNoise := tailShare(math.Log(upper/lower)/2, a.spread(after))
 	return low < returnShare*(end-at)+lowNoise*(at-start) && high < returnShare*min(at-start, end-at)+highNoise*(end-at) &&

@@ -37,16 +37,16 @@ type HistoryRun struct {
 	// verdict is computed again if AcceptedSince has changed or if Judged is "".
 	Judged      RegressionVerdict
 	JudgedSince time.Time
-	// Use is the use of the run that was recorded after the last evaluation. Like the verdict, it is computed again if
-	// AcceptedSince has changed or if Use is "". If uses are recorded, a history may omit runs that no evaluation
-	// needs.
+	// Use is the role of the run in later evaluations, as recorded after the last evaluation. Like the verdict, it is
+	// computed again if AcceptedSince has changed or if Use is "". If uses are recorded, a history may omit runs that
+	// no evaluation needs.
 	Use RunUse
 }
 
 // RunUse is the role of a run in the evaluation of later runs.
 type RunUse string
 
-// Values of RunUse.
+// Roles of a run in the evaluation of later runs.
 const (
 	// UseBaseline: later runs are compared with this run.
 	UseBaseline RunUse = "Baseline"
@@ -62,7 +62,7 @@ const (
 // RegressionVerdict is the outcome of a comparison of runs.
 type RegressionVerdict string
 
-// Values of RegressionVerdict.
+// Possible outcomes of a comparison of runs.
 const (
 	RegressionNoChange  RegressionVerdict = "NoChange"
 	RegressionRegressed RegressionVerdict = "Regressed"
@@ -109,7 +109,8 @@ type MetricChange struct {
 	// for the number of figures and for the number of looks, which are the comparisons of the newest one, two and three
 	// runs.
 	Confidence float64
-	// BaselineRuns is the number of runs compared with, PooledRuns the number of newest runs that were pooled.
+	// BaselineRuns is the number of earlier runs in the comparison, and PooledRuns is the number of newest runs that
+	// were pooled.
 	BaselineRuns, PooledRuns int
 }
 

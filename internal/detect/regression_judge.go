@@ -12,11 +12,12 @@ import (
 var lookShares = [mostPooledRuns]float64{0.1, 0.2, 0.7}
 
 const (
-	// allottedRate is the part of falseAlarmRate that is available to the looks. The rest covers runs that vary less
-	// than usual, and repeated false alarms: the run after a false alarm is pooled with the run that caused it.
+	// allottedRate is the part of falseAlarmRate that is divided among the comparisons of the newest one, two and three
+	// runs (see lookShares). The rest covers runs that vary less than usual, and repeated false alarms: the run after a
+	// false alarm is pooled with the run that caused it.
 	allottedRate = 0.008
-	// suspicion is a threshold: a run is under suspicion if the probability that its difference is due to chance is
-	// lower.
+	// suspicion is the threshold for a suspected regression: a run is under suspicion if the probability that its
+	// difference from earlier runs is due to chance is below this value.
 	suspicion = 0.05
 	// Successive runs on one system are slightly correlated. 20 runs are too few to estimate the correlation, so the
 	// estimate is averaged with usualCorrelation, which counts as much as usualCorrelationFor runs.
@@ -26,7 +27,7 @@ const (
 	// leastLean is the minimum deviation of the newest run alone from the baseline's mean, as a multiple of the spread,
 	// for a verdict or a suspicion.
 	leastLean = 1.5
-	// leastSpread is the minimum spread, for figures that are rounded.
+	// leastSpread is the minimum spread. It matters for rounded figures, which may be equal in all runs.
 	leastSpread = 0.0005
 )
 
@@ -80,8 +81,8 @@ func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics i
 type runsComparison struct {
 	runs                  int
 	difference, deviation float64
-	// chance is the probability of a difference at least this large in this direction if nothing has changed;
-	// corrected is chance after the correction for the number of figures and of looks.
+	// chance is the probability of a difference at least this large in this direction if nothing has changed. corrected
+	// is chance, corrected for the number of figures and of comparisons.
 	chance, corrected float64
 	// shown ranks this comparison among those of the newest one, two and three runs. The report shows the comparison
 	// with the smallest value.
@@ -127,7 +128,7 @@ func values(runs []*HistoryRun, metric *RunMetric) []float64 {
 	return found
 }
 
-// runsSide holds the statistics of the earlier runs, over the logarithms of a figure.
+// runsSide holds the statistics of a figure over the earlier runs. They are computed from its logarithms.
 type runsSide struct {
 	mean, spread, correlation float64
 	// ofMean is the variance of the mean, as a multiple of the squared spread.

@@ -54,8 +54,8 @@ func (a *analysis) drop(i int, at Estimate) Drop {
 	}
 	l := levels{before: before.segment.Mean.Value, after: after.segment.Mean.Value}
 	amount, seconds := spent(a.filled, at.Value, d.Refill, l)
-	// The amount is counted, not estimated. Only the time of the drop, the refill, and the part of the drop's sample
-	// that lies after the drop are uncertain.
+	// The amount spent is counted, not estimated. Only the time of the drop, the refill, and the part of the drop's
+	// sample that lies after the drop are uncertain.
 	certain := math.Hypot(refillHalf*seconds, student(after.freedom)*after.segment.Deviation*a.typical)
 	below, above := 0.0, 0.0
 	for _, time := range a.within(at) {

@@ -5,7 +5,7 @@ type Estimate struct {
 	Value, Low, High float64
 }
 
-// Options hold the known facts about the store.
+// Options describe the store and its earlier load.
 type Options struct {
 	// Refill is the rate at which credits return, or nil if it is unknown. RefillSource is its source.
 	Refill       *float64
@@ -18,7 +18,7 @@ type Options struct {
 // RefillSource is the source of a refill rate.
 type RefillSource string
 
-// Values of RefillSource.
+// Sources of a refill rate.
 const (
 	RefillMeasured   RefillSource = "Measured"
 	RefillDocumented RefillSource = "Documented"
@@ -28,16 +28,16 @@ const (
 	RefillAssumed RefillSource = "AssumedLevelAfterDrop"
 )
 
-// Shape is the shape of a segment.
+// Shape describes how the rate varies in a segment.
 type Shape string
 
-// Values of Shape.
+// Shapes of a segment.
 const (
-	// ShapeLevel is one level with noise.
+	// ShapeLevel means that the rate stays at one level, with noise.
 	ShapeLevel Shape = "Level"
-	// ShapeAlternating alternates between two levels.
+	// ShapeAlternating means that the rate alternates between two levels.
 	ShapeAlternating Shape = "Alternating"
-	// ShapeRampUp is the stretch before the first settled segment.
+	// ShapeRampUp means that the segment is the stretch before the first settled segment.
 	ShapeRampUp Shape = "RampUp"
 )
 
@@ -48,28 +48,29 @@ type Segment struct {
 	// Deviation is the standard deviation of its samples.
 	Deviation float64
 	Shape     Shape
-	// Low and High are the two levels of an alternating segment, and HighShare is its share of time at High. Other
-	// shapes have nil and 0.
+	// Low and High are the two levels of an alternating segment, and HighShare is its share of time at High. For other
+	// shapes, they are nil and 0.
 	Low, High *Estimate
 	HighShare float64
 }
 
-// Drop is a lasting drop after which the rate did not return.
+// Drop is a lasting decrease of the rate: the rate did not return to its previous level.
 type Drop struct {
 	Seconds, Before, After Estimate
-	// Spent is the amount above the refill before the drop. It is a lower bound on the bucket size if the fill level at
-	// the start is unknown.
+	// Spent is the amount by which the I/O before the drop exceeded the refill. It is a lower bound on the bucket size
+	// if the fill level at the start is unknown.
 	Spent        Estimate
 	Refill       float64
 	RefillSource RefillSource
 }
 
-// WarningKind is a kind of Warning.
+// WarningKind identifies the kind of a Warning.
 type WarningKind string
 
-// Warnings about a result.
+// Kinds of warnings about a result.
 const (
-	// WarnNoDropSeen: there is no drop, and no known refill that would give a bound on the bucket size.
+	// WarnNoDropSeen: there is no drop. Nor is there a bound on the bucket size, because the refill is unknown or the
+	// rate did not exceed it.
 	WarnNoDropSeen WarningKind = "NoDropSeen"
 	// WarnTooShort: there are too few samples to find changes.
 	WarnTooShort WarningKind = "TooShort"
@@ -98,7 +99,7 @@ type FastStart struct {
 
 // Result is the analysis of a burst drain.
 type Result struct {
-	// Exhausted is true if the rate dropped and did not return.
+	// Exhausted is true if the rate dropped and did not return to its previous level.
 	Exhausted bool
 	// Burst is the mean of the first settled segment, Baseline the mean of the last one.
 	Burst, Baseline Estimate
@@ -114,7 +115,8 @@ type Result struct {
 	Segments          []Segment
 	// FastStart is nil if the series did not start faster, or if its start is certainly a burst.
 	FastStart *FastStart
-	// BucketAtLeast is the lower bound on the bucket size, known if the series has no drop and the refill is known.
+	// BucketAtLeast is a lower bound on the bucket size. It is set only if the series has no drop, the refill is known,
+	// and the rate exceeded the refill.
 	BucketAtLeast *float64
 	Warnings      []Warning
 }

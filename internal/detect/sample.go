@@ -92,7 +92,7 @@ func median(values []float64) float64 {
 func selected(values []float64, k int) float64 {
 	low, high := 0, len(values)-1
 	for high-low > 12 {
-		// The median of three keeps ordered input from being slow.
+		// Use the median of three as the pivot, so that ordered input is not slow.
 		a, b, c := values[low], values[(low+high)/2], values[high]
 		pivot := max(min(a, b), min(max(a, b), c))
 		i, j := low, high
@@ -131,7 +131,7 @@ func total(samples []Sample, from, to int) (amount, seconds float64) {
 	return amount, seconds
 }
 
-// group joins every `size` neighbouring samples into one and keeps their amounts. The rate is the mean over the
+// group joins every `size` neighbouring samples into one with the same total amount. Its rate is the mean over the
 // samples, without the gaps between them.
 func group(samples []Sample, size int) []Sample {
 	if size <= 1 {

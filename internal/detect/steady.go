@@ -20,7 +20,7 @@ const (
 	mostRounds = 100_000
 )
 
-// SteadyOptions holds the known facts about the store.
+// SteadyOptions describes the state of the store.
 type SteadyOptions struct {
 	// BucketEmpty is true if the store's burst credits are known to be spent, or if the store is known to have none.
 	BucketEmpty bool
@@ -29,7 +29,7 @@ type SteadyOptions struct {
 // Steadiness is the steady-state verdict on a series.
 type Steadiness string
 
-// Values of Steadiness.
+// Verdicts on a series.
 const (
 	Steady    Steadiness = "Steady"
 	NotSteady Steadiness = "NotSteady"
@@ -41,7 +41,7 @@ const (
 type Round struct {
 	StartSeconds, EndSeconds float64
 	Mean                     float64
-	// Whole is false if the round lacks samples.
+	// Whole is true if samples cover at least 95 % of the round.
 	Whole bool
 }
 
@@ -66,7 +66,7 @@ type SteadyResult struct {
 	Warnings []Warning
 }
 
-// Warnings about a steady state.
+// Kinds of warnings about a steady state.
 const (
 	// WarnSteadyInBurst: the store may still have been spending burst credits.
 	WarnSteadyInBurst WarningKind = "SteadyInBurst"

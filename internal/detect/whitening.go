@@ -30,7 +30,7 @@ func (w *whitened) fill() {
 	}
 }
 
-// one returns the least sum of squares of [from, to) for one level.
+// one returns the least sum of squares for the values [from, to), if they are all on one level.
 func (w *whitened) one(from, to int) float64 {
 	first := w.values[from]
 	start := 1 - w.correlation*w.correlation
@@ -41,8 +41,8 @@ func (w *whitened) one(from, to int) float64 {
 	return max(all-right*right/weight, 0)
 }
 
-// two returns the least sum of squares of [from, to) for one level before `at` and another one from `at` on, and
-// both levels.
+// two returns the least sum of squares for the values [from, to), if they are on one level before `at` and on another
+// from `at` on. It also returns both levels.
 func (w *whitened) two(from, at, to int) (squares, before, after float64) {
 	r := w.correlation
 	first := w.values[from]
@@ -61,7 +61,7 @@ func (w *whitened) two(from, at, to int) (squares, before, after float64) {
 	return max(all-before*ya-after*yb, 0), before, after
 }
 
-// line returns the least sum of squares of [from, to) for a straight line.
+// line returns the least sum of squares for the values [from, to), if they follow a straight line.
 func (w *whitened) line(from, to int) float64 {
 	r := w.correlation
 	var s00, s01, s11, y0, y1, yy float64
@@ -90,8 +90,8 @@ func (w *whitened) line(from, to int) float64 {
 	return max(yy-level*y0-slope*y1, 0)
 }
 
-// edge fits a straight line to [from, to) by ordinary least squares. It returns the line's value at a place, and the
-// variance of that value for white noise of variance 1.
+// edge fits a straight line to the values [from, to) by ordinary least squares. It returns the line's value at the
+// index `place`, which may be a fraction, and the variance of that value for white noise of variance 1.
 func edge(values []float64, from, to int, place float64) (value, variance float64) {
 	n := float64(to - from)
 	var sx, sy, sxx, sxy float64
@@ -110,8 +110,8 @@ func edge(values []float64, from, to int, place float64) (value, variance float6
 }
 
 // segmentation returns the optimal segmentation of the values into levels of at least `shortest` values: the least sum
-// of squares of innovations plus a penalty for each change. It returns the first indices of all segments except the
-// first.
+// of squares of innovations plus a penalty for each change. It returns the first index of each segment, from the second
+// segment on.
 func segmentation(w *whitened, shortest int, penalty float64) []int {
 	n := len(w.values)
 	if n < 2*shortest {
