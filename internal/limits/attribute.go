@@ -15,15 +15,15 @@ const (
 	reach = 0.10
 	// idle is the utilization below which a limit cannot be the reason that operations wait.
 	idle = 0.80
-	// Two suspects tie if the rate is about equally near to their limits: if its distances from the two limits, as
-	// shares of the limits, differ by less than apart.
+	// Two suspects tie if the rate is about equally near to their limits. This is the case if its distances from the
+	// two limits, as shares of the limits, differ by less than `apart`.
 	apart = 0.02
-	// A client's CPU may hold the rate back if its use is at least busyCPU, or if the share of periods in which the
-	// client was throttled exceeds throttled.
+	// A client's CPU may hold the rate back if its use is at least busyCPU, or if the client was throttled in more than
+	// the share `throttled` of the periods.
 	busyCPU   = 0.90
 	throttled = 0.05
-	// nearFloor and queued are multiples of the latency floor, which is the latency of a single operation. Operations
-	// do not queue if their latency is at most nearFloor, and queue if it is at least queued.
+	// nearFloor and queued are multiples of the latency floor, which is the latency of a single operation. A latency of
+	// at most nearFloor shows that operations do not queue, and one of at least `queued` shows that they do.
 	nearFloor = 1.25
 	queued    = 1.50
 	// gained is the factor by which more outstanding operations must raise the rate to show that the target had
@@ -34,8 +34,8 @@ const (
 // Suspect is one possible explanation of a rate.
 type Suspect struct {
 	Cause Cause
-	// Limit is the suspected limit, or nil for causes that are not a documented limit. Burst is true for its burst,
-	// false for its baseline.
+	// Limit is the suspected limit, or nil if the cause is not a documented limit. Burst is true if the burst of the
+	// limit is suspected, and false if its baseline is.
 	Limit *Limit
 	Burst bool
 	// Share is the share of the limit that was reached: 0.98 is 98 %.
@@ -156,7 +156,7 @@ func (j *judge) atSingleLatency() bool {
 	return m.FloorSeconds > 0 && m.LatencySeconds > 0 && m.LatencySeconds <= nearFloor*m.FloorSeconds
 }
 
-// operationsQueue reports whether operations queue.
+// operationsQueue reports whether operations queue: their latency is well above that of a single operation.
 func (j *judge) operationsQueue() bool {
 	m := j.measured
 	return m.FloorSeconds > 0 && m.LatencySeconds >= queued*m.FloorSeconds

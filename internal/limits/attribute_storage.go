@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// causes maps each layer to its cause.
+// causes maps each layer to the cause that is suspected if a limit of this layer may have held the rate back.
 var causes = map[Layer]Cause{LayerInstance: CauseInstance, LayerFlow: CauseFlow, LayerNetwork: CauseNetwork, LayerDisk: CauseDisk, LayerVolume: CauseDisk}
 
 // storage considers every documented limit that applies to the load as a suspect.
@@ -74,7 +74,8 @@ func (j *judge) consider(limit *Limit) {
 	j.suspectSpentCredits(best, fill)
 }
 
-// suspect compares the rate with a limit.
+// suspect returns the suspect for the burst or the baseline of a limit, with the share that was reached and the
+// evidence.
 func (j *judge) suspect(limit *Limit, burst bool, fill *Fill) Suspect {
 	bound := limit.bound(j.cached(limit), burst)
 	made := Suspect{Cause: causes[limit.Layer], Limit: limit, Burst: bound.Burst, Share: j.measured.share(bound)}

@@ -53,7 +53,7 @@ type preset struct {
 	Rows []string `yaml:"rows"`
 }
 
-// Builtin returns the built-in catalog, which is parsed once. An error is a defect of this build.
+// Builtin returns the built-in catalog, which is parsed once. An error indicates a bug in this build.
 func Builtin() (*Catalog, error) { return readOnce() }
 
 var readOnce = sync.OnceValues(readBuiltin)
@@ -74,7 +74,7 @@ func readBuiltin() (*Catalog, error) {
 	return load(files)
 }
 
-// load parses the files of a catalog. A key must be unique in all files.
+// load parses the files of a catalog. A key must be unique across all files.
 func load(files map[string]string) (*Catalog, error) {
 	made := &Catalog{rows: map[string]row{}, presets: map[string][]string{}}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -121,7 +121,7 @@ func (c *Catalog) checkPreset(name string, rows []string) error {
 	return nil
 }
 
-// parsed is the content of a file.
+// parsed holds the content of one catalog file.
 type parsed struct {
 	version string
 	rows    map[string]row

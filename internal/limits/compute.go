@@ -57,7 +57,7 @@ type Limit struct {
 	CacheOnly  bool
 	Sources    []Source
 	Overridden bool
-	// Given is true if the specification sets the limit, so that its layer is not known.
+	// Given is true if the specification sets the limit. Its layer is then unknown.
 	Given bool
 	Note  string
 	// parts is the number of parts of the target, such as volumes, that the limit sums up.

@@ -106,8 +106,8 @@ func (l *Limit) multiply(u units) {
 	l.Baseline, l.Burst, l.Bucket, l.Refill = l.Baseline*times, l.Burst*times, l.Bucket*times, l.Refill*times
 }
 
-// times formats a multiplication such as "4 x 200 MB/s = 800 MB/s". If how shows a calculation of the 200 MB/s, times
-// puts it before the multiplication.
+// times formats a multiplication such as "4 x 200 MB/s = 800 MB/s". If `how` shows how the 200 MB/s were calculated,
+// times puts that calculation first.
 func (l *Limit) times(of, how string, each, all float64) string {
 	unit, _ := l.Dimension.units()
 	single := in(each, unit)

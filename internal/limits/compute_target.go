@@ -61,7 +61,7 @@ type machineUse struct {
 	cached       bool
 }
 
-// Prefixes of the keys of rows for machines, and the key of the row for network connections.
+// Prefixes of the row keys of machines, and the row key of network connections.
 const (
 	ec2Row   = "aws-ec2/"
 	azureRow = "azure-vm/"

@@ -19,7 +19,7 @@ func lustre(v Volume, c *Catalog) resolved {
 	if strings.HasPrefix(deployment, "persistent") {
 		unit, given := v.parameter("perUnitStorageThroughput")
 		if !given {
-			unit = "200" // the CSI driver's default, in MB/s per TiB
+			unit = "200" // the CSI driver's default for perUnitStorageThroughput, in MB/s per TiB
 		}
 		key += "-" + storage + "-" + unit
 	}
@@ -102,7 +102,7 @@ func provisionedIOPS(v Volume) string {
 		Iops float64
 	}
 	if err := json.Unmarshal([]byte(text), &configured); err != nil {
-		return text // the computation of the limit reports that this text is not a number
+		return text // the computation of the limit rejects a text that is not a number
 	}
 	if configured.Iops == 0 || strings.EqualFold(configured.Mode, "AUTOMATIC") {
 		return ""

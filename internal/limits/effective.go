@@ -16,7 +16,7 @@ type Load struct {
 type Bound struct {
 	// BytesPerSecond and OperationsPerSecond are the rates that the limit allows; 0 if not known.
 	BytesPerSecond, OperationsPerSecond float64
-	// Limit is the lowest limit; nil if none is known. Burst is true if the bound is its burst.
+	// Limit is the lowest limit; nil if none is known. Burst is true if the bound is the burst of Limit.
 	Limit *Limit
 	Burst bool
 	// Arithmetic shows how the rate follows from the limit: "5,000 IOPS x 64 KiB = 327.68 MB/s".

@@ -41,8 +41,8 @@ func FillOf(account credits.Account, emptied bool) Fill {
 // spent is the highest fill, in percent, at which a bucket counts as empty.
 const spent = 2
 
-// gone reports whether the credits are certainly spent, and left whether some certainly remain. If f is nil, the
-// credits are not tracked, and both return false.
+// gone reports whether the credits are certainly spent, and left reports whether some credits certainly remain. If f is
+// nil, the credits are not tracked, and both methods return false.
 func (f *Fill) gone() bool { return f != nil && (f.Emptied || f.Most <= spent) }
 func (f *Fill) left() bool { return f != nil && !f.Emptied && f.Least > spent }
 
@@ -109,7 +109,7 @@ func (r Rate) share(of Bound) float64 {
 	return 0
 }
 
-// shareOf returns the share of a ceiling that was reached, in bytes or in operations, whichever is larger.
+// shareOf returns the share of a rate limit that was reached, in bytes or in operations, whichever is larger.
 func (r Rate) shareOf(ceiling Rate) float64 {
 	share := 0.0
 	if ceiling.BytesPerSecond > 0 {

@@ -77,7 +77,7 @@ func (c Computed) Main(load Load) (Main, bool) {
 	limit := first.Limit
 	made := Main{Limit: limit, Bucket: credits.Bucket{Baseline: limit.Baseline, Burst: limit.Burst, Size: limit.Bucket, Refill: limit.Refill}}
 	// counted is the number of bytes or operations that this limit counts for each operation of the load. It converts
-	// the rates of the levels to the limit's unit. Other limits may lower the burst and the baseline.
+	// the rates of the levels, which other limits may have lowered, to the unit of this limit.
 	counted := limit.Burst / limit.bound(load, true).OperationsPerSecond
 	for _, level := range course.Levels {
 		if level.StartSeconds == 0 {

@@ -25,8 +25,8 @@ type resolved struct {
 	notes      []string
 }
 
-// unidentified returns a result without rows. It reports documented.preset as missing. what explains to the user why
-// the volume cannot be identified, and what to set.
+// unidentified returns a result without rows, which reports documented.preset as missing. The text `what` explains to
+// the user why the volume cannot be identified, and what to set.
 func unidentified(what string) resolved { return resolved{missing: []Missing{{presetField, what}}} }
 
 // driver describes how machines reach the volumes of a CSI driver, and how to identify the volumes.
@@ -114,7 +114,7 @@ func (r resolved) environment(v Volume, of row) environment {
 		}
 		return v.parameter(name)
 	}}
-	// Vendors that sell capacity in steps of 1,200 GiB, for example, call such a step 1.2 TiB.
+	// Some vendors sell capacity in steps of a size such as 1,200 GiB, and call one such step 1.2 TiB.
 	if of.soldIn > 0 && made.capacityBytes > 0 && math.Mod(made.capacityBytes, of.soldIn) == 0 {
 		made.terabytes = made.capacityBytes / gibibyte / 1000
 	}

@@ -89,7 +89,8 @@ func (l *limitRow) rates(text limitText) (err error) {
 	return nil
 }
 
-// credits parses the bucket of a burst: its size or length, or that it is unpublished or billed.
+// credits parses the bucket of a burst: its size, the length of the burst, or the word for an unpublished size or a
+// billed burst.
 func (l *limitRow) credits(text limitText) (err error) {
 	if l.burst == nil {
 		if !text.Bucket.IsZero() || text.BurstSeconds != "" || !text.Refill.IsZero() {

@@ -72,7 +72,7 @@ type quantity struct {
 // value returns the quantity in bytes, operations or seconds (rates per second), for figures that are not per capacity.
 func (q quantity) value() float64 { return q.number * q.unit.factor }
 
-// String formats the quantity as it is written: "2,880 MB/s".
+// String formats the quantity in the catalog's notation: "2,880 MB/s".
 func (q quantity) String() string { return number(q.number) + " " + q.name }
 
 // parseQuantity parses a figure with its unit, which must be of one of the kinds.

@@ -14,8 +14,8 @@ type RoundTrip struct {
 	LocalReceiveNanoseconds int64
 }
 
-// ClockOffset is the lead of a remote clock over the local one. Whatever the network delays, the true offset lies
-// within the uncertainty, because the remote clock was read between sending and receiving.
+// ClockOffset is the time by which a remote clock is ahead of the local one. The true offset lies within the
+// uncertainty, however long the network delays are, because the remote clock was read between sending and receiving.
 type ClockOffset struct {
 	OffsetNanoseconds int64 `json:"offsetNanoseconds"`
 	// UncertaintyNanoseconds is half of the round trip, rounded up.
@@ -100,7 +100,7 @@ func CombineClocks(first, last ClockOffset) RemoteClock {
 	return constantClock(min(lowFirst, lowLast), max(highFirst, highLast))
 }
 
-// constantClock returns a clock with one offset, between low and high.
+// constantClock returns a clock with a constant offset midway between low and high.
 func constantClock(low, high int64) RemoteClock {
 	half := distance(low, high) / 2
 	offset := ClockOffset{OffsetNanoseconds: low + int64(half)}                                                // #nosec G115 -- half of it fits

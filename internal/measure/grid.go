@@ -17,7 +17,7 @@ const (
 // percentile equal to it is only a lower bound.
 const LastBucketNanoseconds uint64 = 17_112_760_320
 
-// bucketOf returns the index of the bucket that holds a latency. It is plat_val_to_idx of fio's stat.c.
+// bucketOf returns the index of the bucket that holds a latency, like plat_val_to_idx of fio's stat.c.
 func bucketOf(nanoseconds uint64) int {
 	highest := bits.Len64(nanoseconds|1) - 1
 	if highest <= bucketBits {
@@ -29,8 +29,8 @@ func bucketOf(nanoseconds uint64) int {
 	return min(index, lastBucket)
 }
 
-// keyOf returns the key of a bucket, in nanoseconds: its midpoint, as an integer. It is plat_idx_to_val of fio's
-// stat.c; fio prints it as a key of "bins" and as a percentile. index must be in [0, numBuckets).
+// keyOf returns the key of a bucket, in nanoseconds: its midpoint, as an integer, like plat_idx_to_val of fio's stat.c.
+// fio prints it as a key of "bins" and as a percentile. index must be in [0, numBuckets).
 func keyOf(index int) uint64 {
 	if index < 2*bucketsInGroup {
 		return uint64(index) // #nosec G115 -- the caller's index is not negative

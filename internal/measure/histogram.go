@@ -131,8 +131,8 @@ func saturatingSum(a, b *page) *page {
 	return sum
 }
 
-// Sub returns what was counted since earlier, an older state of the same growing counter. If a bin went down, the error
-// wraps ErrCounterReset.
+// Sub subtracts an earlier state of the same growing counter, and returns what was counted since then. If a bin
+// decreased, the error wraps ErrCounterReset.
 func (h *Histogram) Sub(earlier *Histogram) (Histogram, error) {
 	if h.saturated || earlier.saturated {
 		return Histogram{}, errors.New("subtract histograms: a count overflows 64 bits")

@@ -62,7 +62,7 @@ func (h *Histogram) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// binScanner scans {"digits": digits, ...}.
+// binScanner scans a JSON object that maps latencies in nanoseconds to counts, such as {"1200": 3}.
 type binScanner struct {
 	data   []byte
 	opened bool
@@ -119,7 +119,7 @@ func (s *binScanner) skipSpace() {
 	}
 }
 
-// take skips white space, and then one byte if it is the wanted one. It reports whether it took the byte.
+// take skips white space, and then the wanted byte if it is next. It reports whether it skipped that byte.
 func (s *binScanner) take(wanted byte) bool {
 	s.skipSpace()
 	if len(s.data) == 0 || s.data[0] != wanted {

@@ -63,7 +63,7 @@ func LatencyFromMean(bins Histogram, count uint64, meanNanoseconds float64, minN
 
 // sumOfMean returns mean*count, rounded to the nearest integer and clamped to count*low and count*high.
 func sumOfMean(mean float64, count, low, high uint64) Uint128 {
-	const exact = 53 + 64 + 1 // the bits of the mean, a float64, and of count, and one bit for adding 0.5
+	const exact = 53 + 64 + 1 // bits of precision: 53 for the mean, 64 for the count, and one for adding 0.5
 	product := new(big.Float).SetPrec(exact).SetFloat64(mean)
 	product.Mul(product, new(big.Float).SetPrec(exact).SetUint64(count))
 	product.Add(product, big.NewFloat(0.5))
@@ -92,7 +92,8 @@ func (l *Latency) AddNanoseconds(nanoseconds, n uint64) {
 	l.Merge(&one)
 }
 
-// Merge adds the figures of other, exactly. The order and grouping of merges do not change the result by a single bit.
+// Merge adds the figures of other. The addition is exact, so the result does not depend on the order and grouping of
+// merges.
 func (l *Latency) Merge(other *Latency) {
 	if other == nil {
 		return
@@ -114,11 +115,11 @@ func (l *Latency) Merge(other *Latency) {
 	l.SumNanoseconds = l.SumNanoseconds.Add(other.SumNanoseconds)
 }
 
-// Sub returns what was measured since earlier, an older state of the same growing counter. If a figure went down, the
-// error wraps ErrCounterReset.
+// Sub subtracts an earlier state of the same growing counter, and returns what was measured since then. If a figure
+// decreased, the error wraps ErrCounterReset.
 //
-// Bins, count and sum are exact. The minimum and maximum of the difference are only bounds, derived from its
-// outermost bins and from the minimum and maximum of l.
+// Bins, count and sum are exact. The minimum and maximum of the difference are only bounds, derived from its outermost
+// bins and from the minimum and maximum of l.
 func (l *Latency) Sub(earlier *Latency) (Latency, error) {
 	bins, err := l.Histogram.Sub(&earlier.Histogram)
 	if err != nil {

@@ -16,8 +16,8 @@ const maxLateIntervals = 30
 //     become one sample; at 30 intervals, the bytes that the last delay displaces are few compared with the chain's.
 //   - A last sample shorter than half an interval is merged with its predecessor.
 //
-// Only adjoining samples are merged, and only if both or neither belong to the warm-up. Counters, the first start and
-// the last end are kept exactly. The given samples must be in order.
+// Only adjoining samples are merged, and only if both or neither belong to the warm-up. A merged sample has the exact
+// sums of the counters, the start of its first sample and the end of its last one. The given samples must be in order.
 func MergeLate(samples iter.Seq[Sample], intervalNanoseconds int64) iter.Seq[Sample] {
 	if intervalNanoseconds <= 0 {
 		return samples
