@@ -11,7 +11,7 @@ type Account struct {
 	most, least float64
 }
 
-// Open returns the account of a bucket whose fill level is unknown.
+// Open opens an account for a bucket. The fill level is unknown at first.
 func Open(bucket Bucket) Account { return Account{bucket: bucket, most: bucket.Size} }
 
 // Bucket returns the bucket of the account.
@@ -46,17 +46,17 @@ func (a *Account) Idle(seconds float64) { a.Load(0, seconds) }
 // Emptied records that the bucket was observed to be empty: the load fell to the baseline and stayed there.
 func (a *Account) Emptied() { a.most, a.least = 0, 0 }
 
-// Demand spends the credits of a load that demands the given rate per second. It returns the amount that the bucket
-// lets through in the given seconds if it was full initially: the lower of demand and burst rate while there are
-// credits, then at most the baseline. Full demand is math.Inf(1).
+// Demand records a load that demands the given rate per second, or math.Inf(1) for unlimited demand. It returns the
+// amount that the bucket lets through in the given seconds if it was full initially: the lower of demand and burst rate
+// while there are credits, then at most the baseline.
 func (a *Account) Demand(demand, seconds float64) (through float64) {
 	a.least, _ = a.bucket.pass(a.least, demand).after(a.bucket, a.least, seconds)
 	a.most, through = a.bucket.pass(a.most, demand).after(a.bucket, a.most, seconds)
 	return through
 }
 
-// Work spends the credits for an amount of work at the given demand per second, and returns how many seconds the work
-// takes if the bucket was full initially.
+// Work records a load that demands the given rate per second until the bucket has let the given amount through. It
+// returns how many seconds that takes if the bucket was full initially.
 func (a *Account) Work(demand, amount float64) (seconds float64) {
 	seconds = a.bucket.pass(a.most, demand).takes(amount)
 	a.Demand(demand, seconds)
@@ -69,5 +69,5 @@ func (a Account) SecondsTo(percent float64) float64 {
 	return max(0, a.bucket.FillSeconds(percent)-a.least/a.bucket.Refill)
 }
 
-// SecondsToEmpty returns how long full demand takes to empty the bucket if it was full initially.
+// SecondsToEmpty returns how long unlimited demand takes to empty the bucket if it was full initially.
 func (a Account) SecondsToEmpty() float64 { return a.bucket.DrainSeconds(a.most) }

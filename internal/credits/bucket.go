@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Bucket is a token bucket, in bytes or in operations. Size is the credits of a full bucket; the other fields are rates
-// per second.
+// Bucket is a token bucket, in bytes or in operations. Size is the number of credits in a full bucket. The other fields
+// are rates per second.
 type Bucket struct {
 	Baseline, Burst, Size, Refill float64
 }
@@ -30,11 +30,11 @@ func Of(limits *v1alpha1.RateLimits) (Bucket, bool) {
 
 func number(quantity *resource.Quantity) float64 { return quantity.AsApproximateFloat64() }
 
-// Drains reports whether full demand empties the bucket.
+// Drains reports whether unlimited demand empties the bucket.
 func (b Bucket) Drains() bool { return b.Burst > b.Refill }
 
-// DrainSeconds returns how long full demand takes to spend the given credits. It returns infinity if they refill at
-// least as fast as they are spent.
+// DrainSeconds returns how long unlimited demand takes to spend the given credits. It returns infinity if they refill
+// at least as fast as they are spent.
 func (b Bucket) DrainSeconds(credits float64) float64 {
 	if !b.Drains() {
 		return math.Inf(1)
@@ -42,7 +42,7 @@ func (b Bucket) DrainSeconds(credits float64) float64 {
 	return credits / (b.Burst - b.Refill)
 }
 
-// Needs returns the credits needed to sustain the burst rate for the given time under full demand. It returns 0 if
+// Needs returns the credits needed to sustain the burst rate for the given time under unlimited demand. It returns 0 if
 // credits refill at least as fast as they are spent.
 func (b Bucket) Needs(seconds float64) float64 { return max(0, b.Burst-b.Refill) * seconds }
 
@@ -52,9 +52,9 @@ func (b Bucket) FillSeconds(percent float64) float64 { return b.Size * percent /
 // clamp limits a fill level to the range 0 to Size.
 func (b Bucket) clamp(fill float64) float64 { return min(max(fill, 0), b.Size) }
 
-// pass describes how a bucket with a given fill level serves a demand, in two periods. In the first period, which lasts
-// seconds, first is the rate of the load that the bucket lets through and drift is the change of the fill level per
-// second. After that, then is the rate, and the fill level is constant.
+// pass describes how a bucket with a given fill level serves a demand, in two periods. The first period is `seconds`
+// long. During it, the bucket lets load through at the rate `first`, and the fill level changes by `drift` per second.
+// After that, the rate is `then`, and the fill level is constant.
 type pass struct {
 	first, seconds, drift, then float64
 }
@@ -80,7 +80,7 @@ func (p pass) after(b Bucket, fill, seconds float64) (left, through float64) {
 	return b.clamp(fill + p.drift*begun), p.first*begun + p.then*(seconds-begun)
 }
 
-// takes returns the time in seconds until the bucket has let the given amount through.
+// takes returns how many seconds pass until the bucket has let the given amount through.
 func (p pass) takes(amount float64) float64 {
 	if amount <= 0 {
 		return 0

@@ -10,12 +10,12 @@
 //
 //	   rate
 //	  burst |##############
-//	        |##############                 a full bucket and full demand last
+//	        |##############                 a full bucket under unlimited demand lasts
 //	        |##############                 size / (burst - refill) seconds
 //	 base   |##########################
 //	        +--------------+-----------> time
 //
-// Under full demand an empty bucket stays empty, even if the refill is above the baseline: such a refill has an
+// Under unlimited demand, an empty bucket stays empty, even if the refill is above the baseline: such a refill has an
 // effect only when demand leaves a gap.
 //
 // The fill level of a bucket at the start of a run is unknown. An [Account] therefore tracks two estimates: an upper

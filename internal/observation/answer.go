@@ -16,10 +16,11 @@ import (
 // Answer holds the series that one query returned, or the reason why there are none.
 type Answer struct {
 	Query
-	// Series holds the series that Add has kept. More is the number of further series with a value, which Add has dropped.
+	// Series holds the series that Add has kept. More is the number of further series with a value, which Add has
+	// dropped.
 	Series []Series
 	More   int
-	// Problem says why there is no answer. Refused is true if the server refused the query, so that repeating it is
+	// Problem explains why there is no answer. Refused is true if the server refused the query, so that repeating it is
 	// useless.
 	Problem string
 	Refused bool
@@ -46,7 +47,7 @@ type summary struct {
 	over  []series.ObservedPoint
 }
 
-// Add adds a series if it has a value in the measured time. To bound the size of an answer whatever the query selects,
+// Add adds a series if it has a value in the measured time. To bound the size of the answer to any query,
 // it replaces the points by a summary and keeps at most maxSeries series.
 func (a *Answer) Add(s Series) {
 	if s.summary == nil {

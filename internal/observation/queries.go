@@ -78,7 +78,7 @@ func End(run *v1alpha1.BenchmarkRun) time.Time {
 	return last
 }
 
-// newestAttempts returns the facts of the newest attempt of each step, by the step's ID.
+// newestAttempts returns the status of the newest attempt of each step, by the step's ID.
 func newestAttempts(run *v1alpha1.BenchmarkRun) map[string]*v1alpha1.StepStatus {
 	newest := map[string]*v1alpha1.StepStatus{}
 	for i := range run.Status.Steps {
