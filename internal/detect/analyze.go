@@ -64,7 +64,7 @@ type analysis struct {
 	// begin is the index of the first sample after the ramp-up. times are the times of the lasting drops.
 	begin int
 	times []Estimate
-	// measured are the stretches between the drops.
+	// measured holds the stretches between the drops, with their mean rates.
 	measured []measuredStretch
 	result   Result
 }
@@ -170,7 +170,7 @@ func (a *analysis) settled(c *dropSearch, size int, cleaned []float64) int {
 	noise := fitNoise([][]float64{deviations(cleaned[from*size : min(to*size, len(cleaned))])})
 	bound := level - 2*math.Sqrt(noise.variance()) - 0.005
 	if a.values[0] >= bound {
-		return 0 // the first sample is at this level already, so the series began with a dip, not with a ramp-up
+		return 0 // the series starts at the settled level, so low rates after that are a dip, not a ramp-up
 	}
 	limit := max(a.pace.of(60), c.seconds(0, c.begin))
 	begin := 0

@@ -9,7 +9,7 @@ import (
 type turns struct {
 	low, high []Sample // the samples on each level, except those next to a turn
 	highShare float64
-	// residuals are the deviations of these samples from their level, in stretches between turns.
+	// residuals are the deviations of the samples in low and high from their level, in stretches between turns.
 	residuals [][]float64
 	// longestLow is the longest time on the lower level, in seconds.
 	longestLow float64

@@ -32,7 +32,7 @@ const (
 	defaultPrecision = 0.02
 )
 
-// LiveOptions define when a burst drain has measured enough.
+// LiveOptions define when a live detector has enough measurements of a burst drain.
 type LiveOptions struct {
 	// Precision is the largest half width of the baseline's 95 % interval, as a share of the baseline; 0 means 2 %.
 	Precision float64

@@ -10,8 +10,8 @@ const (
 	// (simulated: 1.76 to 1.86 times).
 	leastForNoise = 8
 	unseenNoise   = 1.9
-	// mostBatches is the maximum number of batches that a series is cut into. More batches are more correlated with
-	// their neighbours; fewer make a wider interval.
+	// mostBatches is the maximum number of batches that a series is cut into. With more batches, neighbouring
+	// batches are more correlated. With fewer batches, the interval is wider.
 	mostBatches = 16
 	// leastBatches is the minimum number of batches. With fewer, the interval would be so wide that a sweep's cells of
 	// 20 s could not be distinguished.

@@ -31,7 +31,7 @@ func (a *analysis) sampleAt(seconds float64) int {
 	return min(i, len(a.samples)-1)
 }
 
-// measureRegimes measures the stretches between the drops.
+// measureRegimes measures the mean rate of each stretch between the drops.
 func (a *analysis) measureRegimes() {
 	n := len(a.samples)
 	start := exactly(a.samples[min(a.begin, n-1)].StartSeconds)

@@ -22,9 +22,9 @@ type RefillSource string
 const (
 	RefillMeasured   RefillSource = "Measured"
 	RefillDocumented RefillSource = "Documented"
-	// RefillGiven is a rate that the user has specified.
+	// RefillGiven means that the user has specified the refill rate.
 	RefillGiven RefillSource = "Given"
-	// RefillAssumed is the level after the drop.
+	// RefillAssumed means that the refill rate is assumed to be the level after the drop.
 	RefillAssumed RefillSource = "AssumedLevelAfterDrop"
 )
 

@@ -26,7 +26,7 @@ type figure struct {
 
 // environment holds the inputs of figures.
 type environment struct {
-	// capacityBytes is 0 if it is not known.
+	// capacityBytes is the size of the volume; 0 if it is not known.
 	capacityBytes float64
 	// terabytes is the capacity in the vendor's TiB if that is not 2^40 bytes, otherwise 0.
 	terabytes float64

@@ -15,7 +15,7 @@ type resolved struct {
 	cached bool
 	// compressed is true if the store compresses the data.
 	compressed bool
-	// flowsPerNode is 0 if it is not known.
+	// flowsPerNode is the number of network connections of each node; 0 if it is not known.
 	flowsPerNode int
 	// complete is true if absent parameters have their defaults.
 	complete bool

@@ -74,7 +74,7 @@ type rowText struct {
 	Limits []yaml.Node `yaml:"limits"`
 }
 
-// limitRow is one limit of a row.
+// limitRow is one limit in a row of the catalog.
 type limitRow struct {
 	name            string
 	layer           Layer

@@ -11,7 +11,7 @@ import (
 type CPUStat struct {
 	// Periods is the number of enforcement periods (usually 100 ms each) in which the group was runnable.
 	Periods uint64
-	// ThrottledPeriods is the number of these periods in which the group used up its quota and was stopped.
+	// ThrottledPeriods is the number of enforcement periods in which the group used up its quota and was stopped.
 	ThrottledPeriods uint64
 	// ThrottledNanoseconds is the total time that the group's threads were stopped.
 	ThrottledNanoseconds uint64

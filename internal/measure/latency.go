@@ -18,7 +18,7 @@ type Latency struct {
 	Histogram Histogram `json:"histogram"`
 	// Count is the number of operations timed.
 	Count uint64 `json:"count"`
-	// SumNanoseconds is the sum of the latencies of these operations.
+	// SumNanoseconds is the sum of the latencies of the operations in Count.
 	SumNanoseconds Uint128 `json:"sumNanoseconds"`
 	// MinNanoseconds and MaxNanoseconds are the exact minimum and maximum, 0 if Count is 0.
 	MinNanoseconds uint64 `json:"minNanoseconds"`
