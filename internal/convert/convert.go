@@ -41,9 +41,10 @@ type Workload struct {
 	// Name is the name for the profile.
 	Name string
 	Spec v1alpha1.WorkloadProfileSpec
-	// Duration and WarmUp are the times that the command line sets; 0 if it sets none. Users set them in the phase.
+	// Duration and WarmUp are the times that the command line sets; 0 if it sets none. A profile cannot contain them:
+	// users set them in the benchmark's phase.
 	Duration, WarmUp time.Duration
-	// Processes is the number of MPI processes over all clients; 0 if the command line has none.
+	// Processes is the total number of MPI processes of all clients; 0 if the command line does not set it.
 	Processes int64
 	Notes     []Note
 }
@@ -79,15 +80,15 @@ func (o *Options) read(name string) ([]byte, error) {
 	return text, nil
 }
 
-// Maximum sizes of the input.
+// Limits on the input: the bytes of a file, the number of arguments, and the bytes of one argument.
 const (
 	maxFileBytes    = 1 << 20
 	maxArguments    = 4096
 	maxArgumentSize = 8 << 10
 )
 
-// checkArguments refuses a command line whose arguments exceed maxArguments or maxArgumentSize, because no real command
-// line does.
+// checkArguments returns an error if the arguments exceed maxArguments or maxArgumentSize. No real command line is that
+// long.
 func checkArguments(arguments []string) error {
 	if len(arguments) > maxArguments {
 		return fmt.Errorf("%d arguments: the limit is %d", len(arguments), maxArguments)
@@ -100,7 +101,7 @@ func checkArguments(arguments []string) error {
 	return nil
 }
 
-// notes collects the notes of a load.
+// notes collects the notes about the options of one load.
 type notes []Note
 
 func (n *notes) add(kind Kind, option, why, remedy string) {
@@ -111,7 +112,7 @@ func (n *notes) differs(option, why, remedy string)   { n.add(Differs, option, w
 func (n *notes) elsewhere(option, why, remedy string) { n.add(Elsewhere, option, why, remedy) }
 func (n *notes) unneeded(option, why string)          { n.add(Unneeded, option, why, "") }
 
-// shown returns user input for messages: short, on one line, in printable ASCII.
+// shown shortens user input for a message, and replaces everything except printable ASCII with question marks.
 func shown(text string) string {
 	const most = 80
 	safe := func(r rune) rune {
@@ -126,7 +127,7 @@ func shown(text string) string {
 	return strings.Map(safe, text)
 }
 
-// all joins the problems into one error, so that users can fix them together. It lists at most 20.
+// all joins up to 20 problems into one error, so that users can fix them together.
 func all(problems []error) error {
 	const most = 20
 	if len(problems) > most {
@@ -135,7 +136,7 @@ func all(problems []error) error {
 	return errors.Join(problems...)
 }
 
-// program removes the program's name from the front of a command line that was copied as a whole.
+// program removes the program's name if it is the first argument, because users may paste a whole command line.
 func program(arguments []string, name string) []string {
 	if len(arguments) == 0 {
 		return arguments

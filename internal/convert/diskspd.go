@@ -48,7 +48,7 @@ type diskspdWriter struct {
 	notes   notes
 	// bytes is the size of each target's dataset.
 	bytes uint64
-	// spread is the number of jobs that replace one thread.
+	// spread is the number of fio jobs that replace one thread of DiskSpd.
 	spread int64
 }
 
@@ -82,8 +82,8 @@ func (w *diskspdWriter) convert() (Workload, error) {
 
 func seconds(count int64) time.Duration { return time.Duration(count) * time.Second }
 
-// given returns the option with this key as the user wrote it, or a default (the parameter otherwise) if the option is
-// missing.
+// given returns the option with a key of diskspdSpan.given as the user wrote it, or a default if the user did not set
+// the option.
 func (w *diskspdWriter) given(key, otherwise string) string {
 	if text, ok := w.span.given[key]; ok {
 		return text
@@ -161,11 +161,12 @@ func (w *diskspdWriter) caching() {
 		w.notes.differs(option, "DiskSpd writes mapped memory with non-temporal stores; fio uses plain stores", "")
 		w.profile.Fsync = &v1alpha1.FioFsync{EveryWrites: new(int32(1))}
 	default:
-		w.profile.Options["sync"] = "dsync" // the equivalent of the Windows flag FILE_FLAG_WRITE_THROUGH
+		w.profile.Options["sync"] = "dsync" // dsync is the equivalent of the Windows flag FILE_FLAG_WRITE_THROUGH
 	}
 }
 
-// hint returns the fadvise_hint for -fr and -fs, or "0" for no hint, as in DiskSpd without these options.
+// hint returns the value of fio's fadvise_hint for -fr and -fs. Without these options DiskSpd gives no hint, so hint
+// returns "0".
 func (w *diskspdWriter) hint() v1alpha1.FioOptionValue {
 	random, sequential := strings.Contains(w.target.hints, "r"), strings.Contains(w.target.hints, "s")
 	if strings.Contains(w.target.hints, "t") {

@@ -11,14 +11,15 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// quantity returns bytes as a quantity in binary units, such as 8Gi if that is exact.
+// quantity returns a number of bytes as a quantity in the largest binary unit that is exact, such as 8Gi.
 func quantity(bytes int64) *resource.Quantity {
 	return resource.NewQuantity(bytes, resource.BinarySI)
 }
 
 // threads converts -t and -F, which set the threads, and -o and -O, which set the outstanding operations.
 //
-//	-t: each target has its own threads. With one thread a file belongs to one job; with more, jobs share the files.
+//	-t: each target has its own threads. With one thread per target, each job has its own file. With more threads,
+//	    the jobs share the files.
 //	-F: each thread works on all targets.
 func (w *diskspdWriter) threads() error {
 	t, s := w.target, w.span
@@ -129,7 +130,7 @@ func (w *diskspdWriter) stride() {
 // random converts -r, -rs and -rd, which set the alignment, the share and the distribution of random offsets.
 func (w *diskspdWriter) random() {
 	t := w.target
-	w.profile.Options["norandommap"] = "1" // as in DiskSpd, a random load may repeat blocks before it has used all
+	w.profile.Options["norandommap"] = "1" // as in DiskSpd, a random load may repeat blocks before it has used all blocks
 	align := t.alignment()
 	option := w.given("r", "-r")
 	asked := fmt.Sprintf("%d after -r is an alignment of %d bytes, not a percentage; -r alone is 100 %% random", align, align)
@@ -156,7 +157,8 @@ func (w *diskspdWriter) random() {
 	}
 }
 
-// distribution sets the distribution of -rd in percent of the target, which is the only form that a profile supports.
+// distribution converts the distribution of -rd. It converts ranges in bytes to percentages of the target, because a
+// profile supports only percentages.
 func (w *diskspdWriter) distribution() {
 	t := w.target
 	parts := make([]string, 0, len(t.ranges))
@@ -220,7 +222,7 @@ func (w *diskspdWriter) pace() {
 	if t.interlocked {
 		perFile = 1 // with -si, one job replaces all threads
 	}
-	// DiskSpd divides the burst of a target among its threads.
+	// DiskSpd divides a target's burst size among the threads of the target.
 	blocks := t.burst / perFile / w.spread
 	if blocks == 0 {
 		blocks = 1

@@ -45,7 +45,7 @@ func diskspdSize(text string, block uint64) (value uint64, rest string, err erro
 	return value, rest, nil
 }
 
-// diskspdWhole reads a size with no text after it.
+// diskspdWhole reads a size, and returns an error if more text follows it.
 func diskspdWhole(text string, block uint64) (uint64, error) {
 	value, rest, err := diskspdSize(text, block)
 	if err == nil && rest != "" {
@@ -54,8 +54,8 @@ func diskspdWhole(text string, block uint64) (uint64, error) {
 	return value, err
 }
 
-// diskspdCount reads a whole number. DiskSpd itself uses atoi, which reads 4x as 4; here that is an error, because it
-// is probably a typing mistake.
+// diskspdCount reads a whole number. It returns an error for text such as 4x, which is probably a typing mistake.
+// DiskSpd itself uses atoi, which reads 4x as 4.
 func diskspdCount(text string, least, most int64) (int64, error) {
 	value, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || value < least || value > most || text[0] == '+' {

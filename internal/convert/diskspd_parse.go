@@ -10,7 +10,7 @@ const maxDiskspdTargets = 1000
 
 type diskspdLine struct {
 	span diskspdSpan
-	// target holds the load on each file or device in paths.
+	// target describes the load, which is the same on each file or device in paths.
 	target diskspdTarget
 	paths  []string
 	// cacheGiven and through record which parts of -S were given, to find conflicts.
@@ -18,7 +18,7 @@ type diskspdLine struct {
 	limitGiven          bool
 }
 
-// readDiskspdLine reads the arguments, without the program's name. The error joins all problems.
+// readDiskspdLine reads the arguments, without the program's name. It joins all problems into one error.
 func readDiskspdLine(arguments []string) (*diskspdLine, error) {
 	l := &diskspdLine{span: newDiskspdSpan(), target: newDiskspdTarget()}
 	var problems []error
@@ -57,7 +57,7 @@ func readDiskspdLine(arguments []string) (*diskspdLine, error) {
 	return l, all(problems)
 }
 
-// diskspdOption reads the text after an option's letter.
+// diskspdOption parses an option's value, which is the text after its letter.
 type diskspdOption func(l *diskspdLine, rest string) error
 
 func (l *diskspdLine) option(argument string) error {
@@ -99,7 +99,7 @@ func diskspdFlag(set func(l *diskspdLine)) diskspdOption {
 	}
 }
 
-// diskspdNumber reads a whole number.
+// diskspdNumber returns a parser for an option whose value is a whole number from least to most.
 func diskspdNumber(least, most int64, target func(l *diskspdLine) *int64) diskspdOption {
 	return func(l *diskspdLine, rest string) error {
 		value, err := diskspdCount(rest, least, most)
@@ -115,7 +115,7 @@ func diskspdTime(target func(l *diskspdLine) *int64) diskspdOption {
 	return diskspdNumber(0, 7*24*3600, target)
 }
 
-// diskspdIgnored accepts an option that is not converted, and adds a note.
+// diskspdIgnored returns a parser for an option that is not converted. The parser adds a note and ignores the value.
 func diskspdIgnored(kind Kind, why, remedy string) diskspdOption {
 	return func(l *diskspdLine, _ string) error {
 		l.span.extra = append(l.span.extra, Note{Kind: kind, Why: why, Remedy: remedy})

@@ -7,15 +7,17 @@ import (
 
 // diskspdSpan holds what DiskSpd calls a time span: the options for all targets together.
 type diskspdSpan struct {
-	// duration, warmUp and coolDown are in seconds. A duration of 0 means until DiskSpd is stopped.
+	// duration, warmUp and coolDown are in seconds. With a duration of 0, DiskSpd runs until it is stopped.
 	duration, warmUp, coolDown int64
-	// threads is the value of -F, over all targets; requests is the value of -O. They are 0 if not given.
+	// threads is the value of -F, the number of threads that all targets share. requests is the value of -O, the number
+	// of outstanding operations per thread. Both are 0 if not given.
 	threads, requests int64
 	affinity          []diskspdCPU
 	noAffinity        bool
 	completion        bool
 	randomWrites      bool
-	// given maps the first letter of an option to the option as the user wrote it.
+	// given maps the key of an option to the option as the user wrote it. The key is the option's letter, or rs, rd, si
+	// or fh (the hints -fr, -fs and -ft).
 	given map[string]string
 	// extra holds the notes on options that are not converted.
 	extra notes
@@ -58,7 +60,8 @@ type diskspdTarget struct {
 	bufferFile          string
 }
 
-// diskspdRange is a part of the target, in percent or bytes, and the share of the operations on it, in percent.
+// diskspdRange is a range of the target: its size, in percent or in bytes, and the percentage of the operations that
+// access it.
 type diskspdRange struct {
 	percent, size uint64
 }
@@ -89,8 +92,8 @@ func (t *diskspdTarget) direct() bool { return t.cache == 'u' || t.cache == 'r' 
 
 func (t *diskspdTarget) writes() bool { return t.writeRatio > 0 }
 
-// finish completes a distribution as DiskSpd does, and returns an error for settings that DiskSpd or a profile would
-// refuse.
+// finish completes the distribution of random offsets as DiskSpd does. It returns an error for settings that DiskSpd or
+// a profile would refuse.
 func (s *diskspdSpan) finish(t *diskspdTarget) error {
 	var problems []error
 	refuse := func(when bool, format string, arguments ...any) {

@@ -2,7 +2,7 @@
 // It is pure: it starts nothing, and reads the files that a command line names through a function.
 //
 //	command line, job file
-//	        |  read as strictly as the tool does, or more
+//	        |  parsed at least as strictly as the tool parses it
 //	        v
 //	   meaning of the load ----------->  Notes: options without equivalent, options that belong elsewhere
 //	        |
@@ -14,6 +14,6 @@
 // the command line does not show, such as the size of a file on another machine; it is never guessed.
 //
 // The meaning of DiskSpd's options comes from its source (CmdLineParser, Common and IORequestGenerator of 2.2), not
-// from its help, which differs in places: -w without a number is refused, and the threads of a target share the burst
-// of -i.
+// from its help, which is inaccurate in places: DiskSpd refuses -w without a number, and -i sets the burst size of a
+// target, which the target's threads share.
 package convert

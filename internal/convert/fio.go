@@ -115,19 +115,19 @@ func resourceName(name, otherwise string) string {
 	return otherwise
 }
 
-// fioJob is a parsed job. Some options have a field of their own; keep holds the others.
+// fioJob is a parsed job of fio.
 type fioJob struct {
 	name string
-	// keep holds the options without a field below, in the order given and in the engine's form.
+	// keep holds the options without a field below, in the order given, with fio's main names and normalized values.
 	keep []fio.KnownOption
-	// The fields below hold the other options. An option that the job does not set has fio's default.
+	// Each of the following fields holds the value of an option, or fio's default if the job does not set the option.
 	jobs, files, depth uint64
 	size, filesize     uint64
 	block              uint64
 	increment          uint64
 	direct             bool
 	engine, direction  string
-	// shared is true if the jobs have a filename, and therefore use the same files.
+	// shared is true if the option filename is set, so that all jobs of the section use the same files.
 	shared   bool
 	fileName string
 	waits    bool

@@ -21,7 +21,8 @@ var fioSizes = []string{
 	"bs", "bsrange", "bssplit", "size", "filesize", "ba", "zonesize", "zonerange", "zoneskip", "buffer_compress_chunk", "rate", "iomem_align", "offset_increment",
 }
 
-// fioElsewhere maps options that are set in the benchmark to the remedy.
+// fioElsewhere lists options that a profile cannot contain, because the benchmark sets them. It maps each option to
+// the remedy: what to set instead.
 var fioElsewhere = map[string]string{
 	"directory": "set the target's path or claim", "randseed": "set the seed of an earlier run to repeat its offsets",
 	"loops": "set a duration in the phase, or repeat the phase", "startdelay": "use a separate phase for the load that runs before this job",
@@ -29,7 +30,7 @@ var fioElsewhere = map[string]string{
 	"wait_for": "use one phase per job",
 }
 
-// fioUnneeded maps options that need no action to the reason.
+// fioUnneeded lists options that can be omitted without any other action. It maps each option to the reason.
 var fioUnneeded = map[string]string{
 	"unlink": "the target's dataPolicy removes files", "unlink_each_loop": "the target's dataPolicy removes files", "create_serialize": whyLayout,
 	"create_on_open": whyLayout, "create_only": whyLayout, "create_fsync": whyLayout, "allow_file_create": whyLayout, "overwrite": whyLayout, "fallocate": whyLayout,
@@ -62,7 +63,7 @@ func readFioJob(section *fioSection) (*fioJob, error) {
 	return j, all(problems)
 }
 
-// option keeps an option, or adds a note that explains why the profile does not contain it.
+// option adds an option to the job, or a note that explains why the profile does not contain the option.
 func (j *fioJob) option(o fioOption) error {
 	if slices.Contains(fioSizes, o.name) {
 		if written, changed := fioBytes(o.value); changed {
@@ -113,7 +114,7 @@ func shownWhy(why string) string {
 	}, why)
 }
 
-// fioExclusive lists groups of options of which only the last one given takes effect.
+// fioExclusive lists groups of options that override each other: only the last option given in a group takes effect.
 var fioExclusive = [][]string{{"bs", "bsrange", "bssplit"}, {"direct", "buffered"}, {"rwmixread", "rwmixwrite"}}
 
 func (j *fioJob) add(known fio.KnownOption) {
@@ -209,7 +210,7 @@ func (j *fioJob) figure(o fio.KnownOption) {
 		j.direction = o.Value
 		return
 	case "bs":
-		j.block = number // the block size is 0 if the job sets several
+		j.block = number // if the job sets several block sizes, parsing fails and the size is 0
 		return
 	case "bsrange", "bssplit":
 		j.block = 0

@@ -132,10 +132,11 @@ func (w *fioWriter) times() {
 	}
 }
 
-// fioDistribution matches the distributions that the typed fields accept.
+// fioDistribution matches the random distributions that the field randomDistribution accepts.
 var fioDistribution = regexp.MustCompile(`^(random|zipf:[0-9]+([.][0-9]+)?|pareto:0?[.][0-9]+|normal:[0-9]+([.][0-9]+)?|zoned:[0-9]+/[0-9]+(:[0-9]+/[0-9]+)*)$`)
 
-// typed returns a profile with typed fields, or false if they cannot express the job.
+// typed returns a profile that uses the API's own fields instead of a job file, or false if these fields cannot
+// express the job.
 func (w *fioWriter) typed(j *fioJob) (*v1alpha1.FioProfile, bool) {
 	engine, known := fioTypedEngines[j.engine]
 	if !known || j.block == 0 || j.block > 1<<30 || j.block < 512 {
@@ -183,7 +184,7 @@ func (w *fioWriter) typed(j *fioJob) (*v1alpha1.FioProfile, bool) {
 		}
 	}
 	if _, compresses := j.value("buffer_compress_percentage"); compresses && p.Compressibility.ChunkSize == nil {
-		p.Compressibility.ChunkSize = quantity(512) // fio's default chunk size
+		p.Compressibility.ChunkSize = quantity(512) // fio's default of buffer_compress_chunk
 	}
 	if len(p.Options) == 0 {
 		p.Options = nil
@@ -211,8 +212,8 @@ func (j *fioJob) mix() int32 {
 	return 50
 }
 
-// typedOption sets the field of an option, or adds the option to the profile's options; it returns false if neither
-// can express it.
+// typedOption sets the profile's field for an option, or adds the option to the profile's options. It returns false if
+// neither can express the option.
 func typedOption(p *v1alpha1.FioProfile, j *fioJob, o fio.KnownOption) bool {
 	number, err := strconv.ParseInt(o.Value, 10, 64)
 	whole := err == nil

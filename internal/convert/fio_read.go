@@ -20,7 +20,7 @@ func (o fioOption) String() string {
 	return o.name + "=" + o.value
 }
 
-// fioSection is a job: the options of [global], overridden by its own.
+// fioSection is a job with its own options and those options of [global] that it does not override.
 type fioSection struct {
 	name    string
 	options []fioOption
@@ -98,8 +98,8 @@ var fioFlags = []string{
 	"fixedbufs", "registerfiles", "sqthread_poll", "nonvectored", "userspace_reap", "thp", "uncached", "exitall", "do_verify_only", "fill_fs",
 }
 
-// fioGeneral lists options that apply to fio itself rather than to a job. For each option it contains whether the
-// option takes a value, and why the profile does not need it.
+// fioGeneral lists options that apply to fio itself rather than to a job. The field takes is true if the option takes a
+// value. The field why is the reason why the profile does not need the option.
 var fioGeneral = map[string]struct {
 	takes bool
 	why   string

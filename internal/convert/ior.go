@@ -130,7 +130,7 @@ func (w *iorWriter) option(o mpiOption) error {
 	return err
 }
 
-// directive converts a setting that -O gives by name if IOR has no equivalent option with a letter.
+// directive converts a setting of the form -O name=value for which IOR has no equivalent single-letter option.
 func (w *iorWriter) directive(name, value string) {
 	text := name + "=" + value
 	switch strings.ToLower(name) {
@@ -171,8 +171,8 @@ func (w *iorWriter) flag(name string) bool {
 	return given && option.on()
 }
 
-// only sets a field of the profile from a flag: it returns a pointer to true if the flag is set. Otherwise it returns
-// nil, because false is the field's default.
+// only converts a flag to the value of a field: a pointer to true if the flag is set, otherwise nil, because the field
+// defaults to false.
 func (w *iorWriter) only(name string) *bool {
 	if w.flag(name) {
 		return new(true)
@@ -241,7 +241,7 @@ func (w *iorWriter) finish() {
 	}
 }
 
-// paths adds a note about several file names. IOR uses the first one unless each rank has its own file.
+// paths adds a note if -o names several files. IOR uses only the first one, unless each rank has its own file.
 func (w *iorWriter) paths() {
 	names := w.given["-o"]
 	switch {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// mpiOption is one given option of IOR or mdtest: a letter or a long name.
+// mpiOption is an option on a command line of IOR or mdtest. It has a single-letter or a long name.
 type mpiOption struct {
 	name, value string
 	hasValue    bool
@@ -135,7 +135,7 @@ func mpiCount(text string, most int64) (int64, error) {
 	return value, nil
 }
 
-// severalPaths adds a note about paths, separated by @, over which IOR and mdtest distribute their ranks.
+// severalPaths adds a note about several paths, separated by @. IOR and mdtest distribute their ranks over these paths.
 func (n *notes) severalPaths(o mpiOption) {
 	paths := strings.Count(o.value, "@") + 1
 	n.differs(o.String(),

@@ -79,7 +79,7 @@ func (w *Workload) comment(text *strings.Builder) {
 	}
 }
 
-// wrap writes a list entry as comment lines of at most 100 columns. A longer word is not split.
+// wrap writes a list entry as comment lines of at most 100 columns. It does not split longer words.
 func wrap(text *strings.Builder, entry string) {
 	const columns = 100
 	line := "# * "
