@@ -29,7 +29,7 @@ func (t *ClippedText) Add(p []byte) {
 	}
 }
 
-// String returns the text without surrounding white space, and with [...] in place of what was dropped.
+// String returns the text without surrounding white space. If a part was dropped, [...] stands in its place.
 func (t *ClippedText) String() string {
 	tail := string(t.tail)
 	if len(tail) > ClippedHalf {

@@ -10,7 +10,7 @@
 //     then the main figures everywhere. Run make generate.
 //  2. Add a package here with a value of Traits and a type that implements Engine, and its row in the map of AGENTS.md.
 //  3. Add a row to the table in package engines, and the name of the field to the pattern in .golangci.yml. The test
-//     of package engines fails until both are there.
+//     of package engines fails until both exist.
 //  4. Let the agent run the tool. For most tools, let Render return a CommandTool, as package command does: the agent
 //     starts the program in each client at the same instant, counts its I/O every second, ends it, and returns what it
 //     printed. Let the engine's Result call the Result of package command for the counted I/O, and parse
@@ -19,9 +19,9 @@
 //     A tool with live latencies, or with one job that spans clients, also needs a message in LoadRequest of
 //     agent.proto; a package below internal/agent with a type that implements tool.Tool (see package
 //     internal/agent/tool), and its rows in internal/agent/tools.go; and a line in internal/cli/plan_document.go. If
-//     it reports more than samples and totals, add a message to Ended, and let package conductor bound, check and
-//     translate it to a field of result.Client and of ClientReport.
-//  5. Convert command lines of the tool, if users have them: internal/convert.
+//     it reports more than samples and totals, add a message to Ended. Package conductor must limit the message's size,
+//     validate it, and convert it to a field of result.Client and of ClientReport.
+//  5. If users have command lines of the tool, convert them in internal/convert.
 //  6. Reports show OwnRates without further code. Show other figures in a file of internal/report that sectionsOf
 //     calls, and add the file to the exceptions of the rule in .golangci.yml.
 //
@@ -32,15 +32,15 @@
 // conductor, the result and the command line only call the engine:
 //
 //	Validate   plan and the controller of profiles: is the profile valid?
-//	Suits      plan: does a phase need what this profile does not support? (Traits say what no profile supports.)
+//	Suits      plan: does a phase need what this profile does not support? (Traits cover what no profile supports.)
 //	Describe   plan: which files the load needs and leaves, how long it takes; result: what may distort the figures
-//	Render     conductor: the request for one client; plan renders it too, to find errors before the run
+//	Render     conductor: the request for one client; the plan also renders it, to find errors before the run
 //	Result     result: the tool's own figures, and what contradicts them
 //
-// Traits are data: whether the clients of a target run one job together, whether the load ends by itself, and so on. If
-// the calling code needs to know something that no trait and no field of Description provides, add a trait or a field
-// instead of comparing the kind. A linter rejects the engine-specific fields of v1alpha1.Engine and
-// v1alpha1.TargetResult, and the names of the engines, outside the engines.
+// Traits are plain data, for example whether the clients of a target run one job together, or whether the load ends by
+// itself. If other packages need to know something that no trait and no field of Description provides, add a trait or a
+// field, so that they need not compare the kind of the engine. A linter rejects the engine-specific fields of
+// v1alpha1.Engine and v1alpha1.TargetResult, and the names of the engines, outside the engines.
 //
 // An engine whose tool the agent understands has three more parts, which only the agent and the engine itself use:
 //
@@ -55,8 +55,8 @@
 //
 // # Rules
 //
-//   - Options of the tool that users may set are on an allow-list, each with a check of its value. A deny-list would
-//     be out of date with the tool's next release.
+//   - The options of the tool that users may set are on an allow-list, which also checks their values. A deny-list
+//     would be incomplete as soon as the tool adds an option.
 //   - User input is parsed as strictly as possible and rendered anew, never passed through: two parsers that read the
 //     same text differently are a security hole.
 //   - Golden files come from real runs of the real tool; testdata/README.md lists the commands that created them. Every

@@ -61,7 +61,7 @@ type Traits struct {
 	// Tools lists the programs that each client needs. Before the run, a package below internal/agent looks for them.
 	// The list is empty for engines that run their tool as a command.
 	Tools []string
-	// Sources maps the names of programs that are rarely preinstalled to a hint on where to get them.
+	// Sources contains a hint on where to get each program that is rarely preinstalled, by the program's name.
 	Sources map[string]string
 	// Versions lists one version of the tool for each form of input that the engine can write, newest first; "" stands
 	// for the newest version. The version on the clients is unknown until they run.
@@ -84,7 +84,8 @@ type Traits struct {
 	ReusesFiles bool
 	// SizeField is the profile field that determines the size of the dataset, for messages that suggest raising it.
 	SizeField string
-	// Layers is the key of this engine's layouts in the value from which package plan computes a dataset's hash.
+	// Layers is the key under which package plan adds this engine's layouts to the value that it hashes to identify the
+	// datasets of a run.
 	Layers string
 }
 
@@ -186,8 +187,8 @@ type Description struct {
 	Cautions []string
 }
 
-// Cached explains a warning that the memory of a client's machine may serve reads: Why is the cause, and Remedy says
-// what to change.
+// Cached explains a warning that the memory of a client's machine may serve reads. Why is the cause, and Remedy is the
+// change that prevents it.
 type Cached struct{ Why, Remedy string }
 
 // RankFiles describes the files of all ranks of an MPI job.
@@ -198,7 +199,8 @@ type RankFiles struct {
 	Count, Bytes uint64
 }
 
-// Reserved is space that a load needs for files that it does not name.
+// Reserved is space for files whose names are not known before the load runs. Reservations with the same Key share the
+// space.
 type Reserved struct {
 	Key   string
 	Bytes uint64

@@ -15,15 +15,16 @@ type Overrides struct {
 	Jobs, QueueDepth int32
 	BlockSizeBytes   int64
 	ReadPercent      *int32
-	// Processes is the number of ranks of each client, in a ramp that raises this number; see Step.Processes.
+	// Processes is the number of ranks per client. Only a ramp over the number of ranks sets it; see Step.Processes.
 	Processes int32
 	// Operation is the operation that the step performs on each small file: Create, Write, Stat, Read or Delete. It is
 	// empty outside of smallFiles phases.
 	Operation v1alpha1.Operation
-	// LayoutJobs is the largest number of jobs in any step of the run that works on these files. It is set if steps
-	// raise the number of jobs and each job has its own files; steps with fewer jobs then use only some of the files.
+	// LayoutJobs is the largest number of jobs in any step of the run that uses the same files as this step. It is set
+	// if steps raise the number of jobs and each job has its own files. Steps with fewer jobs then use only some of the
+	// files.
 	LayoutJobs int32
-	// Offer, which only a search sets, makes the load an open loop.
+	// Offer makes the load an open loop. Only a search phase sets it.
 	Offer Offer
 }
 
@@ -31,7 +32,8 @@ type Overrides struct {
 type Offer struct {
 	// IOPS is the rate of each client in operations per second; 0 for a closed loop.
 	IOPS int64
-	// Latency is the highest latency of the store at which operations must still arrive at the offered rate.
+	// Latency is the store's latency up to which operations must arrive at the offered rate. It determines the number
+	// of jobs.
 	Latency time.Duration
 }
 

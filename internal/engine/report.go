@@ -15,7 +15,7 @@ const MaxByteDifference = 0.05
 // Report holds what the clients of a target reported about a step, except samples and totals.
 type Report struct {
 	Clients []ClientReport
-	// Measured is true if the profile's load ran and a client has a result.
+	// Measured is true if the step ran the profile's load and at least one client has a result.
 	Measured bool
 	// Version is the version of the tool; empty if unknown.
 	Version string
@@ -40,7 +40,7 @@ type ClientReport struct {
 	Output string
 }
 
-// Job is the report of an ior or mdtest job, one for all clients of a target.
+// Job is the report of an ior or mdtest job, which all clients of a target run together.
 type Job struct {
 	// CommandLine is the program and its arguments.
 	CommandLine []string
@@ -57,7 +57,7 @@ type Job struct {
 // Repetition is one write or read of all files by ior.
 type Repetition struct {
 	Operation measure.Operation
-	// Index counts from 0.
+	// Index is the index of the repetition, counted from 0.
 	Index int
 	Bytes uint64
 	// BytesExact is false if Bytes is only an estimate: the product of rounded figures.
@@ -68,7 +68,7 @@ type Repetition struct {
 	Open, Transfer, Close time.Duration
 	// Total is the time from the first rank's start to the last rank's end.
 	Total time.Duration
-	// Ended is the time at which IOR's output line for the repetition was read, on the conductor's clock.
+	// Ended is the time, on the conductor's clock, at which IOR's output line about the repetition was read.
 	Ended time.Time
 }
 
@@ -84,8 +84,8 @@ type Program struct {
 	CommandLine []string
 	// ExitCode is the exit code, or 128 plus the number of the signal that killed the program.
 	ExitCode int
-	// Duration is the time from the program's start to its exit, Flush the time from then until all its data is on the
-	// storage.
+	// Duration is the time from the program's start to its exit. Flush is the time after the exit until all data of the
+	// program is on the storage.
 	Duration, Flush time.Duration
 	// CutShort is true if the program was stopped before it exited by itself.
 	CutShort bool
@@ -113,18 +113,18 @@ func (c Count) Bytes(direction string) uint64 {
 // DataSample describes the part of the user's data that a client examined.
 type DataSample struct {
 	Files, Bytes uint64
-	// RatioMilli is the lz4 compression ratio of the data, times 1000. Percent is the compress percentage with which
-	// fio imitates it.
+	// RatioMilli is the lz4 compression ratio of the data, times 1000. Percent is the buffer_compress_percentage with
+	// which fio writes data that compresses about as well.
 	RatioMilli int64
 	Percent    int
 }
 
 // Findings are an engine's conclusions from a report.
 type Findings struct {
-	// Counted holds the counts that replace the clients' totals, by client index. A count without operations replaces
-	// only the bytes.
+	// Counted maps the index of a client to the counts that replace its totals. A count without operations replaces only
+	// the bytes.
 	Counted map[int]Count
-	// Warnings are about the tool's own figures.
+	// Warnings lists problems with the tool's own figures.
 	Warnings []Warning
 	// Pattern describes the data that the tool wrote.
 	Pattern Pattern

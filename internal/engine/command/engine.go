@@ -97,8 +97,8 @@ func (e Engine) Render(step *engine.Step, _ *engine.Client) (*agentapi.LoadReque
 	return &agentapi.LoadRequest{Dataset: &agentapi.Dataset{MeasureUsage: true}, Tool: &agentapi.LoadRequest_Command{Command: tool}}, nil
 }
 
-// layer identifies the files that a profile's setup program creates on a target, by what is known before it runs: the
-// target, the command line and the working directory.
+// layer identifies the files that a profile's setup program creates on a target. The files themselves are unknown
+// before the program runs, so layer consists of the target, the command line and the working directory.
 type layer struct {
 	Target           string
 	Setup            []string

@@ -58,8 +58,8 @@ var causes = []struct{ said, reason string }{
 	{"cannot allocate memory", "NoMemory"},
 }
 
-// Cause returns the failure reason that the program's own output indicates, or usual, the caller's default, if the
-// output indicates none.
+// Cause returns the failure reason that the program's own output indicates. If it indicates none, Cause returns the
+// parameter usual.
 func Cause(said, usual string) string {
 	said = strings.ToLower(said)
 	for _, cause := range causes {

@@ -45,7 +45,7 @@ func Missing() string {
 	return "no engine: set " + strings.Join(kinds[:last], ", ") + " or " + kinds[last]
 }
 
-// Source returns a hint on where to get a program that is rarely preinstalled; "" for other programs.
+// Source returns a hint on where to get a program that is rarely preinstalled. For other programs it returns "".
 func Source(program string) string {
 	for _, one := range table {
 		if source := one.traits.Sources[program]; source != "" {

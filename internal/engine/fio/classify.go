@@ -15,22 +15,22 @@ type complaint struct {
 	certain bool
 }
 
-// complaints is sorted by significance, the most specific first. The texts are from fio 3.33 and from its sources of
-// 2026-08.
+// complaints lists the messages of fio that identify a failure, the most specific first. The texts are from fio 3.33
+// and from its sources of 2026-08.
 var complaints = []complaint{
 	{regexp.MustCompile(`got signal=(4|6|7|8|11)\b`), FailureCrashed, true},
 	{regexp.MustCompile(`got signal=[0-9]+`), FailureKilled, true},
 	{regexp.MustCompile(`pid=[0-9]+ disappeared`), FailureKilled, true},
 	{regexp.MustCompile(`appears to be stuck\. Doing forceful exit`), FailureStuck, true},
 	{regexp.MustCompile(`job startup hung`), FailureStuck, true},
-	// While fio writes a dump, it holds stat_sem and may wait for a job to return from an I/O call. A job that ends in
-	// the meantime stops waiting for stat_sem after 5 s (EDEADLK).
+	// fio holds the semaphore stat_sem while it writes a dump, and may meanwhile wait for a job to return from an I/O
+	// call. If another job ends during that time, it waits for stat_sem and gives up after 5 s (EDEADLK).
 	{regexp.MustCompile(`stuck grabbing stat_sem`), FailureStuck, true},
 	{regexp.MustCompile(`file creation disallowed by allow_file_create=0`), FailureNoSuchFile, true},
 	{regexp.MustCompile(`does not (seem to )?support direct( IO|=1)`), FailureDirect, true},
 	{regexp.MustCompile(`first direct IO errored\. File system may not support direct`), FailureDirect, false},
-	// The kernel refuses asynchronous direct I/O of blocks that are no multiple of the sector size, and fio does not
-	// complain about direct I/O then.
+	// The kernel refuses asynchronous direct I/O if the block size is not a multiple of the sector size. fio's message
+	// then does not mention direct I/O.
 	{regexp.MustCompile(`io_u error.*: Invalid argument: (read|write) offset=`), FailureDirect, false},
 	{regexp.MustCompile(`engine \S* not loadable|failed to load engine|IO engine \S* not found`), FailureBadEngine, true},
 	{regexp.MustCompile(`Bad option <|failed parsing |option <.*> outside of|job \S+ dropped`), FailureBadOption, true},
@@ -61,7 +61,7 @@ func ofText(text string, certain bool) (failure Failure, line string, ok bool) {
 	return "", "", false
 }
 
-// errnoFailures maps the symbols of errors to the failures that they indicate.
+// errnoFailures maps error symbols, such as ENOSPC, to the failures that they indicate.
 var errnoFailures = map[string]Failure{
 	"ENOSPC": FailureNoSpace, "EDQUOT": FailureQuota, "EROFS": FailureReadOnly,
 	"ENOENT": FailureNoSuchFile, "ENOTDIR": FailureNotADirectory, "EISDIR": FailureIsADirectory,

@@ -8,8 +8,8 @@ import (
 
 const (
 	compressPercentage = "buffer_compress_percentage"
-	// undecidedPercentage is the compress percentage in a job until the client has sampled the data that compressLike
-	// names.
+	// undecidedPercentage is a placeholder for the compress percentage in a job file. The client replaces it after it
+	// has sampled the data that the profile's compressLike refers to.
 	undecidedPercentage = "50"
 	// mostCompressed is the highest percentage: beyond it fio's buffers are a few bytes of noise between zeros, and
 	// the compression ratio depends more on an algorithm's headers than on the data.

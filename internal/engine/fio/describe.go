@@ -41,7 +41,7 @@ func Describe(profile *v1alpha1.FioProfile, parameters Parameters) (engine.Descr
 	made.SyncsAtEnd = made.Writes && !unsynced
 	made.ClientBytes = what.bytes(false)
 	made.Files = func(yield func(string, uint64) bool) {
-		// Parse the profile again, because a description that kept the parsed sections would be large.
+		// Parse the profile again instead of storing the parsed sections, which would make the description large.
 		if what, problems := read(field.NewPath("fio"), profile, &parameters); len(problems) == 0 {
 			what.files(yield)
 		}

@@ -10,7 +10,7 @@ type Document struct {
 	// TimestampMilliseconds is the wall clock of fio's machine when the document was written; 0 if fio printed none
 	// (client/server mode of 3.33).
 	TimestampMilliseconds int64
-	// Jobs are the reporting groups: with group_reporting one entry stands for many jobs.
+	// Jobs has one entry per reporting group. With group_reporting, a group contains several jobs.
 	Jobs []Job
 	// ClientServer is true for the output of fio's own client/server mode.
 	ClientServer bool
@@ -22,7 +22,7 @@ type Document struct {
 	Racy error
 }
 
-// Job is an entry of "jobs" (or of "client_stats").
+// Job is an entry of the list "jobs" in fio's output, or of "client_stats" in client/server mode.
 type Job struct {
 	Name string
 	// Host is the name of the client's host; empty except in client/server mode.

@@ -52,7 +52,7 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 		}
 	}
 	if step.Layout() {
-		// A layout writes everything, with its own block size and queue depth.
+		// A layout writes the whole dataset, with its own block size and queue depth.
 		made.Reads, made.Writes, made.Trims, made.BlockBytes, made.MaxOutstanding = false, true, false, 0, 0
 		made.Layer = func(target string) any { return layerOf(target, p) }
 		return made, nil
@@ -79,7 +79,8 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	return made, nil
 }
 
-// hasThinkTime reports whether an option can make the load wait between operations: a think time or a rate.
+// hasThinkTime reports whether the profile's options set a think time or a rate, which can make the load wait between
+// operations.
 func (e Engine) hasThinkTime() bool {
 	for name := range e.Profile.Options {
 		if strings.HasPrefix(name, "think") || strings.HasPrefix(name, "rate") {
@@ -127,7 +128,7 @@ func (e Engine) Render(step *engine.Step, client *engine.Client) (*agentapi.Load
 		tool.WrittenBytes = overwritten(&made) * uint64(max(step.Passes, 1)) // #nosec G115 -- at least 1
 	case Measure:
 		if made.Trims {
-			// Data that a step trims does not count as laid out, even if the step also writes.
+			// After a step that trims, the dataset no longer counts as laid out, even if the step also writes.
 			dataset.Content += "-trimmed"
 		}
 	}
@@ -135,8 +136,8 @@ func (e Engine) Render(step *engine.Step, client *engine.Client) (*agentapi.Load
 }
 
 // overwritten returns the minimum number of bytes that one pass over the data writes: fio does not write the rest of
-// a file after its last whole block. If sections have different block sizes, the file's block size is unknown;
-// because no file is smaller than a block, at least half of it is written.
+// a file after its last whole block. If sections have different block sizes, the block size of a file is unknown. At
+// least half of each file is then written, because no file is smaller than a block.
 func overwritten(made *engine.Description) uint64 {
 	var sum uint64
 	for _, bytes := range made.Files {
@@ -191,7 +192,7 @@ func layerOf(target string, profile *v1alpha1.FioProfile) layer {
 	if c := profile.Compressibility; c != nil {
 		l.CompressPercent = &c.Percent
 		if c.ChunkSize != nil {
-			// The chunk size is kept as a number of bytes, because 4Ki and 4096 are equal.
+			// Store the chunk size in bytes, so that equal sizes such as 4Ki and 4096 give equal layers.
 			l.ChunkBytes = c.ChunkSize.Value()
 		}
 	}

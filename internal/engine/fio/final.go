@@ -242,7 +242,7 @@ func (j *judge) cutShort(written uint64) bool {
 	return j.fail(FailureTruncated, lacks)
 }
 
-// jobsRuntime returns the minimum sum of all jobs' runtimes in a complete run, in milliseconds.
+// jobsRuntime returns the smallest sum of all jobs' runtimes that a complete run can have, in milliseconds.
 func (j *judge) jobsRuntime() uint64 {
 	if j.expected.Jobs < 1 || j.expected.MeasuredMilliseconds < 1 {
 		return 0

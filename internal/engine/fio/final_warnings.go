@@ -49,7 +49,7 @@ func (j *judge) warnOf(operation measure.Operation, total *OperationTotal) {
 // expectedMessages lists the prefixes of the lines that fio normally prints when it stops early.
 var expectedMessages = []string{"fio: terminating on signal ", "fio: terminating on timeout"}
 
-// unknownMessages returns at most three unexpected lines, and the number of further ones.
+// unknownMessages returns up to three unexpected lines, followed by the number of the remaining ones.
 func unknownMessages(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {

@@ -70,7 +70,7 @@ func (r *sectionReader) text(name, otherwise string) string {
 	return otherwise
 }
 
-// structural lists the options that have their own field in loadSection.
+// structural lists the options that readSection stores in their own fields of loadSection instead of in settings.
 var structural = map[string]bool{
 	"ioengine": true, "direct": true, "buffered": true, "rw": true, "numjobs": true, "nrfiles": true,
 	"size": true, "filesize": true, "iodepth": true,
@@ -87,8 +87,8 @@ func readSection(from *section, ordinal int) (loadSection, error) {
 		jobs:   int(r.number("numjobs", 1)),  // #nosec G115 -- bounded by its rule
 		files:  int(r.number("nrfiles", 1)),  // #nosec G115 -- bounded by its rule
 		depth:  int(r.number("iodepth", 1)),  // #nosec G115 -- bounded by its rule
-		engine: r.text("ioengine", "psync"),  // psync is fio's own default
-		direct: r.text("direct", "0") == "1", // 0 is fio's own default
+		engine: r.text("ioengine", "psync"),  // fio's default of ioengine is psync
+		direct: r.text("direct", "0") == "1", // fio's default of direct is 0
 	}
 	if r.text("buffered", "1") == "0" {
 		s.direct = true

@@ -44,7 +44,8 @@ type parser struct {
 	raw []byte
 	at  int
 	// options is true inside "global options" and "job options", which may have duplicate keys: fio repeats options
-	// that were set twice. Only the I/O engine is read from them, and it is set once.
+	// that were set twice. This does no harm, because only the I/O engine is read from these objects, and it is set
+	// once.
 	options bool
 }
 
@@ -66,7 +67,7 @@ func (p *parser) space() {
 	}
 }
 
-// take skips space and consumes c if it comes next.
+// take skips white space and consumes the next byte if it is c. It returns false if it is not.
 func (p *parser) take(c byte) bool {
 	p.space()
 	if p.peek() != c {
@@ -203,7 +204,7 @@ func (v *value) member(name string) *value {
 	return v.members[name]
 }
 
-// signed returns an integer. fio prints unsigned counters as signed ones, so a counter of 2^63 or more is negative.
+// signed decodes an integer. fio prints unsigned counters as signed ones, so a counter of 2^63 or more is negative.
 func (v *value) signed() (int64, error) {
 	if v == nil {
 		return 0, errMissing

@@ -4,13 +4,13 @@ package fio
 type KnownOption struct {
 	// Name is fio's main name of the option, even if an alias was given.
 	Name string
-	// Value has the form that is written: sizes are plain numbers of bytes.
+	// Value is the value as it is written to the job file. Sizes are plain numbers of bytes.
 	Value string
 	// Done is true if storagebench always does what the option requests.
 	Done bool
 }
 
-// Known checks one option of a job file. An error contains the reason for the refusal and the remedy.
+// Known checks one option of a job file. If the option is not allowed, the error contains the reason and the remedy.
 func Known(name, value string) (KnownOption, error) {
 	canonical, written, err := checkOption(name, value, place{}, false)
 	if err != nil {

@@ -16,20 +16,21 @@ type load struct {
 type loadSection struct {
 	name string
 	jobs int
-	// files is the number of files of each job (of all jobs if shared), each of fileBytes bytes.
+	// files is the number of files of each job, or of all jobs together if shared is true. Each has fileBytes bytes.
 	files     int
 	fileBytes uint64
 	// prefix is the first part of file names: PREFIX.JOB.FILE.
 	prefix string
 	// firstJob is added to the job's number in file names. It is 0 in a section with more than one job.
 	firstJob int
-	// layoutJobs is the number of jobs whose files are laid out, at least jobs.
+	// layoutJobs is the number of jobs for which files are laid out. It can be greater than jobs, because other steps
+	// may run more jobs.
 	layoutJobs int
 	shared     bool
 	// bytesPerJob, if not 0, is the number of bytes of each shared file that belong to one job.
 	bytesPerJob uint64
 	// volumes is the number of volumes that the files are spread over; 0 means one volume. device is true if the
-	// volumes are raw devices, on which the section's data begins at offset region.
+	// volumes are raw devices. region is the offset on each device at which the section's data begins.
 	volumes int
 	device  bool
 	region  uint64
@@ -87,7 +88,7 @@ func (s *loadSection) fileFormat() string {
 	return s.prefix + ".$jobnum.$filenum"
 }
 
-// fileSets returns the number of file sets: 1 if the jobs share files, otherwise one for each job of the layout.
+// fileSets returns the number of file sets: 1 if the jobs share files, otherwise layoutJobs.
 func (s *loadSection) fileSets() int {
 	if s.shared {
 		return 1

@@ -25,7 +25,7 @@ const (
 	jobsPerOutstanding  = 40
 )
 
-// openLoop returns a copy of the profile, changed so that its jobs together start operations at the rate of the offer.
+// openLoop returns a copy of the profile, changed so that its jobs together start operations at the offered rate.
 // The jobs must share files: see suitsOpenLoop.
 func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioProfile, error) {
 	outstanding := float64(offer.IOPS) * offer.Latency.Seconds()
@@ -80,8 +80,8 @@ func caution(offer engine.Offer, jobs int) string {
 	return ""
 }
 
-// rarerShare returns the share of reads or of writes in all operations, whichever is smaller. It returns 1 if the load
-// only reads or only writes.
+// rarerShare returns the share of reads or the share of writes among all operations, whichever is smaller. It returns 1
+// if the load only reads or only writes.
 func rarerShare(profile *v1alpha1.FioProfile) float64 {
 	if profile.ReadPercent == nil || *profile.ReadPercent <= 0 || *profile.ReadPercent >= 100 {
 		return 1
@@ -89,7 +89,8 @@ func rarerShare(profile *v1alpha1.FioProfile) float64 {
 	return float64(min(*profile.ReadPercent, 100-*profile.ReadPercent)) / 100
 }
 
-// suitsOpenLoop refuses settings that a search controls itself, and loads whose operations cannot arrive at random.
+// suitsOpenLoop returns an error for each setting that a search controls itself, and for loads whose operations cannot
+// arrive at random.
 func (e Engine) suitsOpenLoop(use *engine.Use) field.ErrorList {
 	if use.Phase.Search == nil {
 		return nil

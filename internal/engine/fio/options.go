@@ -8,16 +8,17 @@ import (
 // option describes an option of fio that users may set.
 type option struct {
 	rule valueRule
-	// field is the typed field of the profile that sets the option. Then the profile's options must not set it too, so
-	// that there is only one way to set it, but a job file may.
+	// field is the field of the profile that sets the option; empty if there is none. If there is one, the profile's
+	// options must not contain the option, so that there is only one way to set it. A job file may contain it.
 	field string
-	// engines lists the engines that have the option; empty means all.
+	// engines lists the I/O engines that have the option; empty means all.
 	engines []string
-	// dropped options are accepted but not written, because storagebench always does what they request.
+	// dropped is true if the option is accepted but not written to the job file, because storagebench always does what
+	// it requests.
 	dropped bool
 }
 
-// aliases maps fio's alternative option names to the names in the lists.
+// aliases maps fio's alternative option names to the names in allowedOptions and refusedOptions.
 var aliases = map[string]string{
 	"readwrite": "rw", "blocksize": "bs", "blocksize_range": "bsrange", "blockalign": "ba",
 	"blocksize_unaligned": "bs_unaligned", "iodepth_batch_submit": "iodepth_batch",
@@ -44,7 +45,7 @@ var ioEngines = map[string]bool{
 // allowedOptions lists all options that users may set. Any other option is refused; refusedOptions only adds specific
 // reasons.
 var allowedOptions = map[string]option{
-	// Options that typed fields set.
+	// Options that the profile's own fields set.
 	"rw": {field: "pattern and readPercent", rule: matching(
 		`(?:read|write|trim|randread|randwrite|randtrim|rw|readwrite|randrw|trimwrite|randtrimwrite)(?::[0-9]{1,9}[kKmMgG]?)?`,
 		"use one of read, write, trim, randread, randwrite, randtrim, rw, readwrite, randrw, trimwrite, randtrimwrite")},
@@ -71,7 +72,7 @@ var allowedOptions = map[string]option{
 	"fdatasync":                  {field: "fsync.everyWrites with fsync.data", rule: integer(0, countMost)},
 	"end_fsync":                  {field: "fsync.atEnd", rule: bool01},
 
-	// Offsets and blocks.
+	// Options for offsets and block sizes.
 	"ba":                {rule: sizes},
 	"bs_unaligned":      {rule: flag01},
 	"bs_is_seq_rand":    {rule: bool01},
@@ -87,7 +88,7 @@ var allowedOptions = map[string]option{
 	"zonerange":         {rule: size},
 	"zoneskip":          {rule: size},
 
-	// Files and caches.
+	// Options for files and caches.
 	"openfiles":         {rule: integer(1, 100_000)},
 	"file_service_type": {rule: matching(`(?:random|roundrobin|sequential|zipf|pareto|normal|gauss)(?::[0-9]{1,3}(?:\.[0-9]{1,6})?){0,2}`, "use one of random, roundrobin, sequential, zipf, pareto, normal")},
 	"fadvise_hint":      {rule: oneOf("0", "1", "none", "sequential", "random", "noreuse")},
@@ -98,7 +99,7 @@ var allowedOptions = map[string]option{
 	"fsync_on_close":    {rule: bool01},
 	"write_hint":        {rule: oneOf("none", "short", "medium", "long", "extreme")},
 
-	// Queues and submission.
+	// Options for queues and submission.
 	"iodepth_batch":              {rule: integer(0, depthMost)},
 	"iodepth_batch_complete_min": {rule: integer(0, depthMost)},
 	"iodepth_batch_complete_max": {rule: integer(0, depthMost)},
@@ -120,7 +121,7 @@ var allowedOptions = map[string]option{
 	"cmdprio":                    {rule: integer(0, 7), engines: []string{"io_uring", "libaio"}},
 	"thp":                        {rule: flag01, engines: []string{"mmap"}},
 
-	// Rates and pauses.
+	// Options for rates and pauses.
 	"thinktime":             {rule: thinkTime},
 	"thinktime_spin":        {rule: thinkTime},
 	"thinktime_iotime":      {rule: thinkTime},
@@ -134,7 +135,7 @@ var allowedOptions = map[string]option{
 	"flow_id":               {rule: integer(0, countMost)},
 	"flow_sleep":            {rule: integer(0, countMost)},
 
-	// Content of the written data.
+	// Options for the content of the written data.
 	"zero_buffers":                  {rule: flag01},
 	"scramble_buffers":              {rule: bool01},
 	"buffer_pattern":                {rule: matching(`0x[0-9a-fA-F]{1,512}|[0-9]{1,10}`, "use a number, such as 0xdeadbeef: strings and files are not allowed")},
@@ -143,7 +144,7 @@ var allowedOptions = map[string]option{
 	"dedupe_working_set_percentage": {rule: integer(0, 100)},
 	"dedupe_global":                 {rule: bool01},
 
-	// Processes and memory.
+	// Options for processes and memory.
 	"thread":              {rule: flag01},
 	"new_group":           {rule: flag01},
 	"nice":                {rule: integer(-20, 19)},

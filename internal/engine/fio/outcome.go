@@ -5,11 +5,11 @@ type Outcome string
 
 // Outcomes of a step. None of them is the zero value, so an outcome that was never set does not count as a success.
 const (
-	// Complete: fio did everything that its job asked for.
+	// Complete means that fio did everything that its job asked for.
 	Complete Outcome = "Complete"
-	// Stopped: fio was stopped early, and its output covers the work until then.
+	// Stopped means that fio was stopped early, and its output covers the work until then.
 	Stopped Outcome = "Stopped"
-	// Failed: the step failed for the reason in Failure. Its figures, if any, are not a result.
+	// Failed means that the step failed for the reason in Failure. Its figures, if any, are not a result.
 	Failed Outcome = "Failed"
 )
 
@@ -21,15 +21,15 @@ const (
 	FailureNoSpace Failure = "NoSpace"
 	// FailureQuota means that a quota on the volume is exhausted.
 	FailureQuota Failure = "QuotaExceeded"
-	// FailureReadOnly means that the volume cannot be written.
+	// FailureReadOnly means that the volume is mounted read-only.
 	FailureReadOnly Failure = "ReadOnly"
 	// FailureNoSuchFile means that a file or directory does not exist, usually because the data was not laid out.
 	FailureNoSuchFile Failure = "NoSuchFile"
-	// FailureNotADirectory means that a part of the path is a file.
+	// FailureNotADirectory means that a component of the path is a file.
 	FailureNotADirectory Failure = "NotADirectory"
 	// FailureIsADirectory means that a data file is a directory.
 	FailureIsADirectory Failure = "IsADirectory"
-	// FailurePermission means that the file system refuses the agent's user.
+	// FailurePermission means that the agent's user lacks a permission on the file system.
 	FailurePermission Failure = "PermissionDenied"
 	// FailureBadOption means that fio does not accept an option or its value.
 	FailureBadOption Failure = "BadOption"

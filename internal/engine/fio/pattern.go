@@ -23,9 +23,9 @@ func (e Engine) Result(step *engine.Step, report *engine.Report, _ *v1alpha1.Tar
 const patternRemedy = "for incompressible data, set refillBuffers and remove compressibility and other buffer options"
 
 const (
-	// usualRatio is the lz4 ratio of fio's own buffers if blocks are large enough, refillRatio the ratio of random
-	// data that is new for each write, and sameRatio the ratio of a single repeated word, all in thousandths.
-	// usualRatio and sameRatio are for records of 128 KiB.
+	// These are lz4 compression ratios, in thousandths. usualRatio applies to fio's default buffers in blocks of at
+	// least repeatsBelow, refillRatio to random data that is new for each write, and sameRatio to a single repeated
+	// word. usualRatio and sameRatio apply if data is compressed in units of 128 KiB.
 	usualRatio  = 1040
 	refillRatio = 1000
 	sameRatio   = 235_000
@@ -35,8 +35,8 @@ const (
 	repeatsBelow = 64 << 10
 )
 
-// patternOf derives the data pattern from the options that determine the content of fio's buffers. In a job file, the
-// first section that sets an option counts for all.
+// patternOf derives the data pattern from the options that determine the content of fio's buffers. If several sections
+// of a job file set an option, patternOf uses the first value.
 func patternOf(profile *v1alpha1.FioProfile, step *engine.Step) engine.Pattern {
 	set := buffersOf(profile)
 	made := engine.Pattern{Remedy: patternRemedy}
@@ -57,7 +57,7 @@ func patternOf(profile *v1alpha1.FioProfile, step *engine.Step) engine.Pattern {
 	case set["refill_buffers"] != "" && set["refill_buffers"] != "0":
 		made.Name, made.RatioMilli = "random, new for each write (refill_buffers)", refillRatio
 	case step.Purpose == v1alpha1.StepPrepare:
-		// The blocks of a layout are large enough for usualRatio.
+		// A layout writes blocks that are large enough for usualRatio.
 		made.Name, made.RatioMilli = "random", usualRatio
 	default:
 		made.Name = "random"
@@ -95,8 +95,8 @@ func likePattern(name string, report *engine.Report) engine.Pattern {
 	return made
 }
 
-// buffersOf returns the options of the profile or of its job file, by option name. It converts the typed fields about
-// buffers to options.
+// buffersOf returns the options of the profile or of its job file, by name. It includes the options that stand for the
+// profile's fields refillBuffers and compressibility.
 func buffersOf(profile *v1alpha1.FioProfile) map[string]string {
 	set := map[string]string{}
 	for line := range strings.Lines(profile.JobFile) {

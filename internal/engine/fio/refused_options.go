@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// errFixed is returned for a value that would change a setting that storagebench depends on.
+// errFixed is returned if the value of an option would change a setting that storagebench depends on.
 var errFixed = errors.New("it is always on: remove it")
 
 const (
@@ -67,8 +67,8 @@ func (p place) String() string {
 	return fmt.Sprintf(" (section [%s], line %d)", p.section, p.line)
 }
 
-// checkOption returns the option's main name, and its value in the form that is written. typed is true for the
-// options map of a profile, false for a job file.
+// checkOption checks an option. It returns the option's main name, and its value as it is written to the job file.
+// typed is true for an option in the options map of a profile, false for one in a job file.
 func checkOption(name, value string, where place, typed bool) (canonical, written string, err error) {
 	canonical = name
 	if own, ok := aliases[name]; ok {

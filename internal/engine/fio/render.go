@@ -166,8 +166,8 @@ func (w *writer) measure(what *load, parameters *Parameters) error {
 		return fmt.Errorf("warmUp %v: must be from 0 to %v", parameters.WarmUp, maxDuration)
 	}
 	if parameters.WarmUp >= parameters.Duration && what.limited() {
-		// fio would end the load too early, because its rate_ddir (io_u.c) compares runtime with the time since the
-		// start of the ramp.
+		// With a rate limit, fio would end such a load during the ramp: its function rate_ddir (io_u.c) compares the
+		// option runtime with the time since the start of the ramp.
 		return fmt.Errorf("warmUp %v must be shorter than duration %v, because a rate-limited load would end during the warm-up",
 			parameters.WarmUp, parameters.Duration)
 	}
@@ -181,7 +181,7 @@ func (w *writer) measure(what *load, parameters *Parameters) error {
 		w.files(s, s.jobs)
 		w.inTurn(s)
 		if s.reads && !s.diskless() {
-			// A missing file must fail the load; by default fio would write it first.
+			// If a file is missing, the load must fail. By default, fio would write the file first.
 			w.set("allow_file_create", "0")
 		}
 		for _, one := range s.settings {

@@ -10,15 +10,15 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// lateMilliseconds is the minimum time between the request for a dump and the writing of the dump for the dump to count
-// as late. fio counts some figures at the request and others at the writing; in a late dump these are different
-// instants.
+// lateMilliseconds is the delay from which a dump counts as late: the time from fio's request for the dump until fio
+// writes it. fio counts some figures when it requests a dump, and others when it writes the dump. In a late dump, the
+// two groups of figures are from clearly different times.
 const lateMilliseconds = 100
 
 // ErrNoTimestamp is returned for a document without timestamp_ms, which cannot be sampled.
 var ErrNoTimestamp = errors.New("timestamp_ms is missing in the JSON document")
 
-// SamplerOptions describe a run.
+// SamplerOptions describe the run of fio whose dumps a Sampler reads.
 type SamplerOptions struct {
 	// WarmUp is the ramp_time of the job; 0 for none.
 	WarmUp time.Duration
@@ -26,8 +26,8 @@ type SamplerOptions struct {
 	Jobs int
 	// Outstanding is the maximum number of operations in flight; 0 if unknown.
 	Outstanding uint64
-	// Duration is the time after the end of the ramp during which jobs issue operations; 0 if they end when their work
-	// is done. See loadEnd.
+	// Duration is the time after the end of the ramp during which jobs issue operations. It is 0 if jobs end when their
+	// work is done. See loadEnd.
 	Duration time.Duration
 	// ToClock translates nanoseconds of the wall clock of fio's machine to the clock of the samples. It is called when
 	// a sample is returned. nil leaves times unchanged.
@@ -37,13 +37,13 @@ type SamplerOptions struct {
 // Delta holds the work done between two dumps.
 type Delta struct {
 	// Sample contains the start and the end of its interval. Sample.WarmUp is true if the interval lies in the ramp.
-	// Between the last warm-up sample and the first measured one there is a gap, because fio drops the figures of that
-	// time.
+	// There is a gap between the last warm-up sample and the first measured sample, because fio drops the figures of
+	// that time.
 	Sample measure.Sample
 	// Histograms count the latencies of the completed operations; empty in the ramp, in which fio records none.
 	Histograms [measure.NumOperations]measure.Histogram
-	// LateMilliseconds is the time that the dump at the sample's end waited for a job to return from an I/O call. The
-	// operations of a late dump are divided between this sample and the next in proportion to time; bytes are exact.
+	// LateMilliseconds is the time for which the dump at the sample's end waited for a job to return from an I/O call.
+	// The operations of a late dump are divided between this sample and the next in proportion to time. Bytes are exact.
 	LateMilliseconds int64
 }
 
@@ -59,13 +59,13 @@ type Sampler struct {
 	// end of the last returned sample; if base is nil, these totals are zero.
 	held *point
 	base *point
-	// first is the newest dump that began the measured part after a ramp; see dropMixed.
+	// first is the first dump of the measured part after a ramp, until dropMixed has checked it; otherwise nil.
 	first *point
 	// end and ended are the time and the totals at the end of the last returned sample.
 	end   int64
 	ended [measure.NumOperations]measure.Counter
 	// loaded is the newest dump that was written under load. stopped is the time at which the load was stopped early,
-	// in milliseconds of the wall clock; see loadEnd.
+	// in milliseconds on the wall clock; 0 if it was not. See loadEnd.
 	loaded  *point
 	stopped atomic.Int64
 }
@@ -78,12 +78,12 @@ type epoch struct {
 	warm   bool
 }
 
-// point is a dump. Times are milliseconds of the wall clock of fio's machine.
+// point holds the figures of a dump. Times are in milliseconds, on the wall clock of fio's machine.
 type point struct {
 	epoch   *epoch
 	written int64
 	runtime int64
-	// jobRuntime is the sum of the runtimes of all jobs; runtime is the longest of them.
+	// jobRuntime is the sum of the runtimes of all jobs. The field runtime is the longest runtime of any job.
 	jobRuntime int64
 	// counters holds the completed bytes and operations; issued is the number of operations issued.
 	counters [measure.NumOperations]measure.Counter
@@ -186,12 +186,12 @@ func (s *Sampler) release(last bool) []Delta {
 	s.held = nil
 	if end <= start {
 		if !last || s.live != held.epoch || held.counters == s.ended {
-			// The time since the last sample is too short for a sample: the next sample includes the dump's figures.
+			// The time since the last sample is too short for another one. The next sample includes the dump's figures.
 			return nil
 		}
-		// There is no next sample, so this sample gets a length of 1 ms. This happens if fio is stopped with operations
-		// in flight: the last dump waits for all of them without counting any, and fio ends in the same millisecond in
-		// which that dump is written.
+		// No sample follows, so this sample gets a length of 1 ms. This happens if fio is stopped with operations in
+		// flight: the last dump waits for all of them without counting any, and fio ends in the millisecond in which it
+		// writes that dump.
 		end = start + 1
 	}
 	counters := held.counters
@@ -205,13 +205,13 @@ func (s *Sampler) release(last bool) []Delta {
 	for i := range counters {
 		delta.Histograms[i] = held.bins[i]
 		if s.base != nil {
-			// Sub cannot fail, because the method place has checked that no bin decreased.
+			// Sub fails only if a bin decreased, and the method place has checked that none did.
 			delta.Histograms[i], _ = held.bins[i].Sub(&s.base.bins[i])
 		}
 	}
 	var deltas []Delta
 	if at := s.loadEnd(held.epoch); at > start && at < end {
-		// Split the sample in two: work completed under load, and work in flight at the load's end.
+		// Split the sample in two: the operations that completed under load, and those in flight at the load's end.
 		if loaded, known := s.atLoadEnd(held, counters); known {
 			first := Delta{Histograms: delta.Histograms, Sample: measure.Sample{
 				StartNanoseconds: s.clock(start), EndNanoseconds: s.clock(at), Counters: between(s.ended, loaded)}}
@@ -247,10 +247,10 @@ func (p *point) counted(base *point, jobs int, last bool) int64 {
 	}
 	longest, mean := p.runtime-base.runtime, (p.jobRuntime-base.jobRuntime)/int64(jobs)
 	if max(longest, mean)-min(longest, mean) > lateMilliseconds/2 {
-		// The job with the longest runtime has ended, so its runtime no longer applies to the others.
+		// The job with the longest runtime has ended, so the longest runtime no longer shows when fio requested the dump.
 		return p.written
 	}
-	// fio requests a dump only after it has written the previous one, so the request cannot be earlier than that.
+	// fio requests a dump only after it has written the previous one.
 	return max(asked, base.written)
 }
 

@@ -79,8 +79,8 @@ func (s *Sampler) mostInFlight() uint64 {
 	return s.options.Outstanding
 }
 
-// bytesOf converts a number of operations to bytes, using the largest mean operation size of the totals. A late dump
-// counts bytes earlier than operations, which makes its mean too small.
+// bytesOf converts a number of operations to bytes. It uses the largest mean operation size among the totals, because
+// the mean of a late dump is too small: the dump counts bytes earlier than operations.
 func bytesOf(operations uint64, totals []measure.Counter) uint64 {
 	largest := uint64(0)
 	for _, total := range totals {

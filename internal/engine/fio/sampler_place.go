@@ -9,15 +9,15 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// placing says how the sampler can use a dump.
+// placing describes how the sampler can use a dump.
 type placing int
 
 const (
-	// placeEnd: the dump ends a sample.
+	// placeEnd means that the dump ends a sample.
 	placeEnd placing = iota
-	// placeUnusable: the dump mixes figures of different epochs.
+	// placeUnusable means that the dump mixes figures of different epochs.
 	placeUnusable
-	// placeImpossible: a total decreased, which fio's totals never do within an epoch.
+	// placeImpossible means that a total decreased, which fio's totals never do within an epoch.
 	placeImpossible
 )
 
@@ -61,8 +61,8 @@ func (s *Sampler) mostUncounted() uint64 {
 	return s.options.Outstanding
 }
 
-// countsWhenWritten reports whether this version of fio reads the byte counters after it has waited for the jobs: 3.42
-// and later.
+// countsWhenWritten reports whether a version of fio reads the byte counters only when it writes a dump, after it has
+// waited for the jobs. This applies to 3.42 and later.
 func countsWhenWritten(version string) bool {
 	number, _, _ := strings.Cut(strings.TrimPrefix(version, "fio-"), "-")
 	parts := strings.SplitN(number, ".", 3)
@@ -90,8 +90,8 @@ func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 		}
 		if s.live == nil {
 			if next.runtime <= 0 {
-				// The dump belongs to the first instant of either the ramp or the measured part, and does not show
-				// which.
+				// The dump was requested at the very start of either the ramp or the measured part. Its figures do not
+				// show which of the two it belongs to.
 				return placeUnusable
 			}
 			s.live = &epoch{origin: next.written - next.runtime, warm: true}
@@ -109,8 +109,8 @@ func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 	return placeEnd
 }
 
-// placeAfterRamp places a dump that includes measured figures. Such dumps are unusable until the first that includes
-// only measured figures.
+// placeAfterRamp places a dump that includes measured figures. Dumps that also include figures of the ramp are
+// unusable.
 func (s *Sampler) placeAfterRamp(next *point) placing {
 	if next.runtime <= 0 {
 		// The dump was requested in the ramp and written after it, so its totals belong to neither part.
@@ -121,8 +121,9 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 		ramp := s.options.WarmUp.Milliseconds()
 		earliest := s.ramp.origin + ramp
 		if measured.origin < earliest-min(lateMilliseconds, ramp/4) && next.runtime <= 2*ramp {
-			// The longest runtime belongs to a job that is still in its ramp, so it is hardly longer than the ramp. If
-			// it were much longer, the ramp would have begun earlier than its dumps show, because they were late.
+			// The longest runtime is that of a job that is still in its ramp, so it is hardly longer than the ramp. A
+			// runtime of more than twice the ramp is measured time. It only seems to begin too early, because the dumps
+			// of the ramp were late, so that the start of the ramp was estimated too late.
 			return placeUnusable
 		}
 	}
@@ -132,8 +133,8 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 
 // dropMixed drops the dump that began the measured part if the next dump shows that some jobs were still in their ramp
 // at that time, so that its totals mix both parts. Jobs do not begin at the same time (on a busy machine their starts
-// can differ by a large part of a second), and each resets its own totals. If a job resets after that dump, its runtime
-// grows by less than the elapsed time until the next dump; the difference is the length of the ramp.
+// can differ by a large part of a second), and each job resets its own totals. If a job resets them after the dump, its
+// runtime grows by less than the time until the next dump. The difference is the length of the ramp.
 func (s *Sampler) dropMixed(next *point) {
 	first := s.first
 	s.first = nil
@@ -150,7 +151,7 @@ func (s *Sampler) dropMixed(next *point) {
 // runtimeMilliseconds is the precision of the runtime that fio prints for a job.
 const runtimeMilliseconds = 2
 
-// fellBelow reports whether any total decreased.
+// fellBelow reports whether any total of the dump is less than in an earlier dump.
 func (p *point) fellBelow(earlier *point) bool {
 	for i, counter := range p.counters {
 		if counter.Bytes < earlier.counters[i].Bytes || counter.Operations < earlier.counters[i].Operations {

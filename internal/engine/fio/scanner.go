@@ -2,7 +2,7 @@ package fio
 
 import "errors"
 
-// Bounds of one document. A json+ dump of one group is 34 kB.
+// Limits on the size and the nesting of one document. For comparison, a json+ dump of one reporting group has 34 kB.
 const (
 	maxDocumentBytes = 64 << 20
 	maxDepth         = 32
@@ -21,7 +21,7 @@ type scanner struct {
 	expect expectation
 	// open holds '{' or '[' for each level of nesting.
 	open []byte
-	// digits is the number of digits that are still to come in a \u escape.
+	// digits is the number of digits that are still missing in a \u escape.
 	digits int
 	key    bool
 }

@@ -110,7 +110,7 @@ func (e Engine) smallFiles(step *engine.Step) (load, error) {
 	return what, checkSmallFiles(&what)
 }
 
-// folder returns the name of the folder of one of the section's jobs.
+// folder returns the name of the folder that holds the files of one of the section's jobs.
 func (s *loadSection) folder(job int) string {
 	return fmt.Sprintf("%s.%d", s.folderPrefix(), s.firstJob+job)
 }
@@ -216,7 +216,7 @@ func (w *writer) smallFiles(s *loadSection, how fileJob) {
 		w.set("create_on_open", "1")
 	}
 	if !how.data {
-		// The size of the files does not matter: fio counts each of these operations as one byte.
+		// fio counts each of these operations as one byte, so the size of the files does not matter.
 		w.set("bs", "1")
 		w.set("filesize", "1")
 		return

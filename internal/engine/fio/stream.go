@@ -13,7 +13,7 @@ const maxDamages = 16
 
 // Damage is a document that cannot be read.
 type Damage struct {
-	// Offset is the position of its first byte in the output.
+	// Offset is the position of the document's first byte in the output.
 	Offset int64
 	Err    error
 }
@@ -22,7 +22,7 @@ func (d Damage) String() string { return fmt.Sprintf("at byte %d: %v", d.Offset,
 
 // Output holds everything that a Stream found.
 type Output struct {
-	// Documents is the number of documents, Last the last of them, or nil if there was none.
+	// Documents is the number of documents. Last is the last document; nil if there was none.
 	Documents int
 	Last      *Document
 	// Damaged lists the first maxDamages documents that cannot be read. DamagedAfterLast is true if any unreadable
@@ -31,8 +31,8 @@ type Output struct {
 	DamagedAfterLast bool
 	// Partial is true if the output ended inside a document.
 	Partial bool
-	// Noise is the text outside of documents, NoiseAfterLast the part of it after Last. Only head and tail of a long
-	// text are kept.
+	// Noise is the text outside of documents. NoiseAfterLast is the noise after Last. If a text is long, only its head
+	// and its tail are kept.
 	Noise          string
 	NoiseAfterLast string
 	// Bytes is the length of the output.
@@ -112,8 +112,8 @@ func (s *Stream) next(c byte) {
 	}
 }
 
-// begin starts a document when its head is complete: the beginning of the document, up to and including its first key.
-// The head is the last bytes of pending; the parameter is its length.
+// begin starts a document when its head is complete. The head is the beginning of the document, up to and including its
+// first key. The parameter is the length of the head, which is at the end of pending.
 func (s *Stream) begin(head int) {
 	if s.live {
 		s.damaged(errors.New("another document starts within it"))
@@ -158,14 +158,15 @@ func (s *Stream) complete() {
 	s.pending = s.pending[:0]
 }
 
-// drop abandons the current document and moves its bytes to the noise, except those that may be the head of another
-// document.
+// drop abandons the current document and moves its bytes to the noise, except for bytes at the end that may be the
+// beginning of another document.
 func (s *Stream) drop() {
 	s.live = false
 	s.flush(s.head.length)
 }
 
-// flush moves the pending bytes to the noise, except the last bytes, whose number is kept.
+// flush moves the pending bytes to the noise, except for the last ones. The parameter kept is the number of bytes that
+// stay pending.
 func (s *Stream) flush(kept int) {
 	given := len(s.pending) - kept
 	s.noise.Add(s.pending[:given])

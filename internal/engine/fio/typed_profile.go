@@ -22,7 +22,7 @@ const (
 	maxFilesPerJob = 10_000
 )
 
-// typedReader turns the typed fields into a load and collects errors in them.
+// typedReader converts the fields of a profile that has no job file to a load, and collects errors in these fields.
 type typedReader struct {
 	profile  *v1alpha1.FioProfile
 	path     *field.Path
@@ -32,7 +32,8 @@ type typedReader struct {
 	readPercent int32
 	dataset     uint64
 	random      bool
-	// exact requires that the dataset divides into files of whole blocks. A sweep over block sizes cannot require this.
+	// exact is true if the dataset must divide evenly into files of whole blocks. A sweep over block sizes cannot
+	// require this.
 	exact bool
 }
 
@@ -40,7 +41,7 @@ func (r *typedReader) invalid(name string, value any, reason string) {
 	r.problems = append(r.problems, field.Invalid(r.path.Child(name), value, reason))
 }
 
-// typedLoad reads the typed fields. If layoutJobs is 0, the profile's own number of jobs applies.
+// typedLoad converts a profile that has no job file. If layoutJobs is 0, the profile's own number of jobs applies.
 func typedLoad(path *field.Path, profile *v1alpha1.FioProfile, layoutJobs int, exact bool) (load, field.ErrorList) {
 	r := &typedReader{profile: profile, path: path, exact: exact, section: loadSection{name: "job", prefix: "data"}}
 	r.shape()
@@ -70,7 +71,7 @@ func (r *typedReader) bytes(name string, quantity *resource.Quantity) uint64 {
 	return uint64(value)
 }
 
-// shape reads pattern, mix and block size.
+// shape reads the fields pattern, readPercent and blockSize.
 func (r *typedReader) shape() {
 	p := r.profile
 	switch p.Pattern {
@@ -101,7 +102,7 @@ func (r *typedReader) shape() {
 	}
 }
 
-// engine reads ioEngine, direct and queueDepth.
+// engine reads the fields ioEngine, direct and queueDepth.
 func (r *typedReader) engine() {
 	p, s := r.profile, &r.section
 	s.engine = string(cmp.Or(p.IOEngine, v1alpha1.FioLibaio))
@@ -132,7 +133,7 @@ func (r *typedReader) engine() {
 	}
 }
 
-// counts reads jobs, files and dataset.
+// counts reads the fields jobs, filesPerJob, fileSharing and datasetSize.
 func (r *typedReader) counts(layoutJobs int) {
 	p, s := r.profile, &r.section
 	s.jobs, s.files = 1, 1
@@ -168,7 +169,7 @@ func (r *typedReader) counts(layoutJobs int) {
 	r.dataset = r.bytes("datasetSize", &p.DatasetSize)
 }
 
-// layout divides the dataset into files. The fields that it uses must have been checked.
+// layout divides the dataset into files. The functions shape, engine and counts must have checked the fields before.
 func (r *typedReader) layout() {
 	s := &r.section
 	files := uint64(s.fileSets()) * uint64(s.files) // #nosec G115 -- at least 1
@@ -257,8 +258,9 @@ func (r *typedReader) content() {
 	r.refill()
 }
 
-// refill decides whether each write has new data. With a compress percentage above 0 fio generates new buffers,
-// unless refill_buffers=0 makes it repeat a few: lz4 then reached 3.9:1 where 50 % was requested, and zstd 934:1.
+// refill sets whether each write has new data. With a compress percentage above 0, fio generates new data for each
+// write, unless refill_buffers=0 makes it repeat a few buffers: with a percentage of 50, lz4 then reached 3.9:1, and
+// zstd 934:1.
 // With a percentage of 0 fio does not generate new buffers by itself, and lz4 reached 15:1 with blocks of 4 KiB.
 func (r *typedReader) refill() {
 	refill, c := r.profile.RefillBuffers, r.profile.Compressibility

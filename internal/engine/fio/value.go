@@ -118,7 +118,7 @@ func ranges(value string) (string, error) {
 var sizePattern = regexp.MustCompile(`^([0-9]{1,18})([kmgtp]?)(i?)(b?)$`)
 
 // parseSize reads a size as fio does: k, m, g, t and p are powers of 1024. fio reads "KiB" as 1000 bytes and "KB" as
-// 1024 (kb_base=1024, for old job files). Users mean the opposite, so the form with iB is refused.
+// 1024 (kb_base=1024, for old job files). Users who write KiB expect 1024 bytes, so sizes with iB are refused.
 func parseSize(value string) (uint64, error) {
 	parts := sizePattern.FindStringSubmatch(strings.ToLower(value))
 	if parts == nil || parts[3] != "" && parts[2] == "" || parts[4] != "" && parts[2] == "" {

@@ -51,8 +51,8 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 		s.fileBytes = per
 		s.volumes, s.device = volumes, parameters.Devices
 		if s.bytesPerJob > 0 {
-			// On several volumes each file is smaller, and so is each job's part of it. The part must still hold one
-			// block.
+			// With several volumes, each file is smaller, and so is the part of a file that belongs to each job. This part
+			// must still contain at least one block.
 			s.bytesPerJob = s.bytesPerJob / uint64(volumes) // #nosec G115 -- at least 1
 			if block := max(s.blockBytes, 1); s.bytesPerJob/block == 0 {
 				problems = append(problems, field.Invalid(path.Child("datasetSize"), s.fileBytes, fmt.Sprintf(
@@ -100,8 +100,8 @@ func (l *load) regions() {
 	}
 }
 
-// jobRegion returns the number of bytes of each device that one job works on. If the jobs share their data, it is the
-// number of bytes that all of them work on.
+// jobRegion returns the number of bytes on each device that one job uses, or that all jobs use together if they share
+// their data.
 func (s *loadSection) jobRegion() uint64 { return s.fileBytes * uint64(s.files) } // #nosec G115 -- at least 1
 
 // endOffset returns the offset of the section's end within its region, in bytes.
@@ -112,7 +112,7 @@ func (s *loadSection) endOffset() uint64 {
 	return uint64(s.firstJob+s.fileSets()) * s.jobRegion() // #nosec G115 -- at least 1
 }
 
-// setsFileOrder reports whether the section itself sets the order in which its files are used.
+// setsFileOrder reports whether the section's own options set the order in which its files are used.
 func (s *loadSection) setsFileOrder() bool {
 	return slices.ContainsFunc(s.settings, func(one setting) bool { return one.name == "file_service_type" })
 }

@@ -13,8 +13,8 @@ const zeroChunkBytes = 16 << 10
 // zeroWords are substrings of the names of options that may make fio write data that is not random.
 var zeroWords = []string{"zero_buffers", "buffer_pattern", "buffer_compress", "dedupe", "trim", "verify"}
 
-// MayHoldZeros reports whether any 64 KiB of the data that a fio load writes may be all zeros. If not, 64 KiB of zeros
-// in a file prove that its content is no longer what fio wrote.
+// MayHoldZeros reports whether fio may write a stretch of 64 KiB that is all zeros. If not, 64 KiB of zeros in a
+// file prove that the file no longer contains what fio wrote.
 func MayHoldZeros(profile *v1alpha1.FioProfile) bool {
 	text := profile.JobFile
 	for name := range profile.Options {

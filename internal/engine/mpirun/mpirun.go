@@ -18,7 +18,7 @@ const (
 type Job struct {
 	// Major is Open MPI's major version.
 	Major int
-	// Hosts is the number of hosts, Ranks the number of ranks over all of them.
+	// Hosts is the number of hosts, Ranks the total number of ranks on all hosts.
 	Hosts, Ranks int
 	// Hostfile is the path of the file that lists the hosts.
 	Hostfile string
@@ -30,7 +30,7 @@ type Job struct {
 	// Program is the program that each rank runs, with Arguments.
 	Program   string
 	Arguments []string
-	// More holds MCA parameters that replace the default ones, as pairs of name and value. Only tests set it.
+	// More holds pairs of an MCA parameter's name and value, which replace the default values. Only tests set it.
 	More [][2]string
 }
 
@@ -40,7 +40,7 @@ type Job struct {
 // of letting daemons start others, because only client 0 may launch. It stays attached to them
 // (--leave-session-attached), because a daemon of Open MPI 4 would otherwise detach from its caller and be orphaned.
 // Ranks fill one host before the next, because each client holds the files of its own ranks. Ranks are not bound to
-// processors: a container may have few, and other clients on the machine may have the same ones.
+// processors: a container may have few, and other clients on the machine may use the same processors.
 func (j Job) Command() []string {
 	settings := "--mca"
 	arguments := []string{"--noprefix", "--leave-session-attached", "--hostfile", j.Hostfile, "-np", strconv.Itoa(j.Ranks)}
