@@ -205,8 +205,8 @@ func countDataSyncs(job *Job) {
 	read.ShortOperations -= moved
 }
 
-// checkBinned returns an error if only some directions have a histogram. fio prints a histogram for every direction, or
-// for none.
+// checkBinned returns an error if a histogram is missing although others are present. fio prints a histogram for every
+// direction, or for none.
 func checkBinned(job *Job) error {
 	missing := func(latency *measure.Latency) bool { return latency.Count > 0 && latency.Histogram.Count() == 0 }
 	var total, completion bool

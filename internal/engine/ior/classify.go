@@ -22,7 +22,7 @@ var failureText = map[Failure]string{
 	FailureOther:         "it failed",
 }
 
-// words maps parts of the tools' messages to failures, the most specific first.
+// words lists substrings of the tools' messages, each with the failure that it indicates, the most specific first.
 var words = []struct {
 	text    string
 	failure Failure
@@ -65,8 +65,9 @@ var words = []struct {
 // badSizes is part of IOR 3.3.0's message about an invalid size, which ends with the text of an unrelated errno.
 const badSizes = " size must be "
 
-// classify returns the failure that the tool's lines indicate, and the line that indicates it. If no line is known, it
-// returns FailureOther and the first line, because MPI's lines about an abort come after the tool's own.
+// classify returns the failure that the tool's messages indicate, and the message that indicates it. If none of them is
+// known, it returns FailureOther and the first message, because MPI prints its messages about an abort after the tool's
+// own message.
 func classify(lines []string) (Failure, string) {
 	for _, line := range lines {
 		if strings.Contains(line, badSizes) {

@@ -2,7 +2,7 @@ package ior
 
 import "strings"
 
-// maxQuoteBytes bounds how much of a line of output is quoted in a message.
+// maxQuoteBytes is the maximum number of bytes of an output line that a message quotes.
 const maxQuoteBytes = 240
 
 // clip shortens a line for a message.

@@ -52,7 +52,7 @@ func Describe(profile *v1alpha1.IORProfile, clients, ranksPerClient int) (Sizes,
 	return sizes, nil
 }
 
-// checkRanks bounds the numbers of clients and ranks, because file sizes are multiplied by them.
+// checkRanks returns an error if the number of clients or of ranks is too large to multiply file sizes by it.
 func checkRanks(clients, ranksPerClient int) error {
 	if clients < 1 || ranksPerClient < 1 || clients > 1<<16 || ranksPerClient > 1<<16 {
 		return fmt.Errorf("%d clients with %d ranks each: both must be from 1 to %d", clients, ranksPerClient, 1<<16)
@@ -60,7 +60,8 @@ func checkRanks(clients, ranksPerClient int) error {
 	return nil
 }
 
-// bytes sets the total sizes, which saturate instead of overflowing.
+// bytes sets the sizes per rank, per client and of the whole dataset. A size that would overflow becomes the largest
+// uint64.
 func (t *Sizes) bytes(rank uint64, clients, ranksPerClient int) {
 	t.RankBytes = rank
 	t.ClientBytes = product(rank, uint64(ranksPerClient))    // #nosec G115 -- checked to be positive

@@ -73,8 +73,8 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 func (e Engine) suitsOwnVolumes(use *engine.Use) field.ErrorList {
 	var problems field.ErrorList
 	if template := use.Run.Clients.Template; template != nil && isTrue(template.HostNetwork) && !use.Run.Clients.OnePerNode() {
-		// If clients share an address, mpirun starts the ranks of all of them on the volume of the first of these
-		// clients.
+		// If several clients share an address, mpirun starts all their ranks in the first of these clients, so they use
+		// that client's volume.
 		problems = append(problems, field.Invalid(use.Root.Child("clients", "template", "hostNetwork"), true, fmt.Sprintf(
 			"with hostNetwork, clients on one node share an address, so all their ranks use the volume of one client of target %s: "+
 				"remove hostNetwork, set clients.spread to OnePerNode, or set claimTemplate.scope to Shared", use.Target)))
@@ -197,8 +197,8 @@ func rankFiles(sizes *Sizes, step *engine.Step, client *engine.Client) []*agenta
 	return all
 }
 
-// parametersOf returns the parameters that a step adds to a profile. IOR's duration includes the warm-up, which is part
-// of the load.
+// parametersOf returns the parameters that a step adds to a profile. The duration for IOR includes the warm-up, because
+// IOR runs the load during the warm-up too.
 func parametersOf(step *engine.Step, client *engine.Client) Parameters {
 	parameters := Parameters{Purpose: Measure, Version: client.Version, Seed: client.Seed}
 	switch {

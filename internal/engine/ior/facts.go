@@ -2,7 +2,7 @@ package ior
 
 import "strings"
 
-// splitFact splits a line such as "Command line        : ior -w" or "Path: /data" into a name and a value.
+// splitFact splits a line with a name and a value, such as "Command line        : ior -w" or "Path: /data".
 func splitFact(text string) (string, string, bool) {
 	name, value, found := strings.Cut(text, ":")
 	name = strings.TrimSpace(name)

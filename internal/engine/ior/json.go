@@ -6,16 +6,17 @@ import (
 	"strings"
 )
 
-// jsonObject is the object of IOR's JSON that is being read: a result or a row of the summary. The JSON is read line
-// by line, as IOR writes it, one name per line. A decoder would reject most of it: warnings appear before and between
-// the values, -v adds more lines, and the output of a killed run is truncated.
+// jsonObject is the object of IOR's JSON output that is being read: a result or a row of the summary. The JSON is read
+// line by line, because IOR writes one name per line. A decoder would reject most of it: warnings appear before and
+// between the values, -v adds more lines, and the output of a killed run is truncated.
 type jsonObject struct {
 	open      bool
 	isSummary bool
 	row       row
 	seen      map[string]bool
 	summary   summaryFigures
-	// damaged is true if the object contains anything other than its figures; bad is the first such text.
+	// damaged is true if the object contains anything other than its figures. bad is the first text that is not a
+	// figure.
 	damaged bool
 	bad     string
 }
@@ -59,14 +60,14 @@ func (s *Stream) jsonLine(line textLine) {
 	}
 }
 
-// optionOfAccess reports whether a field "access" belongs to the options, where its value is, for example,
-// "file-per-process".
+// optionOfAccess reports whether a field with the name "access" and the given value belongs to the options of a test,
+// for example "access": "file-per-process". In a result, the value is an operation instead.
 func (s *Stream) optionOfAccess(value string) bool {
 	_, ok := operationOf(value)
 	return !ok && value != "remove"
 }
 
-// jsonField splits `"name": value,` as IOR writes it; a list begins with `"name": [`.
+// jsonField splits a line such as `"name": value,` into the name and the value. The value of a list is "[".
 func jsonField(text string) (string, string, bool) {
 	rest, ok := strings.CutPrefix(text, `"`)
 	if !ok {

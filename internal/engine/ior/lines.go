@@ -9,8 +9,8 @@ import (
 // 4096.
 const maxLineBytes = 64 << 10
 
-// lineSplitter splits bytes into lines and passes each on, without its line break, as soon as it is complete. A line
-// that is too long is passed on once, truncated, with long set.
+// lineSplitter splits bytes into lines. It passes on each line, without its line break, as soon as the line is
+// complete. If a line is too long, it passes on only the beginning of the line, with long set.
 type lineSplitter struct {
 	pending []byte
 	// skipping is true while the rest of an overlong line is being skipped.

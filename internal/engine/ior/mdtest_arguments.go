@@ -166,9 +166,9 @@ func DescribeMdtest(profile *v1alpha1.MdtestProfile, clients, ranksPerClient int
 	return sizes, nil
 }
 
-// inodes returns the number of files and directories that exist at the same time: mdtest removes its directories
-// before it creates its files, and the files of one iteration before the next. It returns 0 (unknown) if args make
-// mdtest create fewer.
+// inodes returns the maximum number of files and directories that exist at the same time. mdtest removes its
+// directories before it creates its files, and removes the files of an iteration before the next iteration. If args
+// make mdtest create fewer files, inodes returns 0 (unknown).
 func (w *mdtestWorkload) inodes(ranks uint64) uint64 {
 	for _, argument := range w.args {
 		if argument.name == "-S" || argument.name == "-W" {

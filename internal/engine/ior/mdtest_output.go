@@ -23,9 +23,9 @@ type MdtestOutput struct {
 	// Rates are the rows of the summary, which mdtest prints once, at its end. The lines per iteration that -V 1 adds
 	// cover only rank 0 and are ignored.
 	Rates []MdtestRate
-	// NotMeasured lists the rows whose phase did not run, or whose rate is not a number.
+	// NotMeasured lists the operations that mdtest did not perform, or whose rate is not a number.
 	NotMeasured []string
-	// Times is true if a summary of times was printed, in addition to the summary of rates or instead of it.
+	// Times is true if mdtest printed a summary of times, in addition to the summary of rates or instead of it.
 	Times bool
 	// Warnings holds mdtest's warnings, each once, except warnings about failed operations, which mdtest counts as
 	// done. FailedOperations is the number of warnings about failed operations, FirstFailed the first of them.
@@ -189,8 +189,8 @@ func (s *MdtestStream) row(line textLine) {
 	s.rate(line.number, name, figures)
 }
 
-// plainName reports whether a name looks like one of mdtest's: at least two words, in lower case after the first
-// letter.
+// plainName reports whether a name has the form of mdtest's operations, such as "File creation": at least two words, in
+// lower case after the first letter.
 func plainName(name string) bool {
 	return strings.Contains(name, " ") && len(name) < 48 && strings.IndexFunc(name[1:], func(c rune) bool { return (c < 'a' || c > 'z') && c != ' ' }) < 0
 }

@@ -16,8 +16,8 @@ var failures = []string{
 	"Primary job  terminated normally, but ",
 }
 
-// message processes warnings and errors, which appear between rows and, in the JSON format, inside objects. It
-// returns false if the line is neither.
+// message processes a line with a warning or an error. Such lines appear between rows and, in the JSON format, inside
+// objects. For other lines, message returns false.
 func (s *Stream) message(line textLine) bool {
 	text := strings.TrimLeft(line.text, "[]{}, ")
 	if failed, ok := failureLine(text); ok {
@@ -46,7 +46,7 @@ func failureLine(text string) (string, bool) {
 	return text, found
 }
 
-// appendOnce appends a line, clipped, unless lines contains it or has reached maxKept.
+// appendOnce clips a line and appends it to lines, unless lines already contains it or has maxKept entries.
 func appendOnce(lines []string, line string) []string {
 	if line = clip(line); len(lines) >= maxKept || slices.Contains(lines, line) {
 		return lines
@@ -54,8 +54,8 @@ func appendOnce(lines []string, line string) []string {
 	return append(lines, line)
 }
 
-// These prefixes identify warnings. All except wrongData concern a repetition that moved a different number of bytes
-// than its parameters imply; IOR 3.3.0 ends these warnings with a full stop.
+// These prefixes identify IOR's warnings. All except wrongData are about a repetition that moved a different number of
+// bytes than its parameters imply. IOR 3.3.0 ends these warnings with a full stop.
 const (
 	expectedBytes = "Expected aggregate file size "
 	statBytes     = "Stat() of aggregate file size "

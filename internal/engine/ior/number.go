@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxNumber is the maximum of every figure, so that calculations with products of two figures do not overflow.
+// maxNumber is the largest figure that is accepted. It ensures that products of two figures do not overflow.
 const maxNumber = 1e15
 
 // number is a figure as it was printed: the exact value lies between value-half and value+half.
@@ -16,7 +16,7 @@ type number struct {
 	absent bool
 }
 
-// parseNumber reads a finite figure that is not negative, as C's %f prints it, and nothing else.
+// parseNumber reads a finite, non-negative figure in the form that C's %f prints. It returns false for any other text.
 func parseNumber(text string) (number, bool) {
 	whole, fraction, dotted := strings.Cut(text, ".")
 	if !digits(whole) || dotted && !digits(fraction) {

@@ -95,7 +95,7 @@ var mdtestOptions = options{
 	},
 }
 
-// argument is a checked option, which is rendered anew: no user input is passed through.
+// argument is a checked option. It is written to the command line in its own form, never as the user wrote it.
 type argument struct {
 	name, value string
 	directive   bool
@@ -114,8 +114,8 @@ func (a argument) words() []string {
 	return []string{a.name, a.value}
 }
 
-// arguments parses args, in all forms that the tools accept: "-d", "5"; "-d=5"; "-d 5"; "-O", "name=value";
-// "--name=value".
+// arguments parses the field args of a profile. It accepts the same forms as the tools: "-d", "5"; "-d=5"; "-d 5";
+// "-O", "name=value"; "--name=value".
 func (r *reader) arguments(field string, given []string, known options) []argument {
 	var all []argument
 	counts := map[string]int{}
@@ -195,7 +195,7 @@ func lookUp(texts map[string]string, name string, directive bool) (string, bool)
 	return "", false
 }
 
-// value checks a value and returns the form that is written to the command line.
+// value checks an option's value and returns it as it is written to the command line.
 func (o option) value(text string) (string, error) {
 	if o.flag() {
 		if text != "" {

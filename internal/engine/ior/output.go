@@ -18,8 +18,8 @@ const (
 	FormatEmptyCSV Format = "EmptyCSV"
 )
 
-// Repetition is one write or one read of all files, over all ranks. Times count from the first rank's start to the last
-// rank's end.
+// Repetition is one write or one read of all files by all ranks. Times are measured from the first rank's start to the
+// last rank's end.
 type Repetition struct {
 	Operation measure.Operation
 	// Test is the index of the test, which is above 0 only if the output has several tests. Index is the index of the
@@ -39,7 +39,7 @@ type Repetition struct {
 	Tasks int
 	// Bytes is the number of bytes moved. BytesExact is true if IOR printed the number, if the parameters (printed, or
 	// Stream.Segments) determine it, or if only one number of whole blocks fits the figures. Otherwise Bytes is
-	// bandwidth times time, only as precise as their printed digits.
+	// the product of bandwidth and time, and only as precise as the printed figures.
 	Bytes      int64
 	BytesExact bool
 }
@@ -57,8 +57,8 @@ type Summary struct {
 	// ranks.
 	StonewallNanoseconds, StonewallBytesPerSecond int64
 
-	// tolerance is the rounding error of the maximum, minimum and mean bandwidth in bytes per second, known from the
-	// number of printed digits.
+	// tolerance is the rounding error of the maximum, minimum and mean bandwidth in bytes per second. It follows from
+	// the number of printed digits.
 	tolerance float64
 }
 
@@ -70,7 +70,7 @@ type Stonewalled struct {
 
 // Damage is a part of the output that cannot be read, or contradicts the rest.
 type Damage struct {
-	// Line counts from 1.
+	// Line is the number of the line, counted from 1.
 	Line   int
 	Reason string
 }
@@ -83,15 +83,15 @@ type Output struct {
 	// CommandLine is the command line as IOR printed it; "" for CSV.
 	CommandLine string
 	API         string
-	// Tests is the number of tests, more than one only for scripts. Tasks, Nodes and DeclaredRepetitions describe the
-	// last test; 0 if not printed.
+	// Tests is the number of tests. Only an IOR script has more than one. Tasks, Nodes and DeclaredRepetitions describe
+	// the last test; 0 if not printed.
 	Tests, Tasks, Nodes, DeclaredRepetitions int
 
 	Repetitions  []Repetition
 	Summaries    []Summary
 	Stonewalled  []Stonewalled
 	StonewallHit int
-	// Warnings holds IOR's warnings, each once, without the warnings that every stonewall causes.
+	// Warnings holds each of IOR's warnings once, except for the warnings that every stonewall causes.
 	Warnings []string
 	// MoreWarnings is the number of warnings that were not kept.
 	MoreWarnings int

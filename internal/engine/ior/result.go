@@ -14,13 +14,14 @@ type Outcome string
 
 // Outcomes of a step. None of them is the zero value, so an outcome that was never set does not count as a success.
 const (
-	// Complete: the tool did everything that was requested.
+	// Complete means that the tool did everything that was requested.
 	Complete Outcome = "Complete"
-	// Stopped: the tool was stopped. Repetitions that had finished by then count.
+	// Stopped means that the tool was stopped. Repetitions that had finished by then count.
 	Stopped Outcome = "Stopped"
-	// CutShort: the tool ended too early, for the reason in Failure. The repetitions that had finished are valid.
+	// CutShort means that the tool ended too early, for the reason in Failure. The repetitions that had finished are
+	// valid.
 	CutShort Outcome = "CutShort"
-	// Failed: the step failed for the reason in Failure. There is no result.
+	// Failed means that the step failed for the reason in Failure. There is no result.
 	Failed Outcome = "Failed"
 )
 
@@ -80,9 +81,9 @@ const (
 	WarnVersionUnknown WarningKind = "VersionUnknown"
 	// WarnSeveralTests means that one output contains several tests, so its repetitions are not all of the same kind.
 	WarnSeveralTests WarningKind = "SeveralTests"
-	// WarnNotMeasured means that a row has no rate, because its phase did not run.
+	// WarnNotMeasured means that an operation has no rate, because mdtest did not perform it.
 	WarnNotMeasured WarningKind = "NotMeasured"
-	// WarnTimes means that a summary of times was printed (-Z, -P), which is ignored.
+	// WarnTimes means that mdtest printed a summary of times (-Z, -P), which is ignored.
 	WarnTimes WarningKind = "Times"
 )
 
@@ -101,7 +102,7 @@ type Expectation struct {
 	// Repetitions is the number of repetitions of each operation in Operations.
 	Repetitions int
 	Operations  []measure.Operation
-	// Limited is true if IOR had a time limit after which no repetition begins (-T), so there may be fewer
+	// Limited is true if IOR had a time limit after which no repetition begins (-T). There may then be fewer
 	// repetitions.
 	Limited bool
 	// Tasks is the number of ranks.
@@ -185,7 +186,7 @@ func (j *judge) decide() {
 	}
 }
 
-// stoppable reports whether stopping the run can cause the failure.
+// stoppable reports whether a failure may only be a consequence of stopping the run.
 func stoppable(failure Failure) bool {
 	switch failure { //nolint:exhaustive // a stop does not cause the other failures
 	case FailureTruncated, FailureKilled, FailureNoOutput, FailureOther:

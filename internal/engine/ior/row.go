@@ -13,7 +13,7 @@ const (
 	second   = 1e9
 )
 
-// figure identifies a figure of a repetition. Each format has its own name for it.
+// figure identifies a figure of a repetition. Each output format has its own name for the same figure.
 type figure int
 
 const (
@@ -45,7 +45,8 @@ const (
 	columnIndex
 )
 
-// columnNames are the headings of versions 3.0 to 4.1. Latency is in seconds, even in the CSV.
+// columnNames maps the column headings of IOR 3.0 to 4.1 to their meaning. Latencies are in seconds, even in the CSV,
+// whose heading does not name the unit.
 var columnNames = map[string]column{
 	"access": {kind: columnAccess}, "numTasks": {kind: columnTasks}, "iter": {kind: columnIndex},
 	"bw(MiB/s)": {columnFigure, figureBandwidth}, "IOPS": {columnFigure, figureOperations},
@@ -187,7 +188,7 @@ func (r *row) repetition(operation measure.Operation, moved int64) (Repetition, 
 }
 
 // blockBytes returns the size of a block if only one size fits the printed figures: sizes are multiples of 8, and a
-// block is a multiple of the transfer. The table rounds sizes from 3,600 KiB on to whole KiB.
+// block is a multiple of the transfer size. The table rounds sizes of 3,600 KiB and more to whole KiB.
 func (r *row) blockBytes() (int64, bool) {
 	transfer, ok := r.figures[figureTransfer].span().by(kibibyte).multiple(8)
 	if !ok || r.figures[figureTransfer].absent || r.figures[figureBlock].absent {

@@ -40,7 +40,7 @@ type Stream struct {
 	// moved is the number of bytes that a warning reported for the next row.
 	moved int64
 	json  jsonObject
-	// rows is true once a row of the current test has been kept.
+	// rows is true once the output contains a row of the current test.
 	rows bool
 }
 
@@ -65,7 +65,8 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Repetitions returns the repetitions that ended since the last call. In the JSON format Close can add one.
+// Repetitions returns the repetitions that ended since the last call. In the JSON format, Close can end one more, which
+// the next call returns.
 func (s *Stream) Repetitions() []Repetition {
 	found := s.output.Repetitions[s.given:]
 	s.given = len(s.output.Repetitions)
@@ -126,7 +127,8 @@ func (s *Stream) line(line textLine) {
 	}
 }
 
-// isVersion33CSV detects the CSV of IOR 3.3.0: its version, dates and parameters in one line, and no rows.
+// isVersion33CSV reports whether a line is the CSV of IOR 3.3.0, which consists of one line with the version, dates and
+// parameters, and has no rows.
 func (s *Stream) isVersion33CSV(line textLine) bool {
 	if s.output.Format != "" || line.number > 8 {
 		return false
@@ -144,7 +146,7 @@ func (s *Stream) isVersion33CSV(line textLine) bool {
 	return false
 }
 
-// heading processes lines that announce the next part of the output; it returns false for other lines.
+// heading processes a line that starts another part of the output. It returns false for other lines.
 func (s *Stream) heading(line textLine) bool {
 	text := line.text
 	switch {
@@ -175,7 +177,7 @@ func (s *Stream) heading(line textLine) bool {
 	return true
 }
 
-// begin starts the rows of a test.
+// begin processes the headings of the columns, after which the rows of a test follow.
 func (s *Stream) begin(format Format, columns []column, line int) {
 	if columns == nil {
 		s.damaged(line, "unknown headings in the %s", format)
@@ -194,7 +196,7 @@ func (s *Stream) nextTest() {
 	s.next = [measure.NumOperations]int{}
 }
 
-// row processes a line of figures; it returns false for other lines.
+// row processes a line with the figures of a repetition. It returns false for other lines.
 func (s *Stream) row(line textLine) bool {
 	var fields []string
 	if s.output.Format == FormatCSV {
@@ -237,7 +239,7 @@ func embeddedRow(text string) (int, bool) {
 	return 0, false
 }
 
-// repetition checks a row and keeps it.
+// repetition checks the figures of a row and adds the repetition to the output.
 func (s *Stream) repetition(read *row, operation measure.Operation, line int) {
 	moved := s.moved
 	s.moved = 0

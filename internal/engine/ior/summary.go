@@ -23,7 +23,7 @@ type summaryFigures struct {
 	hasBandwidths, hasCounts, hasTime, hasAnyWall bool
 }
 
-// summary processes a row of the summary; it returns false for other lines.
+// summary processes a row of the summary. It returns false for other lines.
 func (s *Stream) summary(line textLine) bool {
 	fields := strings.Fields(line.text)
 	if _, ok := operationOf(fields[0]); !ok {
@@ -56,8 +56,8 @@ func parseInto(target *number, text string) bool {
 	return ok
 }
 
-// summarized checks a row of the summary and keeps it. It ignores a row without valid figures and adds a warning. Such
-// rows exist because IOR divides by the time of repetitions that never ran.
+// summarized checks a row of the summary and adds it to the output. It ignores a row without valid figures, and adds a
+// warning. IOR prints such rows because it divides by the time of repetitions that never ran.
 func (s *Stream) summarized(read *summaryFigures, line int) {
 	operation, ok := operationOf(read.access)
 	if !ok {
