@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// SampleInterval is the intended time between two live samples of a tool.
+// SampleInterval is the intended time between two samples of a running tool.
 const SampleInterval = time.Second
 
 // Engine is a tool together with the profile that it runs.

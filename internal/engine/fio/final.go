@@ -21,15 +21,16 @@ const stoppedCode = 128
 
 // Expectation describes what a run must have done to be complete. The zero value requires nothing.
 type Expectation struct {
-	// MeasuredMilliseconds is the runtime of a time-bound job after its warm-up.
+	// MeasuredMilliseconds is the time for which each job must run after its warm-up; 0 if the work of the jobs is
+	// fixed instead.
 	MeasuredMilliseconds int64
 	WarmUpMilliseconds   int64
-	// Jobs is the number of jobs of a time-bound run, with numjobs applied. Each must have run for the whole time.
+	// Jobs is the number of jobs in all sections, with numjobs applied. It is needed only with MeasuredMilliseconds.
 	Jobs int
 	// MaxOutstanding is the maximum number of operations outstanding at any time.
 	MaxOutstanding uint64
-	// WrittenBytes is the number of bytes that a work-bound job, such as the job of a prepare step, must have
-	// written.
+	// WrittenBytes is the number of bytes that the run must have written, if its work is fixed, as in a prepare step;
+	// otherwise 0.
 	WrittenBytes uint64
 	// Operations is the number of operations that a job with one operation per file must have done; 0 for other jobs.
 	Operations uint64
@@ -38,8 +39,8 @@ type Expectation struct {
 // Result describes how a step ended and what it measured.
 type Result struct {
 	Outcome Outcome
-	// Failure is set if the outcome is Failed; Message then explains it, with fio's own reason. Message is also set for
-	// Stopped.
+	// Failure is set if the outcome is Failed; Message then explains the failure and quotes fio's reason. Message is
+	// also set for Stopped.
 	Failure Failure
 	Message string
 	// Snapshot holds the measured totals. For a failed step it holds the last readable document, for diagnosis only; it

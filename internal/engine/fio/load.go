@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// load is a parsed profile, whether it has typed fields or a job file. Its sections run at the same time.
+// load is a parsed profile, with or without a job file. Its sections run at the same time.
 type load struct {
 	sections []loadSection
 	cautions []string

@@ -188,7 +188,7 @@ func (s *Stream) damaged(err error) {
 // headKey is the first key of every document of fio.
 const headKey = `"fio version"`
 
-// maxHeadSpace bounds the space between the "{" and the key; fio writes "\n  ".
+// maxHeadSpace limits the white space between the "{" and the first key of a document. fio itself writes "\n  ".
 const maxHeadSpace = 64
 
 // headMatcher finds the beginning of documents.

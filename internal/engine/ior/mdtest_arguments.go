@@ -111,7 +111,8 @@ func (w *mdtestWorkload) checkArguments(r *reader) {
 }
 
 // MdtestArguments returns the arguments of mdtest for one step, without the program's name. The directory is relative
-// to the working directory. mdtest is always work-bound, so Duration and Limit of the parameters have no effect.
+// to the working directory. mdtest always ends when its work is done, so Duration and Limit of the parameters have
+// no effect.
 func MdtestArguments(profile *v1alpha1.MdtestProfile, parameters Parameters) ([]string, error) {
 	w, problems := readMdtest(field.NewPath("mdtest"), profile)
 	if len(problems) > 0 {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// MdtestRate is a row of mdtest's summary: operations per second of all ranks, over the iterations. In 3.3.0 the
-// maximum, minimum and deviation are also over ranks; from 4.0.0 on they are over iterations only.
+// MdtestRate is a row of mdtest's summary: the operations per second of all ranks together, summarized over the
+// iterations. In 3.3.0, the maximum, minimum and deviation also include the differences between ranks. In 4.0.0 and
+// later, they include only the differences between iterations.
 type MdtestRate struct {
 	// Operation is mdtest's own name, such as "File creation".
 	Operation string
@@ -20,7 +21,7 @@ type MdtestRate struct {
 type MdtestOutput struct {
 	Version, CommandLine     string
 	Tasks, Nodes, Iterations int
-	// Rates are the rows of the summary, which mdtest prints once, at its end. The lines per iteration that -V 1 adds
+	// Rates are the rows of the summary, which mdtest prints once, when it ends. The lines per iteration that -V 1 adds
 	// cover only rank 0 and are ignored.
 	Rates []MdtestRate
 	// NotMeasured lists the operations that mdtest did not perform, or whose rate is not a number.

@@ -25,7 +25,7 @@ type Repetition struct {
 	// Test is the index of the test, which is above 0 only if the output has several tests. Index is the index of the
 	// repetition. Both count from 0.
 	Test, Index int
-	// BytesPerSecond is IOR's own bandwidth: all bytes over TotalNanoseconds.
+	// BytesPerSecond is the bandwidth that IOR printed: all bytes divided by the total time.
 	BytesPerSecond int64
 	// OperationsPerSecondMilli is the number of transfers divided by the time of the write or read alone, per second
 	// and times 1000; -1 if not printed.
@@ -52,9 +52,9 @@ type Summary struct {
 	MeanNanoseconds                                                                int64
 	Tasks, Repetitions                                                             int
 	// StonewallNanoseconds and StonewallBytesPerSecond are the time and the bandwidth of all ranks until the
-	// stonewall, if the ranks then completed their work (stoneWallingWearOut); otherwise 0. IOR prints the bandwidth
-	// of one rank from 4.0.0 on, and of all ranks in earlier versions; this field always holds the bandwidth of all
-	// ranks.
+	// stonewall, if the ranks then completed their work (stoneWallingWearOut); otherwise 0. In 4.0.0 and later,
+	// IOR prints the bandwidth of one rank, and in earlier versions that of all ranks. This field always holds the
+	// bandwidth of all ranks.
 	StonewallNanoseconds, StonewallBytesPerSecond int64
 
 	// tolerance is the rounding error of the maximum, minimum and mean bandwidth in bytes per second. It follows from

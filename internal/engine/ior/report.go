@@ -110,13 +110,13 @@ func runOf(kind v1alpha1.EngineKind, step *engine.Step, report *engine.Report, f
 	return run, true
 }
 
-// leastFlushes is the minimum number of flushes in a step. With fewer, the measured rate may be that of the clients'
-// memory instead of the storage.
+// leastFlushes is the minimum number of flushes in a step. With fewer flushes, the measured rate may be that of the
+// clients' memory instead of the storage.
 const leastFlushes = 5
 
 // judgeFlushes warns if writes may have gone only to the clients' own memory. IOR flushes only at the end of each
-// repetition, if at all. A time-bound IOR overwrites its file repeatedly within a repetition, and data that is
-// overwritten in memory never reaches the storage.
+// repetition, or never. In a step with a fixed duration, IOR overwrites its file repeatedly within a repetition, and
+// data that is overwritten in memory never reaches the storage.
 func (e Engine) judgeFlushes(step *engine.Step, report *engine.Report, findings *engine.Findings) {
 	made, err := Describe(e.Profile, step.Clients, step.Processes)
 	workBound := step.Purpose == v1alpha1.StepMeasure && step.Duration == 0

@@ -73,11 +73,12 @@ const (
 	WarnToolMessages WarningKind = "ToolMessages"
 	// WarnStonewalled means that the stonewall ended repetitions before their work was done.
 	WarnStonewalled WarningKind = "Stonewalled"
-	// WarnFewerRepetitions means that the tool's own time limit (-T) ended it before the last repetition.
+	// WarnFewerRepetitions means that IOR's own time limit (-T) ended the run before the last repetition.
 	WarnFewerRepetitions WarningKind = "FewerRepetitions"
-	// WarnEndUnknown means that the CSV has no end mark; a run that was killed between two rows looks the same.
+	// WarnEndUnknown means that the output may be incomplete. CSV output has no end mark, so it looks the same if the
+	// run was killed between two rows.
 	WarnEndUnknown WarningKind = "EndUnknown"
-	// WarnVersionUnknown means that the CSV does not contain the version.
+	// WarnVersionUnknown means that the version of IOR is unknown, because CSV output does not contain it.
 	WarnVersionUnknown WarningKind = "VersionUnknown"
 	// WarnSeveralTests means that one output contains several tests, so its repetitions are not all of the same kind.
 	WarnSeveralTests WarningKind = "SeveralTests"

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Limits on how much of an output is kept.
+// Limits on how many repetitions, rows of the summary, and messages of one kind are stored.
 const (
 	maxRepetitions = 1 << 16
 	maxSummaries   = 256
@@ -19,8 +19,8 @@ const (
 )
 
 // Stream reads the output of IOR as it arrives, in any of its formats, and returns each repetition as soon as its line
-// is complete. It is an io.Writer that never fails, and accepts standard error mixed in. Memory is bounded by 65,536
-// repetitions. The zero value is ready to use.
+// is complete. It is an io.Writer that never fails, and accepts standard error mixed in. It stores at most 65,536
+// repetitions, so its memory is bounded. The zero value is ready to use.
 type Stream struct {
 	// Segments is the number of segments of each rank, if known from elsewhere (SegmentsOf); 0 otherwise. The table and
 	// JSON formats contain this number, but CSV does not: without it, the CSV figures of a repetition shorter than a

@@ -91,8 +91,8 @@ func (s *Stream) summarized(read *summaryFigures, line int) {
 	s.output.Summaries = append(s.output.Summaries, row)
 }
 
-// perRankStonewall reports whether the bandwidth until the stonewall is the bandwidth of one rank. IOR prints it per
-// rank from 4.0.0 on, and for all ranks up to 3.3.0 (both measured).
+// perRankStonewall reports whether the printed bandwidth until the stonewall is that of one rank. Measurements showed
+// that IOR 4.0.0 and later print the bandwidth of one rank, and that versions up to 3.3.0 print that of all ranks.
 func (s *Stream) perRankStonewall() bool {
 	major, _, _ := strings.Cut(s.output.Version, ".")
 	return digits(major) && len(major) < 4 && (len(major) > 1 || major >= "4")
