@@ -25,7 +25,7 @@ const (
 	maxBurstMessage = 512
 )
 
-// Values that the API uses for the dimension of credits: what a bucket counts.
+// Possible values of BurstResult.Dimension in the API: whether credits count bytes or operations.
 const (
 	dimensionBytes      = "Bytes"
 	dimensionOperations = "Operations"
@@ -46,7 +46,7 @@ type drain struct {
 	says   []string
 }
 
-// knownRefill is a refill rate and its source; source is empty if the rate is unknown.
+// knownRefill is a refill rate and its source. The source is empty if the rate is unknown.
 type knownRefill struct {
 	value  detect.Estimate
 	source detect.RefillSource
@@ -199,8 +199,8 @@ func (d *drain) main() *detect.Result {
 	return &d.found[inBytes]
 }
 
-// findDimension finds the dimension whose documented baseline agrees with the level after the drop. If both agree,
-// it chooses the closer one.
+// findDimension determines whether the credits that ran out count bytes or operations. It chooses the dimension whose
+// documented baseline agrees with the level after the drop. If both baselines agree, it chooses the closer one.
 func (d *drain) findDimension() {
 	nearest := sameLevel
 	for _, one := range []dimension{inBytes, inOperations} {

@@ -54,8 +54,8 @@ type Client struct {
 	UnwrittenBytes uint64
 	// ClockUncertainty is the maximum error of the client's timestamps.
 	ClockUncertainty time.Duration
-	// Machine identifies the client's machine, and is empty if unknown. MemoryBytes is the machine's memory and
-	// MachineCPUMilli its CPUs in thousandths, 0 if unknown.
+	// Machine identifies the client's machine; empty if unknown. MemoryBytes is the size of the machine's memory, and
+	// MachineCPUMilli the number of its CPUs in thousandths; 0 if unknown.
 	Machine         string
 	MemoryBytes     uint64
 	MachineCPUMilli int64

@@ -96,7 +96,7 @@ func setupWarnings(all []v1alpha1.Warning) []v1alpha1.Warning {
 	return kept
 }
 
-// foldCooldown keeps the results of both the idle step and its redrain.
+// foldCooldown adds the result of a cooldown's idle step or of its redrain, without changing what the other step added.
 func foldCooldown(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.TargetResult) {
 	if step.Purpose == plan.Idle {
 		into.Cooldown = made.Cooldown
@@ -222,8 +222,8 @@ func stepOperations(made v1alpha1.TargetResult) []v1alpha1.StepOperation {
 // maxStepWarnings is the API's limit on the number of warnings of a cell.
 const maxStepWarnings = 8
 
-// addType adds a warning type to a cell. If the list is full, it keeps the most severe types, whatever the order of
-// calls.
+// addType adds a warning type to a cell. If the list is full, it keeps the most severe types, so that the result does
+// not depend on the order of the calls.
 func addType(cell *v1alpha1.StepResult, kind v1alpha1.WarningType, phase v1alpha1.PhaseKind) {
 	if slices.Contains(cell.Warnings, kind) {
 		return

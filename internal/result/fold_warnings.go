@@ -13,13 +13,14 @@ import (
 type sources struct {
 	// cells are the affected cells of a ramp or sweep, in order.
 	cells []int32
-	// own and extra are true if the warning concerns a step that is not a cell: own stands for the layout of a prepare
-	// phase, extra for the precondition after a layout or a drain inserted before cells.
+	// own and extra are true if the warning concerns a step that is not a cell. own stands for the layout of a prepare
+	// phase. extra stands for the precondition after a layout, or for a drain inserted before cells.
 	extra, own bool
 }
 
-// prefix names the steps that a message is about, or returns "" if there is only one. A merged message starts with
-// the prefix, so that it can be removed and replaced.
+// prefix returns the names of the steps that a message is about, as the start of a merged message. It can be removed
+// from the message again, and replaced. It is "" for the layout of a prepare phase alone, and for all phases other than
+// prepare, ramp and sweep.
 func (s sources) prefix(phase *v1alpha1.Phase) string {
 	switch phase.Kind() {
 	case v1alpha1.PhasePrepare:

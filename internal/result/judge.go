@@ -111,7 +111,8 @@ func versionList(versions map[string]int) string {
 // judgeBytes warns if the live samples and the tool's own total differ.
 func (b *builder) judgeBytes() {
 	if b.load.Opaque {
-		// The live samples and the total come from different sources for this load, so the engine compares them.
+		// If the tool's I/O is not known before it runs, the samples and the total come from different sources, and the
+		// engine compares them.
 		return
 	}
 	var apart worst

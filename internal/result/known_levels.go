@@ -18,14 +18,15 @@ const (
 )
 
 // onKnownLevels finds the end of a burst that is too short to be detected as a level, because it lasts only a few
-// samples or part of one. The levels are known from the earlier drain. Until the last sample that lies entirely in the
-// burst, the rate has not dropped, even if samples before it dip. Whatever is completed above the baseline after that
-// sample belongs to the burst, so
+// samples or part of one. It uses the rates of the burst and of the baseline that an earlier drain measured. The drop
+// is not before the end of the last sample that lies entirely in the burst, even if earlier samples dip. All I/O above
+// the baseline after that sample belongs to the burst, so
 //
 //	time of the drop = end of that sample + sum (rate - baseline) dt / (burst - baseline)
 //
 // The burst's rate is measured in this series if a leading sample lies entirely in the burst; otherwise it is taken
-// from the earlier drain. ok is false if the series does not end at that baseline, or if no sample is above it.
+// from the earlier drain. ok is false if the series does not end at the earlier drain's baseline, or if no sample is
+// above that baseline.
 func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Options, whole detect.Result) (found detect.Result, ok bool) {
 	if levels == nil || !(levels.Baseline > 0) || !(levels.Burst > aboveBaseline*levels.Baseline) {
 		return whole, false

@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// documented holds the documented baseline, burst and refill, per second, and the size of a bucket of bytes or of
-// operations; 0 if not documented.
+// documented holds the documented baseline, burst and refill of one dimension, per second, and the size of its bucket.
+// A value is 0 if it is not documented.
 type documented struct {
 	baseline, burst, bucket, refill float64
 }
@@ -27,7 +27,7 @@ func documentedOf(history *History, step *plan.Step, target string, d dimension)
 	return documented{baseline: rates.Baseline, burst: rates.Burst, bucket: rates.Bucket, refill: cmp.Or(rates.Refill, rates.Baseline)}
 }
 
-// documented calls documentedOf for the step and the target of the drain.
+// documented returns the documented rates and bucket of a dimension for the load of the drain.
 func (d *drain) documented(one dimension) documented {
 	return documentedOf(&d.b.history, &d.b.step, d.b.result.Target, one)
 }

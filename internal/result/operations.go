@@ -5,8 +5,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// operations adds the figures of each operation that the clients performed. Totals and latency come from the tool's own
-// final result, rates from the method throughput.
+// operations adds the figures of each operation that the clients performed. The totals and the latencies come from the
+// tool's own final result, and the rates from the throughput method.
 func (b *builder) operations() {
 	for _, operation := range measure.Operations {
 		var total Operation
@@ -79,7 +79,7 @@ func withHistogram(summary *v1alpha1.LatencyResult, from *measure.Histogram) *v1
 	if summary == nil || from.Count() == 0 {
 		return summary
 	}
-	// If encoding fails, leave out the histogram: it has no percentiles either.
+	// Leave out a histogram that cannot be encoded, because percentiles cannot be computed from it either.
 	if encoded, err := from.MarshalBinary(); err == nil && len(encoded) <= maxHistogramBytes {
 		summary.Histogram = encoded
 	}

@@ -107,12 +107,12 @@ func (e *edges) parts() []measure.Window {
 	return all
 }
 
-// leastPoint is the minimum length of a point. In a few milliseconds, one operation more or less changes the rate a
+// leastPoint is the minimum length of a point. In a shorter one, one operation more or less would change the rate a
 // lot.
 const leastPoint = int64(gridStep / 4)
 
-// together adds up the clients' I/O on a one-second grid over one part of the time. It joins a short remainder to the
-// preceding second.
+// together returns the sum of all clients' I/O during one part of the step, as points of one second. It joins a short
+// remainder to the preceding second.
 func (e *edges) together(part measure.Window, whole []*measure.Series) []series.Point {
 	grid, err := measure.SumOver(part, int64(gridStep), whole...)
 	if err != nil {

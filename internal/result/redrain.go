@@ -6,19 +6,20 @@ import (
 	"github.com/storagebench/storagebench/internal/detect"
 )
 
-// sameSpent is a relative difference. If the amounts of credits that two drains spent differ by at most this, both
-// drains are assumed to have started with a full bucket.
+// sameSpent is the largest relative difference between the credits spent by two drains at which both drains are assumed
+// to have started with a full bucket.
 const sameSpent = 0.05
 
 // redrain measures the refill rate of each dimension whose credits may have run out.
 //
-// The bucket is empty when the earlier drain ends, at -idle, and again at the drop, at t. In between it gains the
-// refill each second and loses the I/O that the store lets through, so
+// The bucket is empty at the end of the earlier drain and again at the drop. These are the times -idle and t, counted
+// from the first I/O of the redrain. In between, the bucket gains the refill each second and loses the I/O that the
+// store lets through, so
 //
 //	0 = refill * (idle + t) - let through        refill = let through / (idle + t)
 //
-// That holds only if the bucket did not fill up in between: a full bucket gains nothing. The method needs neither
-// the size of the bucket nor the burst, and the refill need not equal the level after the drop.
+// This is true only if the bucket did not fill up in between: a full bucket gains nothing. The method requires neither
+// the size of the bucket nor the burst to be known, and the refill may differ from the level after the drop.
 func (d *drain) redrain() {
 	if len(d.b.history.Earlier) == 0 {
 		d.say("the refill was not measured: there was no load before the idle time")

@@ -32,8 +32,8 @@ func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 	return all
 }
 
-// foldSearch adds a step of a search, or the drain before it. The figures of the phase are those of the steps that
-// confirm the highest rate. Once such steps exist, the phase also takes only their warnings, because other steps
+// foldSearch adds a step of a search, or the drain before the search. The figures of the phase are those of the steps
+// that confirm the highest rate. Once such steps exist, the phase also has only their warnings, because other steps
 // overload the store on purpose.
 func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	known := slices.ContainsFunc(into.Steps, func(s v1alpha1.StepResult) bool { return int(s.Cell) == step.Cell && s.OfferedIOPS != nil })
@@ -82,7 +82,7 @@ func withWarnings(all, more []v1alpha1.Warning, kind v1alpha1.PhaseKind) []v1alp
 }
 
 // slowerPPM returns the share of operations that took longer than a bound, in millionths. If there are several kinds of
-// operations, it returns the largest of their shares. It returns nil if the latencies of one kind are unknown.
+// operations, it returns the largest of their shares. It returns nil if the latencies of any kind are unknown.
 func slowerPPM(operations []v1alpha1.OperationResult, bound time.Duration) *int64 {
 	most := int64(-1)
 	for i := range operations {

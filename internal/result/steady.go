@@ -77,7 +77,7 @@ func unsteady(w *detect.SteadyWindow) string {
 		measure.FormatShare(w.Slope))
 }
 
-// withoutInterval states why no rate has an interval, or returns "" if one has.
+// withoutInterval states why no rate has a 95 % interval. It returns "" if at least one rate has an interval.
 func (b *builder) withoutInterval() string {
 	has := func(o v1alpha1.OperationResult) bool { return o.RateErrorPPM != nil }
 	if len(b.result.Operations) == 0 || slices.ContainsFunc(b.result.Operations, has) {

@@ -13,7 +13,7 @@ import (
 const gridStep = time.Second
 
 // summed is the I/O of all usable clients together over time, without the warm-up and the operations in flight at
-// the end. Seconds count from start.
+// the end. The times of its samples are in seconds after start.
 type summed struct {
 	start             time.Time
 	bytes, operations []detect.Sample

@@ -210,7 +210,7 @@ func (b *builder) addFindings() {
 		b.warnings.add(warning.Type, warning.Clients, "%s", warning.Text)
 	}
 	if b.described.Metadata && b.job != nil {
-		// ClientSpread compares bytes, but a metadata load moves none.
+		// ClientSpread compares the clients' byte rates, but a metadata load moves no bytes.
 		b.result.ClientSpread = nil
 	}
 }

@@ -49,7 +49,8 @@ type Usage struct {
 	// bytes had stopped changing.
 	HolesKnown, Settled bool
 	FileSystem          string
-	// Compression is one of the constants below. It says whether the allocated bytes show the effect of compression.
+	// Compression states whether the allocated bytes show the effect of compression. Its values are compressionShown
+	// and the other constants of that group.
 	Compression string
 }
 
@@ -207,8 +208,8 @@ func (b *builder) noHoles() bool {
 	return b.step.Purpose == plan.Prepare || b.described.NoHoles
 }
 
-// judgeUsage warns if the tool's own data compresses, or if it may do so and the store does not show it. The figures
-// then apply only to such data.
+// judgeUsage warns if the tool's own data compresses, or if it may compress and the client cannot see whether it does.
+// The figures of compressed data apply only to data that compresses as well.
 func (b *builder) judgeUsage(made *v1alpha1.UsageResult) {
 	measured, pattern := made.CompressionRatioMilli, &b.findings.Pattern
 	switch {

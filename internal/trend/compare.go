@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Compare extracts from a run what is compared with other runs: the kind of its storage, its figures, and facts that
-// may explain a change of the figures.
+// Compare returns the data by which a run is compared with other runs: the kind of its storage, its figures, and facts
+// that may explain a change of the figures.
 func Compare(run *v1alpha1.BenchmarkRun) *v1alpha1.Comparable {
 	return &v1alpha1.Comparable{
 		Store:   storeOf(&run.Status),
@@ -22,9 +22,9 @@ func Compare(run *v1alpha1.BenchmarkRun) *v1alpha1.Comparable {
 	}
 }
 
-// storeOf returns a short hash of what kind of storage the targets use: driver, class, parameters, file system. It
-// excludes the size and the clients' machines: runs that differ in these are still compared, and the difference may
-// explain a change.
+// storeOf returns a short hash that identifies the kind of storage behind the targets: driver, class, parameters, file
+// system. The hash excludes the size and the clients' machines: runs that differ in these are still compared, and the
+// difference may explain a change.
 func storeOf(status *v1alpha1.BenchmarkRunStatus) string {
 	type volume struct {
 		Name, Driver, Class, Attributes, Mode, FileSystem string
@@ -63,8 +63,8 @@ const (
 	mostFactName  = 64
 )
 
-// changed is the prefix in the names of facts about parts of the specification. The value of such a fact is a digest,
-// which shows a change but must not be shown to readers.
+// changed is the prefix of the names of facts about parts of the specification. The value of such a fact is a digest,
+// which reveals a change but must not be shown to readers.
 const changed = "specification of "
 
 // factsOf returns the facts that may explain why a run differs from another one, the most informative ones first.

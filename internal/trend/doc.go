@@ -1,6 +1,6 @@
 // Package trend compares a run with earlier ones of the same benchmark. It is pure.
 //
-//	Compare     extracts from a run what is compared with other runs: up to four figures, the kind of store,
+//	Compare     returns the data by which a run is compared with others: up to four figures, the kind of store,
 //	            and facts that may explain a change; recorded with the run when it ends
 //	History     the runs with which a benchmark's next run is compared; kept in the benchmark's status, so
 //	            that it survives the deletion of the runs
@@ -11,5 +11,5 @@
 // which determines the throughput, contributes the mean latency instead. If that makes fewer than four figures, burst
 // drains also contribute the credits spent and the time to baseline.
 //
-// The first target contributes one figure per phase, then the next target does, until there are four figures.
+// Figures are chosen target by target, in the order of the phases, until there are four.
 package trend

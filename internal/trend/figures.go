@@ -28,7 +28,7 @@ func figuresOf(spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunSta
 	return all[:min(len(all), mostFigures)]
 }
 
-// figureSource is the result of a phase on a target, from which figures are taken.
+// figureSource holds everything from which the figures of one phase on one target are computed.
 type figureSource struct {
 	phase  *v1alpha1.Phase
 	target string
@@ -49,7 +49,8 @@ func (c *figureSource) figure(what string, value float64, unit v1alpha1.FigureUn
 	}}
 }
 
-// leastFill is the fill level of the bucket, in percent, below which the first level of a drain is not a burst.
+// leastFill is the fill level of the bucket, in percent, that a drain must start with for its first level to count as a
+// burst.
 const leastFill = 10
 
 // first returns the figure by which a phase is compared with other runs, or nil if there is none.

@@ -154,8 +154,8 @@ func Trim(history *v1alpha1.ComparedHistory, runs int) *v1alpha1.ComparedHistory
 }
 
 // mergeHistory returns the history, extended by the comparable stored runs that started after its newest run and before
-// the evaluated run, and ending with the evaluated run. It ignores older stored runs, because the history has already
-// left them out.
+// the evaluated run, and ending with the evaluated run. It ignores older stored runs, because an earlier evaluation has
+// already decided which of them to keep.
 func mergeHistory(history *v1alpha1.ComparedHistory, stored []Run, judged *Run) []entry {
 	var all []entry
 	if history != nil && history.Hash == judged.Hash && history.Store == judged.By.Store {

@@ -42,7 +42,8 @@ func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1a
 	judged := &all[len(all)-1]
 	judged.verdict, judged.accepted = v1alpha1.RegressionVerdict(report.Verdict), rules.AcceptedSince
 	for i := range all {
-		// A run that this policy excludes was not evaluated, so what an earlier evaluation recorded for it stays.
+		// This policy does not evaluate the runs that it excludes, so keep what an earlier evaluation recorded for
+		// them.
 		if use := report.Uses[all[i].name]; use != "" && !all[i].started.Before(rules.AcceptedSince) {
 			all[i].use, all[i].accepted = string(use), rules.AcceptedSince
 		}
