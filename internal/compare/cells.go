@@ -92,9 +92,9 @@ func iops(cell *v1alpha1.StepResult) v1alpha1.Estimate {
 	return operations
 }
 
-// repeatDeviation returns the smallest relative difference between two cells that counts. Cells are measured at
-// different times, so a difference counts only if it exceeds the largest deviation of a repeated cell from its first
-// measurement. The result is at least rateResolution.
+// repeatDeviation returns the relative difference up to which two cells count as equal: the largest deviation of a
+// repeated cell from its first measurement, but at least rateResolution. Cells are measured at different times, so a
+// difference of this size may come from a drift of the storage.
 func (p *Pair) repeatDeviation() float64 {
 	most := rateResolution
 	for _, steps := range [][]v1alpha1.StepResult{p.Baseline.Steps, p.Target.Steps} {

@@ -33,8 +33,9 @@ type Difference struct {
 	Verdict Verdict
 }
 
-// Of compares the figure other with the baseline. Relative differences up to resolution count as no difference, because
-// they may come from the method of measurement. ok is true only if both figures are positive or both are 0.
+// Of returns the difference of other from baseline. A relative difference of at most resolution counts as no
+// difference, because it may come from the method of measurement. ok is true only if both figures are positive or both
+// are 0.
 func Of(baseline, other Value, better Direction, resolution float64) (Difference, bool) {
 	if baseline.Value == 0 && other.Value == 0 {
 		return Difference{Known: true, Verdict: NoDifference}, true
@@ -61,11 +62,12 @@ func Of(baseline, other Value, better Direction, resolution float64) (Difference
 	return d, true
 }
 
-// mostLog is the largest logarithmic distance from a value to an end of its interval. It replaces the infinite distance
-// of an interval that extends down to 0; e^20 is about half a billion.
+// mostLog is the maximum logarithmic distance from a value to an end of its interval. If the interval extends down to
+// 0, the distance would be infinite, so mostLog is used instead; e^20 is about half a billion.
 const mostLog = 20
 
-// below and above return the logarithmic distances from the value to the ends of its interval.
+// below and above return the distances from the value to the lower and to the upper end of its interval, as differences
+// of natural logarithms.
 func below(v Value) float64 {
 	if v.Lower <= 0 {
 		return mostLog

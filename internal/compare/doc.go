@@ -1,14 +1,14 @@
 // Package compare decides which of two figures is better, by how much, and whether chance explains the difference.
 // It is pure. Its core does not depend on targets and runs: a figure is a value with its interval.
 //
-//	baseline  [----|----]                    other / baseline - 1, in the logarithm, so that
-//	other                   [---|---]        a difference reads the same from both sides
+//	baseline  [----|----]                    other / baseline - 1, computed in logarithms, so that
+//	other                   [---|---]        swapping the two figures only reverses the sign
 //	          ==============[===|===]        an interval that contains 0: no difference
 //
 // The interval of the ratio is derived from the intervals of the two figures by the method of variance estimates
-// recovery (MOVER; Zou and Donner, 2008). Each end of it combines the lower side of one figure's interval with the
-// upper side of the other's. The method does not assume a normal distribution and is valid for asymmetric intervals,
-// such as those of times.
+// recovery (MOVER; Zou and Donner, 2008). Each end of the ratio's interval combines the lower half of one figure's
+// interval with the upper half of the other's. The method does not assume a normal distribution and is valid for
+// asymmetric intervals, such as those of times.
 //
 // An interval does not show by how much another run would differ: two figures of one run share all conditions of
 // that run. Only repeated runs show this; [FromRounds] uses them.

@@ -36,7 +36,7 @@ type RunPhase struct {
 	Cells []Cell                   `json:"cells,omitempty"`
 	Count *v1alpha1.CellComparison `json:"count,omitempty"`
 
-	// Pair gives callers access to the compared results, for example to show the cells.
+	// Pair holds the results that were compared, so that a report can show their cells, for example.
 	Pair *Pair `json:"-"`
 }
 
@@ -100,7 +100,8 @@ func phaseTargets(baseline, other Side, a, b *v1alpha1.PhaseResult, margin float
 	return all
 }
 
-// of returns the targets of a phase that take part in the comparison.
+// of returns the targets of a phase that belong to a side: only the target that the side names or, if it names none,
+// all of them.
 func of(side Side, phase *v1alpha1.PhaseResult) []*v1alpha1.TargetResult {
 	var all []*v1alpha1.TargetResult
 	for i := range phase.Targets {

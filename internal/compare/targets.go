@@ -87,7 +87,8 @@ func clients(count int32) string {
 	return fmt.Sprintf("%d clients", count)
 }
 
-// Pair holds two results of the same kind of phase: from two targets of one run, or from one target in two runs.
+// Pair holds two results of the same kind of phase: from two targets of one run, or from one target of each of two
+// runs.
 type Pair struct {
 	Kind             v1alpha1.PhaseKind
 	Baseline, Target *v1alpha1.TargetResult

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Value is a figure with its 95 % interval. Figures are rates, times and ratios, which are never negative.
+// Value is a figure with its 95 % interval. Figures are rates, times or ratios, so they are never negative.
 type Value struct {
 	Value, Lower, Upper float64
 	// Known is true if there is an interval.

@@ -36,7 +36,7 @@ func targetFigures(target *v1alpha1.TargetResult, kind v1alpha1.PhaseKind) []str
 	if target.OwnRates() != nil {
 		return ownRates(phasekind.Of(kind).Figures(target))
 	}
-	// A phase of many steps may begin with a drain, which is not what the phase measures.
+	// In a phase that can have many steps, a drain only prepares for the measurement, so its figures are not shown.
 	if drained := drainFigures(target.Burst); drained != nil && !phasekind.Of(kind).ManySteps() {
 		return drained
 	}

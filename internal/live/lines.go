@@ -28,7 +28,8 @@ type Lines struct {
 	failed time.Time
 }
 
-// NewLines returns Lines for a run of the given plan. The first call of Tell reports all steps that have already ended.
+// NewLines returns a Lines for a run of the given plan. The first call of Tell reports all steps that have already
+// ended.
 func NewLines(w io.Writer, planned *plan.Plan, now time.Time) *Lines {
 	return &Lines{w: w, plan: planned, done: map[string]bool{}, quiet: now}
 }

@@ -47,7 +47,7 @@ func ratesOf(points []v1alpha1.LivePoint, total func(v1alpha1.LivePoint) int64, 
 	return rates
 }
 
-// spark draws rates on a scale from 0 to the highest.
+// spark draws rates as a sparkline. Its scale extends from 0 to the highest rate.
 func spark(rates []float64, signs []rune) string {
 	if len(rates) == 0 {
 		return ""

@@ -32,7 +32,7 @@ type View struct {
 	// Ended is true once the run has ended. Verdict is the reason if the run failed or is not valid, else empty.
 	Ended, Failed bool
 	Verdict       string
-	// Started is false while the run waits for its clients; Elapsed counts from its start.
+	// Started is false while the run waits for its clients. Elapsed is the time since the run started.
 	Started bool
 	Elapsed time.Duration
 	// Remaining is the expected time until the run ends. If AtLeast is true, it is only a lower bound. End is the time
@@ -50,10 +50,10 @@ type View struct {
 // Phase is one phase of the run.
 type Phase struct {
 	Name string
-	// Does is a description of what the phase does, derived from its kind.
+	// Does describes what this kind of phase does.
 	Does  string
 	State State
-	// Steps is the number of steps of the phase; StepsDone of them have ended.
+	// Steps is the number of steps in the phase, and StepsDone the number of those that have ended.
 	Steps, StepsDone int
 	// Took is the duration of the phase, or the time since its start if it has not ended.
 	Took time.Duration
@@ -80,7 +80,7 @@ type Step struct {
 	Remaining time.Duration
 	// Idle is true if the step loads no target.
 	Idle bool
-	// Clients is the number of clients that are generating load on all targets; Of is the planned number.
+	// Clients is the number of clients that are generating load, summed over all targets. Of is the planned number.
 	Clients, Of int
 	Figures     *v1alpha1.LiveFigures
 }
@@ -148,8 +148,8 @@ func (l *looker) newest(id string) *v1alpha1.StepStatus {
 	return nil
 }
 
-// CurrentPhase returns the phase of the newest step of a run that has begun and not ended, or "". It needs only the
-// run, not its plan.
+// CurrentPhase returns the phase of the newest step that has begun but not ended. It returns "" if there is none or the
+// run has ended. It needs only the run, not its plan.
 func CurrentPhase(run *v1alpha1.BenchmarkRun) string {
 	if run.Status.EndTime != nil {
 		return ""
@@ -274,8 +274,8 @@ func (l *looker) shareOfWork(planned *plan.Step, shown *Step) bool {
 	return true
 }
 
-// remaining returns the expected time of the steps that have not ended. atLeast is true
-// if the length of one of them is unknown.
+// remaining returns the expected total time of the steps that have not ended. atLeast is true if the duration of one of
+// these steps is unknown.
 func (l *looker) remaining(live *Step) (remaining time.Duration, atLeast bool) {
 	for i := range l.plan.Steps {
 		planned := &l.plan.Steps[i]

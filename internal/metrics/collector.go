@@ -10,7 +10,8 @@ import (
 
 // Facts is the state of the operator that one scrape exports.
 type Facts struct {
-	// Leading is true if this process is the leader; other processes report only themselves.
+	// Leading is true if this process is the leader. A process that is not the leader exports only metrics about
+	// itself.
 	Leading    bool
 	Version    string
 	Benchmarks []*v1alpha1.StorageBenchmark
@@ -22,7 +23,7 @@ type Facts struct {
 	Live    []LiveRun
 }
 
-// Collector is a prometheus.Collector. At each scrape, it calls source for the current state and exports that.
+// Collector is a prometheus.Collector. At each scrape, it calls source to get the current state, and exports it.
 type Collector struct {
 	source func() Facts
 }

@@ -15,7 +15,7 @@ type Family struct {
 	Labels []string
 	// Kind is prometheus.GaugeValue or prometheus.CounterValue.
 	Kind prometheus.ValueType
-	// Group is the section in the reference.
+	// Group is the section of docs/reference/metrics.md that describes the metric.
 	Group Group
 
 	desc *prometheus.Desc
@@ -24,7 +24,7 @@ type Family struct {
 // Group is a group of metrics with the same source.
 type Group string
 
-// Possible values of Group, in the order of the reference.
+// Possible values of Group, in the order of their sections in docs/reference/metrics.md.
 const (
 	GroupBenchmark Group = "Benchmarks"
 	GroupResults   Group = "Results of the newest run of a benchmark"
@@ -39,7 +39,7 @@ const prefix = "storagebench_"
 // FullName returns the name with the prefix.
 func (f *Family) FullName() string { return prefix + f.Name }
 
-// Label names that several metrics share. Each list is named after what a series with these labels is about.
+// Label names that several metrics share. The name of each list states what the labels identify, such as a phase.
 var (
 	ofBenchmark = []string{"namespace", "benchmark"}
 	ofPhase     = append(slices.Clone(ofBenchmark), "phase")

@@ -22,7 +22,7 @@ type points struct {
 	all    []Point
 }
 
-// add adds a point. Its label values are the common ones, followed by the given ones.
+// add adds a point with the common label values, followed by the given ones.
 func (p *points) add(family *Family, value float64, labels ...string) {
 	values := make([]string, 0, len(p.common)+len(labels))
 	values = append(append(values, p.common...), labels...)
@@ -51,7 +51,7 @@ func (p *points) addCount(family *Family, figure *int64, in float64, labels ...s
 	}
 }
 
-// How many of the API's units make up one base unit of a metric.
+// Numbers of API units per base unit of a metric.
 const (
 	one         = 1
 	milli       = 1e3

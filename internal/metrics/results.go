@@ -91,7 +91,7 @@ func (p *points) observations(run *v1alpha1.BenchmarkRun, phase string) {
 	}
 }
 
-// millionth is the number of millionths per base unit.
+// millionth is the number of API units per base unit for ratios, which the API has in millionths.
 const millionth = 1e6
 
 // interference adds the effect of each number of neighbours on the victim's throughput and latency.

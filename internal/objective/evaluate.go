@@ -75,7 +75,7 @@ func boundsOf(o *v1alpha1.Objective) (bounds, error) {
 	return bounds{}, nil
 }
 
-// times parses the bounds of a duration objective. They may have either of the API's duration types.
+// times parses the bounds of an objective for a duration. T is one of the API's two types for durations.
 func times[T interface{ Parse() (time.Duration, error) }](name string, least, most *T) (bounds, error) {
 	made := bounds{unit: unitTime}
 	for _, one := range []struct {
@@ -236,8 +236,8 @@ func written(unit string, value int64) string {
 	return strconv.FormatFloat(float64(value)/10, 'f', -1, 64) + " %"
 }
 
-// Direction returns "at least" if the required figure is a lower bound of the objective, and "at most" if it is an
-// upper bound.
+// Direction returns "at most" if the required figure is the upper bound of the objective, and "at least" if it is the
+// lower bound or both.
 func Direction(o *v1alpha1.Objective, required int64) string {
 	if limits, err := boundsOf(o); err == nil && limits.max != nil && *limits.max == required && (limits.min == nil || *limits.min != required) {
 		return "at most"

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// The units of results.
+// Units of figures in the results of objectives, as in the API.
 const (
 	unitBytes = "BytesPerSecond"
 	unitIOPS  = "IOPSMilli"
@@ -234,9 +234,9 @@ func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string)
 	return figure{where: where, value: rate.PermilleReached}
 }
 
-// attributionOf returns the attribution that holds the documented rate for an objective. For a drain, it considers only
-// the attributions of the burst or only those of the baseline, as the objective requires. It returns the attribution of
-// the objective's operation. If there is none and only one attribution remains, it returns that one in two cases: the
+// attributionOf returns the attribution whose documented rate the objective refers to, or nil if there is none. For a
+// drain, it considers only the attributions of the burst or only those of the baseline, as the objective requires. If
+// no attribution is for the objective's operation, it accepts a single remaining attribution in two cases: the
 // objective names no operation, or the attribution covers all operations together and the target performed, apart from
 // syncs, only the objective's operation.
 func attributionOf(o *v1alpha1.Objective, target *v1alpha1.TargetResult) *v1alpha1.Attribution {

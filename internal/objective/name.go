@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Figure names the figure of an objective, such as "p99.9 latency of baseline, write".
+// Figure returns the name of an objective's figure, such as "p99.9 latency of baseline, write".
 func Figure(o *v1alpha1.Objective) string {
 	name := "figure"
 	switch {

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// maxAnswerBytes limits the size of one answer: 16 series of 10,000 points.
+	// maxAnswerBytes limits the size of one answer. It is enough for 16 series of 10,000 points.
 	maxAnswerBytes = 4 << 20
 	maxProblem     = 400
 	// queryTimeout limits the duration of one query.
@@ -44,8 +44,8 @@ type Config struct {
 	// TokenFile is a file with a bearer token, read for each request, and CAFile a file with the CA certificates that
 	// verify the server's certificate. Both may be empty.
 	TokenFile, CAFile string
-	// NamespaceParameter is the URL parameter that carries the namespace of the run, for a proxy that enforces it;
-	// empty for none.
+	// NamespaceParameter is the URL parameter that carries the namespace of the run, for a proxy that restricts queries
+	// to one namespace. If it is empty, no parameter is added.
 	NamespaceParameter string
 	// Interval is the interval at which the queried series are scraped.
 	Interval time.Duration
@@ -110,7 +110,7 @@ func (c *Config) Check() error {
 	return nil
 }
 
-// requester adds the token and the namespace to requests, and limits the size of answers.
+// requester adds the token and the namespace to each request, and limits the size of the answer.
 type requester struct {
 	config    Config
 	namespace string
@@ -231,9 +231,9 @@ func key(metric model.Metric) string {
 	return metric.String()
 }
 
-// age finds the time of each series' newest sample by querying timestamp(). This works for queries that select
-// series. For computed values, timestamp() returns the time of the evaluation instead. Times that cannot be found
-// stay unknown.
+// age finds the time of each series' newest sample by querying timestamp(). This works for queries that select series.
+// For computed values, timestamp() returns the time of the evaluation instead. If the time cannot be found, the
+// answer has a zero time.
 func (c *Client) age(ctx context.Context, keys []string, answer *observation.Answer) {
 	defer c.requests.release()
 	last := answer.Query
@@ -285,7 +285,7 @@ func explain(err error) (problem string, refused bool) {
 	var answered *promv1.Error
 	switch {
 	case errors.As(err, &answered) && answered.Type == promv1.ErrBadData:
-		// Newer versions of Prometheus put the name of the parameter in front of the message.
+		// Newer versions of Prometheus begin the message with the name of the parameter, so remove it.
 		return "Prometheus refuses the query: " + strings.TrimPrefix(answered.Msg, `invalid parameter "query": `), true
 	case errors.As(err, &answered):
 		return "Prometheus does not answer: " + answered.Msg, false

@@ -64,7 +64,7 @@ func (o *Observer) Answers() (answers []observation.Answer, ended bool) {
 }
 
 // answers evaluates queries. If no client can be created, for example because the CA file is missing, each answer
-// contains that problem.
+// reports this error.
 func (o *Observer) answers(ctx context.Context, queries []observation.Query) []observation.Answer {
 	client, err := New(o.config, o.namespace)
 	if err == nil {

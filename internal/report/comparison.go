@@ -46,7 +46,7 @@ func (p *page) comparison(d Document, target string) {
 					table.detailRows = append(table.detailRows, len(lines))
 				}
 				row := comparisonRow(phase.Name, &one, f)
-				// Omit the figures of the two targets, because other tables show them.
+				// Omit the columns with the two targets' own figures, because other tables show them.
 				lines = append(lines, slices.Delete(row, 2, 4))
 			}
 			// For only two targets, the matrices already show in how many cells each target is faster.
@@ -98,7 +98,7 @@ func (r *remarks) add(about, text string) {
 	}{text, []string{about}})
 }
 
-// sentences returns each text, prefixed by what it applies to.
+// sentences returns each text, with the names of the phases, targets or rates that it applies to as a prefix.
 func (r remarks) sentences() []string {
 	var all []string
 	for _, one := range r {

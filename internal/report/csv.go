@@ -76,8 +76,9 @@ func harmless(name string) string {
 	return printable(name)
 }
 
-// rows writes a table: the heading, then rows for each target of each step. The parameter of is the function that adds
-// these rows: for each row, it calls add with the cells that follow the first columns, which are listed in placed.
+// rows writes a table that starts with a heading. For each target of each step, it calls the function of, which adds
+// rows by calling add. The function passes only the cells that follow the first columns: rows itself writes the first
+// columns, which placed lists.
 func rows(out *csv.Writer, d Document, columns []string, of func(step *v1alpha1.ResolvedStep, target *series.Target, add func(...string))) error {
 	failed := out.Write(append(append([]string{}, placed...), columns...))
 	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {

@@ -18,9 +18,9 @@ type promise struct{ value, percent string }
 // documentedRates records which documented values the report has already shown.
 type documentedRates map[string]bool
 
-// once returns the documented value, but only the first time that the report shows it, and "" after that. detail says
-// that the value would be shown in details only. Such a value is returned again when it is first needed outside the
-// details, because the short form omits the details.
+// once returns the documented value if the report has not shown it yet, otherwise "". detail is true if the value is
+// shown only in the details. Such a value is returned once more when it is first needed outside the details, because
+// the short form omits the details.
 func (t documentedRates) once(p promise, detail bool) string {
 	key := p.value
 	if detail {
@@ -90,8 +90,8 @@ func rateOf(of *v1alpha1.DocumentedRate, bytes bool) int64 {
 }
 
 // bucketValue returns the documented value of a figure that describes the bucket of the limit from burstLimit: its
-// size, its refill, or how long a full bucket lasts. It returns 0 if the value is unknown, or if the credits of the
-// bucket count operations and the figure counts bytes, or the reverse.
+// size, its refill, or how long a full bucket lasts. It returns 0 if the value is unknown, or if one of the figure and
+// the bucket counts bytes and the other operations.
 func bucketValue(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure) int64 {
 	limit := burstLimit(d, target)
 	if limit == nil || (limit.Dimension == "Operations") != (f.Operation == phasekind.InOperations) {

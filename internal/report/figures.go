@@ -28,7 +28,7 @@ func (p *page) figures(d Document, phases []v1alpha1.PhaseResult, told documente
 	p.figureTable(d, rows, told)
 }
 
-// otherFigures writes the main figures of phases that neither a block nor the table of phases shows.
+// otherFigures writes those main figures of phases that are shown neither in a report block nor in the table of phases.
 func (p *page) otherFigures(d Document, told documentedRates) {
 	var rows []figureRow
 	for i := range d.Phases {
@@ -136,8 +136,8 @@ func between(lower, upper string) string {
 	return lower + " to " + upper
 }
 
-// figureTitle names a figure in a table of its phase or block. Such a table makes clear what short names like "lasted"
-// and "spent" refer to.
+// figureTitle returns the name of a figure for a table of its phase or report block. The name can be as short as
+// "lasted" or "spent", because the rest of the table makes clear what it refers to.
 func figureTitle(phase *v1alpha1.PhaseResult, f *phasekind.Figure) string {
 	words, operation := figureNames[f.Name], strings.ToLower(printable(f.Operation))
 	switch f.Name {
@@ -162,7 +162,8 @@ func figureTitle(phase *v1alpha1.PhaseResult, f *phasekind.Figure) string {
 	return cmp.Or(strings.TrimSpace(operation+" "+words), printable(strings.ToLower(string(f.Name))))
 }
 
-// toldBefore reports whether an earlier phase shows the same compression ratio of the target's files.
+// toldBefore reports whether the report has already shown the same compression ratio for an earlier phase on the
+// target.
 func toldBefore(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult) bool {
 	for i := range d.Phases {
 		if d.Phases[i].Name == phase.Name {

@@ -44,7 +44,7 @@ type htmlPage struct {
 	Script   template.JS
 }
 
-// badge is a verdict; Class is good, bad or open.
+// badge shows a verdict on the run. Class is good, bad or open.
 type badge struct{ Text, Class string }
 
 // htmlSection is a section prepared for the template.
@@ -59,7 +59,7 @@ type htmlPart struct {
 	Class  string
 	Items  []string
 	Tables []htmlTable
-	// Grid holds matrices that stand side by side if there is room.
+	// Grid holds matrices that are placed side by side if there is room.
 	Grid []htmlPart
 }
 

@@ -92,7 +92,8 @@ func evidenceText(a *v1alpha1.Attribution) string {
 		first := &a.Suspects[0]
 		why := first.Evidence
 		if first.Limit != "" && len(why) > 0 {
-			// Omit the first piece of evidence, the share of the limit, because a table shows it.
+			// The first sentence of the evidence states which share of the limit was used. Omit it, because a table
+			// shows that share.
 			why = why[1:]
 		}
 		parts = slices.Clone(why[:min(len(why), maxReasonsTold)])

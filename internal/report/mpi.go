@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxShown is the maximum number of repetitions that the text lists per operation. If there are more, it lists the
-// first and the last ones, and the JSON output has further ones.
+// maxShown is the maximum number of repetitions that the text lists per operation. If there are more, the text lists
+// the first and the last ones. The JSON output can list more.
 const maxShown = 10
 
 // jobs writes the figures that ior and mdtest themselves report.

@@ -157,7 +157,7 @@ func observedLines(d Document, observation string) (lines []chart.Line, negative
 			if j+1 < len(o.Points) {
 				end = o.Points[j+1].Nanoseconds
 			} else if j > 0 {
-				continue // The last value has no duration: it only ends the interval of the one before it.
+				continue // The last value has no duration: its time only marks the end of the preceding value.
 			}
 			lines[at].Points = append(lines[at].Points, chart.Point{Start: secondsOf(d, p.Nanoseconds), End: secondsOf(d, end),
 				Y: max(p.Value, 0), Faint: p.Nanoseconds < measured})

@@ -127,7 +127,7 @@ func usual(lines []chart.Line) float64 {
 }
 
 // height returns the value at the top of an axis. Usually, that is the highest value. If the highest value is a spike
-// of more than 3 times usual, the axis ends at 1.5 times usual, and told is a sentence for the reader that mentions the
+// of more than 3 times usual, the axis ends at 1.5 times usual, and told is a sentence that informs the reader of the
 // spike.
 func height(lines []chart.Line) (top float64, told string) {
 	highest, common := most(lines), usual(lines)
@@ -171,7 +171,7 @@ func legendOf(lines []chart.Line) []legendEntry {
 }
 
 // phaseBands returns the phases as bands in seconds from the start of the run. A band lasts from the first to the
-// last I/O. If one of these times is unknown, the planned time takes its place.
+// last I/O. If one of these times is unknown, the band uses the planned time instead.
 func phaseBands(d Document) []chart.Band {
 	var bands []chart.Band
 	for _, s := range spansOf(d) {
@@ -189,8 +189,9 @@ func phaseBands(d Document) []chart.Band {
 	return bands
 }
 
-// timeAxis returns an axis over all bands and lines. It starts at 0, the start of the run. If the time before the first
-// band or line is at least a quarter of the time that they cover, it starts with them instead.
+// timeAxis returns an axis that covers all bands and lines. It usually starts at 0, the start of the run. However, if
+// the time from 0 to the first band or line is at least a quarter of the time that all of them cover, the axis starts
+// with that band or line.
 func timeAxis(bands []chart.Band, lines []chart.Line) chart.Axis {
 	from, to := math.Inf(1), math.Inf(-1)
 	for _, b := range bands {

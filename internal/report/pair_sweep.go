@@ -110,7 +110,7 @@ func someIn(pair *compare.Pair, rows []string, columns []pairColumn) bool {
 	return false
 }
 
-// pairLine writes the table of a sweep or ramp with one axis. Its columns are all figures of both targets.
+// pairLine writes the table of a sweep or ramp with one axis. The table has a column for each figure of each target.
 func (p *page) pairLine(pair *compare.Pair, only axis, title string) {
 	var columns []pairColumn
 	for _, figure := range figuresIn(bothSteps(pair)) {

@@ -20,7 +20,7 @@ type section struct {
 	parts []part
 }
 
-// part is a piece of a section: a paragraph, a list, or tables side by side. For a list or tables, text is the title.
+// part is an element of a section: a paragraph, a list, or tables side by side. For a list or tables, text is the title.
 type part struct {
 	text   string
 	items  []item
@@ -56,7 +56,7 @@ type partTable struct {
 // String returns all sentences of the entry.
 func (i item) String() string { return strings.Join(append([]string{i.text}, i.like...), "; ") }
 
-// maxLike is the maximum number of sentences of one kind in the short form.
+// maxLike is the maximum length of item.like in the short form. Longer lists end with a count of the omitted sentences.
 const maxLike = 2
 
 func (i item) short() item {

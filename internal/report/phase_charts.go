@@ -109,7 +109,7 @@ type loads struct {
 	// of returns the load of a step, or false if the chart does not show the step.
 	of func(*v1alpha1.StepResult) (int64, bool)
 	// mark returns a mark for the chart of a target, such as the result of a search: its text and its position on the
-	// axis. The text is "" if the target has no mark. mark is nil if the charts have no marks at all.
+	// axis. The text is "" if the target has no mark. mark is nil if no chart has a mark.
 	mark func(*v1alpha1.TargetResult) (string, int64)
 	// inOperations is true if the load is itself a rate of operations. The chart then shows operations, not bytes.
 	inOperations bool

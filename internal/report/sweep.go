@@ -17,7 +17,7 @@ import (
 type axis struct {
 	name   string
 	values []string
-	// stride is the difference between the cell indexes of two neighbours on this axis.
+	// stride is the difference in cell index between successive values of this axis.
 	stride int
 }
 
@@ -244,8 +244,9 @@ func cellText(steps []v1alpha1.StepResult, cell int, figure figureOf) string {
 	return text
 }
 
-// figuresIn lists the figures of the cells; each has its own matrix. Rates cover all operations together. Latencies
-// are per operation, because the mean and percentiles of several operations cannot be computed from those of each.
+// figuresIn lists the figures of the cells. A matrix shows only one figure. Rates cover all operations together.
+// Latencies are per operation, because the mean and the percentiles of all operations together cannot be computed from
+// those of each operation.
 func figuresIn(steps []v1alpha1.StepResult) []figureOf {
 	all := []figureOf{
 		{title: "MB/s", judge: (*compare.Pair).CellThroughput, cell: func(s v1alpha1.StepResult) string {

@@ -75,7 +75,7 @@ func (p *page) operations(d Document, told documentedRates) {
 
 // inTable reports whether the table of operations includes a target. It leaves out ramps, sweeps and tools that report
 // rates of their own, because they have their own tables; cooldowns without operations, which have no figures; and
-// drains whose credits ran out, because a mean of burst and baseline says nothing.
+// drains whose credits ran out, because a mean of burst and baseline is meaningless.
 func inTable(phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult) bool {
 	return !phasekind.Of(phase.Kind).InCells() && target.OwnRates() == nil && !phasekind.Drained(target) &&
 		(target.Cooldown == nil || len(target.Operations) > 0)
@@ -137,7 +137,7 @@ func operationFigures(
 
 // errorText formats half of an interval, given in millionths of the rate, as a percentage.
 func errorText(ppm int64) string {
-	// leastShown is in millionths. FormatShare would round smaller shares to zero.
+	// leastShown is the smallest share, in millionths, that FormatShare does not round to zero.
 	const leastShown = 500
 	if ppm < leastShown {
 		return "<0.1 %"
@@ -226,7 +226,7 @@ func measuredText(target *v1alpha1.TargetResult) string {
 		parts = append(parts, fmt.Sprintf("best client %s, worst %s", measure.FormatBytesPerSecond(float64(spread.Best.BytesPerSecond)),
 			measure.FormatBytesPerSecond(float64(spread.Worst.BytesPerSecond))))
 	}
-	// If the rate was not steady, a warning says by how much.
+	// State the variation and the trend of the rate only if it was steady: otherwise, a warning states them.
 	if s := target.SteadyState; stateText(s) == "steady" && s.ExcursionPermille != nil && s.SlopePermille != nil {
 		parts = append(parts, fmt.Sprintf("the last five minutes within %s, trend %s",
 			measure.FormatShare(float64(*s.ExcursionPermille)/1000), measure.FormatShare(float64(*s.SlopePermille)/1000)))
