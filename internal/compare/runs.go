@@ -20,7 +20,7 @@ type Side struct {
 	ID string
 }
 
-// RunPhase compares one target of one side with one target of the other, in one phase.
+// RunPhase compares a target of one side with a target of the other side, in one phase.
 type RunPhase struct {
 	Phase string             `json:"phase"`
 	Kind  v1alpha1.PhaseKind `json:"kind"`

@@ -34,7 +34,7 @@ func NewLines(w io.Writer, planned *plan.Plan, now time.Time) *Lines {
 	return &Lines{w: w, plan: planned, done: map[string]bool{}, quiet: now}
 }
 
-// Tell writes everything new since the last call.
+// Tell writes lines about what has changed in the run since the last call.
 func (l *Lines) Tell(run *v1alpha1.BenchmarkRun, now time.Time) {
 	for i := range run.Status.Steps {
 		step := &run.Status.Steps[i]

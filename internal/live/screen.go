@@ -9,7 +9,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Screen draws each frame over the previous one, below the existing output of a terminal. The last frame stays.
+// Screen draws each frame over the previous one, below the existing output of a terminal. The last frame remains
+// visible.
 type Screen struct {
 	file    *os.File
 	options Options

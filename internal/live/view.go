@@ -247,7 +247,7 @@ func (l *looker) step() *Step {
 	return nil
 }
 
-// share sets the completed share and the remaining time of a step that takes the given time.
+// share sets the completed share and the remaining time of a step with the given total duration.
 func (s *Step) share(whole time.Duration) {
 	s.Share = min(1, s.Elapsed.Seconds()/whole.Seconds())
 	s.Remaining = max(0, whole-s.Elapsed)

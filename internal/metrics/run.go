@@ -74,7 +74,7 @@ var stepStates = []string{"Pending", "Running", "Succeeded", "Failed", "Skipped"
 func (p *points) progress(run *v1alpha1.BenchmarkRun) {
 	states := map[string]string{}
 	for _, fact := range run.Status.Steps {
-		// Attempts are in order, so the last one wins.
+		// The attempts of a step are in order, so the last attempt determines the step's state.
 		switch fact.State {
 		case v1alpha1.StepStarting, v1alpha1.StepRunning:
 			states[fact.ID] = "Running"

@@ -36,7 +36,7 @@ type ComparedSide struct {
 	Verdict   string            `json:"verdict"`
 }
 
-// RunsComparison compares one run, or one target of a run, with the first one, the baseline.
+// RunsComparison compares one run, or one target of a run, with the baseline, which is the first run or target.
 type RunsComparison struct {
 	Baseline string `json:"baseline"`
 	Other    string `json:"other"`

@@ -37,7 +37,7 @@ type Document struct {
 	Series *series.Log `json:"series,omitempty"`
 }
 
-// With returns a copy of the document with the given series. If the series are empty, the copy has none.
+// With returns a copy of the document with the given series. If the series are empty, the copy contains no series.
 func (d Document) With(over *series.Log) Document {
 	d.Series = nil
 	if !over.Empty() {

@@ -307,7 +307,7 @@ func latencyCurve(target *v1alpha1.TargetResult, axis *loads, operation measure.
 }
 
 // clientCharts returns one chart for each step and target with several clients. It shows the throughput of each client,
-// the fastest first. Layouts, ramps and sweeps have none.
+// the fastest first. There are no charts for layouts, ramps and sweeps.
 func clientCharts(d Document) []view {
 	var views []view
 	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {

@@ -121,7 +121,7 @@ type History struct {
 	// operations; nil if there was none.
 	DrainSpent, DrainSpentOperations *Spent
 	// BucketEmpty is true if the burst credits are known to be spent at the start of the step, or if there are none.
-	// For a redrain it refers to the end of the I/O before the idle time.
+	// For a redrain, it describes the bucket at the end of the I/O before the idle time instead.
 	BucketEmpty bool
 	// CreditPercentAtStart and CreditPercentAtEnd are the estimated fill of the target's emptiest bucket, in percent,
 	// at the start and the end of the step; nil if unknown.

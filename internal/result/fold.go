@@ -12,8 +12,8 @@ import (
 )
 
 // Fold adds the result of one step to the result of its target in the phase, which is the zero value before the
-// first step. Folding a step again changes nothing: the process may have died before it recorded that the step was
-// folded.
+// first step. Folding the same step again has no effect, because a process may die between storing the result and
+// recording that the step was folded.
 //
 // The effect of a step depends on the phase. Steps of a ramp and cells of a sweep are added to Steps. Layout and
 // precondition share one result with the figures of the layout; so do a cooldown and its redrain, with the figures of
