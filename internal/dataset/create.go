@@ -14,7 +14,8 @@ const (
 	// directoryMode denies access to other users; the clients of a run share a user or a group.
 	directoryMode = 0o750
 	// attempts is the maximum number of times that an operation is tried if it fails because other clients create or
-	// remove the same parent directories. With retryPause between two attempts, the retries take half a second.
+	// remove the same parent directories. With retryPause after each attempt, all attempts together take at least half a
+	// second.
 	attempts   = 50
 	retryPause = 10 * time.Millisecond
 	// scratchPrefix is the prefix of the names of directories and ownership files that are being created.

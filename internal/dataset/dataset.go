@@ -21,7 +21,7 @@ type Dataset struct {
 	// readOnly is true if the dataset was opened for reading only, on a volume that is mounted read-only.
 	readOnly bool
 	// held is the agent's lock on the directory, set by Take and Confirm. If unusedOnly is true, the lock must not be
-	// acquired while the agent that had the directory before may still be running.
+	// acquired while the directory's previous agent may still be running.
 	held       *Hold
 	unusedOnly bool
 	// holesShow caches the result of probeHoles.
@@ -29,8 +29,8 @@ type Dataset struct {
 	holesShow bool
 }
 
-// Create creates the directory, or opens it if it exists and belongs to the benchmark. The target must still be the
-// directory that was verified.
+// Create creates a client's directory, or opens it if it exists and belongs to the benchmark. The target must still be
+// the directory that was verified.
 func Create(mount Mount, location Location, owner Owner) (*Dataset, error) {
 	if err := location.Validate(); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func Create(mount Mount, location Location, owner Owner) (*Dataset, error) {
 	return &Dataset{mount: mount, location: location, client: client}, nil
 }
 
-// Open opens an existing directory. The error wraps ErrMissing if there is none.
+// Open opens a client's existing directory. The error wraps ErrMissing if there is none.
 func Open(mount Mount, location Location) (*Dataset, error) {
 	if err := location.Validate(); err != nil {
 		return nil, err
@@ -100,8 +100,8 @@ func (d *Dataset) Path() string { return d.client.path }
 // Mount returns the verified mount of the directory.
 func (d *Dataset) Mount() Mount { return d.mount }
 
-// Is reports whether seen and this dataset are the same directory, even if their paths differ. It returns false if the
-// dataset's own attributes cannot be read.
+// Is reports whether seen describes the dataset's directory, even if the paths differ. It returns false if the
+// directory's own attributes cannot be read.
 func (d *Dataset) Is(seen fs.FileInfo) bool {
 	own, err := d.client.root.Stat(".")
 	return err == nil && os.SameFile(own, seen)

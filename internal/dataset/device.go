@@ -37,8 +37,8 @@ type DeviceUse struct {
 type mark struct {
 	Owner
 	Client int `json:"client"`
-	// ReachBytes is the number of bytes after DeviceDataOffset that may have been written. WrittenBytes is the number
-	// of bytes from there that have been written without a gap.
+	// ReachBytes is the number of bytes after DeviceDataOffset that may have been written. WrittenBytes is the number of
+	// bytes after DeviceDataOffset that have been written without a gap.
 	ReachBytes   uint64  `json:"reachBytes"`
 	WrittenBytes uint64  `json:"writtenBytes"`
 	Files        LaidOut `json:"files,omitempty"`
@@ -269,7 +269,7 @@ func (d *Device) SetLaidOut(files LaidOut, writtenBytes uint64) error {
 
 // ZeroShare reads 64 blocks of 4 KiB, evenly spaced over the given number of bytes after DeviceDataOffset, and returns
 // the fraction of the blocks that contain only zeros. A device without our mark has no record of what was written, so
-// that nonzero blocks are the only evidence of written data.
+// nonzero blocks are the only evidence of written data.
 func (d *Device) ZeroShare(bytes uint64) (float64, error) {
 	zero := 0
 	const looks = 64
@@ -286,9 +286,8 @@ func (d *Device) ZeroShare(bytes uint64) (float64, error) {
 	return float64(zero) / looks, nil
 }
 
-// Clear discards the written data, if the device supports that, and erases the mark. The result leaves is true if data
-// is still found afterwards. Clear changes nothing if the device was opened for reading only or does not carry our
-// mark.
+// Clear discards the written data, if the device supports that, and erases the mark. It returns true if it still finds
+// data afterwards. Clear changes nothing if the device was opened for reading only or does not carry our mark.
 func (d *Device) Clear() (leaves bool, err error) {
 	found, err := d.readMark()
 	if err != nil || found == nil || !d.write || found.BenchmarkUID != d.mark.BenchmarkUID || found.Client != d.mark.Client {

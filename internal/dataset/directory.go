@@ -15,8 +15,8 @@ import (
 // listBatch bounds the memory for listing a directory with millions of files.
 const listBatch = 1024
 
-// directory is an open directory that was reached without following a symbolic link. os.Root keeps every name
-// inside it; child also refuses links and mounts inside it, which os.Root allows.
+// directory is an open directory that was reached without following a symbolic link. os.Root keeps every name inside
+// the directory; child also refuses symbolic links and mounts in it, which os.Root allows.
 type directory struct {
 	root *os.Root
 	path string
@@ -105,8 +105,8 @@ func (d *directory) child(name string) (*directory, error) {
 	return child, nil
 }
 
-// errReplaced is ErrChanged for a directory that was replaced while it was opened. The cause may be another client that
-// removes and recreates the directory, so the caller retries.
+// errReplaced wraps ErrChanged. It means that a directory was replaced while it was being opened. The cause may be
+// another client that removes and recreates the directory, so the caller retries.
 var errReplaced = fmt.Errorf("%w", ErrChanged)
 
 func replacedProblem(path string) error {

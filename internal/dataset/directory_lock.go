@@ -365,7 +365,7 @@ func removeHolderRecords(hash *directory) error {
 		}
 		defer func() { _ = file.Close() }()
 		if _, err := tryFlock(file); err != nil {
-			return false, nil // An agent holds this record, so the directory is not empty and stays.
+			return false, nil // An agent holds this record, so keep the record and the directory.
 		}
 		return false, hash.remove(entry.Name())
 	})

@@ -8,8 +8,8 @@ import (
 
 const (
 	holeProbe = ".storagebench-hole"
-	// holeBytes is the length of the hole in the scratch file. No file system has larger blocks, so that any file
-	// system that supports holes can represent it.
+	// holeBytes is the length of the hole in the scratch file. No file system has larger blocks, so any file system that
+	// supports holes can represent it.
 	holeBytes = 8 << 20
 )
 

@@ -22,8 +22,8 @@ type Lock struct {
 	file  *os.File
 }
 
-// AcquireLock takes the lock, or returns ErrLocked and names the run that holds it. On a file system without locks it
-// always succeeds.
+// AcquireLock acquires the lock. If another run holds it, the error wraps ErrLocked and names that run. On a file
+// system without locks it always succeeds.
 func AcquireLock(mount Mount, owner Owner) (*Lock, error) {
 	if err := (Location{BenchmarkUID: owner.BenchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
 		return nil, err

@@ -23,8 +23,8 @@ const (
 )
 
 // Owners returns the UIDs of at most 64 benchmarks whose directories on a target were created by the given
-// installation. It excludes directories whose ownership file names another installation or none, and the directory of
-// one benchmark, whose UID is in the parameter besides.
+// installation. It omits the benchmark with the given UID (besides), and directories whose ownership file names another
+// installation or none.
 func Owners(mount Mount, installation, besides string) ([]string, error) {
 	if installation == "" {
 		return nil, nil
@@ -74,8 +74,7 @@ type OrphanFilter struct {
 	Own          bool
 	// Kept is true if data that was kept on purpose may be removed too.
 	Kept bool
-	// Spare reports whether to keep a client's directory of a dataset. If it is nil, no directory is kept for that
-	// reason.
+	// Spare reports whether to keep a client's directory of a dataset. If Spare is nil, no directory is spared.
 	Spare func(hash string, client int) bool
 	// Locked is true if the benchmark's lock (see AcquireLock) must exist and be free, which proves that its run
 	// has ended.
@@ -203,7 +202,7 @@ func hasLocks(in *directory) (bool, error) {
 func (b *OrphanFilter) removeHash(ctx context.Context, mount Mount, uid *directory, hash string, result *OrphanResult) (cleared bool, err error) {
 	child, err := openOwned(uid, hash, b.BenchmarkUID)
 	if errors.Is(err, errNoOwner) {
-		return true, nil // another client is removing this directory, or was killed meanwhile; removeLevel handles both
+		return true, nil // another client is removing this directory, or was killed; removeLevel handles both cases
 	}
 	if err != nil {
 		return false, err

@@ -16,8 +16,8 @@ const (
 	schemaVersion = 1
 )
 
-// Owner is the content of an ownership file. Only BenchmarkUID decides who owns a directory; the other fields tell
-// people where the directory came from.
+// Owner is the content of an ownership file. Only BenchmarkUID determines who owns a directory; the other fields
+// document its origin.
 type Owner struct {
 	// SchemaVersion is the version of the file's format. The caller need not set it.
 	SchemaVersion int    `json:"schemaVersion"`
@@ -54,7 +54,7 @@ func writeOwner(d *directory, owner Owner) error {
 	return d.create(scratchName(owner.BenchmarkUID), ownerFile, text, false)
 }
 
-// errNoOwner is ErrForeign for a directory without an ownership file. The file is also briefly missing while
+// errNoOwner wraps ErrForeign. It means that a directory has no ownership file. The file is also briefly missing while
 // another client removes the directory.
 var errNoOwner = fmt.Errorf("%w", ErrForeign)
 

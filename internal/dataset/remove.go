@@ -11,8 +11,8 @@ import (
 )
 
 // removeTree empties a directory. It unlinks symbolic links without following them and skips mounts inside. It
-// continues after a failed removal and returns the first such error. Before each removal it calls the function may,
-// and stops if that function returns an error.
+// continues after a failed removal and returns the first such error. Before each removal, it calls may, and stops if
+// may returns an error.
 func removeTree(may func() error, d *directory) error {
 	var first error
 	for {
@@ -33,8 +33,8 @@ func removeTree(may func() error, d *directory) error {
 		if err != nil {
 			return err
 		}
-		// Removal during a listing may make it miss entries. Repeat until a listing finds nothing that can be
-		// removed.
+		// Removing entries during a listing may cause the listing to miss other entries. Repeat until a listing finds nothing
+		// that can be removed.
 		if removed == 0 {
 			return first
 		}
@@ -76,8 +76,8 @@ func removeDirectory(may func() error, parent *directory, name string, mode fs.F
 	return removeTree(may, child)
 }
 
-// removeLevel removes an owned directory that contains only the given files and the records of this package. If
-// another client adds something meanwhile, the directory stays and gets its ownership file back.
+// removeLevel removes an owned directory that contains only the given files and the records of this package. If another
+// client adds something in the meantime, removeLevel keeps the directory and writes its ownership file again.
 func removeLevel(parent *directory, name, benchmarkUID string, files []string) error {
 	child, err := openOwned(parent, name, benchmarkUID)
 	if errors.Is(err, errNoOwner) && parent.root.Remove(name) == nil {

@@ -9,7 +9,7 @@ import (
 // signature is a magic number that identifies data on a device.
 type signature struct {
 	name string
-	// offset counts from the start, or from the end if negative.
+	// offset is the position of the magic number, from the start of the device, or from its end if negative.
 	offset int64
 	magic  string
 }

@@ -155,7 +155,7 @@ func (l *usageWalk) file(at *directory, base, name string, stat *unix.Statx_t) e
 	switch {
 	case space.AllocatedBytes >= space.ApparentBytes:
 	case !l.compresses:
-		space.DataBytes = space.AllocatedBytes // without compression, a file needs less space only because of holes
+		space.DataBytes = space.AllocatedBytes // without compression, only holes make the allocation smaller than the file
 	default:
 		data, err := l.data(at, base)
 		if err != nil {

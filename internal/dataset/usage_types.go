@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// OtherTypes is the extension under which the types beyond the limit are summed.
+// OtherTypes is the extension that stands for all types beyond the maxTypes limit.
 const OtherTypes = "*"
 
-// maxTypes is the maximum number of types in the list.
+// maxTypes is the maximum length of Usage.Types, including OtherTypes.
 const maxTypes = 16
 
 // plainExtension matches extensions that denote a type. It excludes numbers, which tools append to thousands of
@@ -27,7 +27,7 @@ func extension(name string) string {
 	return found
 }
 
-// sortedTypes lists the types by allocated bytes, largest first, and sums those beyond the limit as OtherTypes.
+// sortedTypes lists the types by allocated bytes, largest first, and sums those beyond maxTypes as OtherTypes.
 func sortedTypes(types map[string]*Space) []TypeSpace {
 	var all []TypeSpace
 	for extension, space := range types {

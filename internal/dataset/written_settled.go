@@ -16,7 +16,8 @@ const (
 	// for SMB with default options: one second of attribute cache, one second until the server learns of a close, and
 	// one second of margin.
 	usualLateness = 3 * time.Second
-	// mostLateness limits the value derived from the mount options: azurefile-csi-driver sets 30 s.
+	// mostLateness limits the age that is derived from the mount options. It exceeds the 30 s that azurefile-csi-driver
+	// sets.
 	mostLateness = 35 * time.Second
 )
 
