@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agent/volumes"
 )
 
-// finish stops the live step, waits for its end, removes the data if requested, and lets the process exit. Later
+// finish stops the current step, waits for its end, removes the data if requested, and lets the process exit. Later
 // calls return the outcome of the first.
 func (a *Agent) finish(remove volumes.Removal, reason string) volumes.Outcome {
 	a.finishOnce.Do(func() {
@@ -48,7 +48,7 @@ func (a *Agent) end(live *step, reason string) bool {
 	case <-live.ended:
 		return true
 	case <-time.After(4 * a.env.Timeouts.Gone):
-		// This timeout is longer than the time that the tool's output, process and descendants may take together to end.
+		// This timeout is longer than the sum of the timeouts for the tool's output, process and descendants.
 		return false
 	}
 }

@@ -29,8 +29,8 @@ func (a *Agent) Load(ctx context.Context, request *agentapi.LoadRequest) (*agent
 	return &agentapi.LoadResponse{Status: known.status()}, nil
 }
 
-// claim returns the step if it is already known. Otherwise it makes the step the agent's live step and starts loading
-// it.
+// claim returns the step if it is already known. Otherwise it makes the step the agent's current step and starts
+// loading it.
 func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -93,7 +93,7 @@ type Cursor struct {
 	clock         int64
 }
 
-// After returns a cursor positioned after the record with the sequence number.
+// After returns a cursor positioned after the record with the given sequence number.
 func (l *Log) After(sequence uint64) *Cursor {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -27,7 +27,7 @@ func (a *Agent) Abandon(reason string) string {
 }
 
 // WatchOrphaned returns when the context ends, or when the agent has had no contact for the orphan timeout, counted
-// from the last contact or the live step's deadline, whichever is later. An open Watch counts as contact, because
+// from the last contact or the current step's deadline, whichever is later. An open Watch counts as contact, because
 // the server notices when its peer is gone.
 func (a *Agent) WatchOrphaned(ctx context.Context) error {
 	ticker := time.NewTicker(min(time.Second, a.env.Config.OrphanTimeout))
@@ -44,7 +44,7 @@ func (a *Agent) WatchOrphaned(ctx context.Context) error {
 	}
 }
 
-// silence returns the time since the last contact or since the live step's deadline, whichever is later.
+// silence returns the time since the last contact or since the current step's deadline, whichever is later.
 func (a *Agent) silence() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -31,8 +31,8 @@ type Agent struct {
 	// mu guards the fields below. Do not wait for a tool or a file while holding it.
 	mu    sync.Mutex
 	epoch uint64
-	// leading is canceled when a leader with a higher epoch sends a command. It is stored because it lasts for a leader's
-	// whole term, not for one call.
+	// leading is a context that is canceled when a leader with a higher epoch sends a command. It is stored in the struct
+	// because it lasts for a leader's whole term, not for one call.
 	leading     context.Context
 	depose      context.CancelCauseFunc
 	steps       map[string]*step

@@ -34,7 +34,7 @@ type step struct {
 	loaded  chan struct{}
 	refusal error
 	orders  chan order
-	// Canceling stopped ends the load, for the reason in its cause; closing abandoned ends the tool at once.
+	// Canceling the context stopped ends the load; its cause is the reason. Closing abandoned ends the tool immediately.
 	stopped   context.Context
 	cancel    context.CancelCauseFunc
 	abandoned chan struct{}

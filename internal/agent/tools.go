@@ -102,7 +102,7 @@ func (a *Agent) Release(ctx context.Context, request *agentapi.ReleaseRequest) (
 	return &agentapi.ReleaseResponse{}, nil
 }
 
-// liveLoad returns the load of the live step, if the key names that step.
+// liveLoad returns the load of the current step, if the key names that step.
 func (a *Agent) liveLoad(key *agentapi.StepKey) (tool.Load, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

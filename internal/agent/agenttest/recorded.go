@@ -42,7 +42,7 @@ func (d Dump) Stamped(milliseconds int64) []byte {
 	return stamp.ReplaceAll(d.Text, []byte(`"timestamp_ms" : `+strconv.FormatInt(milliseconds, 10)))
 }
 
-// Dumps returns the dumps of a recorded run; see testdata/runs of package internal/engine/fio.
+// Dumps returns the dumps of a recorded run. The recordings are in testdata/runs of package internal/engine/fio.
 func Dumps(t *testing.T, path string) []Dump {
 	t.Helper()
 	text, err := os.ReadFile(path)

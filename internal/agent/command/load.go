@@ -167,7 +167,7 @@ func (t *Tool) findProgram(name, folder string) (string, error) {
 	return name, nil
 }
 
-// spawn starts `agent supervise` with pipes of its own and without standard input.
+// spawn starts `agent supervise` with its own pipes and without standard input.
 func (r *run) spawn(path, folder string) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -210,8 +210,9 @@ const (
 	dropTime   = time.Minute
 )
 
-// dropCaches drops the pages of the directory's files from this machine's page cache. Pages that cannot be dropped are
-// read from memory instead of storage. The byte sources then disagree, which reveals such reads.
+// dropCaches drops the pages of the directory's files from this machine's page cache. A read of a page that could not
+// be dropped comes from memory instead of storage. Such reads later show up as a difference between the byte counts of
+// the program's system calls and those of the mount or the control group.
 func dropCaches(step *tool.Step, directory *volumes.Files) {
 	ctx, cancel := context.WithTimeout(step.Stopped, dropTime)
 	defer cancel()

@@ -25,7 +25,7 @@ type treeMeter struct {
 	over  bool
 }
 
-// begin takes the current counters of `agent supervise` as the baseline.
+// begin records the current counters of `agent supervise` as the baseline.
 func (m *treeMeter) begin() error {
 	base, err := m.system.ReadIO(m.root)
 	if err != nil {
@@ -37,8 +37,8 @@ func (m *treeMeter) begin() error {
 
 // look returns the bytes read and written since begin. The result never decreases.
 func (m *treeMeter) look() process.IO {
-	// Read `agent supervise` first, and parents before their children: a process that is reaped between two of these
-	// reads is then missing until the next call of look, but is never counted twice.
+	// Read `agent supervise` first, and parents before their children. The I/O of a process that is reaped between two of
+	// these reads is then missing until the next call of look, but is never counted twice.
 	sum, err := m.system.ReadIO(m.root)
 	if err != nil {
 		return m.total.Since(m.base)
@@ -74,8 +74,8 @@ func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
 	return m.total.Since(m.base), nil
 }
 
-// blindShare is the share of all observed bytes that may be missing from the final counters before blind reports it.
-// Small differences are normal: a reading may include I/O that is cancelled later, or miss some I/O.
+// blindShare is the maximum share of all observed bytes that may be missing from the final counters without being
+// reported by blind. Small differences are normal: a reading may include I/O that is cancelled later, or miss some I/O.
 const blindShare = 0.01
 
 // blind returns a lower bound on the bytes moved by processes that no parent waited for, or 0 if they are at most

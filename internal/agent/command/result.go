@@ -68,7 +68,7 @@ func (r *run) judge(ended *agentapi.Ended, end *runEnd) {
 	}
 }
 
-// codes returns the exit codes that count as success; nil for a setup, which must exit with 0.
+// codes returns the exit codes that count as success. It returns nil for a setup command, which must exit with 0.
 func (r *run) codes() []int32 {
 	if r.setup {
 		return nil

@@ -18,10 +18,10 @@ type runEnd struct {
 	// All three times are on the agent's clock: the run began at start, the program itself exited at endedAt, and the
 	// program's data was on the storage at flushed.
 	start, endedAt, flushed int64
-	// stopped is the reason for asking the program to stop; overdue is true if the reason is its deadline.
+	// stopped is the reason for asking the program to stop; overdue is true if that reason is the deadline of the run.
 	stopped string
 	overdue bool
-	// hung is the reason for killing the program; remains is true if the program survived being killed.
+	// hung is the reason for killing the program; remains is true if the program survived SIGKILL.
 	hung    string
 	remains bool
 	// exit is the exit status of `agent supervise`; nil if it did not exit.
@@ -75,7 +75,7 @@ func (r *run) Run(deadline int64) *agentapi.Ended {
 	return ended
 }
 
-// runAlone runs a setup without logging its start and its samples, because its step is not loaded yet.
+// runAlone runs a setup command without logging its start and its samples, because its step is not loaded yet.
 func (r *run) runAlone() *agentapi.Ended {
 	limit := cmp.Or(r.step.Request.GetLoadTimeoutNanoseconds(), int64(r.step.Timeouts.Setup))
 	end := r.carry(r.step.Clock.Monotonic()+limit, &samples{write: func(*agentapi.Sample) {}})
@@ -132,7 +132,7 @@ func (r *run) counted() *process.IO {
 const reportTimeout = 2 * time.Second
 
 // watch stops or kills the program when necessary. It returns when the program and `agent supervise` have exited, or
-// when they survive being killed.
+// when they survive SIGKILL.
 func (r *run) watch(deadlineAt int64, end *runEnd, samples *samples) {
 	clock, timeouts := r.step.Clock, &r.step.Timeouts
 	interval := time.Duration(r.load.GetSampleIntervalNanoseconds())

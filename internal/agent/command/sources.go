@@ -18,12 +18,13 @@ const (
 	sourceCalls        = "Calls"
 )
 
-// byteSources holds the counters of the mount and of the control group. They are used in addition to the program's
-// system calls because they can be closer to the I/O that reaches the storage.
+// byteSources holds the counters of the mount and of the control group. They complement the counts of the program's
+// system calls, because they can be closer to the I/O that reaches the storage.
 type byteSources struct {
 	system System
 	mount  dataset.Mount
-	// device holds the control group's counters at the start of the run, and stats the mount's; nil if unavailable.
+	// device holds the control group's counters at the start of the run, and stats holds the mount's counters. Each is nil
+	// if its counters are unavailable.
 	device *process.DeviceIO
 	stats  *mountCount
 }
@@ -40,7 +41,7 @@ func (b *byteSources) begin(system System, mount dataset.Mount) {
 }
 
 // end returns the bytes that each source counted since begin. done holds the I/O counters of the program and its
-// descendants, which are a source too.
+// descendants, which are another source.
 func (b *byteSources) end(done process.IO) []*agentapi.ByteSource {
 	var all []*agentapi.ByteSource
 	if b.stats != nil {

@@ -18,11 +18,11 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// File descriptors of `agent supervise`, in addition to the standard three.
+// File descriptors of `agent supervise`, in addition to standard input, standard output and standard error.
 const (
 	// superviseGo receives the start signal: one byte starts the program; end of file cancels it.
 	superviseGo = 3
-	// superviseReport carries the reports, each beginning with one of the words below.
+	// superviseReport carries the reports. Each report begins with a word such as superviseFailed.
 	superviseReport = 4
 )
 
@@ -35,7 +35,7 @@ const (
 )
 
 const (
-	// superviseFailure is the exit code if the program cannot be started, as in shells.
+	// superviseFailure is the exit code if the program cannot be started. Shells use the same exit code.
 	superviseFailure = 127
 	// superviseTimeout limits how long to try to kill processes that a program left running.
 	superviseTimeout = 5 * time.Second
@@ -59,7 +59,7 @@ func Supervise(arguments []string) int {
 		return superviseFailure
 	}
 	report := func(word, text string) {
-		// A write error means that the agent no longer reads; it is about to kill this process.
+		// A write error means that the agent has stopped reading the reports and is about to kill this process.
 		_, _ = fmt.Fprintln(reports, word+" "+strings.ReplaceAll(text, "\n", " "))
 	}
 	if err := process.SetSubreaper(); err != nil {

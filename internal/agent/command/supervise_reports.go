@@ -30,7 +30,7 @@ type superviseReports struct {
 // short.
 const maxReportBytes = 4 << 10
 
-// follow reads the reports to their end.
+// follow reads the reports until end of file.
 func (t *superviseReports) follow(from io.Reader, clock tool.Clock) {
 	lines := bufio.NewScanner(io.LimitReader(from, maxReportBytes))
 	for lines.Scan() {

@@ -26,7 +26,8 @@ type knownLike struct {
 	found map[string]*agentapi.DataSample
 }
 
-// findLike measures how well the user data named by compressLike compresses. It returns nil if the step names none.
+// findLike measures how well the user data named by compressLike compresses. It returns nil if the step does not set
+// compressLike.
 func (t *Tool) findLike(step *tool.Step) (*agentapi.DataSample, error) {
 	name := step.Request.GetFio().GetCompressLike()
 	if name == "" {

@@ -28,13 +28,13 @@ type feed struct {
 	stream  fio.Stream
 	sampler *fio.Sampler
 	wall    evenWall
-	// documents is the number of documents read so far.
+	// documents is the number of JSON documents read from fio's output so far.
 	documents atomic.Int64
 
 	histograms  [measure.NumOperations]measure.Histogram
 	minuteStart int64
-	// settling holds the latencies from the first part of an open loop's measured time. The result excludes these
-	// latencies; see settle in internal/engine/fio.
+	// settling holds the latencies from the beginning of an open loop's measured time, while the load settles. The result
+	// excludes these latencies; see settle in internal/engine/fio.
 	settling [measure.NumOperations]measure.Histogram
 	// measured is the start of the first latency record.
 	measured int64
@@ -54,7 +54,7 @@ func newFeed(step *tool.Step) *feed {
 	})}
 }
 
-// stopped tells the sampler that the load is being stopped early.
+// stopped informs the sampler that the load is being stopped early.
 func (f *feed) stopped() { f.sampler.Stopped(f.step.Clock.Monotonic() + f.wall.offset) }
 
 // read reads fio's output to its end.

@@ -1,5 +1,5 @@
-// Package fio runs fio for the agent. It spawns a process in advance and passes it the job at the start instant. It
-// samples the process by its status dumps, watches its workers' CPU time, and stops it with one SIGINT.
+// Package fio runs fio for the agent. It spawns the fio process in advance and passes it the job at the start instant.
+// It takes samples from fio's status dumps, watches the CPU time of fio's workers, and stops fio with one SIGINT.
 package fio
 
 import (

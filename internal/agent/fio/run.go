@@ -106,7 +106,7 @@ func (r *run) kill() {
 	}
 }
 
-// gone returns a channel that fires once a fio process that is killed now has had enough time to exit.
+// gone returns a channel that fires when a fio process that is killed now should have exited.
 func (r *run) gone() <-chan time.Time { return time.After(r.step.Timeouts.Gone) }
 
 // reap waits for the output to end (unless givenUp is set) and for fio to exit, and kills leftover descendants. It
@@ -118,7 +118,7 @@ func (r *run) reap(givenUp bool) *os.ProcessState {
 		case <-r.gone():
 		}
 	}
-	// Closing the pipe ends a read that is still waiting. If the output was already read to its end, it has no effect.
+	// Closing the pipe ends a read that is still waiting, and has no effect if the output was already read to its end.
 	_ = r.stdout.Close()
 	<-r.output
 	waited := make(chan struct{})

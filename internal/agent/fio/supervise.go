@@ -43,7 +43,7 @@ type supervision struct {
 	// overdue is true if fio was asked to stop because of its deadline.
 	overdue bool
 	// broken is true if one of fio's jobs was killed. fio reports the death itself, but then waits for that job forever,
-	// while the other jobs stay in its statistics (seen with 3.33).
+	// and its statistics still include the other jobs (seen with 3.33).
 	broken bool
 	// hung is the reason for killing fio.
 	hung string
@@ -57,7 +57,7 @@ type supervision struct {
 }
 
 // supervise stops or kills fio when necessary. A deadline of 0 means that fio exited before the step's start. supervise
-// returns when fio's output has ended, or when fio survives being killed.
+// returns when fio's output has ended, or when fio survives SIGKILL.
 func (r *run) supervise(deadlineAt int64) *supervision {
 	watch := &supervision{run: r, begun: r.step.Clock.Monotonic()}
 	ticker := time.NewTicker(r.step.Timeouts.Look)

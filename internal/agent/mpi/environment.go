@@ -8,7 +8,8 @@ import (
 
 // Environment variables that this program sets for the processes started by MPI.
 const (
-	// launchFile names the file with the input of `agent launch`; only mpirun and its launchers get it.
+	// launchFile is the variable with the path of the input file of `agent launch`. It is set only for mpirun and its
+	// launchers.
 	launchFile = "STORAGEBENCH_LAUNCH"
 	// rankDirectory is the path of the directory in which ranks work; rankDevice holds its device and inode numbers.
 	rankDirectory = "STORAGEBENCH_DIRECTORY"

@@ -114,7 +114,7 @@ func network(hosts []host) string {
 		return ""
 	}
 	if loopback {
-		length = shortest // The loopback interface may have a loopback address that no host uses.
+		length = shortest // Use the whole loopback network: the interface may have an address that no host uses.
 	}
 	return netip.PrefixFrom(first, length).Masked().String()
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Limits of a daemon's command line. One argument may contain the names of hundreds of hosts.
+// Limits on a daemon's command line. One argument may contain the names of hundreds of hosts.
 const (
 	maxDaemonWords = 128
 	maxDaemonBytes = 256 << 10
@@ -55,7 +55,8 @@ var daemonSettings = map[string]*regexp.Regexp{
 	"btl_vader_single_copy_mechanism": regexp.MustCompile(`^none$`),
 }
 
-// daemons are the programs that may be launched: those of Open MPI 4 and 5, searched in PATH.
+// daemons are the names of the programs that may be launched: the daemons of Open MPI 4 and 5. They are looked up in
+// PATH.
 var daemons = []string{"orted", "prted"}
 
 // settingFlags are the flags that precede a parameter's name.
@@ -122,11 +123,11 @@ func clip(text string) string {
 	return text
 }
 
-// plainCommand extracts a daemon's command from the shell command line that MPI would run on the other host. That
-// line may set environment variables or source a profile first, quote values, and hold many words in one argument.
-// Open MPI 5 passes the daemon's path on this host; only the base name is kept, because the path may differ on the
-// other host. Launch agent settings are removed, because the daemon does not need them. The result is nil if the
-// words contain no daemon.
+// plainCommand extracts a daemon's command from the shell command line that MPI would run on the other host. That line
+// may set environment variables or source a profile first, quote values, and put many words into one argument. Open MPI
+// 5 passes the daemon's path on this host; only the base name is kept, because the path may differ on the other host.
+// Launch agent settings are removed, because the daemon does not need them. The result is nil if the words contain no
+// daemon.
 func plainCommand(words []string) []string {
 	plain := shellWords(strings.Join(words, " "))
 	at := slices.IndexFunc(plain, func(word string) bool {

@@ -70,7 +70,7 @@ type memberEnd struct {
 	// stopped is the reason for ending the part early; overdue is true if the part exceeded its deadline.
 	stopped string
 	overdue bool
-	// lost says why client 0 is considered lost; hung is the reason for killing the ranks.
+	// lost is the reason why client 0 is considered lost; hung is the reason for killing the ranks.
 	lost, hung string
 }
 
@@ -98,7 +98,7 @@ func (m *member) Run(deadline int64) *agentapi.Ended {
 	return ended
 }
 
-// wait returns when the job has ended, or when this part of it must end.
+// wait returns when the job has ended, or when this client's part of it must end.
 func (m *member) wait(deadlineAt int64) memberEnd {
 	var end memberEnd
 	timeouts := &m.step.Timeouts

@@ -27,7 +27,8 @@ type part struct {
 
 	step *tool.Step
 	load *agentapi.MpiTool
-	// files are in the client's own directory, or in client 0's, which a member opens when the job is launched.
+	// files are the step's files. They are in the client's own directory, or in client 0's directory, which a member opens
+	// when the job is launched.
 	files *volumes.Files
 	// scratch is the part's own temporary directory; close removes it.
 	scratch string

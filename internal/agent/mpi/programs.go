@@ -88,8 +88,8 @@ func (t *Tool) askMPI(ctx context.Context, path string) (version, error) {
 	return parseVersion(answer)
 }
 
-// rankProgramQuestions holds arguments that make the programs print their version while doing almost nothing, in
-// memory. Neither program has a version option.
+// rankProgramQuestions holds the arguments with which IOR and mdtest print their version while doing almost nothing, in
+// memory only. Neither program has a version option.
 var rankProgramQuestions = map[string][]string{
 	"ior":    ior.VersionArguments(),
 	"mdtest": {"-a", "DUMMY", "-C", "-F", "-n", "1", "-d", "nothing"},

@@ -17,7 +17,7 @@ import (
 var rankPrograms = []string{"ior", "mdtest"}
 
 // Rank implements `agent rank -- PROGRAM ARGUMENTS`: it becomes an MPI rank that works in this client's own directory.
-// MPI alone would start all ranks at the same path on every host. Rank returns only on failure.
+// By itself, MPI would start the ranks in a directory with the same path on every host. Rank returns only on failure.
 func Rank(arguments []string) error {
 	if len(arguments) < 2 || arguments[0] != "--" || !slices.Contains(rankPrograms, arguments[1]) {
 		return fmt.Errorf("start a rank: specify -- and one of %v with its arguments", rankPrograms)

@@ -13,7 +13,8 @@ const (
 	// rankLook is the interval between readings of the ranks' counters. It determines how precisely the end of their
 	// I/O is known.
 	rankLook = 50 * time.Millisecond
-	// rankLookEach is the minimum interval per rank. It bounds the cost: reading one rank takes 15 microseconds.
+	// rankLookEach is the minimum interval between readings per rank: with 100 ranks, it is 300 ms. It bounds the cost of
+	// a reading, which takes 15 microseconds per rank.
 	rankLookEach = 3 * time.Millisecond
 	// rankSearch is the time during which every reading also searches for missing ranks. After that time, or once all
 	// expected ranks are found, the search runs only once per second, because it reads the whole process table. There may
@@ -21,10 +22,10 @@ const (
 	rankSearch = 15 * time.Second
 )
 
-// Before its tool starts the load, a rank reads and writes at least rankStartLeast and at most rankStart, as measured
-// for rankMeter. A rank that has already exceeded rankStartMost when it is first seen has begun its load: either the
-// reading came late, or the load takes only a few milliseconds. Then only rankStartLeast is subtracted for the rank's
-// start, so that none of its load is lost. The load has also begun if all ranks together transfer more than
+// Before its tool starts the load, a rank reads and writes at least rankStartLeast and at most rankStart; see the
+// measurements at rankMeter. A rank that has already exceeded rankStartMost when it is first seen has begun its load:
+// either the reading came late, or the load takes only a few milliseconds. Then only rankStartLeast is subtracted for
+// the rank's start, so that none of its load is lost. The load has also begun if all ranks together transfer more than
 // rankStartMost, plus twice rankStart per rank, between two readings.
 var (
 	rankStart      = process.IO{ReadBytes: 112 << 10, WriteBytes: 12 << 10, ReadCalls: 370, WriteCalls: 130}
@@ -34,16 +35,16 @@ var (
 
 // rankMeter measures what the ranks below one MPI process (mpirun or a daemon) read and write.
 //
-// The last bytes of a rank that exits between two readings are never read from the rank itself. But the kernel adds
-// the counters of a child to those of the parent that waits for it, and the daemon's counters can be read until we
-// reap the daemon. So the load is the sum over the daemon and all living ranks, and no I/O is lost.
+// The final counters of a rank that exits between two readings are never read from the rank itself. But the kernel adds
+// the counters of a child to those of the parent that waits for it, and the daemon's counters can be read until we reap
+// the daemon. So the load is the sum over the daemon and all living ranks, and no I/O is lost.
 //
 // I/O before the tool opens its first file does not count: loading libraries, reading the hardware description, and
 // exchanging MPI's first messages. Measured with Open MPI 4.1.4 and IOR 4.0.0, 2 ranks on each of 3 hosts: before that
 // point, a rank reads 105 to 110 kB in 370 calls and writes 2 to 12 kB in 60 to 130 calls, and its daemon reads 146 to
-// 161 kB. What is transferred between the last reading before that point and the point itself is not load, but still
-// counts as load: 1 to 25 kB written and up to 60 kB read in 50 to 180 calls, over all ranks of a client. Each barrier
-// accounts for 100 bytes of it.
+// 161 kB. I/O between that point and the last reading before it is not load, but still counts as load: 1 to 25 kB
+// written and up to 60 kB read in 50 to 180 calls, over all ranks of a client. Each barrier accounts for 100 bytes of
+// this I/O.
 type rankMeter struct {
 	system    System
 	daemon    int
@@ -81,8 +82,8 @@ func (m *rankMeter) look(now time.Duration) process.IO {
 	if m.begun == 0 {
 		m.begun = now
 	}
-	// Read the daemon first: a rank that the daemon reaps between two of these reads is then missing until the next call
-	// of look, but is never counted twice.
+	// Read the daemon first. The I/O of a rank that the daemon reaps between two of these reads is then missing until the
+	// next call of look, but is never counted twice.
 	sum, err := m.system.ReadIO(m.daemon)
 	if err != nil {
 		return m.total.Since(m.base)

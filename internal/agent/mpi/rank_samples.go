@@ -14,7 +14,7 @@ import (
 // communicates through the same system calls, and transfers about 100 bytes at each barrier.
 const rankFloorBytes = 4096
 
-// rankSamples turns the reads and writes of a client's ranks into samples. It takes many readings per sample, so that
+// rankSamples turns the reads and writes of a client's ranks into samples. It uses many readings per sample, so that
 // the times of the first and the last I/O are more precise than one sample.
 type rankSamples struct {
 	warmUp, duration, interval time.Duration
@@ -143,7 +143,8 @@ func (r *rankSamples) cut(at int64, load process.IO) {
 func (r *rankSamples) counts(before, after process.IO) []*agentapi.OperationCount {
 	moved := after.Since(before)
 	if r.transfer > 0 {
-		// Divide the totals, so that an operation that spans two samples counts in exactly one of them.
+		// Divide the totals instead of their difference, so that an operation that spans two samples counts in exactly one of
+		// them.
 		moved.ReadCalls = after.ReadBytes/r.transfer - before.ReadBytes/r.transfer
 		moved.WriteCalls = after.WriteBytes/r.transfer - before.WriteBytes/r.transfer
 	}

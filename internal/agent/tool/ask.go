@@ -9,14 +9,15 @@ import (
 )
 
 const (
-	// askTimeout bounds how long describing the tools takes. A tool needs seconds to print its version while a node starts
-	// many pods. The sum of this timeout and the one for describing the volumes is shorter than the conductor's timeout.
+	// askTimeout bounds how long describing the tools takes. While a node starts many pods, a tool can need several
+	// seconds to print its version. The sum of this timeout and the one for describing the volumes is shorter than the
+	// conductor's timeout.
 	askTimeout = 15 * time.Second
 	// MaxAnswerBytes limits how much of a program's output is kept.
 	MaxAnswerBytes = 256
 )
 
-// Ask starts a program with start, returns its standard output, and kills any processes that it left running.
+// Ask starts a program by calling start, returns its standard output, and kills any processes that it left running.
 func Ask(ctx context.Context, command *exec.Cmd, start func(*exec.Cmd) (Program, error)) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()

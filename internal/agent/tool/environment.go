@@ -50,8 +50,8 @@ type Config struct {
 
 	// FioPath is the program to run; empty means fio from PATH.
 	FioPath string `json:"fioPath,omitempty"`
-	// OrphanTimeout limits how long the agent waits for its conductor after the last command or the live step's deadline,
-	// whichever is later.
+	// OrphanTimeout limits how long the agent waits for its conductor after the last command or the current step's
+	// deadline, whichever is later.
 	OrphanTimeout time.Duration `json:"orphanTimeoutNanoseconds"`
 }
 

@@ -103,8 +103,8 @@ func deviceBytes(wanted *agentapi.Dataset) uint64 {
 	return bytes
 }
 
-// layoutDevice does for a device what Layout does for files. The ownership mark on the device records the data that has
-// been laid out.
+// layoutDevice is like Layout, but for a raw device. The ownership mark on the device records the data that has been
+// laid out.
 func (f *Files) layoutDevice() (bool, error) {
 	wanted := f.request.GetDataset()
 	if wanted.GetContent() == "" {
@@ -203,6 +203,6 @@ func describeDevice(volume *agentapi.Volume) {
 	volume.TotalBytes, volume.AvailableBytes = uint64(size), uint64(max(0, size-dataset.DeviceDataOffset))
 }
 
-// errNoWrites refuses a step that would write to a raw device without permission.
+// errNoWrites means that a step would write to a raw device without permission.
 var errNoWrites = errors.New("the step writes to a raw device, and the target does not allow that; set " +
 	"allowRawDeviceWrites: true if the data on it is not needed")

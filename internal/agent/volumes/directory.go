@@ -77,8 +77,8 @@ func (s *Set) files(step *tool.Step, request *agentapi.LoadRequest, use Use) (*F
 	return &Files{set: s, step: step, request: request, use: use, volume: volume}, nil
 }
 
-// OpenMount checks that the mounted volume is the planned one, and opens no directory. It is for a client that works in
-// another client's directory; OpenDirectoryOf opens that directory once it exists.
+// OpenMount checks that the mounted volume is the planned one, without opening a directory. It is for a client that
+// works in another client's directory; OpenDirectoryOf opens that directory once it exists.
 func (s *Set) OpenMount(step *tool.Step, use Use) (*Files, error) {
 	files, err := s.files(step, step.Request, use)
 	if err != nil {
@@ -90,7 +90,8 @@ func (s *Set) OpenMount(step *tool.Step, use Use) (*Files, error) {
 	return files, nil
 }
 
-// OpenDirectoryOf opens the directory of another client, which has created it; it does nothing if a directory is open.
+// OpenDirectoryOf opens the directory of another client, which has created it; it does nothing if a directory is
+// already open.
 func (f *Files) OpenDirectoryOf(client int) (err error) {
 	if f.Dataset == nil {
 		f.Dataset, err = dataset.Open(f.mount, f.set.Location(client))

@@ -16,11 +16,11 @@ const maxCachedShare = 0.1
 
 // findings is the result of examining the step's files.
 type findings struct {
-	// incomplete names a file of the layout that is provably incomplete. unsure says why it could not be proven that
-	// the layout is complete, or that the step read only written data.
+	// incomplete names a file of the layout that is provably incomplete. unsure is the reason why it could not be proven
+	// that the layout is complete, or that the step read only written data.
 	incomplete error
 	unsure     string
-	// unnoted says why a layout could not be recorded.
+	// unnoted is the reason why a layout could not be recorded.
 	unnoted      error
 	unwritten    uint64
 	cached, size uint64
@@ -28,8 +28,8 @@ type findings struct {
 }
 
 // Inspect examines the files after the tool has exited: whether a layout is complete, whether the step read bytes that
-// were never written, and whether direct I/O really bypassed the page cache. It closes the directory. wrote says what
-// the tool's own count of writes shows.
+// were never written, and whether direct I/O really bypassed the page cache. It closes the directory. wrote is the
+// result of the tool's own count of writes.
 func (f *Files) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 	defer func() { f.Dataset = nil }()
 	if f.device != nil {
@@ -37,7 +37,7 @@ func (f *Files) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 		return
 	}
 	if hung {
-		f.Close() // Examining the files could hang too, as the tool did.
+		f.Close() // The tool hung, and examining the files could hang too.
 		return
 	}
 	// The goroutine may outlive this call, so it gets its own copy of f and closes the directory itself.
@@ -74,7 +74,7 @@ func (f *Files) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 	}
 }
 
-// look examines the files. The call may hang with the file system.
+// look examines the files. The call may hang if the file system does not respond.
 func (f *Files) look(outcome agentapi.Outcome, wrote Witness) findings {
 	found := findings{unwritten: f.unwrittenNow()}
 	if outcome == agentapi.Outcome_OUTCOME_COMPLETE {

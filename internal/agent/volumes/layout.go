@@ -94,7 +94,7 @@ func (f *Files) Layout() (reusable bool, err error) {
 		return false, nil
 	}
 	if wanted.GetReuse() {
-		// A prepare phase must rely on the storage, not on the cache.
+		// Read the record from the storage: a prepare phase must not rely on the cached copy.
 		f.set.laidOut.forget()
 	}
 	known, err := f.set.laidOut.read(f.Dataset)

@@ -8,9 +8,9 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// prepareReadOnly does what prepare does, for a volume that is mounted read-only. The tool uses the data that an
-// earlier run laid out and retained. Without such data, a tool with AnyReadOnly works in the target's own folder, where
-// it cannot change anything.
+// prepareReadOnly is like prepare, but for a volume that is mounted read-only. The tool uses the data that an earlier
+// run laid out and retained. Without such data, a tool with AnyReadOnly works in the target's own folder, where it
+// cannot change anything.
 func (f *Files) prepareReadOnly() error {
 	s, volume := f.set, f.volume
 	mount, err := volume.Place().Find()

@@ -35,7 +35,7 @@ func (s *Set) IsSpread(request *agentapi.LoadRequest) bool {
 	return len(request.GetMoreVolumes()) > 0 || err == nil && volume.Device
 }
 
-// OpenSpread does what Open does, for a step on several volumes or on raw devices.
+// OpenSpread is like Open, but for a step on several volumes or on raw devices.
 func (s *Set) OpenSpread(step *tool.Step, use Use) (*Spread, error) {
 	spread := &Spread{}
 	err := spread.open(s, step, use)
@@ -135,7 +135,7 @@ func (p *Spread) Locks() []*os.File {
 	return all
 }
 
-// Layout calls Files.Layout for each volume. The step has nothing to do only if that is true for every volume.
+// Layout calls Files.Layout for each volume. It returns true only if the step has nothing to do on any volume.
 func (p *Spread) Layout() (reusable bool, err error) {
 	whole := true
 	for _, volume := range p.volumes {
@@ -148,7 +148,7 @@ func (p *Spread) Layout() (reusable bool, err error) {
 	if whole || !p.volumes[0].request.GetDataset().GetReuse() {
 		return whole, nil
 	}
-	// If any part must be written again, write everything again.
+	// If the data of any volume must be written again, write the data of all volumes again.
 	for _, volume := range p.volumes {
 		if err := volume.strike(); err != nil {
 			return false, err
@@ -157,7 +157,8 @@ func (p *Spread) Layout() (reusable bool, err error) {
 	return false, nil
 }
 
-// Inspect examines each volume as if the step used only that volume, and adds up the findings. It removes the links.
+// Inspect examines each volume as if the step used only that volume, and adds up the findings. It also removes the
+// links.
 func (p *Spread) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 	for i, volume := range p.volumes {
 		found := &agentapi.Ended{Outcome: ended.GetOutcome()}

@@ -82,7 +82,8 @@ func setStriping(lfs string, directory *dataset.Dataset, wanted striping) error 
 		"striping; remove the directory, or request its current striping", directory.Path(), found, wanted)
 }
 
-// striping is the stripe count and stripe size of a directory, in lfs notation; empty fields are not requested.
+// striping is the stripe count and stripe size of a directory, in lfs notation; a field is empty if its value was not
+// requested.
 type striping struct{ count, size string }
 
 func stripingWanted(wanted *agentapi.Striping) striping {

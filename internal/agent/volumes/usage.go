@@ -26,8 +26,8 @@ type spaceTaken struct {
 	problem string
 }
 
-// spaceTaken measures the disk usage of the files in the step's directory, if requested. The tool must have exited.
-// The call may hang with the file system.
+// spaceTaken measures the disk usage of the files in the step's directory, if requested. The tool must have exited. The
+// call may hang if the file system does not respond.
 func (f *Files) spaceTaken(outcome agentapi.Outcome) spaceTaken {
 	if !f.wantsUsage(outcome) {
 		return spaceTaken{}
@@ -36,7 +36,7 @@ func (f *Files) spaceTaken(outcome agentapi.Outcome) spaceTaken {
 	ctx, cancel := context.WithTimeout(context.Background(), usageTime+timeout)
 	defer cancel()
 	go func() {
-		// An agent that must exit does not wait for this figure.
+		// Do not wait for the disk usage if the agent must exit.
 		select {
 		case <-f.step.Abandoned:
 			cancel()

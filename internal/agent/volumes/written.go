@@ -9,7 +9,7 @@ import (
 // noticeUnsure is the type of the warning that it is unknown how much of the data was written.
 const noticeUnsure = "WrittenUnknown"
 
-// Witness says what the tool's own count of completed writes shows about a layout.
+// Witness states whether the tool, by its own count of completed writes, wrote all of a layout.
 type Witness int
 
 const (
@@ -21,11 +21,11 @@ const (
 	WroteLess
 )
 
-// checkLayout checks the files that a step should have filled. While an attribute cache returns stale figures, the file
-// system's figures prove nothing. So checkLayout waits for the cache to expire if a file appears too short, or
-// if its figures are doubtful and the tool's own count does not show that everything was written. If the figures are
-// still doubtful, the tool's count decides; without a count, the doubt becomes a warning (unsure). An error means that
-// a file is incomplete or cannot be checked.
+// checkLayout checks the files that a step should have filled. The file system's figures may be outdated while they
+// come from an attribute cache. So checkLayout waits for the cache to expire if a file appears too short, or if the
+// figures are doubtful and the tool's own count does not show that everything was written. If the figures are still
+// doubtful, the tool's count decides; without a count, the doubt becomes a warning (unsure). An error means that a file
+// is incomplete or cannot be checked.
 func (f *Files) checkLayout(wrote Witness) (unsure string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), f.Mount().Lateness())
 	defer cancel()
@@ -55,7 +55,7 @@ func (f *Files) checkLayout(wrote Witness) (unsure string, err error) {
 }
 
 // unwrittenNow returns how many of the bytes that the step may read have provably never been written. If neither the
-// file system nor the layouts known to this agent prove anything, it sets f.unsure.
+// file system nor the layouts known to this agent show whether a file was written, unwrittenNow sets f.unsure.
 func (f *Files) unwrittenNow() uint64 {
 	ctx, cancel := context.WithTimeout(context.Background(), f.Mount().Lateness())
 	defer cancel()
