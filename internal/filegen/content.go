@@ -11,7 +11,7 @@ import (
 // block is the size in bytes of one unit of content: a random part followed by a repetitive part.
 const block = 4 << 10
 
-// words lists the words of the repetitive part.
+// words lists the words of the repetitive part of a block.
 var words = [...]string{
 	"the ", "storage ", "quarterly ", "report ", "of ", "invoice ", "meeting ", "photo ", "and ", "table ", "total ", "draft ",
 	"2026 ", "customer ", "page ", "project ",

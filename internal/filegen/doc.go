@@ -6,7 +6,7 @@
 //	sizes     the total is divided by weights exp(1.2 z), z normal: most files are small, some are
 //	          twenty times the mean
 //	contents  in each block of 4 KiB the first part is random and the rest repeats a short phrase. So
-//	          any compressor with a window of some KiB reaches the given percentage. Except at 100 %, the
+//	          any compressor with a window of a few KiB reaches the given percentage. Except at 100 %, the
 //	          random part makes files and blocks differ from each other
 //
 // Existing files that were created with the same arguments are kept. A note beside the directory, DIRECTORY.files.json,

@@ -31,7 +31,7 @@ type Options struct {
 	Parallel int `json:"-"`
 }
 
-// Limits of the options.
+// Limits on the options.
 const (
 	maxCount    = 10_000_000
 	maxTotal    = 1 << 50

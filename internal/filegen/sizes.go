@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 )
 
-// spread is the standard deviation of the logarithms of the weights.
+// spread is the standard deviation of the logarithms of the weights by which sizes divides the total.
 const spread = 1.2
 
 // sizes divides a total among files. Each file has at least one byte if there are at least as many bytes as files.
@@ -36,7 +36,7 @@ func sizes(count int, total int64, seed uint64) []int64 {
 	return all
 }
 
-// perFolder is the number of files in a folder.
+// perFolder is the maximum number of files in a folder.
 const perFolder = 100
 
 // nameOf returns the name of a file, with its folder.

@@ -129,10 +129,11 @@ func ownCgroup() (cgroup, error) {
 	return findCgroup(text, mounts)
 }
 
-// findCgroup combines /proc/self/cgroup with the mounts. A cgroup v1 mount with the cpu controller takes
-// precedence: a controller is in only one hierarchy, and on a hybrid system that is the v1 hierarchy.
+// findCgroup locates this process's control group from the text of /proc/self/cgroup and the list of mounts. A cgroup
+// v1 mount with the cpu controller takes precedence: a controller is in only one hierarchy, and on a hybrid system that
+// is the v1 hierarchy.
 func findCgroup(membership []byte, mounts []*mountinfo.Info) (cgroup, error) {
-	var paths [2]string // index 0: cgroup v1, index 1: cgroup v2
+	var paths [2]string // the group's paths for cgroup v1 and cgroup v2
 	lines := bufio.NewScanner(bytes.NewReader(membership))
 	for lines.Scan() {
 		id, rest, _ := strings.Cut(lines.Text(), ":")

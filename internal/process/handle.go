@@ -87,8 +87,8 @@ func (h *Handle) runOnThread(begun chan<- error) {
 			break
 		}
 	}
-	// Orphans would hold our pipes open and write to files that others may consider free. A process that cannot be
-	// killed now is blocked in an I/O; the Handle's next Kill reports it.
+	// Orphans would keep our pipes open, and could write to files that others already consider free. A process that cannot
+	// be killed now is blocked on an I/O; the Handle's next Kill reports it.
 	_ = h.Kill()
 	close(h.exited)
 }
@@ -193,8 +193,9 @@ func (h *Handle) members() ([]Process, error) {
 	return slices.DeleteFunc(alive, Process.ended), nil
 }
 
-// owns reports whether a process is in the group or has the cookie. The kernel reuses a group number only after the
-// group is empty; a reused group has a younger leader.
+// owns reports whether a process belongs to the command: whether it is in the command's process group or has its
+// cookie. The kernel reuses a group number only after the group is empty; a new group with the same number has a
+// younger leader.
 func (h *Handle) owns(p Process) bool {
 	if p.StartTicks < h.startTicks {
 		return false

@@ -38,10 +38,10 @@ func (a IO) each(b IO, of func(a, b uint64) uint64) IO {
 	return made
 }
 
-// Add returns the sum of each counter.
+// Add returns the sums of the counters of two readings.
 func (a IO) Add(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return a + b }) }
 
-// Max returns the maximum of each counter.
+// Max returns the larger value of each counter of two readings.
 func (a IO) Max(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return max(a, b) }) }
 
 // Since returns the increase since an earlier reading; a counter that has decreased counts as 0.

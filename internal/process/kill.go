@@ -17,8 +17,8 @@ const (
 	killPatience = time.Second
 	killRounds   = 10
 	killPause    = 5 * time.Millisecond
-	// collectPatience is the number of rounds to wait before reaping an exited child, because another caller may be
-	// waiting for that child.
+	// collectPatience is the number of rounds that KillDescendants waits before it reaps an exited child, because another
+	// caller may be waiting for that child.
 	collectPatience = 20
 )
 

@@ -21,8 +21,8 @@ type advance struct {
 	at     time.Duration
 }
 
-// Observe reads the workers of a fio process; now is an instant of a monotonic clock. A new worker counts as having
-// run now.
+// Observe reads the workers of a fio process; now is an instant of a monotonic clock. A worker that is observed for the
+// first time counts as having just run.
 func (p *Progress) Observe(pid int, now time.Duration) error {
 	workers, err := Workers(pid)
 	if err != nil {

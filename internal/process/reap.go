@@ -19,9 +19,9 @@ const (
 // Reap reaps exited orphans that this process has adopted, until the context ends; otherwise they would fill the
 // process table in a long run. It is for process 1 and subreapers, once per process.
 //
-// wait4(-1) would also take the status of commands that other callers wait for. So Reap works by PID. It never reaps a
-// command started by Start. It reaps any other child only a second after the child's exit, because a caller that waits
-// for a child reaps it sooner.
+// wait4(-1) would also collect the status of commands that other callers wait for. So Reap works by PID. It never reaps
+// a command started by Start. It reaps any other child only a second after the child's exit, because a caller that
+// waits for a child reaps it sooner.
 func Reap(ctx context.Context) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, unix.SIGCHLD)
@@ -35,7 +35,7 @@ func Reap(ctx context.Context) {
 			return
 		case <-ticker.C:
 		case <-signals:
-			// An immediate check would find only children that have just exited.
+			// Wait first, because children that have just exited are not reaped yet.
 			select {
 			case <-time.After(reapAge):
 			case <-ctx.Done():

@@ -19,7 +19,7 @@ type registry struct {
 // kernel's own table of children.
 var started = registry{pids: map[int]bool{}}
 
-// collect reaps those of the given exited children that no Handle waits for.
+// collect reaps the given children that have exited, except those that a Handle waits for.
 func (r *registry) collect(pids []int) {
 	r.Lock()
 	defer r.Unlock()

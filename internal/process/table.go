@@ -102,7 +102,7 @@ func parseStat(text []byte) (Process, error) {
 	}, nil
 }
 
-// table reads all visible processes. It skips processes that exit during the reading.
+// table reads all visible processes. It skips processes that exit while it reads the table.
 func table() ([]Process, error) {
 	directories, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -153,7 +153,7 @@ func descendantsOf(processes []Process, pid int, except ...int) []Process {
 	queue := []int{pid}
 	for len(queue) > 0 {
 		for _, child := range children[queue[0]] {
-			// The table is not an atomic snapshot, so a reused PID could close a cycle.
+			// The table is not an atomic snapshot, so a reused PID could create a cycle.
 			if !spared[child.PID] {
 				spared[child.PID] = true
 				found = append(found, child)

@@ -30,8 +30,8 @@ type Worker struct {
 // Workers lists the tasks that do the I/O of a fio process, oldest first.
 //
 // fio forks a process per job or, with thread=1, starts a thread per job. Its main thread sleeps and supervises them.
-// The first other thread of the main process is fio's helper, which prints the statistics and always makes progress.
-// A forked job counts as one worker with all its threads. One fio can have both kinds of jobs.
+// The first other thread of the main process is fio's helper, which prints the statistics and always makes progress. A
+// forked job counts as one worker with all its threads. One fio process can have both kinds of jobs.
 func Workers(pid int) ([]Worker, error) {
 	processes, err := table()
 	if err != nil {
