@@ -55,10 +55,11 @@ func newAnalyzeHeader(samples int, warnings []detect.Warning) analyzeHeader {
 	return header
 }
 
-// perSecond rounds a rate or an amount to an integer of at most MaxInt64/2.
+// perSecond rounds a rate or an amount to an integer. It caps the value at MaxInt64/2, so that the conversion to int64
+// cannot overflow.
 func perSecond(value float64) int64 { return int64(math.Round(min(value, math.MaxInt64/2))) }
 
-// microseconds rounds a time in seconds, or a fraction, to six decimals.
+// microseconds rounds a time in seconds, or a fraction, to six decimal places.
 func microseconds(value float64) float64 { return math.Round(value*1e6) / 1e6 }
 
 func rateInterval(e detect.Estimate) analyzeInterval {

@@ -25,7 +25,8 @@ func numberOfArguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// inFile adds the name of a file to an error about its content. A file system error already names the file.
+// inFile adds the name of a file to an error about its content. It returns file system errors unchanged, because they
+// already contain the name.
 func inFile(name string, err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

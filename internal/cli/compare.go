@@ -165,7 +165,7 @@ func named(all []report.Compared, arguments []string) []report.Compared {
 	return all
 }
 
-// endOf returns the given number of elements from the end of a path.
+// endOf returns the last elements of a path, joined by slashes.
 func endOf(path string, elements int) string {
 	all := strings.Split(path, "/")
 	return strings.Join(all[max(0, len(all)-elements):], "/")

@@ -25,7 +25,7 @@ func checkPrice(perHour float64) error {
 	return nil
 }
 
-// cost is the cost of a run or of several runs in a row.
+// cost is the cost of one or more consecutive runs.
 type cost struct {
 	PricePerHour float64 `json:"pricePerHour"`
 	// Least is the cost if runs take their minimum duration. Expected is the cost if they take their expected duration;
@@ -34,7 +34,7 @@ type cost struct {
 	Expected *float64 `json:"expected,omitempty"`
 }
 
-// costOf returns the cost of runs of the plan, or nil without a price.
+// costOf returns the cost of the given number of runs of the plan, or nil if no price is given.
 func costOf(d *planDocument, perHour float64, runs int) *cost {
 	if perHour == 0 {
 		return nil
@@ -84,8 +84,8 @@ func writtenParts(w plan.Written) (parts []string) {
 	return parts
 }
 
-// announce writes the expected duration, written bytes and cost of a run before it starts. It writes nothing if
-// there is no estimate, which does not prevent the run.
+// announce writes the expected duration, written bytes and cost of a run before it starts. If there is no estimate, it
+// writes nothing, and the run starts anyway.
 func announce(streams Streams, read loaded, perHour float64, runs int) {
 	d, err := describePlan(read)
 	if err != nil {

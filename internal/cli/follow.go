@@ -13,7 +13,7 @@ import (
 // not changed, because it shows the time.
 const redrawEvery = time.Second
 
-// follower shows a run in progress: a live view on a terminal, lines in a pipe.
+// follower shows a run in progress, as a live view on a terminal or line by line in a pipe.
 type follower struct {
 	screen *live.Screen
 	lines  *live.Lines

@@ -59,9 +59,9 @@ func newInit(streams Streams) *cobra.Command {
 	return command
 }
 
-// volumeFlags adds the flags that describe the volumes and the clients of a benchmark. Each help text begins with when,
-// the condition under which the flags apply, such as "with --storage-class: ", or "" if they always apply. ofWhat
-// completes the help text of --size, which begins with "size of".
+// volumeFlags adds the flags that describe the volumes and the clients of a benchmark. The parameter when is the prefix
+// of each help text. It is the condition under which the flags apply, such as "with --storage-class: ", or "" if they
+// always apply. The parameter ofWhat completes the help text of --size after "size of".
 func volumeFlags(command *cobra.Command, options *initOptions, when, ofWhat string) {
 	command.Flags().StringVar(&options.size, "size", "10Gi", when+"size of "+ofWhat+", at least 1Gi")
 	command.Flags().StringVar(&options.accessMode, "access-mode", string(corev1.ReadWriteOnce),

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// first is the benchmark that init writes, as its flags describe it.
+// first is the benchmark that init or run --storage-class creates, as described by their flags.
 type first struct {
 	initOptions
 	name string
@@ -26,7 +26,7 @@ type first struct {
 }
 
 func quantity(text string) int64 {
-	value := resource.MustParse(text) // cannot panic: initOptions.check has verified the text
+	value := resource.MustParse(text) // cannot panic: initOptions.check has verified --size
 	return value.Value()
 }
 
@@ -38,7 +38,7 @@ func (f *first) shared() bool { return f.accessMode == string(corev1.ReadWriteMa
 func (f *first) datasetSize() string {
 	share := quantity(f.size) / 2
 	if f.claim != "" || f.shared() {
-		share /= int64(f.clients) // in this case, all clients share one volume
+		share /= int64(f.clients) // all clients share an existing or a ReadWriteMany volume
 	}
 	for _, size := range []string{"16Gi", "8Gi", "4Gi", "2Gi", "1Gi", "512Mi", "256Mi", "128Mi", "64Mi"} {
 		if quantity(size) <= share {
@@ -143,7 +143,7 @@ func (f *first) profiled(line func(string, ...any), size string) {
 	load := engines.Of(f.workload)
 	warmUp := ", warmUp: 5s"
 	switch {
-	case load.WorkBound: // the phase ends when the work is done, and after its duration at the latest
+	case load.WorkBound: // the phase ends when the work is done, or else after its duration
 		line("    - {name: measure, steady: {duration: 10m}}")
 		return
 	case load.SpansClients:

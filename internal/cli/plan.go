@@ -61,7 +61,7 @@ func newPlan(streams Streams) *cobra.Command {
 	return command
 }
 
-// printPlans prints one or more plans. Several plans are a list in JSON and separate documents in YAML.
+// printPlans prints one or more plans. It prints several plans as a list in JSON, and as separate documents in YAML.
 func printPlans(w io.Writer, output string, plans []planDocument, options textOptions) error {
 	if output == "json" && len(plans) > 1 {
 		return printAs(w, output, plans, nil)

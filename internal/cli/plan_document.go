@@ -36,8 +36,8 @@ type planDocument struct {
 	// Cost is the cost of the run, if a price is given.
 	Cost     *cost    `json:"cost,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
-	// Documented holds the documented limits of the targets, if they are known before the run. Promises holds the
-	// rates that each load can expect from these limits.
+	// Documented holds the documented limits of the targets, if they are known before the run. Promises holds the rates
+	// that these limits allow for each load.
 	Documented []v1alpha1.StorageDescription `json:"documented,omitempty"`
 	Promises   []plan.Promise                `json:"promises,omitempty"`
 	// Starts describes when the operator starts runs. It is absent if the operator starts a run only when spec.run is

@@ -17,8 +17,8 @@ import (
 )
 
 type textOptions struct {
-	// If jobs is true, the job files are also shown. If all is true, long phases are not collapsed: each of their steps
-	// has its own line.
+	// jobs is true to also show the job files. all is true to show each step of a long phase on its own line, instead
+	// of one line for the phase.
 	jobs, all bool
 }
 
@@ -320,7 +320,7 @@ func number(id string) string {
 	return strings.Join(parts[:min(2, len(parts))], "-")
 }
 
-// axes lists the values that the cells of a sweep combine, or "" for other phases.
+// axes returns the values that the cells of a sweep combine, or "" for other phases.
 func axes(steps []planStep) string {
 	if steps[0].planned.Kind != v1alpha1.PhaseSweep {
 		return ""

@@ -33,8 +33,8 @@ const (
 	trialDeadline = 6 * time.Hour
 	// trialStart is the default startTimeout of a run.
 	trialStart = 10 * time.Minute
-	// trialGrace is the minimum time for which results stay readable after the runs have ended if this program dies
-	// before it removes them. Kubernetes deletes them afterwards.
+	// trialGrace is the minimum time for which the results of a trial stay readable after its runs have ended, if this
+	// program dies before it removes the trial. Kubernetes then deletes the trial.
 	trialGrace = time.Hour
 	// removeTimeout limits how long this program waits until everything is removed.
 	removeTimeout = 3 * time.Minute

@@ -24,8 +24,8 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// runHere runs the benchmark on this machine. The process that the user started becomes the guard, which starts this
-// program again as the runner. In the runner, runHere conducts the run.
+// runHere runs the benchmark on this machine. The process that the user started becomes the guard: it starts this
+// program again as the runner, and reports if the runner dies. In the runner process, runHere conducts the run.
 func runHere(ctx context.Context, streams Streams, arguments []string, options runOptions) error {
 	runner, journal, stop, inRunner := local.InRunner(ctx)
 	defer stop()
@@ -66,7 +66,7 @@ func stillborn(streams Streams, files []string) *v1alpha1.BenchmarkRun {
 	return local.NeverStarted(local.Options{Benchmark: read.benchmark, Run: read.resolved, Plan: read.plan})
 }
 
-// runLocal conducts the run, or several in a row. It is called in the runner.
+// runLocal conducts one or more consecutive runs. It is called in the runner process; see runHere.
 func runLocal(ctx context.Context, streams Streams, options runOptions, journal *local.Journal) error {
 	var runs repetitions
 	for {
@@ -103,7 +103,8 @@ func runLocal(ctx context.Context, streams Streams, options runOptions, journal 
 	}
 }
 
-// presentAll shows the results, and records that the user has seen them, so that the guard does not show them again.
+// presentAll shows the results. It also records that the user has seen them, so that the guard process does not show
+// them again; see runHere.
 func (r *repetitions) presentAll(streams Streams, options runOptions, journal *local.Journal) error {
 	err := r.present(streams, options)
 	_, unsaved := errors.AsType[notSaved](err)
@@ -168,7 +169,7 @@ func checkObservations(ctx context.Context, streams Streams, options runOptions,
 	return nil
 }
 
-// observerOf returns the observer of a run, or nil without observations or without a Prometheus.
+// observerOf returns the observer of a run. It returns nil if the run has no observations or no Prometheus is given.
 func observerOf(options runOptions, read loaded) drive.Observer {
 	if options.prometheus.URL == "" || len(read.resolved.Observations) == 0 {
 		return nil

@@ -82,8 +82,8 @@ func readSource(streams Streams, name string) ([]byte, error) {
 	return text, nil
 }
 
-// filesOf returns the files in a directory, but not in its subdirectories, or the name of a file itself. It skips
-// kustomization files, because only their output consists of objects.
+// filesOf returns the YAML and JSON files in a directory, but not those in its subdirectories. It skips kustomization
+// files, because they do not contain the objects themselves. If name is not a directory, filesOf returns only that name.
 func filesOf(name string) ([]string, error) {
 	if !isDirectory(name) {
 		return []string{name}, nil

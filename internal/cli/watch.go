@@ -206,7 +206,7 @@ func (c *cluster) judgedWithin(ctx context.Context, run *v1alpha1.BenchmarkRun, 
 		err := c.get(ctx, benchmarkResource, run.Spec.BenchmarkRef.Name, benchmark)
 		switch last := benchmark.Status.LastRun; {
 		case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-			return nil, nil // A run can outlive its benchmark; then the run is the only record.
+			return nil, nil // A run can outlive its benchmark. There is then no evaluation to wait for.
 		case err != nil:
 			return nil, err
 		case last != nil && last.UID == string(run.UID), activeRunOf(&benchmark.Status) != run.Name, time.Now().After(until):
