@@ -12,7 +12,7 @@ func (s Snapshot) running(step Step, record Record, attempt Attempt, counts coun
 	reason, earliest := s.Enough[attempt], record.Start.Add(step.Earliest)
 	switch {
 	case !record.Concluded.IsZero():
-		// Send the stop again, because the snapshot does not show whether all clients received it.
+		// Send the stop command again, because the snapshot does not show whether all clients received it.
 		return Action{Kind: Stop, Attempt: attempt, Clients: counts.running, Until: last}
 	case step.Latest > 0 && !now.Before(record.Start.Add(step.Latest)):
 		reason = fmt.Sprintf("maxDuration (%s) reached", step.Latest)

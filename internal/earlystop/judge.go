@@ -18,11 +18,12 @@ type judge interface {
 	add(sample detect.Sample) string
 }
 
-// judgeOf returns the judge of a step on a target. documented is the target's documented rate without credits, and
-// baseline the rate at which the target was seen to settle, both in bytes per second; 0 if unknown.
+// judgeOf returns the judge of a step on a target. documented is the rate that the target's documented limits allow
+// without credits. baseline is the baseline that the run's last drain of the target measured. Both are in bytes per
+// second, and 0 if unknown.
 func judgeOf(step plan.Step, documented, baseline float64) judge {
-	// The drain before the steps of a phase may see no drop, because the bucket may already be empty. So it may end once
-	// the rate is at the baseline, as a redrain does.
+	// The bucket may already be empty before the drain that precedes the steps of a phase, so its rate may not drop.
+	// This drain may therefore end once the rate is at the baseline, as a redrain does.
 	before := phasekind.Of(step.Kind).ManySteps()
 	if baseline == 0 && before {
 		baseline = documented
@@ -131,7 +132,7 @@ type redrain struct {
 	baseline, seconds float64
 	// since is the end of the last second in which the rate was above the baseline.
 	since float64
-	// sum and length are the bytes and the seconds since the time in the field since.
+	// sum is the number of bytes, and length the number of seconds, since the rate was last above the baseline.
 	sum, length float64
 }
 

@@ -9,8 +9,8 @@ import (
 
 // Source provides the samples of clients. A conductor implements it.
 type Source interface {
-	// SamplesFrom returns the samples of a client in an attempt, starting at an index. over is true if no more samples
-	// will come.
+	// SamplesFrom returns the samples of a client in an attempt, starting at an index. over is true if the client
+	// has no more samples to send.
 	SamplesFrom(attempt decide.Attempt, key decide.ClientKey, index int) (samples []measure.Sample, over bool)
 }
 
@@ -92,7 +92,8 @@ type target struct {
 	keys  []decide.ClientKey
 	flow  flow
 	judge judge
-	// why says why the target has measured enough as of the newest sample; "" if it has not.
+	// why is the reason why the target has measured enough, as of the newest sample. It is "" if more samples are
+	// needed.
 	why string
 }
 

@@ -52,9 +52,9 @@ func Alternates(figures []Figure, operation string) bool {
 	return sustained != nil && peak != nil && sustained.Value != peak.Value
 }
 
-// MainSeries returns the series of the dimension (bytes or operations) whose credits ran out. If that is unknown, it
-// returns the series of bytes if there is one. operation is the value of Figure.Operation in the figures of the series.
-// The series is nil if there is none.
+// MainSeries returns the series of the dimension (bytes or operations) whose credits ran out. If that dimension is
+// unknown, it returns the series of bytes or, if there is none, that of operations. It returns nil if the result has no
+// series. operation is the value of Figure.Operation for figures of the series.
 func MainSeries(burst *v1alpha1.BurstResult) (series *v1alpha1.BurstSeries, operation string) {
 	switch {
 	case burst == nil:

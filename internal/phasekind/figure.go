@@ -13,7 +13,7 @@ type Figure struct {
 	// operations.
 	Operation string
 	v1alpha1.Estimate
-	// Main is true if the figure is one of those that the phase is run for.
+	// Main is true if the figure is one of the main results of the phase.
 	Main bool
 	// Cell is the index of the cell that the figure comes from, if the figure is the best of all cells.
 	Cell int32

@@ -8,7 +8,7 @@ import (
 
 // Kind describes what sets one kind of phase apart from the others. The zero value is a kind without results.
 type Kind struct {
-	// Label names the kind next to the name of a phase.
+	// Label describes the kind in the live view, next to the name of a phase.
 	Label string
 	// LaysOut is true if the phase only creates data for other phases, so that its rates are not results.
 	LaysOut bool
@@ -99,7 +99,7 @@ func (k Kind) WithoutFigures(result *v1alpha1.TargetResult) string {
 
 // Overall is the figure by which a phase is compared with the same phase of other runs.
 type Overall struct {
-	// What is the name of the figure, or "" if the phase has no such figure.
+	// What names the figure. It is "" if the phase has no overall figure.
 	What  string
 	Value float64
 	Unit  v1alpha1.FigureUnit

@@ -17,7 +17,7 @@ func Operations(result *v1alpha1.TargetResult) []Figure {
 	for i := range result.Operations {
 		o := &result.Operations[i]
 		name := string(o.Operation)
-		// Throughput is a main figure only of operations that move data, so not of syncs.
+		// Throughput is a main figure only for operations that move data. Syncs, for example, move none.
 		measured := o.BytesPerSecond != nil && (o.Bytes > 0 || *o.BytesPerSecond > 0)
 		small := measured && o.IOPSMilli != nil && result.Command == nil && o.Operations > 0 && o.Bytes/o.Operations < smallBlock && *o.IOPSMilli > 0
 		if o.BytesPerSecond != nil {
@@ -86,7 +86,7 @@ func rate(value int64, errorPPM *int64) v1alpha1.Estimate {
 	return made
 }
 
-// mostRates is the maximum number of rates that are main figures if a tool reports rates of its own.
+// mostRates is the maximum number of main figures among the rates that a tool such as mdtest reports itself.
 const mostRates = 4
 
 // fileRates are mdtest's most important rates.

@@ -108,7 +108,8 @@ func (t *creditForecast) idle(took time.Duration) {
 	}
 }
 
-// expected returns the expected length of a step. If known is false, took is only a lower bound.
+// expected returns the expected length of a step in took. If known is false, the length is unknown, and took is only a
+// lower bound.
 func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 	known = true
 	switch step.Purpose {

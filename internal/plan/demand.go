@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Demand is the load that a step puts on a target, over all its clients. Values that are not known are zero.
+// Demand is the load that a step puts on a target, over all its clients. Unknown values are zero.
 type Demand struct {
 	// Load is the part of the demand that limits depend on. Its BlockBytes is 0 if operations have several sizes.
 	Load limits.Load
@@ -31,7 +31,7 @@ type Demand struct {
 // DemandModel computes the demand of each step of a frozen run. It is not safe for concurrent use.
 type DemandModel struct {
 	run *v1alpha1.RunSpec
-	// described caches the descriptions of loads: reading a profile can take long.
+	// described caches the descriptions of loads, because reading a profile can take a long time.
 	described map[useOf]engine.Description
 }
 

@@ -104,8 +104,8 @@ type jobSubset struct {
 	bytes     int64
 }
 
-// warnJobSubsets warns of steps with fewer jobs than the files are laid out for, where each job has its own files.
-// It warns once per phase and target, for the smallest subset.
+// warnJobSubsets warns of steps with fewer jobs than the layout has, if each job has its own files: such steps use only
+// a part of the data. It warns once per phase and target, for the smallest subset.
 func (m *maker) warnJobSubsets() {
 	smallest := map[int]map[string]jobSubset{} // the keys are the phase's index and the target's name
 	for i := range m.plan.Steps {

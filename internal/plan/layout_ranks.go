@@ -16,8 +16,8 @@ type rankFiles map[rankKey][]rankSet
 type rankKey struct {
 	// name is the name of the first rank's file, of the shared file, or of mdtest's directory.
 	name string
-	// processes is the number of ranks per client if each client has its own volume, because it then determines which
-	// client has the file of a rank. Otherwise it is 0.
+	// processes is the number of ranks per client if each client has its own volume. In that case, the number
+	// determines which client's volume contains the file of a rank. Otherwise, processes is 0.
 	processes int
 }
 
@@ -26,8 +26,8 @@ type rankSet struct {
 	ranks, bytes uint64
 }
 
-// total returns the size of all files of a key together. A file that is in several sets counts once, with its largest
-// size.
+// total returns the total size of all files with the given key. A file that is in several sets counts once, with its
+// largest size.
 func (f rankFiles) total(key rankKey) uint64 {
 	sets := slices.Clone(f[key])
 	slices.SortFunc(sets, func(a, b rankSet) int { return cmp.Compare(b.bytes, a.bytes) })
@@ -101,7 +101,8 @@ func (m *maker) planRanks(target string, step *Step, made *engine.Description) {
 		data.laidRanks.add(key, set)
 		data.brokenBy = ""
 	case made.Rewrites && len(data.laidRanks[key]) > 0:
-		// The job removes files before it writes them again, and may be stopped in between.
+		// The job removes files before it writes them again. If it is stopped in between, they are missing or
+		// incomplete.
 		delete(data.laidRanks, key)
 		data.brokenBy = step.Phase
 	}

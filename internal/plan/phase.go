@@ -40,10 +40,10 @@ type load struct {
 	path *field.Path
 }
 
-// profile returns the path of the engine's profile.
+// profile returns the field path of the engine's settings, such as spec.run.workload.fio.
 func (l load) profile() *field.Path { return l.path.Child(string(l.Kind)) }
 
-// groups returns the groups of targets that are loaded together, in running order.
+// groups returns the groups of targets that are loaded together, in execution order.
 func (p *phaseMaker) groups() [][]string {
 	targets := targetNames(p.run)
 	if p.phase.Mode != v1alpha1.PhaseSequential {

@@ -29,25 +29,27 @@ func (p Plan) Step(id string) Step {
 	return p.Steps[slices.IndexFunc(p.Steps, func(step Step) bool { return step.ID == id })]
 }
 
-// Purpose is the purpose of a step.
+// Purpose is the purpose of a step, such as Prepare or Measure.
 type Purpose = v1alpha1.StepPurpose
 
 const (
-	// Prepare lays out data: a fixed amount of work.
+	// Prepare lays out data. It ends when all data is written.
 	Prepare = v1alpha1.StepPrepare
-	// Precondition overwrites all data, Passes times: a fixed amount of work.
+	// Precondition overwrites all data Passes times. It ends when the last pass is complete.
 	Precondition = v1alpha1.StepPrecondition
-	// Measure loads for a given time, or less (see Step.EndWhenSteady).
+	// Measure loads the targets for a given time or, if Duration is 0, until the work is done. It may end earlier if
+	// EndWhenSteady is set.
 	Measure = v1alpha1.StepMeasure
-	// Drain loads until the burst credits are spent and the baseline is measured, but no longer than Duration.
+	// Drain loads the targets until the burst credits are spent and the baseline is measured, but no longer than
+	// Duration.
 	Drain = v1alpha1.StepDrain
-	// Idle loads nothing for a given time.
+	// Idle applies no load, for a given time or until the credits have refilled.
 	Idle = v1alpha1.StepIdle
 )
 
 // Step is one load, or idle time, that the clients start together.
 type Step struct {
-	// ID is unique in the run and sorts in running order.
+	// ID is unique in the run. Sorting the steps by ID gives their execution order.
 	ID string
 	// Phase and PhaseIndex are the name and the index of the step's phase in the specification.
 	Phase      string
@@ -83,8 +85,8 @@ type Step struct {
 	MinDuration time.Duration
 	// EndWhenSteady lets a Measure step end as soon as five consecutive rounds have been steady.
 	EndWhenSteady bool
-	// UntilCreditsPercent is the fill of the bucket, in percent, for which an Idle step waits, or 0 if it waits for
-	// a Duration.
+	// UntilCreditsPercent is the fill level of the credit bucket, in percent, at which an Idle step ends. It is 0 if
+	// the step lasts for Duration.
 	UntilCreditsPercent int
 	// Redrain is true for the Drain after an Idle step that measures the refill.
 	Redrain bool
@@ -101,11 +103,12 @@ type Step struct {
 	// volume have no entry. RawWrites holds the targets whose raw devices may be written to.
 	Volumes   map[string][]string
 	RawWrites map[string]bool
-	// Credits is the expected fill of the byte bucket of each target with known limits. It assumes that the bucket
-	// was full at the start of the run and that every load was the maximum that the target accepts.
+	// Credits is the expected fill level of the credit bucket of each target with known limits. The bucket counts
+	// bytes. The prediction assumes that the bucket was full at the start of the run, and that every load was the
+	// maximum that the target and the workload's rate limit allow.
 	Credits map[string]Credits
 	// Expected is the predicted time from the start of the step to the start of the next one, or 0 if it is unknown.
-	// Longer is true if Expected is only a lower bound and the excess is unknown.
+	// Longer is true if the step may take longer than Expected by an unknown time.
 	Expected time.Duration
 	Longer   bool
 }
@@ -113,7 +116,7 @@ type Step struct {
 // Overrides replace values of a workload.
 type Overrides = engine.Overrides
 
-// Credits is the expected fill of a bucket, in percent, at the start and at the end of a step.
+// Credits is the expected fill level of a credit bucket, in percent, at the start and at the end of a step.
 type Credits struct {
 	StartPercent, EndPercent float64
 }

@@ -14,8 +14,8 @@ import (
 // have a kind.
 type Profiles func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool)
 
-// Resolve returns a copy of the specification as a run freezes it: the profile replaces each reference to it, the
-// resulting workload replaces each override, and defaults are filled in.
+// Resolve returns a copy of the specification in the form that a run stores: references to profiles are replaced by the
+// profiles, overrides by the resulting workloads, and defaults are filled in.
 func Resolve(run *v1alpha1.RunSpec, profiles Profiles) (*v1alpha1.RunSpec, field.ErrorList) {
 	resolved := run.DeepCopy()
 	root := field.NewPath("spec", "run")

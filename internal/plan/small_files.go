@@ -61,7 +61,9 @@ func (p *phaseMaker) refuseFileOperations(at *field.Path, operations []v1alpha1.
 	for i, operation := range operations {
 		path, why := at.Index(i), ""
 		if i == 0 {
-			path = at // Admission reports a wrong first operation at this path, and callers show one problem per field.
+			// Admission reports a wrong first operation at this path. Callers show only one problem per field, so the
+			// same path avoids showing the problem twice.
+			path = at
 		}
 		switch operation {
 		case v1alpha1.OperationCreate:

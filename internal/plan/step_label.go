@@ -8,7 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Label names the step for display: by its phase, and by what the step does if the phase has several steps.
+// Label returns a name of the step for display: the name of its phase and, if the phase has several steps, a
+// description of the step.
 func (s Step) Label() string {
 	var words []string
 	switch {

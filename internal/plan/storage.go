@@ -32,18 +32,19 @@ type Promise struct {
 	// cache do not apply.
 	Cached bool `json:"cached,omitempty"`
 	// Baseline and Burst are the lowest rates of all limits, without and with credits. Baseline is nil if no rate is
-	// known, Burst is nil if nothing bursts.
+	// known. Burst is nil if credits do not raise the rate.
 	Baseline *PromisedRate `json:"baseline,omitempty"`
 	Burst    *PromisedRate `json:"burst,omitempty"`
-	// Levels lists the expected rates in order of time. The last level continues for as long as the load does.
+	// Levels lists the expected rates in chronological order. The last level continues until the load ends.
 	Levels []PromisedLevel `json:"levels,omitempty"`
 	// Drains describes the limits with credits, whether or not the load spends them all.
 	Drains []PromisedDrain `json:"drains,omitempty"`
-	// Unpublished lists limits without a published burst length: a level may end earlier.
+	// Unpublished lists the limits whose burst length is not published. Because of them, a level may end earlier than
+	// Levels states.
 	Unpublished []string `json:"unpublished,omitempty"`
 }
 
-// PromisedRate is a rate and its source.
+// PromisedRate is a rate, the limit that sets it, and how the rate was computed.
 type PromisedRate struct {
 	Limit               string  `json:"limit"`
 	BytesPerSecond      float64 `json:"bytesPerSecond,omitempty"`
@@ -70,7 +71,8 @@ type PromisedDrain struct {
 	RefillSeconds float64  `json:"refillSeconds"`
 }
 
-// ExpectedSeconds returns when the last level starts, or 0 if nothing drains. A drain must last at least until then.
+// ExpectedSeconds returns the time at which the last level starts, in seconds, or 0 if there is at most one level. A
+// drain must last at least until then.
 func (p *Promise) ExpectedSeconds() float64 {
 	if len(p.Levels) == 0 {
 		return 0
@@ -245,7 +247,7 @@ func rateOf(whole, bytes limits.Bound) *PromisedRate {
 		OperationsPerSecond: roundTenth(whole.OperationsPerSecond), Arithmetic: whole.Arithmetic}
 }
 
-// finiteSeconds rounds a time to a tenth of a second. It returns nil for a time without end.
+// finiteSeconds rounds a time to a tenth of a second. It returns nil for an infinite time.
 func finiteSeconds(seconds float64) *float64 {
 	if math.IsInf(seconds, 0) || math.IsNaN(seconds) {
 		return nil
@@ -280,7 +282,7 @@ func (p *phaseMaker) warnInBurst(at *field.Path, step *Step) {
 	}
 }
 
-// warnLaterDrops warns of a drain that ends before a second bucket has spent its credits.
+// warnLaterDrops warns of a drain that ends before the credits of a second bucket are spent.
 func (p *phaseMaker) warnLaterDrops(at *field.Path, step *Step) {
 	for i := range p.plan.Promises {
 		promise := &p.plan.Promises[i]

@@ -52,8 +52,8 @@ func (m *maker) warnSmallClaims() {
 	}
 }
 
-// refuseVolumes reports volumes that cannot be used together or with the target's settings. It knows only what the
-// specification shows.
+// refuseVolumes reports volumes that cannot be used together or with the target's settings. It checks only the
+// specification, not the claims in the cluster.
 func (m *maker) refuseVolumes() {
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]
@@ -92,7 +92,7 @@ func (m *maker) refuseVolumes() {
 	}
 }
 
-// severalVolumes returns the number of volumes of each target that has more than one, which is part of a layout's
+// severalVolumes returns the number of volumes of each target that has more than one. The number is part of a layout's
 // identity.
 func (m *maker) severalVolumes() map[string]int {
 	found := map[string]int{}

@@ -6,8 +6,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// FirstWrite returns the first phase that lays out data on a target or writes to it, or "" if none does. Commands
-// count only with their setups: whether a command writes is known only when it runs.
+// FirstWrite returns the first phase that lays out data on a target or writes to it, or "" if none does. For commands,
+// it considers only the setups, because it is unknown before the run whether a command writes.
 func (p Plan) FirstWrite(target string) string {
 	for i := range p.Steps {
 		step := &p.Steps[i]

@@ -98,7 +98,8 @@ func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
 }
 
 // documentedBytes returns how many bytes a load can transfer in the given number of seconds under the documented limits
-// of a target. full is the initial fill of the buckets, 0 to 1. known is false if the limits are unknown.
+// of a target. full is the initial fill level of the credit buckets, from 0 to 1. known is false if the limits are
+// unknown.
 func (p Plan) documentedBytes(phase, target string, made *engine.Description, seconds, full float64) (bytes float64, known bool) {
 	load := limits.Load{BlockBytes: float64(made.BlockBytes), Operation: operation(made.Reads, made.Writes)}
 	at := slices.IndexFunc(p.Promises, func(one Promise) bool {

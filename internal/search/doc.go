@@ -1,6 +1,6 @@
 // Package search decides which rate a search offers next, and when it has found the highest rate that meets its
 // objective. It is pure: [Question.Next] takes the measurements so far and returns the next rate, so a restarted
-// conductor makes the same decision from the same facts.
+// conductor makes the same decision from the same measurements.
 //
 //	rate
 //	 max |                 x                        x missed the objective, o met it

@@ -32,7 +32,7 @@ func (t *Trial) Overloaded() bool {
 // Met reports whether the step met the objective.
 func (q Question) Met(t *Trial) bool { return t.Known && !t.Overloaded() && t.Slower <= q.Allowed }
 
-// Stage says what a search does next.
+// Stage is the current stage of a search: exploring, confirming or done.
 type Stage int
 
 // Possible values of Stage, in the order in which a search goes through them.

@@ -18,8 +18,8 @@ const (
 	// leastSlower is the number of operations that must be slower than a percentile in a step. With fewer, the
 	// percentile counts as unknown; see measure.Histogram.Percentile.
 	leastSlower = 10
-	// leastEach is the lowest first rate per client if rate.min is not set. Every job performs at least one operation
-	// of each kind per second.
+	// leastEach is the lowest first rate, in operations per second per client, if rate.min is not set. At lower rates,
+	// a client could run only a few jobs, because each job performs at least one operation of each kind per second.
 	leastEach = 10
 	// raise is the factor by which the rate grows from step to step until one misses the objective.
 	raise = 2.0
