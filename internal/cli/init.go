@@ -152,7 +152,7 @@ func (o *initOptions) check() error {
 	return nil
 }
 
-// maxDuration is the maximum of --duration. Two phases of this length end within trialDeadline.
+// maxDuration is the maximum of --duration. The two measuring phases, each of this length, end within trialDeadline.
 const maxDuration = 2 * time.Hour
 
 // sizeRemedy returns a hint on how to write the size of a volume.

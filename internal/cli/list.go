@@ -179,7 +179,8 @@ func (c *cluster) livePhase(ctx context.Context, namespace, name string) string 
 	return live.CurrentPhase(run)
 }
 
-// runsOf returns the runs of a benchmark, newest first. Runs can outlive their benchmark.
+// runsOf returns the runs of a benchmark, newest first. Because runs can outlive their benchmark, it also returns those
+// of a deleted benchmark.
 func (c *cluster) runsOf(ctx context.Context, name string) ([]listedRun, error) {
 	err := c.get(ctx, benchmarkResource, name, &v1alpha1.StorageBenchmark{})
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -20,7 +20,7 @@ func RunHash(run *v1alpha1.RunSpec) string {
 	run.Observations = nil // observations do not change the load
 	nameKinds(run)
 	// Hash the documented limits under the field's former name, limits. Changing a file to the new name, documented,
-	// then starts no new run.
+	// then does not start a new run.
 	for i := range run.Targets {
 		run.Targets[i].Limits, run.Targets[i].Documented = run.Targets[i].DocumentedLimits(), nil
 	}

@@ -65,7 +65,7 @@ func Make(run *v1alpha1.RunSpec, seed int64, options ...Option) (Plan, field.Err
 	return m.plan, m.problems
 }
 
-// maker holds the state of planning while it goes through the phases.
+// maker holds the state of the planner as it goes through the phases.
 type maker struct {
 	run      *v1alpha1.RunSpec
 	seed     int64

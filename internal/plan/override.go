@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// override applies the override of a phase to its workload, and gives the phase the resulting workload. The rest of the
-// plan and the run see only the resulting workload.
+// override applies the override of a phase to its workload, and stores the result as the phase's workload. The rest of
+// the plan and the run use only this result.
 func (r *resolver) override(path *field.Path, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) {
 	change := phase.Override
 	if change == nil {

@@ -20,7 +20,7 @@ type Plan struct {
 	// these limits allow for the loads.
 	Documented []v1alpha1.StorageDescription
 	Promises   []Promise
-	// Warnings are for the reader of the plan; they do not stop a run.
+	// Warnings are shown with the plan. They do not prevent a run.
 	Warnings []string
 }
 
@@ -58,7 +58,7 @@ type Step struct {
 	Number  int
 	Kind    v1alpha1.PhaseKind
 	Purpose Purpose
-	// Targets are the targets that the step loads or idles together.
+	// Targets are the targets that the step loads together, or leaves idle together.
 	Targets []string
 	// Clients is the number of clients of each target that take part, those with the lowest indexes. It is 0 if
 	// nothing is loaded.
