@@ -19,7 +19,8 @@ import (
 
 // user is a pod that uses a claim and does not belong to the run.
 type user struct {
-	// pod is empty for a pod of another namespace: users who may read runs may not be allowed to see it.
+	// pod is the name of the pod. It is empty if the pod is in another namespace, because users who can read runs are
+	// not necessarily allowed to see that pod.
 	pod  string
 	node string
 	// other is true if the pod uses the storage through another claim.
@@ -73,8 +74,8 @@ func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all 
 	return found, nil
 }
 
-// eachPod calls show for every pod of a namespace, or for none if the operator may not list pods. begin works as in
-// eachPage.
+// eachPod calls show for every pod of a namespace, or for none if the operator may not list pods. It calls begin
+// whenever it starts to list the pods, to discard what show has collected so far (see eachPage).
 func (r *Reconciler) eachPod(ctx context.Context, namespace string, begin func(), show func(*corev1.Pod)) error {
 	err := eachPage(ctx, r.direct, &corev1.PodList{}, begin, func(page *corev1.PodList) {
 		for i := range page.Items {
@@ -110,8 +111,8 @@ func uses(pod *corev1.Pod, claim string) bool {
 	})
 }
 
-// sameVolumes returns, for each claim, the other claims on the same storage, according to their volumes. It returns
-// none if the operator may not list volumes.
+// sameVolumes returns, for each claim, the other claims whose volumes are the same storage as the volume of the claim.
+// It returns none if the operator may not list volumes.
 func (r *Reconciler) sameVolumes(ctx context.Context, all []*usedClaim) (map[*usedClaim][]client.ObjectKey, error) {
 	same := map[*usedClaim][]client.ObjectKey{}
 	if !slices.ContainsFunc(all, func(one *usedClaim) bool { return one.volume != nil }) {
@@ -131,8 +132,8 @@ func (r *Reconciler) sameVolumes(ctx context.Context, all []*usedClaim) (map[*us
 	return same, err
 }
 
-// eachVolume calls show for every volume of the cluster. listed is false if the operator may not list volumes. begin
-// works as in eachPage.
+// eachVolume calls show for every volume of the cluster. It calls begin whenever it starts to list the volumes, to
+// discard what show has collected so far (see eachPage). listed is false if the operator may not list volumes.
 func (r *Reconciler) eachVolume(
 	ctx context.Context, begin func(), show func(*corev1.PersistentVolume),
 ) (listed bool, err error) {
@@ -217,8 +218,8 @@ func formatUsers(users []user) string {
 	return strings.Join(by, " and ")
 }
 
-// optional reads an object that may be missing. If it does not exist, found is nil. If the operator may not read it, or
-// the cluster does not have its kind, found is nil and why states the reason.
+// optional reads an object that may not exist. found is nil if the object does not exist, if the operator may not read
+// it, or if the cluster does not have its kind. In the last two cases, why is the reason.
 func optional[T client.Object](ctx context.Context, r *Reconciler, name string, into T) (found T, why string, err error) {
 	err = r.direct.Get(ctx, client.ObjectKey{Name: name}, into)
 	switch {

@@ -21,7 +21,7 @@ import (
 
 // claimed is the result of inspecting a run's claims, which happens before the run creates a pod.
 type claimed struct {
-	// storage holds, by target, the properties of the storage that the target's pods depend on.
+	// storage maps the name of each target to the properties of its storage that affect its pods.
 	storage map[string]objects.Storage
 	// refusal is the reason why the run cannot proceed, or nil if it can.
 	refusal  *decide.Failure
@@ -33,7 +33,7 @@ type usedClaim struct {
 	claim *corev1.PersistentVolumeClaim
 	// volume is nil if the claim is not bound, or the operator may not read the volume.
 	volume *corev1.PersistentVolume
-	// volumes lists the volumes of targets that use the claim. Several volumes may use the same claim given by name.
+	// volumes lists the volumes of targets that use the claim. If a claim is given by name, several volumes can use it.
 	volumes []volumeUse
 	// pods is the number of pods of the run that use the claim.
 	pods int
@@ -151,7 +151,8 @@ func (r *Reconciler) readClaim(ctx context.Context, namespace, name string) (*co
 	return claim, nil
 }
 
-// keptClaims returns the claims that were created for the run's benchmark, by name.
+// keptClaims returns the claims that were created for the run's benchmark. The keys of the map are the names of the
+// claims.
 func (r *Reconciler) keptClaims(ctx context.Context, run *v1alpha1.BenchmarkRun) (map[string]*corev1.PersistentVolumeClaim, error) {
 	var list corev1.PersistentVolumeClaimList
 	labels := client.MatchingLabels{v1alpha1.LabelBenchmark: objects.RunLabels(run)[v1alpha1.LabelBenchmark]}
@@ -190,9 +191,9 @@ func (r *Reconciler) volumeOf(ctx context.Context, claim *corev1.PersistentVolum
 	})
 }
 
-// boundVolume returns the volume that a claim is bound to, or nil. read returns the volume with the given name, or
-// nil if it cannot be read. A volume that a claim names without being bound to it is never returned: it may belong to
-// another namespace.
+// boundVolume returns the volume that a claim is bound to, or nil. read returns the volume with the given name, or nil
+// if it cannot be read. If a claim names a volume without being bound to it, boundVolume returns nil, because that
+// volume may belong to another namespace.
 func boundVolume(claim *corev1.PersistentVolumeClaim, read func(name string) (*corev1.PersistentVolume, error)) (*corev1.PersistentVolume, error) {
 	if claim == nil || claim.Status.Phase != corev1.ClaimBound || claim.Spec.VolumeName == "" {
 		return nil, nil
@@ -231,8 +232,8 @@ func refusal(run *v1alpha1.BenchmarkRun, all []*usedClaim, planned plan.Plan) *f
 	return nil
 }
 
-// storageOf returns the storage properties that the pods of a target depend on, from its existing claims and its
-// templates.
+// storageOf returns the properties of a target's storage that affect its pods. It derives them from the target's
+// existing claims and its templates.
 func storageOf(run *v1alpha1.BenchmarkRun, target *v1alpha1.Target, all []*usedClaim, planned plan.Plan) objects.Storage {
 	var made objects.Storage
 	writes, changes := planned.FirstWrite(target.Name) != "", planned.FirstChange(target) != ""
@@ -299,7 +300,7 @@ func (c *claimed) placePods(all []*usedClaim, users map[*usedClaim][]user) {
 	}
 }
 
-// storage returns the storage properties that the pods of a target depend on. It returns the zero value before the
+// storage returns the properties of a target's storage that affect its pods. It returns the zero value before the
 // claims are inspected; no pod is created before that.
 func (s *session) storage(target string) objects.Storage {
 	if s.claimed == nil {

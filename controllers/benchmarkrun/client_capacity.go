@@ -68,7 +68,8 @@ func (r *Reconciler) takeCapacity(ctx context.Context, run *v1alpha1.BenchmarkRu
 	return true, nil
 }
 
-// capacity returns the capacity for the clients of a run. Callers hold admitted.mu.
+// capacity checks a run against the limits on clients, given the runs that are live or wait for capacity. Callers hold
+// admitted.mu.
 func (r *Reconciler) capacity(ctx context.Context, run *v1alpha1.BenchmarkRun) (queue.Capacity, error) {
 	var list v1alpha1.BenchmarkRunList
 	// The runs are only read, so they need not be copied.

@@ -54,7 +54,7 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*v1alpha1.
 
 // begin records the start of a run, once there is capacity for its clients and it is first in its queue. From then on,
 // the run creates objects. begin adds the finalizer first, because created objects must be cleaned up. Each write uses
-// the resource version of the preceding one, so nothing can change between the check of the other runs and the start.
+// the resource version of the preceding one, so it fails if the run was changed after the other runs were checked.
 func (r *Reconciler) begin(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
 	if why := replacedBy(run); why != nil {
 		return r.withdraw(ctx, run, *why)
@@ -123,7 +123,7 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 		r.keepSeries(ctx, run, observationsPart, 1, &series.Log{Observed: out.Observed})
 	}
 	if err := r.store(ctx, before, run); apierrors.IsInvalid(err) {
-		// Do not retry: the API server would reject the same status each time, and the clients would wait in vain.
+		// Do not retry: the API server would reject the same status each time, and the clients would wait for nothing.
 		return r.abandon(ctx, before, before.DeepCopy(), &cannotConduct{v1alpha1.ReasonInternalError, "the API server rejects the result: " +
 			err.Error() + ". Check that the installed CRDs match the operator's version"})
 	} else if err != nil {

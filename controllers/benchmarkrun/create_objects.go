@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// parallelCreates is the number of clients that are created in parallel. Each takes two requests.
+	// parallelCreates is the number of clients that are created in parallel. Creating a client takes two requests.
 	parallelCreates = 8
 	// maxCreates is the maximum number of objects that one reconcile creates, so that other runs get their turn.
 	maxCreates = 64
@@ -89,8 +89,9 @@ func ending(run *v1alpha1.BenchmarkRun) bool {
 		meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionFailed)
 }
 
-// ignoreRefusal drops errors that an immediate retry cannot fix: a quota, Pod Security, a namespace that is being
-// deleted. The status reports them, and the next regular reconcile tries again.
+// ignoreRefusal drops errors that an immediate retry cannot fix, for example because a quota is exceeded, Pod Security
+// rejects the pod, or the namespace is being deleted. The status reports these errors, and the next regular reconcile
+// tries again.
 func ignoreRefusal(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) || errors.Is(err, errNotOurs) {
 		return nil

@@ -13,13 +13,13 @@ import (
 )
 
 // proofOf returns the value of AnnotationProof for an object that the operator creates for an owner. The value is
-// derived from the master key, the object's kind and name, and the owner's UID. Each attempt of a client has a proof of
-// its own, because the name of a pod contains the client and the attempt.
+// derived from the master key, the object's kind and name, and the owner's UID. It differs for each attempt of a
+// client, because the name of a pod contains the client and the attempt.
 //
-// The value is secret until the operator has created an object of that name for that owner; then it can be read. An
-// attacker who deletes the object and creates another one with a copy of the annotation passes the check, unless this
-// process knows the UID of the first object. That requires the right to delete and create pods in the namespace, and
-// the attacker gains no more than a client pod with an image of their choice.
+// The value is secret until the operator creates an object of that name for that owner. From then on, it can be read
+// from the object. An attacker who deletes the object and creates another one with a copy of the annotation passes the
+// check, unless this process knows the UID of the first object. That requires the right to delete and create pods in
+// the namespace, and the attacker gains no more than a client pod with an image of their choice.
 func (r *Reconciler) proofOf(object client.Object, owner types.UID) (string, error) {
 	kind, err := apiutil.GVKForObject(object, r.client.Scheme())
 	if err != nil {

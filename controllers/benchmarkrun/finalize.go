@@ -70,7 +70,8 @@ func (r *Reconciler) endGroup(ctx context.Context, pod *corev1.Pod) error {
 	}
 	err := r.client.Patch(ctx, changed, client.MergeFrom(pod))
 	if apierrors.IsForbidden(err) {
-		// The permission was revoked after the run had begun. The run's other objects must still be deleted.
+		// The permission to patch pods was revoked after the run had begun. The run's other objects must still be
+		// deleted.
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to end the pod group in Kueue, which may keep its quota; grant the permission with kueue.enabled of the chart "+
 			"or config/kueue", "pod", pod.Name)
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// pageSize is the page size of lists.
+// pageSize is the maximum number of objects that one list request returns.
 const pageSize = 500
 
 // eachPage lists objects page by page, bypassing the cache, and calls show for each page. empty is an empty list of
@@ -40,7 +40,8 @@ func eachPage[L client.ObjectList](
 	}
 }
 
-// metadataList returns an empty list for the metadata of storagebench objects, where kind is the kind of their list.
+// metadataList returns an empty list for reading only the metadata of storagebench objects. kind is the kind of the
+// list, such as BenchmarkRunList.
 func metadataList(kind string) *metav1.PartialObjectMetadataList {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))

@@ -25,7 +25,7 @@ type observation struct {
 	// pods are the pods of the run by name, including those of earlier attempts.
 	pods map[string]*corev1.Pod
 	// storage describes the storage of each target. It is set only when the descriptions must be recorded (see due).
-	// warnings concern the whole run.
+	// warnings holds the warnings from the inspection of the run's claims. They are about the run as a whole.
 	storage  []v1alpha1.StorageDescription
 	warnings []v1alpha1.Warning
 	// superseded is the agent's message if another leader conducts the run, otherwise "".

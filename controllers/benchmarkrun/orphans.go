@@ -72,8 +72,8 @@ func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, erro
 	return there, nil
 }
 
-// orphansOf returns a function that tells which data of deleted benchmarks and earlier runs a client must remove. If
-// the clients of a target share the volumes, only the first client removes data.
+// orphansOf returns a function that selects, for each client of a target, the data of deleted benchmarks and earlier
+// runs that the client must remove. If the clients of a target share the volumes, only the first client removes data.
 func (s *session) orphansOf(target v1alpha1.Target) func(decide.ClientKey) conductor.OrphanedData {
 	return func(key decide.ClientKey) conductor.OrphanedData {
 		if key.Index != 0 && plan.Shared(&target) {

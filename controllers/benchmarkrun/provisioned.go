@@ -16,10 +16,10 @@ import (
 	"github.com/storagebench/storagebench/internal/objects"
 )
 
-// templates determines for which volumes of the run's claim templates new storage is provisioned. If a volume of the
-// claim's class is available, Kubernetes prefers to bind the claim to that volume over provisioning a new one. If this
-// would happen to one of the run's claims, the run is refused before its claims are created, unless the claim's
-// template allows existing volumes.
+// templates records in found which volumes of the run's claim templates get newly provisioned storage. Kubernetes
+// prefers to bind a claim to an available volume of the claim's class over provisioning a new one. If this would happen
+// to one of the run's claims, the run is refused before its claims are created, unless the claim's template allows
+// existing volumes.
 func (r *Reconciler) templates(ctx context.Context, run *v1alpha1.BenchmarkRun, found *claimed) error {
 	reader := &templateReader{storageReader: storageReader{r: r, namespace: run.Namespace, denied: map[string]string{}}, made: objects.Claims(run)}
 	for i := range run.Spec.Run.Targets {
@@ -113,8 +113,8 @@ func claimsOf(run *v1alpha1.BenchmarkRun, volume *v1alpha1.Volume) int {
 	return 1
 }
 
-// defaultClass returns the StorageClass that the cluster gives to a claim without one, or nil. It also returns nil
-// for a claim that the cluster refuses: creating the claim will report the reason.
+// defaultClass returns the StorageClass that the cluster assigns to a claim that names none, or nil. It also returns
+// nil for a claim that the cluster refuses: creating the claim will report the reason.
 func (t *templateReader) defaultClass(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*string, error) {
 	tried := claim.DeepCopy()
 	if err := t.r.client.Create(ctx, tried, client.DryRunAll); err != nil {

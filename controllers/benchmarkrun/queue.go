@@ -33,7 +33,7 @@ const (
 	// to Waiting. Package queue explains these states.
 	yieldBeat = 50 * time.Millisecond
 	// lingerTimeout limits how long a pod of an ended run keeps other runs waiting. A working kubelet ends the pod
-	// after its grace period; a kubelet that is gone may never do so.
+	// after its grace period; on a failed node, the pod may never be reported as ended.
 	lingerTimeout = 10 * time.Minute
 )
 
@@ -41,8 +41,7 @@ const (
 //
 // The decision is based on a list of runs that is read from the API server instead of a cache. The decision is written
 // with the resource version that the run had before the list was read. Package queue explains why this is sufficient.
-// The explanation holds for each pair of runs separately, so a run may also be read in a newer version than the listed
-// one.
+// It considers only two runs at a time, so any run may be read in a newer version than the listed one.
 func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
 	for {
 		before := run.DeepCopy()
@@ -122,8 +121,8 @@ func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queu
 	return queue.Of(self, others), nil
 }
 
-// described converts a run for package queue. It leaves out the queue, the claims and the volumes, which other runs may
-// share.
+// described returns the description of a run that package queue needs, but without the queue, the claims and the
+// volumes that the run may share with other runs.
 func described(run *v1alpha1.BenchmarkRun) queue.Run {
 	made := queue.Run{Namespace: run.Namespace, Name: run.Name, UID: string(run.UID), Created: run.CreationTimestamp.Time, State: queue.Waiting,
 		Clients: len(run.Spec.Run.Targets) * clientsOf(run)}
@@ -136,8 +135,8 @@ func described(run *v1alpha1.BenchmarkRun) queue.Run {
 	return made
 }
 
-// entry converts a run for package queue, including its queue and its claims. It reads no other object, so the volumes
-// behind the claims are missing.
+// entry returns the description of a run that package queue needs, including its queue and its claims. It reads no
+// other objects, so the volumes behind the claims are missing.
 func (r *Reconciler) entry(run *v1alpha1.BenchmarkRun) queue.Run {
 	made := described(run)
 	made.Queue = r.queueNamed(run.Namespace, run.Labels[v1alpha1.LabelQueue])
@@ -158,8 +157,8 @@ func (r *Reconciler) entry(run *v1alpha1.BenchmarkRun) queue.Run {
 	return made
 }
 
-// queueNamed returns the queue with the given name. It is a queue of the cluster if the operator's configuration lists
-// the name, otherwise a queue of the namespace.
+// queueNamed returns the queue with the given name. The queue spans all namespaces if the operator's configuration
+// lists its name. Otherwise, it belongs to the given namespace.
 func (r *Reconciler) queueNamed(namespace, name string) queue.Named {
 	switch {
 	case name == "":
@@ -174,8 +173,9 @@ func claimNamed(namespace, name string) queue.Named {
 	return queue.Named{ID: namespace + "/" + name, Text: "claim " + name}
 }
 
-// liveRuns returns the unfinished runs in the watched namespaces. It leaves out other namespaces that the operator
-// may not read. If it watches all namespaces but may not list them at once, only the given namespace remains.
+// liveRuns returns the unfinished runs in the watched namespaces. It leaves out namespaces that the operator may not
+// read, except the given one, for which it returns an error. If the operator watches all namespaces but may not list
+// runs across namespaces, liveRuns returns only the runs of the given namespace.
 func (r *Reconciler) liveRuns(ctx context.Context, namespace string) ([]v1alpha1.BenchmarkRun, error) {
 	var all []v1alpha1.BenchmarkRun
 	for _, watched := range r.watchedNamespaces() {
@@ -207,8 +207,8 @@ func (r *Reconciler) watches(namespace string) bool {
 	return len(r.options.Namespaces) == 0 || slices.Contains(r.options.Namespaces, namespace)
 }
 
-// liveRunsIn returns the unfinished runs in a namespace. The API server lists only their metadata, because reading the
-// runs themselves would transfer megabytes each time that a run begins.
+// liveRunsIn returns the unfinished runs in a namespace. It lists only their metadata, because listing the complete
+// runs would transfer megabytes each time a run begins.
 func (r *Reconciler) liveRunsIn(ctx context.Context, namespace string) ([]v1alpha1.BenchmarkRun, error) {
 	var listed []metav1.PartialObjectMetadata
 	unfinished := notOver()

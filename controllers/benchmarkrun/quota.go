@@ -69,8 +69,9 @@ func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[stri
 	}
 }
 
-// begun returns the time from which the timeouts of a run count. Usually, this is start, the creation of its pods. If
-// Kueue held the pods back, it is the time of their admission, or now if they are not admitted yet.
+// begun returns the time from which the timeouts of a run count. Usually, this is the given start, when the creation of
+// the run's pods began. If Kueue held the pods back, it is the time of their admission, or now if they are not admitted
+// yet.
 func begun(run *v1alpha1.BenchmarkRun, start, now time.Time) time.Time {
 	waits := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// finishing reports whether the agents were told to clean up, or are about to be.
+// finishing reports whether the agents were asked to clean up, or are about to be asked.
 func finishing(run *v1alpha1.BenchmarkRun) bool {
 	return leaving(run) != nil
 }
@@ -62,9 +62,9 @@ func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 	return left
 }
 
-// eachVolume returns one copy of an entry of status.dataLeft for each volume of a target that keeps directories after
-// the run, with the name of that volume. Raw devices and read-only volumes have no directories, and a volume whose
-// claim is deleted with the run keeps none.
+// eachVolume returns an entry of status.dataLeft for each volume of a target that keeps directories after the run. Each
+// entry is a copy of left with the name of the volume. Raw devices and read-only volumes have no directories, and a
+// volume whose claim is deleted with the run keeps none.
 func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLeft) []v1alpha1.DataLeft {
 	var all []v1alpha1.DataLeft
 	for _, volume := range target.Volumes {
@@ -78,7 +78,7 @@ func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLe
 }
 
 // whyLeft returns the reason why a client's data may still exist, or "" if it was removed or never created. byOthers is
-// true if another client on the same volume has removed the data of lost clients.
+// true if the target's clients share their volumes and one of them has removed the data of the lost clients.
 func whyLeft(s *session, key decide.ClientKey, byOthers bool) string {
 	m, answer := s.members[key], s.answer(key)
 	switch {
@@ -92,9 +92,9 @@ func whyLeft(s *session, key decide.ClientKey, byOthers bool) string {
 	return fmt.Sprintf("client %s was lost before it confirmed that its data was removed", key)
 }
 
-// unconfirmedData returns the directories of a run that could not be conducted to its end. Its agents are told to
-// exit and remove their data, but the operator does not see whether they do. Agents create directories only for
-// steps, and each step is recorded before its load starts.
+// unconfirmedData returns the directories that may remain after a run that the operator cannot continue to conduct. The
+// agents exit and remove their data when their pods are deleted, but the operator does not see whether they do. Agents
+// create directories only for steps, and each step is recorded before its load starts.
 func unconfirmedData(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 	if len(run.Status.Steps) == 0 {
 		return nil

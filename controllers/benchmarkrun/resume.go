@@ -22,8 +22,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// resume returns the session of a live run. If this process has none, for example after a restart, it creates one from
-// the recorded facts. If this operator cannot conduct the run, the error is a *cannotConduct.
+// resume returns the session of a live run. If this process has none, for example after a restart, resume creates one
+// from the run's status. If this operator cannot conduct the run, the error is a *cannotConduct.
 func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*session, error) {
 	if found := r.sessions.get(client.ObjectKeyFromObject(run), run.UID); found != nil {
 		return found, nil
@@ -105,8 +105,8 @@ type cannotConduct struct{ reason, why string }
 
 func (c *cannotConduct) Error() string { return c.why }
 
-// thaw returns the plan of a run. Before the first step, it validates the specification again, so that this version
-// never begins a run that it would reject, no matter who created it.
+// thaw returns the plan that is stored in a run. Before the first step, it validates the specification again, so that
+// this version of the operator never begins a run that it would reject, no matter who created the run.
 func (r *Reconciler) thaw(run *v1alpha1.BenchmarkRun) (plan.Plan, error) {
 	planned, err := plan.Thaw(&run.Spec)
 	if err != nil {

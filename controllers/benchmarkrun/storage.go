@@ -92,7 +92,7 @@ type storageReader struct {
 const manyClaims = 24
 
 // claims returns the claims of a target, with their volumes, drivers and classes. It leaves out missing claims; the
-// pods that wait for them report them.
+// status of the pods that wait for such a claim shows that it is missing.
 func (s *storageReader) claims(ctx context.Context, run *v1alpha1.BenchmarkRun, target *v1alpha1.Target) ([]discover.Claim, error) {
 	var all []discover.Claim
 	var names []string

@@ -14,7 +14,8 @@ import (
 // isOver is the value of LabelOver.
 const isOver = "true"
 
-// notOver selects runs that are live or waiting. They are few, whereas thousands of runs may have ended.
+// notOver selects runs that are live or waiting. The selection keeps the lists of runs short, because thousands of runs
+// may have ended.
 func notOver() labels.Selector {
 	requirement, err := labels.NewRequirement(v1alpha1.LabelOver, selection.NotEquals, []string{isOver})
 	if err != nil {

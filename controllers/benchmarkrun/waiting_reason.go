@@ -23,11 +23,11 @@ import (
 const (
 	// eventReadInterval is the interval at which the events of pods that do not start are read.
 	eventReadInterval = 5 * time.Second
-	// startGrace is the time after the creation of a pod during which errors of a normal start are not shown: while a
-	// volume is being bound, the scheduler fails and retries.
+	// startGrace is the time after the creation of a pod during which scheduling errors are not shown. While a volume
+	// is being bound, it is normal that the scheduler fails and retries.
 	startGrace = 10 * time.Second
-	// maxEventReads is the number of pods whose events are read at a time, so that a run with many clients leaves
-	// request quota for other runs.
+	// maxEventReads is the maximum number of pods whose events are read in one interval, so that a run with many
+	// clients does not use up the request rate that all runs share.
 	maxEventReads = 8
 )
 
@@ -66,8 +66,9 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	}
 }
 
-// waiting returns the reason why a pod is not running, from its status. enough is true if the status alone explains
-// it; otherwise the reason only describes the progress of the pod's start.
+// waiting returns the reason why a pod is not running, from its status. enough is true if this reason is specific
+// enough to be shown without reading the pod's events. Otherwise, the reason only describes how far the start of the
+// pod has come.
 func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun, now time.Time) (why string, enough bool) {
 	starts := now.Sub(pod.CreationTimestamp.Time) < startGrace
 	for _, condition := range pod.Status.Conditions {

@@ -196,7 +196,7 @@ func setsSpec(fields *metav1.FieldsV1) bool {
 	return sets
 }
 
-// contains reports whether everything in part has the same value in whole.
+// contains reports whether whole has every field that part has, with the same value.
 func contains(whole, part any) bool {
 	fields, isMap := part.(map[string]any)
 	of, both := whole.(map[string]any)

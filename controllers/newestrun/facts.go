@@ -16,7 +16,8 @@ import (
 const cacheTimeout = 2 * time.Second
 
 // Facts returns the source that a metrics.Collector reads at each scrape. It provides the benchmarks and runs in the
-// manager's cache, and the live runs that live returns. Until this process leads, it provides none of them.
+// manager's cache, and the live runs, which the function live returns. Until this process leads, it provides none of
+// them.
 func (k *Keeper) Facts(mgr ctrl.Manager, version string, live func() []metrics.LiveRun) func() metrics.Facts {
 	elected := mgr.Elected()
 	return func() metrics.Facts {

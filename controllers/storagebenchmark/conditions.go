@@ -67,7 +67,8 @@ func conditionsFor(status *v1alpha1.StorageBenchmarkStatus, obs observation, act
 	return p
 }
 
-// verdictPicture returns Ready, Stalled and Reconciling as they follow from the newest judged run alone.
+// verdictPicture returns the conditions Ready, Stalled and Reconciling that follow from the newest judged run,
+// regardless of the current action.
 func verdictPicture(status *v1alpha1.StorageBenchmarkStatus, obs observation) conditionSet {
 	if !judged(status, obs.hash) {
 		waiting := claim{metav1.ConditionUnknown, v1alpha1.ReasonNotJudged, notJudgedMessage(status, obs)}

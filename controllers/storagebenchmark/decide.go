@@ -83,7 +83,7 @@ func begin(obs observation) action {
 	case len(obs.candidate.problems) > 0:
 		return action{do: refuse}
 	case !intended || status.ActiveRun.Hash != obs.hash:
-		// A run that has not been created yet is replaced by the one that is now requested.
+		// The recorded run was not created, and spec.run has changed: record a run of the current spec.run instead.
 		return action{do: intend}
 	case obs.active.state == activeTaken:
 		return action{do: yield}

@@ -19,7 +19,7 @@ type identity struct {
 
 // identityOf derives the identity of a run from the hash of its spec.run and from a status that already records the
 // run. It uses the recorded requests, the scheduled time if there is one, and the names of the preceding runs, with or
-// without a verdict. Because of the preceding run, a value that returns (v1, v2, v1) is a new request.
+// without a verdict. The preceding run is included so that changing a value back (v1, v2, v1) is a new request.
 func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBenchmarkStatus, hash string) identity {
 	previous := ""
 	if status.LastRun != nil {

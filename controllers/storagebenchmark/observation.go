@@ -54,8 +54,8 @@ const (
 // activeRun is the observed state of status.activeRun.
 type activeRun struct {
 	state activeState
-	// run is the run that was found under the recorded name, or nil if there is none. Once it has ended, it is not
-	// trimmed.
+	// run is the run that was found under the recorded name, or nil if there is none. A run that has ended is complete,
+	// because it was read from the API server (see TrimEndedRun).
 	run *v1alpha1.BenchmarkRun
 }
 

@@ -17,12 +17,12 @@ type timetable struct {
 	set     bool
 	problem *field.Error
 	due     schedule.Due
-	// deadline is the maximum delay with which a run may start; 0 means no limit.
+	// deadline is the maximum delay of a run after its scheduled time; 0 means no limit.
 	deadline time.Duration
 }
 
-// timetableOf evaluates the schedule of a benchmark. Which times were handled follows from the status alone, so the
-// result is the same after a crash or a month later.
+// timetableOf evaluates the schedule of a benchmark. It derives the handled times from the status alone, so they are
+// known even after a crash or a month without an operator.
 func timetableOf(benchmark *v1alpha1.StorageBenchmark, now time.Time) timetable {
 	trigger := benchmark.Spec.Trigger
 	if trigger == nil || trigger.Schedule == "" {
@@ -72,7 +72,7 @@ func (t timetable) skips(obs observation) bool {
 	return !t.due.Expired.IsZero() && obs.active.state == noActive
 }
 
-// note writes the scheduled times to the status: the one that an action has handled, and the next one.
+// note records in the status the scheduled time that an action has handled, and the next scheduled time.
 func (t timetable) note(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) {
 	handle := func(at time.Time) { status.LastScheduleTime = new(wholeSeconds(at)) }
 	switch {
@@ -130,7 +130,7 @@ func (t timetable) expiry() time.Time {
 	return t.due.At.Add(t.deadline + time.Millisecond)
 }
 
-// sooner returns the shorter of two waits. A wait of 0 means none.
+// sooner returns the shorter of two waits. 0 means that there is nothing to wait for.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -115,8 +115,8 @@ func index(indexer client.FieldIndexer) error {
 	return nil
 }
 
-// referrers returns a handler that enqueues the benchmarks that refer to an object of the given kind. For a
-// namespaced object, it searches its namespace, otherwise all namespaces.
+// referrers returns a handler that enqueues the benchmarks that refer to an object of the given kind. For a namespaced
+// object, the handler searches the object's namespace; for a cluster-scoped object, it searches all namespaces.
 func (r *reconciler) referrers(kind string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
 		benchmarks := &v1alpha1.StorageBenchmarkList{}
