@@ -14,8 +14,8 @@ import (
 // budget and all budgets above it. When a budget is exceeded, its largest client is dropped, so that clients with many
 // reports do not displace those with few.
 type Budget struct {
-	// scope and sent are parts of the message for dropped clients: scope names what the budget covers, and sent
-	// describes what agents do to exceed it.
+	// scope and sent are phrases for the message about dropped clients. scope names the clients that share the budget,
+	// such as "all runs"; sent is the verb phrase for what their agents did, such as "sent".
 	scope, sent string
 	limit       int64
 	above       *Budget
@@ -95,7 +95,7 @@ func (b *Budget) Used() int64 {
 // Limit returns the budget's limit in bytes.
 func (b *Budget) Limit() int64 { return b.limit }
 
-// add counts bytes; a negative number frees them. It drops no client, so it may be called under any lock.
+// add counts bytes; a negative number frees them. It drops no client, so callers may hold the lock of a client.
 func (b *Budget) add(bytes int) {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()
@@ -135,8 +135,8 @@ func (b *Budget) detach() {
 	}
 }
 
-// enforce drops clients until this budget and all budgets above it are within their limits. Callers hold no
-// client's lock.
+// enforce drops clients until this budget and all budgets above it are within their limits. Callers must not hold the
+// lock of any client.
 func (b *Budget) enforce() {
 	if b.exceeded() == nil {
 		return
@@ -180,7 +180,7 @@ func (b *Budget) largest() *Budget {
 	return b.largestOpen()
 }
 
-// largestOpen is largest for callers that hold counting.
+// largestOpen implements largest. Callers hold counting.
 func (b *Budget) largestOpen() *Budget {
 	if b.closed {
 		return nil

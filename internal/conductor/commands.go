@@ -70,8 +70,8 @@ func (c *client) load(ctx context.Context, load *agentapi.LoadRequest) error {
 	return err
 }
 
-// loaded handles the answer to a Load. If there is no answer, it pauses and then forgets the attempt, so that the next
-// Load sends it again. If the agent refused the attempt, it records the reason.
+// loaded handles the answer to a Load. If there is no answer, loaded waits for retryInterval and then forgets the
+// attempt, so that the next Load sends it again. If the agent refused the attempt, loaded records the reason.
 func (c *client) loaded(ctx context.Context, attempt decide.Attempt, err error) {
 	switch status.Code(err) {
 	case codes.OK:
@@ -171,7 +171,8 @@ type OrphanedData struct {
 func (c *Conductor) Finish(keys []decide.ClientKey, options FinishOptions, done func(decide.ClientKey, *agentapi.FinishResponse)) {
 	c.each(finishTimeout, keys, func(ctx context.Context, client *client) {
 		if client.describe() == nil {
-			// The client was never reached, so it has no data to remove. Other code ends its pod or process.
+			// The client was never reached, so it has no data to remove. Its pod is deleted, or its process is ended,
+			// without a command from the conductor.
 			client.lose("never reached")
 			return
 		}
@@ -179,7 +180,7 @@ func (c *Conductor) Finish(keys []decide.ClientKey, options FinishOptions, done 
 		if err != nil {
 			return
 		}
-		// Finish is tried only once, so wait for a connection that is currently broken.
+		// Finish is tried only once. If the connection is broken, wait until it is restored.
 		answer, err := api.Finish(ctx, c.finishRequest(client.key, options), grpc.WaitForReady(true))
 		if err != nil {
 			client.lose("no answer to Finish: " + status.Convert(err).Message())

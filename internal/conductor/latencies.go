@@ -58,8 +58,8 @@ type minuteSum struct {
 	histogram  []byte
 }
 
-// minuteOf returns the minute of the step that contains the middle of a client's record. released is the instant,
-// on the agent's clock, at which the client's tool was released.
+// minuteOf returns the minute of the step that contains the middle of a client's record. The first minute begins at
+// released, the instant on the agent's clock at which the client's tool began its load.
 func minuteOf(released int64, from *agentapi.LatencyMinute) (int, error) {
 	start, end := from.GetStartNanoseconds(), from.GetEndNanoseconds()
 	if start < -maxInstant || end > maxInstant || end < start || released < -maxInstant || released > maxInstant {

@@ -33,7 +33,7 @@ type clientAttempt struct {
 	// kept is the memory, in bytes, that is counted for the attempt. working is the memory that its series takes while
 	// a result is computed.
 	kept, working int
-	// occurred holds the operations that occurred in samples.
+	// occurred is true for each operation of which the samples contain at least one.
 	occurred [measure.NumOperations]bool
 }
 
@@ -75,7 +75,7 @@ func (c *client) reduce(attempt decide.Attempt, progress decide.Progress) {
 	c.clientAttempt(attempt).progress = progress
 }
 
-// reduceEarlier reduces earlier attempts of the same step.
+// reduceEarlier drops all records of earlier attempts of the same step, except their progress.
 func (c *client) reduceEarlier(newest decide.Attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +93,7 @@ func (c *client) advance(attempt decide.Attempt, progress decide.Progress) {
 	}
 }
 
-// progress is advance for callers that do not hold mu.
+// progress is like advance, but acquires mu.
 func (c *client) progress(attempt decide.Attempt, progress decide.Progress) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +111,7 @@ func (c *client) forget(attempt decide.Attempt) {
 // correct agent.
 func (c *client) take(record *agentapi.Record) error {
 	news, err := c.read(record)
-	// Enforcing the budget may drop any client, so hold no client's lock here.
+	// Enforcing the budget may drop any client, so no client's lock may be held here.
 	c.budget.enforce()
 	c.working.enforce()
 	if news {

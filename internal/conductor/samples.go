@@ -32,7 +32,8 @@ type sampleChunk struct {
 const (
 	// chunkBytes is the size at which a chunk is full.
 	chunkBytes = 4 << 10
-	// warmUpFlag marks a sample of the warm-up. The other bits hold the number of operations.
+	// warmUpFlag marks a sample of the warm-up in the sample's first byte. The other bits of that byte hold the number
+	// of operations.
 	warmUpFlag = 1 << 7
 )
 

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// retryInterval is the pause between attempts to connect to an agent.
+	// retryInterval is the pause before a failed connection or an unanswered Load is tried again.
 	retryInterval = 100 * time.Millisecond
 	// keepAlive limits both how long an agent may be silent before it is pinged and how long its answer may take.
 	keepAlive = 10 * time.Second
@@ -38,8 +38,8 @@ const (
 	// readBuffer is the size of the read buffer of a connection. An agent sends a few hundred bytes per second, and
 	// gRPC's default of 32 KiB would be a third of the conductor's memory per agent.
 	readBuffer = 4 << 10
-	// window is the number of bytes that an agent may send before they are read. By default gRPC lets it grow to 16 MiB
-	// for a fast sender, and small messages take ten times their size while they wait.
+	// window is the number of bytes that an agent may send before they are read. By default, gRPC increases the window
+	// to up to 16 MiB for a fast sender, and a small message takes ten times its size until it is read.
 	window = 64 << 10
 	// clockInterval is the interval between clock estimates during a session.
 	clockInterval = time.Minute

@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// usagePatience limits how long an agent waits after a step for a file system that updates its disk usage late. Phases
-// with many steps on the same files do not wait.
+// usagePatience limits how long an agent waits after a step until the file system has updated the disk usage, because
+// some file systems update it late. In phases with many steps on the same files, agents do not wait.
 const usagePatience = 8 * time.Second
 
 // askForSpace requests the disk usage of the files after a step that writes, and sets the step's Lustre striping.
@@ -31,7 +31,7 @@ func askForSpace(request *agentapi.LoadRequest, step plan.Step, target string) {
 	}
 }
 
-// Limits on what an agent reports.
+// Limits for the disk usage that an agent reports.
 const (
 	maxUsageTypes = 16
 	maxUsageName  = 64

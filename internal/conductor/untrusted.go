@@ -15,13 +15,14 @@ import (
 // so that later code need not do so. The type Budget limits the memory for reports; the types requested and codec limit
 // which reports are accepted.
 const (
-	// maxNotices limits the notices that are kept of one attempt.
+	// maxNotices is the maximum number of notices that are kept per attempt.
 	maxNotices = 64
-	// maxMessageLength and maxToolMessages count characters.
+	// maxMessageLength, maxToolMessages and maxVersionLength are maximum lengths of texts, in characters.
 	maxMessageLength = 1024
 	maxToolMessages  = 32 << 10
 	maxVersionLength = 64
-	// maxVolumes is the API's limit. A correct agent never comes close to the other limits.
+	// maxVolumes is the API's maximum number of volumes per target. maxTools, maxOptions and maxSteps are far above
+	// what a correct agent reports.
 	maxVolumes = 16
 	maxTools   = 16
 	maxOptions = 256

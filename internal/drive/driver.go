@@ -72,8 +72,8 @@ func (d *Driver) Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (
 	return snapshot, nil
 }
 
-// Next returns the run's next action. If cancellation is requested but the status does not record it yet, Next decides
-// as if the run began to end now.
+// Next returns the run's next action. If cancellation is requested but the status does not record it yet, the decision
+// is made as if the status recorded that the run begins to end now.
 func (d *Driver) Next(snapshot decide.Snapshot) decide.Action {
 	if snapshot.Cancel != nil && snapshot.EndingSince.IsZero() {
 		snapshot.EndingSince = d.now()

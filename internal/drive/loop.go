@@ -58,7 +58,8 @@ type Loop struct {
 	liveWrittenAt time.Time
 }
 
-// New returns a Loop for a run that record.Begin has begun. An earlier Loop may already have conducted part of the run.
+// New returns a Loop for a run whose start was recorded by record.Begin. An earlier Loop may already have conducted
+// part of the run.
 func New(options Options) *Loop {
 	return &Loop{Options: options}
 }

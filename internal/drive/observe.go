@@ -30,8 +30,8 @@ type observing struct {
 	outcome           *observation.Outcome
 }
 
-// observing returns the state of the evaluation of the run's observations. Before the first step, it makes the server
-// check the queries.
+// observing returns the state of the evaluation of the run's observations. Before the first step, it has the Prometheus
+// server check the queries.
 func (d *Driver) observing(run *v1alpha1.BenchmarkRun, snapshot *decide.Snapshot) decide.Observing {
 	if d.Observer == nil || len(run.Spec.Run.Observations) == 0 {
 		return decide.Observing{}

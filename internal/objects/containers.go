@@ -117,8 +117,8 @@ func computeResources(all corev1.ResourceList) corev1.ResourceList {
 
 // volumes returns the volumes of a client's pod.
 func volumes(run *v1alpha1.BenchmarkRun, c Client, on Storage) []corev1.Volume {
-	// The kubelet creates a Secret's files as root. The agent runs as another user, so the file must be readable for
-	// all. No other user exists in the pod.
+	// The kubelet creates a Secret's files as root. The agent runs as another user, so the file must be readable by all
+	// users. No other user exists in the pod.
 	mode := int32(0o444)
 	all := []corev1.Volume{
 		emptyDir(programVolume, "128Mi"),

@@ -48,14 +48,14 @@ func ClaimName(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, volume v1alph
 	return join(maxNameLength, parts...)
 }
 
-// isPlain reports whether a claim's name is unambiguous without a hash: it contains no ambiguous dashes, a number at
-// its end is the client's index and not the volume, and the volume cannot be mistaken for a hash.
+// isPlain reports whether a claim's name is unambiguous without a hash. It is if the names of the target and the volume
+// contain no dash, and the volume's name cannot be mistaken for a client's index or for a hash.
 func isPlain(target, volume string) bool {
 	return !strings.Contains(target, "-") && !strings.Contains(volume, "-") &&
 		strings.Trim(volume, "0123456789") != "" && len(volume) != hashLength
 }
 
-// hostname returns a valid hostname for a pod whose name is not one, or "" if the pod's name can be used.
+// hostname returns a hostname for a pod whose name is not a valid hostname, or "" if the pod's name can be used.
 func hostname(podName string) string {
 	if len(podName) <= maxLabelLength && !strings.Contains(podName, ".") {
 		return ""

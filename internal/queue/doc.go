@@ -14,6 +14,6 @@
 // A Raised run is about to begin. The operator that raises a run lists all runs again after that write, and begins
 // the run only if no run that shares something with it is Raised or Live. If two runs are Raised at once, at least
 // one sees the other, in whatever order their writes and lists happen. This holds even if two operators both believe
-// that they lead, if one died between the two writes, or if one's write arrives late. The order of creation alone
+// that they lead, if one died between the two writes, or if a write arrives late. The order of creation alone
 // could not ensure this, because a run that sorts first may appear last.
 package queue

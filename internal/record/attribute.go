@@ -101,8 +101,8 @@ func (a *attributor) burstTooBrief(name string, percent float64, one *attemptIO)
 	return lasts <= warmUp.Seconds()+share*max(seconds, 0)
 }
 
-// stillGone returns those of the limits in gone whose credits are still spent when a load begins. Credits return during
-// a pause or under a slow load.
+// stillGone returns the limits in gone whose credits are still spent when a load begins. Credits return during a pause
+// or under a slow load.
 func (a *attributor) stillGone(gone []string, one attemptIO, end time.Time) []string {
 	seconds := one.span.End.Sub(one.span.Start).Seconds()
 	if len(gone) == 0 || seconds <= 0 || one.span.Start.Sub(end) > longGap {

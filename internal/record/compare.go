@@ -58,8 +58,8 @@ func compareTargets(run *v1alpha1.BenchmarkRun, planned plan.Step) {
 	phase.Comparisons, phase.Fairness = compare.Targets(&run.Spec.Run, phase), compare.Fairness(&run.Spec.Run, phase)
 }
 
-// dropComparisons keeps two figures of each comparison and drops its notes. The dropped figures and notes can be
-// recomputed from the results.
+// dropComparisons keeps only the first two figures of each comparison, and drops its notes. The dropped figures and
+// notes can be recomputed from the results.
 func dropComparisons(status *v1alpha1.BenchmarkRunStatus) {
 	for i := range status.Phases {
 		for j := range status.Phases[i].Comparisons {

@@ -99,8 +99,8 @@ func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target s
 	return nil
 }
 
-// spentBucket returns a bucket with the credits that a drain has spent, a lower bound on the size of the real
-// bucket.
+// spentBucket returns a bucket with the measured rates of a drain. Its size is the amount of credits that the drain has
+// spent, because the real bucket holds at least that amount.
 func spentBucket(series *v1alpha1.BurstSeries, refill float64) (credits.Bucket, bool) {
 	if series.Burst == nil || series.Baseline == nil || len(series.Drops) == 0 {
 		return credits.Bucket{}, false

@@ -107,8 +107,8 @@ func Finishing(run *v1alpha1.BenchmarkRun, now time.Time) {
 	set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, "", now)
 }
 
-// Environments records the environments of the clients, up to the API's limit. It counts the clients of any other
-// environment in the first entry of the same target.
+// Environments records the environments of the clients, up to the API's limit. The clients of an environment beyond the
+// limit are added to the client count of the first recorded environment of the same target.
 func Environments(run *v1alpha1.BenchmarkRun, found []v1alpha1.Environment) {
 	run.Status.Environments = nil
 	for _, one := range found {

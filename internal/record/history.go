@@ -46,7 +46,6 @@ func historyOf(
 	return made
 }
 
-// attemptIO is the I/O of an attempt.
 type attemptIO struct {
 	step v1alpha1.ResolvedStep
 	span result.Span
@@ -96,8 +95,8 @@ func measuredRefill(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, op
 	return bytes, operations
 }
 
-// refillOf returns the measured refill of a series, divided by scale. If the series has none, it returns the given
-// earlier refill.
+// refillOf returns the refill that a series has measured, or the given earlier refill if the series has measured none.
+// The measured refill is divided by scale, because the API stores operations per second in thousandths.
 func refillOf(series *v1alpha1.BurstSeries, scale float64, before *float64) *float64 {
 	if series == nil || series.Refill == nil || series.RefillSource != "Measured" {
 		return before
@@ -186,8 +185,9 @@ func drainSpent(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, operat
 	return nil, nil
 }
 
-// spentOf returns the credits that a series has spent up to its last drop. It divides the rates by scale, but not the
-// amounts, which are already in whole units.
+// spentOf returns the credits that a series has spent up to its last drop. It divides the rates by scale, because the
+// API stores operations per second in thousandths. It does not divide the spent amount, which the API stores in whole
+// operations or bytes.
 func spentOf(series *v1alpha1.BurstSeries, scale float64) *result.Spent {
 	if series == nil || len(series.Drops) == 0 || series.Refill == nil {
 		return nil

@@ -28,8 +28,8 @@ func Lost(run *v1alpha1.BenchmarkRun, client decide.Client, replaced bool, now t
 		if lost.Target != client.Key.Target || int(lost.Client) != client.Key.Index {
 			continue
 		}
-		// For each client index of a target, the first entry is for the original client, the second for its
-		// replacement, and so on.
+		// The entries of one client are in the order of its pods: the first is the loss of the original client, the
+		// second the loss of its replacement, and so on.
 		if known++; known > client.Replacements {
 			lost.Replaced = lost.Replaced || replaced
 			return

@@ -107,7 +107,7 @@ func fold(
 	result.Fold(&run.Spec.Run.Phases[planned.PhaseIndex], &phase.Targets[at], planned, history, made)
 }
 
-// contribution describes what the clients of one target contribute to a step.
+// contribution holds the results and the problems of the clients of one target in a step.
 type contribution struct {
 	clients []result.Client
 	remarks []result.Remark

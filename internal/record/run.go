@@ -113,7 +113,7 @@ func Attempts(run *v1alpha1.BenchmarkRun, planned plan.Plan) map[string]decide.R
 	return records
 }
 
-// stepOf returns what decisions need to know about a step.
+// stepOf returns the description of a step that decide.Next needs.
 func stepOf(run *v1alpha1.BenchmarkRun, step plan.Step) decide.Step {
 	made := decide.Step{
 		ID:               step.ID,
