@@ -182,8 +182,8 @@ func owner(live *unstructured.Unstructured) string {
 	return ""
 }
 
-// setsSpec reports whether the fields include any part of the workload. Labels and annotations set by others are not
-// part of it.
+// setsSpec reports whether the fields include the spec. Labels and annotations that others have set do not count as
+// changes of a profile.
 func setsSpec(fields *metav1.FieldsV1) bool {
 	if fields == nil {
 		return false

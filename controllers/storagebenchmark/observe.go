@@ -16,8 +16,8 @@ import (
 // errStale means that the cache shows an older benchmark than the API server.
 var errStale = errors.New("the cached benchmark is out of date")
 
-// observe reads everything that a decision needs. It returns nil if there is nothing to decide. If a benchmark is
-// being deleted, its runs are garbage-collected through their owner references.
+// observe reads everything that a decision needs. It returns nil if the benchmark does not exist or is being deleted,
+// because then there is nothing to decide: its runs are garbage-collected through their owner references.
 func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*observation, error) {
 	benchmark := &v1alpha1.StorageBenchmark{}
 	if err := r.client.Get(ctx, key, benchmark); err != nil {

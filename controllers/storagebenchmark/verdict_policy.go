@@ -58,7 +58,7 @@ func (p policy) comparesAs(hash string) bool {
 	return len(hash) == 2*digestLength && hash[digestLength:] == digest(p.regression)
 }
 
-// storedRuns returns the runs that have ended, as the cache holds them.
+// storedRuns returns the ended runs that are in the cache, as input for the comparison of runs.
 func storedRuns(obs observation) []trend.Run {
 	var all []trend.Run
 	for i := range obs.runs {

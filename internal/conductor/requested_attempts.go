@@ -33,13 +33,13 @@ type requested struct {
 type requestedStep struct {
 	// takes reports whether a client takes part in the step.
 	takes func(decide.ClientKey) bool
-	// newest is the newest attempt that was requested from a client; recorded is the newest attempt with a recorded
-	// result.
+	// newest is the newest attempt that may have been requested from a client. recorded is the newest attempt that is
+	// past, because its result is recorded or a later attempt was requested.
 	newest, recorded int
 }
 
-// newRequested returns the attempts that earlier conductors may have requested: every step of the plan, and the
-// recorded attempts.
+// newRequested returns the attempts that earlier conductors may have requested: for each step of the plan, the attempts
+// up to the newest recorded one (or the first one, if none is recorded), and maxUnrecorded more.
 func newRequested(steps []plan.Step, records map[string]decide.Record) *requested {
 	a := &requested{steps: map[string]*requestedStep{}}
 	for _, step := range steps {

@@ -88,10 +88,10 @@ func clientResources(run *v1alpha1.BenchmarkRun) corev1.ResourceRequirements {
 	}}
 }
 
-// installResources returns the CPU, memory and ephemeral storage that the user gave to the client, or a small
-// default. The init container runs before the client, so this does not increase what the pod needs in total. With a
-// user's limits on both containers, the pod can be "Guaranteed", and it satisfies a quota that requires limits.
-// Copying a file needs no devices.
+// installResources returns the CPU, memory and ephemeral storage that the user set for the client, or a small default.
+// The init container runs before the client, so this does not increase what the pod needs in total. If the user sets
+// limits, both containers have them, so that the pod can have the QoS class Guaranteed and satisfies a quota that
+// requires limits. The init container gets no devices, because it only copies a file.
 func installResources(run *v1alpha1.BenchmarkRun) corev1.ResourceRequirements {
 	if template(run).Resources == nil {
 		return corev1.ResourceRequirements{Requests: corev1.ResourceList{

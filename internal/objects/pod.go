@@ -15,10 +15,10 @@ import (
 const (
 	// gracePeriod is the maximum time that an agent has after SIGTERM to stop its load and remove its data.
 	gracePeriod = 2 * time.Minute
-	// deadlineMargin is the maximum time that a run needs to finish after its deadlines, of which removing the data may
-	// take ten minutes.
+	// deadlineMargin is the maximum time that a run needs to finish after its deadlines. This includes up to ten
+	// minutes for removing the data.
 	deadlineMargin = 15 * time.Minute
-	// Defaults of the API, used for a run that was created without them.
+	// Defaults of the API for the timeouts of a run. They apply to a run that was created without these fields.
 	defaultActiveDeadline = 48 * time.Hour
 	defaultOrphanTimeout  = time.Hour
 )

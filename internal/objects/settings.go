@@ -86,7 +86,7 @@ func ordinal(run *v1alpha1.BenchmarkRun, c Client) int32 {
 			return int32(i)*clientsPerTarget(run) + int32(c.Index) //nolint:gosec // The API allows 16 targets of 1000 clients.
 		}
 	}
-	return int32(c.Index) //nolint:gosec // as above
+	return int32(c.Index) //nolint:gosec // The API allows 1000 clients per target.
 }
 
 func clientsPerTarget(run *v1alpha1.BenchmarkRun) int32 { return max(1, run.Spec.Run.Clients.Count) }

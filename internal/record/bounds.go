@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// Limits of the API.
+// Limits for the contents of a status. Unless a comment states otherwise, they are the API's limits.
 const (
 	// maxConditionMessage limits the message of a condition. It is far below the API's limit, because users read
 	// conditions on a terminal.

@@ -27,7 +27,7 @@ type Identity struct {
 	Headline string
 }
 
-// New returns a BenchmarkRun that freezes a resolved and planned run.
+// New returns a BenchmarkRun that contains a resolved specification and its plan. Neither changes afterwards.
 func New(identity Identity, run *v1alpha1.RunSpec, planned plan.Plan) *v1alpha1.BenchmarkRun {
 	return &v1alpha1.BenchmarkRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "BenchmarkRun"},

@@ -50,7 +50,7 @@ func boundStorage(d *v1alpha1.StorageDescription) {
 }
 
 // Documented returns the documented limits by target name. It takes them from the run's status or, before they are
-// recorded there, from the run's specification and the catalog.
+// recorded there, from the run's specification and the built-in catalog.
 func Documented(run *v1alpha1.BenchmarkRun) map[string]limits.Computed {
 	made := map[string]limits.Computed{}
 	for i := range run.Spec.Run.Targets {
