@@ -39,7 +39,7 @@ type usedClaim struct {
 	pods int
 }
 
-// volumeUse is a volume of a target.
+// volumeUse is a volume of a target, with its path in the specification.
 type volumeUse struct {
 	target *v1alpha1.Target
 	volume *v1alpha1.Volume

@@ -125,7 +125,7 @@ func claimDeletedWithRun(volume v1alpha1.Volume) bool {
 	return template != nil && template.Lifetime != v1alpha1.ClaimForBenchmark && !claims.AllowsExisting(template)
 }
 
-// dataPath returns a client's directory, from the root of its volume.
+// dataPath returns the path of a client's directory, starting at the root of its volume.
 func dataPath(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, datasetHash string, index int) string {
 	return path.Join("/", target.Path, v1alpha1.DataDirectory, run.Spec.BenchmarkRef.UID, datasetHash, "client-"+strconv.Itoa(index))
 }

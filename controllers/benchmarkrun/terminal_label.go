@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// isOver is the value of LabelOver.
+// isOver is the value of LabelOver on a run that has ended and has no objects left in the cluster.
 const isOver = "true"
 
 // notOver selects runs that are live or waiting. The selection keeps the lists of runs short, because thousands of runs

@@ -59,8 +59,8 @@ func (r *reconciler) create(ctx context.Context, obs observation) outcome {
 	return outcome{refused: err.Error(), err: fmt.Errorf("create run %s: %w", klog.KObj(run), err)}
 }
 
-// newRun returns the run that status.activeRun names, with the specification and the plan of the candidate frozen in
-// it. The same observation gives the same run, byte for byte.
+// newRun returns the run that status.activeRun names. The run contains the specification and the plan of the candidate.
+// For the same observation, newRun always returns the same run, byte for byte.
 func newRun(obs observation, scheme *runtime.Scheme) (*v1alpha1.BenchmarkRun, error) {
 	benchmark := obs.benchmark
 	recorded := benchmark.Status.ActiveRun

@@ -18,7 +18,7 @@ type benchmarkEvent struct {
 	related *v1alpha1.BenchmarkRun
 }
 
-// Values of benchmarkEvent.action.
+// Values of benchmarkEvent.action, which name what the operator did.
 const (
 	actionCreate = "CreateRun"
 	actionJudge  = "JudgeRun"

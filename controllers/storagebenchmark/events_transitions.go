@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// turnEvents returns events about changes between two statuses, independent of the action: a suspension begins or
-// ends, or a problem is resolved. Because they follow from both statuses, each is sent once.
+// turnEvents returns events about changes that are independent of the action: a suspension begins or ends, or a problem
+// is resolved. They depend only on the old and the new status, so each event is sent once.
 func turnEvents(obs observation, status *v1alpha1.StorageBenchmarkStatus) []benchmarkEvent {
 	before := &obs.benchmark.Status
 	var all []benchmarkEvent

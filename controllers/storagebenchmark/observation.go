@@ -104,7 +104,7 @@ type candidate struct {
 	problems field.ErrorList
 
 	run *v1alpha1.RunSpec
-	// catalog and cluster are inputs of the plan.
+	// catalog and cluster are inputs for planning the run.
 	catalog *limits.Catalog
 	cluster plan.Cluster
 }

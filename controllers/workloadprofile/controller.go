@@ -35,7 +35,7 @@ func Setup(mgr ctrl.Manager, ofCluster bool) error {
 	return nil
 }
 
-// reconciler reconciles one of the two kinds.
+// reconciler reconciles either WorkloadProfiles or ClusterWorkloadProfiles.
 type reconciler struct {
 	client client.Client
 	kind   client.Object

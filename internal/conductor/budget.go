@@ -26,7 +26,7 @@ type Budget struct {
 	// The fields below are guarded by locks.counting.
 	used  int64
 	below map[*Budget]bool
-	// closed is true once the client has been shed or replaced.
+	// closed is true once the client has been dropped or replaced.
 	closed bool
 }
 
@@ -72,7 +72,7 @@ func (b *Budget) forResults() *Budget {
 // ofRun returns the budget of a run: three quarters of the process's budget, so that no run can take all of it.
 func (b *Budget) ofRun() *Budget { return b.split("the clients of a run", b.limit/4*3, nil) }
 
-// ofClient returns the budget of a client of a run.
+// ofClient returns the budget of one client: half of the run's budget, but at most mostOfClient.
 func (b *Budget) ofClient(shed func(reason string)) *Budget {
 	return b.split("one client", min(b.limit/2, mostOfClient), shed)
 }
@@ -153,7 +153,7 @@ func (b *Budget) enforce() {
 	}
 }
 
-// lose drops this client and closes its budget.
+// lose drops the client of this budget, and closes the budget.
 func (b *Budget) lose(reason string) {
 	b.locks.settling.Lock()
 	defer b.locks.settling.Unlock()

@@ -42,7 +42,7 @@ func commandResult(from *agentapi.CommandResult) (*agentapi.CommandResult, error
 	return kept, nil
 }
 
-// commandOf translates a program's result.
+// commandOf converts the result of a program of the command engine from its protobuf message.
 func commandOf(from *agentapi.CommandResult) *engine.Program {
 	if from == nil {
 		return nil

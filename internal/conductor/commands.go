@@ -149,7 +149,7 @@ func (c *Conductor) Stop(attempt decide.Attempt, keys []decide.ClientKey, reason
 
 // FinishOptions select the data that clients remove before they exit.
 type FinishOptions struct {
-	// RemoveData removes the data of each client.
+	// RemoveData makes each client remove its own data.
 	RemoveData bool
 	// AlsoRemove returns the indexes of lost clients of the same target whose data a client removes along with its
 	// own, because they shared its volumes. It may be nil, and applies only with RemoveData.
@@ -160,7 +160,7 @@ type FinishOptions struct {
 
 // OrphanedData is the data of other benchmarks and earlier runs that a client removes from its volumes.
 type OrphanedData struct {
-	// Gone lists the UIDs of deleted benchmarks.
+	// Gone lists the UIDs of deleted benchmarks, whose data clients remove.
 	Gone []string
 	// Clients is the client count of the target. If it is not 0, clients remove earlier datasets of the run's own
 	// benchmark and the data of clients with an index of Clients or more. If it is 0, they keep both.

@@ -19,7 +19,8 @@ type Endpoint struct {
 	Key decide.ClientKey
 	// Locate waits until the agent's host and port are known, and returns them.
 	Locate func(context.Context) (string, error)
-	// TLS presents the conductor's certificate to the agent, and accepts only the agent of this client.
+	// TLS is the configuration that presents the conductor's certificate to the agent, and accepts only the agent of
+	// this client.
 	TLS *tls.Config
 	// Dial connects to the agent. If it is nil, TCP is used.
 	Dial func(ctx context.Context, address string) (net.Conn, error)

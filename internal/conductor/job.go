@@ -22,7 +22,8 @@ type Job struct {
 	Devices bool
 }
 
-// jobOf assembles the Job of a target from its agents' descriptions. An error is a *decide.Failure.
+// jobOf assembles the Job of a target from its agents' descriptions. The errors that it returns are of type
+// *decide.Failure.
 func (c *Conductor) jobOf(step plan.Step, target string, shared bool) (Job, error) {
 	job := Job{Shared: shared}
 	program := string(step.Load(target).Kind)

@@ -133,7 +133,7 @@ func (m *minutes) sum(minute minuteKey, start, end int64, histogram *measure.His
 	if err != nil {
 		return 0, fmt.Errorf("invalid latencies: %w", err)
 	}
-	// Clone, because MarshalBinary leaves spare capacity.
+	// Clone the encoded histogram, because MarshalBinary returns a slice with spare capacity.
 	encoded = slices.Clone(encoded)
 	bytes += len(encoded) - len(known.histogram)
 	known.start, known.end, known.histogram = first, last, encoded

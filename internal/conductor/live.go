@@ -20,7 +20,7 @@ type running struct {
 	newest measure.Sample
 }
 
-// follow adds a sample.
+// follow adds a sample to the totals, and makes it the newest sample.
 func (r *running) follow(sample *measure.Sample, from *agentapi.Sample) {
 	r.newest = *sample
 	r.latency = [measure.NumOperations]uint64{}

@@ -24,7 +24,7 @@ type clientAttempt struct {
 	samples samples
 	running running
 	notices []*agentapi.Notice
-	// dropped counts the notices that exceed the limit.
+	// dropped counts the notices beyond maxNotices, which are not kept.
 	dropped int
 	ended   *agentapi.Ended
 	usage   *result.Usage

@@ -30,7 +30,7 @@ type sampleChunk struct {
 }
 
 const (
-	// chunkBytes is the size at which a chunk is full.
+	// chunkBytes is the size, in bytes, at which a chunk is full.
 	chunkBytes = 4 << 10
 	// warmUpFlag marks a sample of the warm-up in the sample's first byte. The other bits of that byte hold the number
 	// of operations.
@@ -103,7 +103,7 @@ func (s *samples) from(index int) iter.Seq[measure.Sample] {
 	}
 }
 
-// sampleReader reads a chunk.
+// sampleReader decodes the samples of a chunk, one after the other.
 type sampleReader struct {
 	data  []byte
 	clock int64

@@ -14,8 +14,9 @@ import (
 // reasonBadResult is the failure reason of a client with implausible records.
 const reasonBadResult = "BadResult"
 
-// result translates a client's attempt into the reference clock. Clocks drift, so it combines the current estimate
-// of the agent's clock with the estimate from the start of the attempt.
+// result returns what a client has reported about an attempt, with all times converted to the reference clock. Because
+// clocks drift, the conversion combines the current estimate of the agent's clock with the estimate from the start of
+// the attempt.
 func (c *client) result(attempt decide.Attempt) (result.Client, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// beat is the longest interval between two decisions when the conductor has no news.
+	// beat is the longest interval between two decisions if the conductor reports no change.
 	beat = time.Second
 	// liveEvery is the interval at which the running step's live figures are written to the status.
 	liveEvery = 500 * time.Millisecond
@@ -104,8 +104,8 @@ func (l *Loop) Until(ctx context.Context) error {
 	}
 }
 
-// wait returns when there may be something to do: on news from the conductor, or after a beat. If latest is not zero,
-// wait returns no later than that time.
+// wait waits until another decision may be due: until the conductor reports a change, or for one beat. If latest is not
+// zero, wait returns no later than that time.
 func (l *Loop) wait(ctx context.Context, latest time.Time) {
 	stopped := ctx.Done()
 	if l.cancelled != nil {

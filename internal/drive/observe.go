@@ -74,7 +74,7 @@ func (d *Driver) noteChecks(run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// observe starts an evaluation.
+// observe starts an evaluation of the run's observations.
 func (d *Driver) observe(run *v1alpha1.BenchmarkRun, snapshot decide.Snapshot) Outcome {
 	record.Observe(run, snapshot.Observing.By)
 	d.observer = observing{checked: true, begun: d.now()}
@@ -82,7 +82,7 @@ func (d *Driver) observe(run *v1alpha1.BenchmarkRun, snapshot decide.Snapshot) O
 	return act(func() { d.Observer.Ask(queries) })
 }
 
-// recordObservations records the newest evaluation.
+// recordObservations records the outcome of the newest evaluation.
 func (d *Driver) recordObservations(run *v1alpha1.BenchmarkRun) Outcome {
 	outcome := d.observer.outcome
 	if outcome == nil {

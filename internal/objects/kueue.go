@@ -48,7 +48,7 @@ func kueueLabels(run *v1alpha1.BenchmarkRun) map[string]string {
 	return labels
 }
 
-// kueueAnnotations returns the annotations that go with kueueLabels.
+// kueueAnnotations returns the annotations that a pod of a Kueue group needs in addition to kueueLabels.
 func kueueAnnotations(run *v1alpha1.BenchmarkRun) map[string]string {
 	if KueueQueue(run) == "" {
 		return nil

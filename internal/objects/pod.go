@@ -92,7 +92,7 @@ func undisturbedAnnotations() map[string]string {
 	return map[string]string{
 		"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
 		"karpenter.sh/do-not-disrupt":                    "true",
-		"sidecar.istio.io/inject":                        "false", // for old versions of Istio; new ones read the label
+		"sidecar.istio.io/inject":                        "false", // old versions of Istio read this annotation instead of the label
 		"linkerd.io/inject":                              "disabled",
 	}
 }

@@ -32,7 +32,7 @@ func attribute(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, target str
 	}
 }
 
-// attributor attributes the rates of one target of a run.
+// attributor determines which limits may have held back the rates of one target of a run.
 type attributor struct {
 	run        *v1alpha1.BenchmarkRun
 	target     string
@@ -150,7 +150,7 @@ func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.Target
 	}
 }
 
-// levels adds one point for a phase, or one for each level of a drain.
+// levels adds the points of a phase: one for each level if the phase is a drain, otherwise one for the whole phase.
 func (a *attributor) levels(found *v1alpha1.TargetResult, whole *result.Point) {
 	levels, points := result.DrainPoints(whole, found.Burst)
 	for i, point := range points {

@@ -97,7 +97,7 @@ func ownVolumes(run *v1alpha1.BenchmarkRun, target string) bool {
 	return at >= 0 && !plan.Shared(&run.Spec.Run.Targets[at])
 }
 
-// shareOf returns the documented limits scaled to the clients of a step.
+// shareOf scales the documented limits of a target to the number of clients that take part in a step.
 func shareOf(run *v1alpha1.BenchmarkRun, of limits.Computed, target string, clients int32) limits.Computed {
 	all := max(1, run.Spec.Run.Clients.Count)
 	return of.Part(float64(clients)/float64(all), ownVolumes(run, target))
