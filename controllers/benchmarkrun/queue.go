@@ -99,8 +99,7 @@ func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queu
 	}
 	others = append(others, endedWithPods...)
 	// First compare only the queues and the names of the claims, because they can be compared without reading more
-	// objects. Read the volumes behind the claims only if this comparison does not make the
-	// run wait.
+	// objects. Read the volumes behind the claims only if this comparison does not make the run wait.
 	if turn := queue.Of(self, others); turn.Verdict == queue.Wait || len(self.Claims) == 0 || len(others) == 0 {
 		return turn, nil
 	}
@@ -308,7 +307,8 @@ func volumesOf(run queue.Run, read func(claim queue.Named) ([]queue.Named, error
 	return all, nil
 }
 
-// volumesOfClaim returns the identities of the storage behind a claim, if it is bound and the operator may read the volume.
+// volumesOfClaim returns the identities of the storage behind a claim, if it is bound and the operator may read the
+// volume.
 func (r *Reconciler) volumesOfClaim(ctx context.Context, namespace string, claim queue.Named) (all []queue.Named, err error) {
 	name := strings.TrimPrefix(claim.ID, namespace+"/")
 	found, err := r.readClaim(ctx, namespace, name)
