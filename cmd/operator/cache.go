@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/controllers/storagebenchmark"
 )
 
-// cacheOptions limits what the operator caches. Of all pods, it caches only those of runs. For these pods and for
-// finished runs, it keeps little more than the metadata.
+// cacheOptions limits what the operator caches. The operator caches only the pods that belong to runs, not all pods.
+// Of these pods and of finished runs, it caches little more than the metadata.
 //
 // Reading a kind that no controller watches is an error. By default such a read would silently start a watch of the
 // kind in the whole cluster.
@@ -44,16 +44,16 @@ func cacheOptions(namespaces []string) cache.Options {
 func hasLabel(label string) labels.Selector {
 	requirement, err := labels.NewRequirement(label, selection.Exists, nil)
 	if err != nil {
-		panic(err) // Labels passed to this function are constants of this project, so they are always valid.
+		panic(err) // unreachable: callers pass only label constants, which are valid
 	}
 	return labels.NewSelector().Add(*requirement)
 }
 
 // readDirectly lists the kinds that the manager's client does not cache but reads from the API server each time.
 //
-// A PersistentVolumeClaim that a user names does not have the project's label, so a cache of labelled claims would
-// report it as missing, and a cache of all claims would hold every claim of the cluster although only a few are
-// read. Secrets are never kept in memory, except for the master key. The other kinds are rarely read.
+// PersistentVolumeClaims are not cached because users' claims do not have a label of storagebench: a cache of
+// labelled claims would not contain them, and a cache of all claims would be large, although the operator reads only
+// a few. Secrets are never kept in memory, except for the master key. The other kinds are rarely read.
 func readDirectly() []client.Object {
 	return []client.Object{
 		&corev1.PersistentVolumeClaim{},

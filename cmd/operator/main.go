@@ -1,4 +1,4 @@
-// Command operator is the Kubernetes operator: it runs the controllers, one leader at a time.
+// Command operator is the Kubernetes operator. If several replicas run, only the elected leader runs the controllers.
 package main
 
 import (

@@ -41,7 +41,7 @@ type options struct {
 	metricsCertificate string
 	limits             string
 	health             string
-	// pprof is the address that serves Go's profiles; 0 disables them.
+	// pprof is the address at which Go's pprof profiles are served; 0 disables them.
 	pprof string
 	// namespaces lists the namespaces to watch; empty means all.
 	namespaces []string
@@ -62,7 +62,7 @@ type options struct {
 	prometheus  prometheus.Config
 	logLevel    slog.Level
 	showVersion bool
-	// check is true if the program only checks an installed operator and exits.
+	// check is true if the program only checks an installation of the operator and then exits.
 	check bool
 }
 
@@ -77,7 +77,8 @@ func (o *options) addImages(flags *flag.FlagSet) {
 			"(default $IOR_IMAGE, or this version's image, which is in no registry)")
 }
 
-// addBounds adds the flags for the loss timeout and for the limits on concurrent runs and clients.
+// addBounds adds the flags that limit how long an agent may be unreachable, and how many runs and clients may be
+// active at the same time.
 func (o *options) addBounds(flags *flag.FlagSet) {
 	flags.DurationVar(&o.lossTimeout, "loss-timeout", time.Minute,
 		"`duration` for which an agent may be unreachable, although its pod appears to be running, before its client counts as lost")
@@ -243,7 +244,7 @@ func (o *options) addClientLabels(value string) error {
 	return nil
 }
 
-// imageRemedy is the part of the error about an empty image flag that says how to fix the flag.
+// imageRemedy is the advice for users whose image flag is empty or names an image that no registry serves.
 const imageRemedy = "specify an image that you have pushed (`make push REGISTRY=...` prints it), or remove the flag to use the " +
 	"default image, which must be loaded onto every node"
 

@@ -42,8 +42,8 @@ type reachWatch struct {
 	every time.Duration
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable. It returns false because a standby operator also has
-// watches.
+// NeedLeaderElection implements manager.LeaderElectionRunnable. It returns false because a standby operator also
+// watches objects, and so depends on its permissions too.
 func (w *reachWatch) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
@@ -61,8 +61,8 @@ func (w *reachWatch) Start(ctx context.Context) error {
 		now, err := installation.FindReach(ctx, w.reviews, w.asked)
 		switch {
 		case err != nil:
-			// The existing watches still work, so keep running. If permissions are missing, the operator reports them at its
-			// next start.
+			// If the permissions cannot be checked, keep running, because the existing watches still work. If
+			// permissions are missing, the operator reports them at its next start.
 			ctrl.Log.Info("Keeping the current watches, because the current permissions are unknown", "error", err.Error())
 		case !now.Equal(w.known):
 			return errReachChanged

@@ -66,7 +66,7 @@ func serve(ctx context.Context, o *options) error {
 		case <-ctx.Done():
 		}
 	}()
-	// The manager has released the leader's Lease when Start returns, so the process must exit then.
+	// Start releases the leader's Lease before it returns, so the process must exit afterwards.
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run the controllers: %w", err)
 	}
@@ -86,7 +86,7 @@ func findCluster() (*rest.Config, error) {
 	return config, nil
 }
 
-// errTakenOver makes the operator exit if it stalled until another operator became leader.
+// errTakenOver makes the operator exit if it was paused for so long that another operator became the leader.
 var errTakenOver = errors.New("another operator became leader while this one was paused; restarting as a standby")
 
 // prepare does everything that must succeed before any controller starts, so that a faulty installation ends the

@@ -1,5 +1,5 @@
-// Package crd holds the CustomResourceDefinitions as they are applied to a cluster. With it, the command line can
-// check a file by exactly the API server's rules, without a server.
+// Package crd embeds the CustomResourceDefinitions as they are applied to a cluster, so that the command line can
+// check a file against the API server's rules without a server.
 //
 // The files are generated from the markers in api/v1alpha1 (make generate): controller-gen writes them, and the
 // program in finish makes them small enough to apply.

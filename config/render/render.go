@@ -1,6 +1,6 @@
-// Package render builds one file of manifests from the folders of config, as `kubectl kustomize` would, with the
-// images of a version. With it, the demo and the tests need no kubectl, and a local build can be installed without
-// editing a committed file.
+// Package render builds a single manifest file from the folders of config, as `kubectl kustomize` would, with the
+// images of a given version. The demo and the tests use it so that they need no kubectl, and so that a local build
+// can be installed without editing a committed file.
 package render
 
 import (
@@ -17,7 +17,7 @@ import (
 // entry is the path of the kustomization that sets the images.
 const entry = "default/kustomization.yaml"
 
-// Directories that Folder can render.
+// The folders of config that can be passed to the function Folder.
 const (
 	// Default contains everything that a cluster needs. Metrics is Default with metrics that Prometheus can reach.
 	// Monitoring is Metrics with the objects that the Prometheus operator and Grafana look for. Namespaced is Default
@@ -92,9 +92,9 @@ func (i *Images) Of(name string) *string {
 	return map[string]*string{"operator": &i.Operator, "fio": &i.Fio, "ior": &i.IOR}[name]
 }
 
-// Patch returns a strategic merge patch that makes the operator's Deployment use the images. The operator takes the
-// images of clients from its environment, because the patches of several folders can add environment variables, but
-// would replace each other's arguments.
+// Patch returns a strategic merge patch that makes the operator's Deployment use the images. It sets the images for
+// client pods in environment variables, not in arguments: several patches can each add variables, but a patch that
+// sets arguments would replace those of another patch.
 func (i *Images) Patch() string {
 	text := fmt.Sprintf(`apiVersion: apps/v1
 kind: Deployment

@@ -11,7 +11,7 @@ import (
 //
 //	jobs: {description: Jobs per client., format: int32, maximum: 1024, type: integer}
 //
-// In the usual form, half of a CRD is the indentation of such lines.
+// In YAML's usual block style, indentation takes up half of a CRD.
 func encode(definition map[string]any) ([]byte, error) {
 	var root yaml.Node
 	if err := root.Encode(definition); err != nil {
@@ -32,8 +32,9 @@ func encode(definition map[string]any) ([]byte, error) {
 // Indentation takes up as much space as descriptions: halving this length adds some 2 kB to a file.
 const maxFlowLength = 12000
 
-// flatten puts every map and list that contains only scalars on one line, and also their parents while the line is
-// short enough. It returns the length of the line, or -1 if the node does not fit on one.
+// flatten writes every map or list that contains only scalars on one line. It does the same with maps and lists that
+// contain others, unless the line would be longer than maxFlowLength. It returns the length of the line, or -1 if the
+// node takes more than one line.
 func flatten(node *yaml.Node) int {
 	if node.Kind == yaml.ScalarNode {
 		if node.Style == yaml.LiteralStyle {

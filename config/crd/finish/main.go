@@ -2,19 +2,21 @@
 //
 //   - It limits the length of every quantity. Without that limit the API server assumes that a quantity can be as long
 //     as a whole request, and rejects rules that read a quantity as too costly. controller-gen has no marker for it.
-//   - It shortens descriptions to their first sentence and to the sentences about an unset field and about where the
-//     field applies. It removes the descriptions of Kubernetes' own types, and of the second and third copy of a type
-//     in a file. The whole text of the types of storagebench is in docs/reference/api.md. A file should stay below
-//     120 kB: kubectl apply puts the whole object into an annotation, and Helm puts all objects into one Secret.
+//   - It shortens each description to its first sentence. In the specs that users write, it also keeps the sentences that
+//     begin with "Defaults to", "If unset" or "Only". It removes the descriptions of Kubernetes' own types, and of the
+//     second and third copy of the workload in a file. docs/reference/api.md has the full descriptions of storagebench's
+//     types. A file should stay below 120 kB: kubectl apply puts the whole object into an annotation, and Helm puts all
+//     objects into one Secret.
 //   - It removes settings that equal a default or are redundant: the list type atomic, the anyOf of quantities, and
 //     the pattern of quantities whose rule checks them.
-//   - It removes the only default inside a list that comes from a type of Kubernetes. Such a default would show
-//     up as a difference between a file and the live object (api/v1alpha1/defaults.go).
+//   - It removes the default of imagePullSecrets[].name in pod templates, which comes from a type of Kubernetes. It is
+//     the only default inside a list, and would show up as a difference between a file and the live object
+//     (api/v1alpha1/defaults.go).
 //   - It removes the rules within the frozen copies of a benchmark's spec.run and spec.objectives in a BenchmarkRun,
 //     and most rules of the workloads of phases. The rules of the copies were checked when the benchmark was admitted;
 //     the operator and the command line check both kinds of rules again when they plan a run.
-//   - It makes the other rules of a BenchmarkRun's spec apply only when the run is created. The spec is immutable, but the
-//     API server would evaluate them at each write of the status: for 24 phases, that took 29 of 83 ms of CPU time.
+//   - It makes the other rules of a BenchmarkRun's spec apply only when the run is created. The spec is immutable, but
+//     the API server would evaluate its rules at each status update: for 24 phases, they took 29 of 83 ms of CPU time.
 //
 // Usage: go run ./config/crd/finish DIRECTORY
 package main

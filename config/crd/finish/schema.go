@@ -19,7 +19,7 @@ const (
 // toldElsewhere lists the fields below which descriptions are removed. The listed fields keep their own descriptions.
 // An entry matches the end of a path; paths do not contain list indexes.
 var toldElsewhere = []string{
-	// Kubernetes' own types.
+	// Fields of Kubernetes' own types.
 	"template.affinity",
 	"template.tolerations",
 	"template.topologySpreadConstraints",
@@ -29,20 +29,20 @@ var toldElsewhere = []string{
 	"securityContext.seLinuxOptions",
 	"claimTemplate.spec",
 	"status.conditions",
-	// Status fields that the operator writes.
+	// Fields of the status, which only the operator writes.
 	"status.history",
 	// Copies of run.workload.
 	"phases.workload",
 	"targetWorkloads.workload",
 }
 
-// checkedByPlan lists the copies of run.workload and of parts of it. Of their rules, only those about quantities are
-// kept: a quantity does not keep its spelling, so only the API server can distinguish 64k from 64000. The engines check
-// the rest; a test in internal/plan proves that they refuse whatever the removed rules refuse.
+// checkedByPlan lists the copies of run.workload and of parts of it. The rules of these copies are removed, except
+// for rules about quantities: decoding a quantity loses its spelling, so only the API server can distinguish 64k from
+// 64000. The engines enforce the removed rules, which a test in internal/plan verifies.
 var checkedByPlan = []string{"phases.workload.", "targetWorkloads.workload.", "phases.override."}
 
-// formerName is the path of a field with a former name. The field needs no schema, because a rule refuses it in new
-// benchmarks, and stored benchmarks that have it were validated when they were created.
+// formerName is the path of a field that was renamed, under its former name. The field needs no schema, because a
+// rule refuses it in new benchmarks, and stored benchmarks that have it were validated when they were created.
 const formerName = "spec.run.targets.limits"
 
 type finisher struct {
@@ -67,7 +67,7 @@ func newFinisher(kind string) finisher {
 	return finisher{told: toldElsewhere}
 }
 
-// walk applies the changes of finish to a schema and everything below it. If bare is true, it removes the descriptions.
+// walk finishes a schema and all schemas nested in it. If bare is true, it also removes their descriptions.
 func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 	dotted := strings.Join(path, ".")
 	f.describe(schema, dotted, bare)
@@ -101,7 +101,7 @@ func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 	}
 	for _, inner := range []string{"items", "additionalProperties"} {
 		if child, ok := schema[inner].(map[string]any); ok {
-			delete(child, "description") // The description of the list or map itself suffices.
+			delete(child, "description") // The list or map has its own description, so its elements need none.
 			f.walk(child, path, bare)
 		}
 	}
@@ -150,7 +150,7 @@ func withoutName(text, name string) string {
 	return strings.ToUpper(rest[:1]) + rest[1:]
 }
 
-// dropRules removes the rules of copies that are checked elsewhere.
+// dropRules removes the CEL rules of the copies in frozen and checkedByPlan, which are checked elsewhere.
 func (f finisher) dropRules(schema map[string]any, path string) {
 	frozen := slices.ContainsFunc(f.frozen, func(start string) bool { return strings.HasPrefix(path, start) })
 	copied := slices.ContainsFunc(checkedByPlan, func(part string) bool { return strings.Contains(path, part) })
@@ -170,8 +170,8 @@ func applyAtCreation(schema map[string]any) {
 	}
 }
 
-// finishQuantity limits the length of a quantity, and removes what is redundant because of its rule or of
-// x-kubernetes-int-or-string.
+// finishQuantity limits the length of a quantity. It removes anyOf, which x-kubernetes-int-or-string makes redundant.
+// It also removes the pattern if a rule checks the quantity, and otherwise shortens it.
 func finishQuantity(schema map[string]any) {
 	schema["maxLength"] = maxQuantityLength
 	delete(schema, "anyOf")

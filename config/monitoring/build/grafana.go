@@ -1,6 +1,6 @@
 package build
 
-// Dashboard is a Grafana dashboard, limited to the part of its JSON that is used here.
+// Dashboard is the JSON model of a Grafana dashboard, with only the fields that this package sets.
 type Dashboard struct {
 	UID           string     `json:"uid"`
 	Title         string     `json:"title"`

@@ -9,14 +9,14 @@ import (
 // Alert is one alerting rule.
 type Alert struct {
 	Name, Expression string
-	// For is the time that the expression must hold before the alert fires. If it is empty, the alert fires at once.
+	// For is how long the expression must be true before the alert fires. If it is empty, the alert fires at once.
 	For         monitoringv1.Duration
 	Severity    string
 	Summary     string
 	Description string
 }
 
-// Alerts returns all alerts in the order of the file.
+// Alerts returns all alerts, in the order in which the PrometheusRule lists them.
 func Alerts() []Alert {
 	const of = "{{ $labels.namespace }}/{{ $labels.benchmark }}"
 	return []Alert{
