@@ -4,7 +4,7 @@
 // the documentation of such a server describes, and the demo prints the results of storagebench and the store's own
 // record. Run it with `make demo` in the root of the repository.
 //
-// With -sample NAME it runs one sample instead of the two, and prints its results: `make demo SAMPLE=search`.
+// With -sample NAME, it runs only the named sample and prints its results: `make demo SAMPLE=search`.
 //
 // Every step detects what already exists, so the demo may be interrupted and run again at any time. The cluster stays
 // up, so that you can explore it and run the demo again.

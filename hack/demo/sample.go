@@ -71,8 +71,8 @@ func (d *demo) onClaim(ctx context.Context, which sample) (*v1alpha1.BenchmarkRu
 	return d.results(ctx, which)
 }
 
-// prepare creates the namespace and deletes a benchmark that an earlier demo left: a benchmark with a verdict runs
-// again only if it changes or on request.
+// prepare creates the namespace and deletes the benchmark if an earlier demo left it behind. A benchmark that has a
+// verdict would not run again unless it is changed or a run is requested.
 func (d *demo) prepare(ctx context.Context, which sample) error {
 	if err := d.kubectlRun(ctx, "apply", "-f", "hack/demo/namespace.yaml"); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 const (
 	// quiet is the minimum time between two lines about the same stage.
 	quiet = 3 * time.Second
-	// widest is the maximum number of characters shown of a message, which can be long with many clients.
+	// widest is the number of characters after which a message is cut off. Messages about many clients can be long.
 	widest = 160
 )
 

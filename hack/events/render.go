@@ -18,7 +18,7 @@ type reason struct {
 	constant, value, meaning string
 }
 
-// objects maps packages to the kind of object on which they emit events.
+// objects maps each package to the kind of object on which it emits events.
 var objects = map[string]string{
 	"controllers/benchmarkrun":     "BenchmarkRun",
 	"controllers/storagebenchmark": "StorageBenchmark",
@@ -93,7 +93,7 @@ func declared(file string) ([]reason, error) {
 	return all, nil
 }
 
-// told maps each reason constant to the kinds of objects on which events with that reason are emitted.
+// told returns the kinds of objects on which events are emitted, by the constant of the event's reason.
 func told(root string) (map[string]map[string]bool, error) {
 	at := map[string]map[string]bool{}
 	for folder, object := range objects {

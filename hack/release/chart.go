@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/config/render"
 )
 
-// chart packages the Helm chart. The release's version is the version of the chart and of the images.
+// chart packages the Helm chart. The chart and the images have the version of the release.
 func (r *release) chart(ctx context.Context) error {
 	tool := exec.CommandContext(ctx, "hack/tool", "helm")
 	tool.Stderr = os.Stderr

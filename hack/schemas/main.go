@@ -80,7 +80,7 @@ func run() error {
 // moduleFolder downloads a module, verified by the checksum database, and returns the folder of its files.
 func moduleFolder(module string) (string, error) {
 	command := exec.Command("go", "mod", "download", "-json", module)
-	// Run outside the module storagebench, which does not require the module to download.
+	// Run in a folder outside this repository, because its go.mod does not list the module to download.
 	command.Dir = os.TempDir()
 	command.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	out, err := command.Output()

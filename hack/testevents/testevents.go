@@ -16,7 +16,7 @@ type Event struct {
 	Elapsed                       float64
 }
 
-// Ends reports whether the event is the verdict on a test, or on a package if Test is empty.
+// Ends reports whether the event is the result of a test, or the result of a package if Test is empty.
 func (e Event) Ends() bool { return e.Action == "pass" || e.Action == "fail" || e.Action == "skip" }
 
 // Read calls take with each event. It skips lines that are not events.

@@ -1,12 +1,12 @@
-// Command local-provisioner provisions volumes in a test cluster. It runs on every node: for each claim whose first pod
-// is scheduled to the node it creates a folder, and it removes the folder with the volume. It needs no helper pods and
-// therefore no image.
+// Command local-provisioner provisions volumes in a test cluster. It runs on every node. If the first pod that uses a
+// claim is scheduled to the node, it creates a folder for the claim. It removes the folder when the volume is
+// deleted. It needs no helper pods and therefore no image.
 //
-// The volumes are of type `local`, so that Kubernetes treats them as storage of a node: it applies file system
-// groups, and pods follow the volume. Their size is not enforced.
+// The volumes are of type `local`, so that Kubernetes treats them as storage of a node: it applies fsGroup, and
+// schedules the pods that use a volume to the volume's node. The size of a volume is not enforced.
 //
-// With -shared-name it also provides volumes of a folder that all nodes see. These are of type `hostPath` and have no
-// node affinity.
+// With -shared-name, it also provisions volumes in a folder that is mounted on all nodes. These volumes are of type
+// `hostPath` and have no node affinity.
 package main
 
 import (
@@ -70,7 +70,7 @@ func run(kubeconfig string, provisioners map[string]controller.Provisioner) erro
 	return nil
 }
 
-// local provides volumes of the node that Kubernetes has selected for a claim.
+// local provisions volumes on the node that Kubernetes has selected for a claim.
 type local struct {
 	folders
 	node string
@@ -93,7 +93,8 @@ func (p local) ShouldProvision(_ context.Context, claim *v1.PersistentVolumeClai
 	return node == "" || node == p.node
 }
 
-// ShouldDelete reports whether a volume is on this node. The provisioner of its node deletes any other volume.
+// ShouldDelete reports whether a volume is on this node. The volumes of other nodes are deleted by the provisioners
+// that run there.
 func (p local) ShouldDelete(_ context.Context, volume *v1.PersistentVolume) bool {
 	affinity := volume.Spec.NodeAffinity
 	return affinity != nil && affinity.Required != nil && equality.Semantic.DeepEqual(affinity.Required, onNode(p.node))
@@ -149,7 +150,7 @@ func (p shared) Delete(_ context.Context, volume *v1.PersistentVolume) error {
 // folders creates and removes the folders of volumes. All of them are in root.
 type folders struct{ root string }
 
-// provision creates a folder. All users may write to it, because pods of any user use the claims.
+// provision creates a folder. All users may write to it, because the pods that use a claim may run as any user.
 func (p folders) provision(options controller.ProvisionOptions, source func(path string) v1.PersistentVolumeSource) (*v1.PersistentVolume, controller.ProvisioningState, error) {
 	claim := options.PVC
 	if mode := claim.Spec.VolumeMode; mode != nil && *mode != v1.PersistentVolumeFilesystem {

@@ -18,14 +18,14 @@ type Break struct {
 
 func (b Break) String() string { return b.Path + ": " + b.What }
 
-// breaks is the list to which the comparison of two schemas adds each break that it finds.
+// breaks collects the incompatible changes that are found while two definitions are compared.
 type breaks []Break
 
 func (b *breaks) add(path, format string, values ...any) {
 	*b = append(*b, Break{Path: path, What: fmt.Sprintf(format, values...)})
 }
 
-// CRD compares a released definition with its successor.
+// CRD returns the incompatible changes between a released definition and the definition that will replace it.
 func CRD(released, next *apiextensionsv1.CustomResourceDefinition) []Break {
 	found := &breaks{}
 	path := released.Name

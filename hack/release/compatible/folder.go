@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// VersionFile, beside the released CRDs, holds their version. SumsFile holds their checksums, because they must not
-// change after the release.
+// VersionFile and SumsFile are in the folder of the released CRDs. VersionFile holds their version. SumsFile holds
+// their checksums, because they must not change after the release.
 const (
 	VersionFile = "VERSION"
 	SumsFile    = "SHA256SUMS"

@@ -67,8 +67,8 @@ func inner(value any, definitions string) any {
 	return value // a JSON schema may also be true or false
 }
 
-// inside returns the strict form of a part of allOf, anyOf or oneOf. Such a part names only some of the fields, so it
-// must allow others; the schema around it restricts them.
+// inside returns the strict form of an element of allOf, anyOf or oneOf. Such an element lists only some of the
+// fields, so it must allow others. The enclosing schema refuses unknown fields.
 func inside(from Schema, definitions string) Schema {
 	made := Of(from, definitions)
 	if made["additionalProperties"] == false && from["additionalProperties"] == nil {
@@ -77,7 +77,7 @@ func inside(from Schema, definitions string) Schema {
 	return made
 }
 
-// References returns the names of the schemas that a published schema refers to, including its parts.
+// References returns the names of all schemas to which a published schema refers, at any depth.
 func References(from any) []string {
 	var found []string
 	switch value := from.(type) {
