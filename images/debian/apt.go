@@ -54,16 +54,17 @@ type Options struct {
 	Cache string
 	// Architecture is the GOARCH of the packages; by default, this machine's.
 	Architecture string
-	// Fixed uses Debian's own repositories of one release (sources.list, or the file that DebianSources names)
-	// instead of this machine's, so that all machines build the same image. Packages of another architecture always
-	// come from there, because the machine's own lists have none.
+	// Fixed makes apt use Debian's own repositories of one release (sources.list, or the file that DebianSources
+	// names) instead of this machine's repositories, so that all machines build the same image. If Architecture is
+	// not this machine's, apt always uses Debian's repositories, because the machine's package lists do not cover
+	// other architectures.
 	Fixed bool
 	// Progress receives a message before each slow step.
 	Progress io.Writer
 }
 
-// DebianSources is the environment variable that names a file to use instead of our sources.list: for a mirror, or
-// for a day of snapshot.debian.org, which still has packages that Debian has replaced.
+// DebianSources is the environment variable that names a file to use instead of our sources.list. The file can refer
+// to a mirror, or to a snapshot from snapshot.debian.org, which still has packages that Debian has replaced.
 const DebianSources = "DEBIAN_SOURCES"
 
 //go:embed sources.list
@@ -244,7 +245,7 @@ func (a *Apt) run(ctx context.Context, folder string, arguments ...string) (stri
 		"-o", "Dir::Cache=" + filepath.Join(a.folder, "cache"),
 		// Debian's container images disable apt's package caches, without which every call takes seconds.
 		"-o", "Dir::Cache::pkgcache=pkgcache.bin", "-o", "Dir::Cache::srcpkgcache=srcpkgcache.bin",
-		// No locking: we hold our own lock, and the machine's locks belong to root.
+		// Disable apt's locks: NewApt has already locked the folder, and the machine's own locks belong to root.
 		"-o", "Debug::NoLocking=true",
 		// By default, apt downloads as the user _apt, who cannot write to the folders of other users.
 		"-o", "APT::Sandbox::User=",

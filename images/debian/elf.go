@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Closure returns everything needed to load a program of the packages: the program itself, the dynamic linker, the
-// shared libraries, and the links that lead to them. It searches the same folders as a dynamic linker without a
-// cache: a file's own run path and the standard folders.
+// Closure returns the paths of all files that are needed to load a program from the packages: the program itself, the
+// dynamic linker, the shared libraries, and the symbolic links that lead to them. It searches the same folders as a
+// dynamic linker without a cache: a file's own run path and the standard folders.
 func (r Root) Closure(program string) ([]string, error) {
 	seen := map[string]bool{}
 	var all []string

@@ -24,7 +24,7 @@ import (
 // OCI builds the image as it is released: in OCI formats, annotated, and with a compressed layer. Its digest depends
 // on the version of the compressor in go.mod.
 func (i Image) OCI() (v1.Image, error) {
-	// Compress once, here: tarball would compress each time that it reads the layer.
+	// Compress the layer only once. The package tarball would compress it again each time it is read.
 	var compressed bytes.Buffer
 	to := gzip.NewWriter(&compressed)
 	_, err := to.Write(i.Layer)

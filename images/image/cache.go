@@ -50,7 +50,7 @@ func Cached(cache, name, inputs string, produce func() ([]byte, error)) (string,
 	return file, forget(cache, name)
 }
 
-// forget removes all cached files of a name but the newest.
+// forget removes the cached files of a name, except for the newest ones. The constant kept is their number.
 func forget(cache, name string) error {
 	found, err := os.ReadDir(cache)
 	if err != nil {

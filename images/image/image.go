@@ -43,7 +43,7 @@ type Image struct {
 	Entrypoint []string
 	// Path is the environment variable PATH in the image, or "" if the entrypoint is the image's only program.
 	Path string
-	// Labels are added to the labels for the fields above.
+	// Labels holds labels in addition to those that are derived from the fields above.
 	Labels map[string]string
 	// Layer is the root file system, from Tree.Tar.
 	Layer []byte

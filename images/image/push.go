@@ -36,8 +36,8 @@ func Push(ctx context.Context, registry, title, tag string, index v1.ImageIndex)
 	return whole + "@" + digest.String(), nil
 }
 
-// ReadIndex unpacks an archive written by WriteIndex into a folder, and returns the index and its tag. The index reads
-// from the folder.
+// ReadIndex unpacks an archive written by WriteIndex into a folder, and returns the index and its tag. The index
+// loads the images from the folder when they are needed, so the folder must not be removed before then.
 func ReadIndex(file, folder string) (index v1.ImageIndex, tag string, err error) {
 	if err := unpack(file, folder); err != nil {
 		return nil, "", fmt.Errorf("unpack image %s: %w", file, err)

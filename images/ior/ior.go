@@ -27,9 +27,9 @@ type Options struct {
 	packaged.Options
 	// Name is the name of the image, such as "ior". Title describes the image in one line.
 	Name, Title string
-	// Licenses is the SPDX expression for the licences of the two programs.
+	// Licenses is the SPDX expression for the licences of ior and mdtest.
 	Licenses string
-	// IOR and Mdtest are the contents of the programs, which are built for Architecture.
+	// IOR and Mdtest are the contents of the files ior and mdtest, built for Architecture.
 	IOR, Mdtest []byte
 }
 

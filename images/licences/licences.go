@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// licenceFile matches the names of files in modules whose text must be distributed with every copy.
+// licenceFile matches the names of licence files and notices in modules.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents)([.-].*)?$`)
 
 // Of returns the licence files of all modules that are linked into Go programs, and of Go itself, by MODULE/FILE.

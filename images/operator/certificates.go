@@ -25,8 +25,8 @@ const (
 // Packages are the packages from which the image takes files.
 var Packages = []string{authorities}
 
-// Only filters packages, such as those that apt resolved: it returns those from which the image takes files. The other
-// packages are needed only to merge the certificates into one file at installation time.
+// Only filters the packages that apt has resolved, and returns those from which the image takes files. The other
+// packages only serve to merge the certificates into one file when the package is installed.
 func Only(packages []debian.Package) []debian.Package {
 	return slices.DeleteFunc(packages, func(p debian.Package) bool { return !slices.Contains(Packages, p.Name) })
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/images/packaged"
 )
 
-// Paths in the image.
+// Paths in the image, without a leading slash.
 const (
 	Program = "storagebench-operator"
 	Agent   = "storagebench-agent"

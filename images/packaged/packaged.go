@@ -47,7 +47,7 @@ type Recipe struct {
 	Links map[string]string
 }
 
-// Options configures Layer and the images that consist of it.
+// Options configures Layer and the Make functions of the images.
 type Options struct {
 	// Version is the version of storagebench and the tag of the image.
 	Version string
@@ -111,7 +111,7 @@ func Layer(ctx context.Context, o Options, recipe Recipe) ([]byte, map[string]st
 	return layer, versions, nil
 }
 
-// Wanted returns the given packages and those that every image needs from Debian.
+// Wanted returns the given packages, and in addition the Debian packages that every image needs.
 func Wanted(packages []string) []string {
 	return append(slices.Clone(packages), "base-files")
 }
@@ -235,7 +235,7 @@ func (r Recipe) compose(root debian.Root) (*image.Tree, map[string]bool, error) 
 		return nil, nil, err
 	}
 	for _, name := range licences {
-		// A package's copyright file may come from another package, which is then also used.
+		// A package's copyright file may come from another package. If so, list that package as used too.
 		used[root[name].Package] = true
 	}
 	tree := &image.Tree{}
