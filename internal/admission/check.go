@@ -72,8 +72,8 @@ func check(ctx context.Context, object map[string]any, all bool) ([]Problem, err
 }
 
 // withoutConsequences returns the faults about unknown fields and the faults that the rules found, except those that
-// only follow from another fault: a misnamed field is not also reported as missing, and fields that are written in
-// place of a list are not also reported as unknown.
+// only follow from another fault: a misnamed field is not also reported as missing, and if an object is written where
+// a list is required, its fields are not also reported as unknown.
 func withoutConsequences(unknown, found []Problem) []Problem {
 	unknown = slices.DeleteFunc(slices.Clone(unknown), func(p Problem) bool {
 		return slices.ContainsFunc(found, func(above Problem) bool {
@@ -208,7 +208,7 @@ func (r *rules) broken(ctx context.Context, object map[string]any, known field.E
 			return true
 		}
 		return slices.ContainsFunc(known, func(one *field.Error) bool {
-			// If two engines are set, a missing field of one of them does not explain why both are set.
+			// A missing field explains other faults of the same object, but not that more than one engine is set.
 			explains := one.Type != field.ErrorTypeRequired || !strings.HasPrefix(fault.Detail, "set exactly one of")
 			return explains && related(one.Field, fault.Field)
 		})

@@ -76,8 +76,8 @@ type File struct {
 // error if the rules cannot be read or if the file exceeds a limit.
 func Read(data []byte) (File, Errors, error) { return read(data, false) }
 
-// ReadLocal is like Read, for a run on directories of one machine. Targets need no claim there: a target without a
-// volume gets a claim with the target's name.
+// ReadLocal is like Read, for a run on directories of one machine. In such a run targets need no claim, so a target
+// without a volume gets a claim with the target's name.
 func ReadLocal(data []byte) (File, Errors, error) { return read(data, true) }
 
 func read(data []byte, local bool) (File, Errors, error) {
@@ -105,8 +105,8 @@ func read(data []byte, local bool) (File, Errors, error) {
 	return file, faults, nil
 }
 
-// duplicates returns a fault for each kind and name that occurs more than once. The fault is at the second object with
-// that name.
+// duplicates returns a fault for each kind, namespace and name that more than one object has. The line of the fault
+// is that of the second of these objects.
 func duplicates(objects []Object) Errors {
 	named := map[string][]*Object{}
 	for i := range objects {

@@ -108,7 +108,7 @@ func meantSize(value any) string {
 	if !is {
 		return ""
 	}
-	// 8m is a valid quantity, which means 8 thousandths.
+	// Do not skip quantities that end in m: 8m is valid and means 8 thousandths, but the user probably meant 8Mi.
 	if _, err := resource.ParseQuantity(text); err == nil && !strings.HasSuffix(text, "m") {
 		return ""
 	}
@@ -263,8 +263,9 @@ func withoutGoTypes(message string) string {
 	return message
 }
 
-// place returns the path and the message of a fault. A fault of a rule about the whole object has no path; its message
-// starts with the path instead. For other rules, place removes the name of the field from the start of the message.
+// place returns the path and the message of a fault. If a rule applies to the whole object, its fault has no path;
+// the message starts with the path instead. For other rules, place removes the name of the field from the start of
+// the message.
 func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 	bare := *fault
 	path := fault.Field

@@ -15,8 +15,8 @@ type move struct{ from, to string }
 // object can contain a misnamed field.
 const mostMoves = 3
 
-// meaning is an object as the user probably meant it: with its fields moved to the places that the API knows, and with
-// its defaults.
+// meaning is an object as the user probably meant it: misnamed and misplaced fields are moved to where the API
+// expects them, and defaults are set.
 type meaning struct {
 	fields map[string]any
 	moves  []move
@@ -24,8 +24,8 @@ type meaning struct {
 	problems []Problem
 }
 
-// checkAsMeant checks an object, then moves each unknown field to where its fault says that it belongs, and checks
-// again. This way, the faults of a moved field's value are reported at the same time.
+// checkAsMeant checks an object. It then moves each unknown field to the place where it probably belongs, and checks
+// the object again. In this way it reports an unknown field and the faults in the field's value at the same time.
 func checkAsMeant(ctx context.Context, fields map[string]any) (meaning, error) {
 	made := meaning{fields: fields}
 	var moved []Problem

@@ -59,8 +59,8 @@ var references = []struct {
 	// field contains the name of an entry of another list, or several such names. from is the path of the list whose
 	// entries have the field, and to is the path of the other list.
 	from, field, to string
-	// noun is the word for what the field names, such as phase, for messages. otherwise is an optional sentence at the
-	// end of the message about what applies if the field is not set.
+	// noun is the word for an entry of the other list in messages, such as phase. otherwise is an optional sentence
+	// at the end of the message, which says what applies if the field is not set.
 	noun, otherwise string
 	// rulePath is the path, and ruleText the start of the message, of the API's own rule about the reference, which
 	// does not name the faulty entry.
@@ -82,7 +82,7 @@ func refineReferences(object map[string]any, problems []Problem) []Problem {
 		list, _ := lookUp(object, reference.from)
 		entries, _ := list.([]any)
 		if len(names) == 0 || slices.Contains(names, "") || len(names) > mostEntries || len(entries) > mostEntries {
-			continue // the lists themselves are faulty, which is reported and may be the cause of a wrong reference
+			continue // a list has faults, which are reported elsewhere and may explain the wrong reference
 		}
 		check := func(path string, value any) {
 			if name, is := value.(string); is && name != "" && !slices.Contains(names, name) {

@@ -59,7 +59,7 @@ var fioPatterns = map[string]string{
 	"randrw":    "pattern: Random with readPercent, the share of reads (fio's rwmixread, by default 50)",
 }
 
-// elsewhere maps fio options to advice. The options are replaced by fields of a phase, not of a workload.
+// elsewhere maps fio options that correspond to fields of a phase, not of a workload, to advice for users.
 var elsewhere = map[string]string{
 	"runtime":   "corresponds to the duration of a phase, such as steady: {duration: 60s}; move it there",
 	"ramp_time": "corresponds to the warmUp of a phase, such as steady: {warmUp: 10s}; move it there",

@@ -36,7 +36,8 @@ type Figure struct {
 	Curves []Curve
 	// Segments are thick horizontal lines over part of the chart.
 	Segments []Segment
-	// Bars are horizontal bars. Each lies in one of Rows rows, and the number of rows determines the chart's height.
+	// Bars are horizontal bars. They are drawn in rows; Rows is the number of rows, which determines the chart's
+	// height.
 	Bars []Bar
 	Rows int
 }
@@ -102,7 +103,8 @@ type CurvePoint struct {
 	Name            string
 }
 
-// Segment is a level of the rate that the analysis of a drain found between Start and End.
+// Segment is a period of a drain, from Start to End, in which the analysis found no lasting change of the rate. Y is
+// the mean rate.
 type Segment struct {
 	Name          string
 	Start, End, Y float64

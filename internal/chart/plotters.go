@@ -216,7 +216,7 @@ func (l *Curve) Plot(c draw.Canvas, p *plot.Plot) {
 	}, "class", styleOf("line", l.Colour, l.Dash), "data-name", l.Name, "data-points", strconv.Itoa(len(l.Points)))
 }
 
-// Plot draws the level as a thick line.
+// Plot draws the segment as a thick horizontal line.
 func (s *Segment) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	to := on(c)

@@ -12,8 +12,8 @@ var (
 	asciiShades = []rune(" ._-=+*%#")
 )
 
-// maxTall is the number of lines up to which a text chart draws each line with the requested number of rows. If a
-// figure has more lines, each line gets only one row.
+// maxTall is the maximum number of lines in a text chart that are drawn with the requested number of rows. If a
+// figure has more lines, each of them gets only one row.
 const maxTall = 2
 
 // TextRows draws the figure's lines as text, at most columns wide. The lines are drawn one below the other, with a

@@ -106,8 +106,8 @@ func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target strin
 	return problems
 }
 
-// incomplete reports missing fields that would make the API server refuse each claim. Without this check, the refusal
-// would only come after the run is created.
+// incomplete reports missing fields that would make the API server refuse each claim. Without this check, the claims
+// would be refused only after the run has been created.
 func incomplete(at *field.Path, spec *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	var problems field.ErrorList
 	if len(spec.AccessModes) == 0 {

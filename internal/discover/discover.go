@@ -19,7 +19,7 @@ type Target struct {
 	Claims []Claim
 	// Nodes lists the nodes that the clients run on, without duplicates.
 	Nodes []Node
-	// Environments holds what the clients reported, including those of other targets.
+	// Environments holds what all clients of the run reported, including the clients of other targets.
 	Environments []v1alpha1.Environment
 	Name         string
 	// Denied maps the kinds that could not be read to the reason, such as "nodes" to "forbidden".
@@ -73,8 +73,8 @@ type Found struct {
 	notes    []string
 }
 
-// Describe derives a description from the objects of a target. Volumes that differ only in their names share an
-// entry, which counts them.
+// Describe derives a description from the objects of a target. Volumes that differ only in their names are combined
+// into one entry with a count.
 func Describe(t Target) Found {
 	var found Found
 	found.denied(t.Denied)
@@ -297,8 +297,8 @@ func (f *Found) noteMountDifferences(t Target) {
 	}
 }
 
-// Complete adds to a record what does not affect limits, such as the names of volumes. The record must have been
-// created from f.Description.
+// Complete adds the properties that do not affect limits, such as the names of volumes, to a record. The record must
+// have been created from f.Description.
 func (f Found) Complete(record *v1alpha1.StorageDescription) {
 	for i := range record.Volumes {
 		if i >= len(f.volumes) {

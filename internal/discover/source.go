@@ -108,8 +108,8 @@ func MountedReadOnly(volume *corev1.PersistentVolume) string {
 	return ""
 }
 
-// Same reports whether two PersistentVolumes are the same storage, even under different names. It cannot detect this
-// for storage of a single node, such as a local folder.
+// Same reports whether two PersistentVolumes refer to the same storage, even under different names. It cannot detect
+// this for storage of a single node, such as a local folder.
 func Same(a, b *corev1.PersistentVolume) bool {
 	return slices.ContainsFunc(Identities(a), func(one string) bool { return slices.Contains(Identities(b), one) })
 }
@@ -126,7 +126,8 @@ func Identities(volume *corev1.PersistentVolume) []string {
 		all = append(all, strings.Join([]string{"handle", from.driver, from.handle}, "\x00"))
 	}
 	if share := from.attributes["source"]; share != "" {
-		// Volumes of one StorageClass can be different folders of one share.
+		// The name includes the folder, because volumes of one StorageClass can be different folders of the same
+		// share.
 		all = append(all, strings.Join([]string{"share", strings.ToLower(strings.TrimRight(share, "/")), from.attributes["subDir"]}, "\x00"))
 	}
 	if from.driver == driverLustre && from.attributes["dnsname"] != "" {

@@ -19,8 +19,8 @@ import (
 // to allow for clock differences.
 const Margin = 7 * 24 * time.Hour
 
-// agentName is the DNS name in every client certificate. It is there so that Go's certificate verification accepts the
-// certificate; the URI identifies the client.
+// agentName is the DNS name in every client certificate. Go's certificate verification requires a name that it can
+// check; the client is identified by the URI instead.
 const agentName = "agent.storagebench.internal"
 
 // Validity is the period in which a run's certificates are accepted.

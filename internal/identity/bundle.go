@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// Bundle holds the keys and certificates with which a party of a run proves its identity and verifies the others. It
-// contains a private key: keep it in a Secret or in a file of mode 0600. Formatting it does not reveal the key.
+// Bundle holds the key and the certificates with which the operator or an agent of a run proves its identity and
+// verifies its peers. It contains a private key: keep it in a Secret or in a file of mode 0600. Formatting it does
+// not reveal the key.
 type Bundle struct {
 	CAPEM          string `json:"ca"`
 	CertificatePEM string `json:"certificate"`

@@ -15,13 +15,13 @@ import (
 type Role string
 
 const (
-	// RoleOperator is the operator, which conducts a run and commands every agent.
+	// RoleOperator is the role of the operator, which conducts a run and commands every agent.
 	RoleOperator Role = "operator"
 	// RoleClient is the role of an agent, which runs in a client of a run.
 	RoleClient Role = "client"
 )
 
-// Peer is a party of a run, as identified by its certificate.
+// Peer is the operator or an agent of a run, as identified by its certificate.
 type Peer struct {
 	RunUID string
 	Role   Role
@@ -31,7 +31,7 @@ type Peer struct {
 	Client int
 }
 
-// ErrWrongPeer is wrapped by all errors that refuse a peer because of its certificate.
+// ErrWrongPeer is wrapped by every error about a peer whose certificate is not accepted.
 var ErrWrongPeer = errors.New("wrong peer")
 
 // OperatorOf returns the operator of a run as a Peer.
@@ -53,7 +53,8 @@ func (p Peer) uri() *url.URL {
 	return &url.URL{Scheme: "storagebench", Host: "run", Path: path}
 }
 
-// component matches the names that may be used in a URI. It excludes slashes, escapes and look-alike characters.
+// component matches the run UIDs and target names that are allowed in the URI of a certificate. It excludes slashes,
+// escapes and look-alike characters.
 var component = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
 
 func (p Peer) validate() error {
@@ -79,8 +80,8 @@ func (p Peer) validate() error {
 	}
 }
 
-// PeerRole returns the peer on the other side of a verified connection. It reads names only from a certificate whose
-// chain the handshake has verified.
+// PeerRole returns the peer on the other side of a verified connection. It returns an error unless the handshake has
+// verified the certificate chain of the peer.
 func PeerRole(state tls.ConnectionState) (Peer, error) {
 	if len(state.VerifiedChains) == 0 || len(state.VerifiedChains[0]) == 0 {
 		return Peer{}, fmt.Errorf("the peer presented no certificate signed by its run's CA: %w", ErrWrongPeer)

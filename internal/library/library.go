@@ -2,7 +2,7 @@
 // cluster; the CLI uses them if there is no cluster.
 //
 // Each profile is a file in the folder profiles. Its annotations say what it is for and where its numbers come from;
-// numbers without a source are marked as our own. The library does not contain workloads without a public source.
+// numbers without a source are marked as our own. The library contains only workloads that have a public source.
 // docs/profiles.md is generated from the same files.
 package library
 

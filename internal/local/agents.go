@@ -94,7 +94,8 @@ func (p *Agent) Kill() {
 	<-p.exited
 }
 
-// Exited returns a channel that is closed when the agent's process has exited. It requires Follow.
+// Exited returns a channel that is closed when the agent's process has exited. The channel is closed only if Follow
+// was called.
 func (p *Agent) Exited() <-chan struct{} { return p.exited }
 
 // Follow waits for the agent's process in the background and calls ended once when it exits.

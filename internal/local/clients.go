@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/drive"
 )
 
-// store keeps the results of a turn of the loop: the state of the run, the series of a step that has ended, and the
-// observations. It also sends them to the guard, which needs them if this process dies.
+// store saves what has changed in the run: its state, the series of a step that has ended, and the observations. It
+// also sends them to the guard process, which completes the run's record if this process dies.
 func (r *runner) store(_ decide.Action, out drive.Outcome) error {
 	if out.Series != nil {
 		r.options.Series.Add(*out.Series)
@@ -62,8 +62,8 @@ func (r *runner) add(key decide.ClientKey) error {
 		DatasetHash:  r.options.Plan.DatasetHash,
 		KeepData:     t.keep,
 		FioPath:      r.options.FioPath,
-		// An agent notices the death of the runner sooner, because its lifeline breaks. OrphanTimeout is for a runner
-		// that is alive but silent.
+		// OrphanTimeout only matters if the runner is alive but silent. If the runner dies, the agent notices at
+		// once, because the lifeline pipe between them breaks.
 		OrphanTimeout: time.Hour,
 	}, t.locks()...)
 	if err != nil {

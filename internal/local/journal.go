@@ -40,7 +40,8 @@ type Journal struct {
 // NewJournal returns a Journal that writes to w.
 func NewJournal(w io.Writer) *Journal { return &Journal{w: w} }
 
-// Write writes an entry. It ignores errors: the lifeline detects a dead guard.
+// Write writes an entry. It ignores errors: if the guard has died, the runner notices because the lifeline pipe
+// breaks.
 func (j *Journal) Write(entry Entry) {
 	if j == nil {
 		return
@@ -73,7 +74,7 @@ func readJournal(r io.Reader) (journalSummary, error) {
 		}
 		if entry.Run != nil {
 			if sum.Run != nil && sum.Run.UID != entry.Run.UID {
-				sum.series = series.Log{} // the runner has started another run
+				sum.series = series.Log{} // drop the series of the previous run, because the runner has started another one
 			}
 			sum.Run = entry.Run
 		}

@@ -20,7 +20,7 @@ import (
 const (
 	// lossTimeout limits how long an agent on this machine may be unreachable while its process is alive.
 	lossTimeout = 30 * time.Second
-	// leaveTimeout limits how long the agents may take to exit at the end.
+	// leaveTimeout limits how long the agents may take to exit at the end of the run.
 	leaveTimeout = 10 * time.Second
 )
 
@@ -33,7 +33,7 @@ type runner struct {
 	targets   map[string]*target
 	left      []v1alpha1.DataLeft
 
-	// mu prevents killOrphans from killing an agent that is just being started.
+	// mu ensures that killOrphans does not kill an agent that is being started.
 	mu     sync.Mutex
 	agents map[decide.ClientKey]*Agent
 }

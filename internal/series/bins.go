@@ -24,8 +24,8 @@ func DistributionOf(operation measure.Operation, histogram *measure.Histogram) D
 	return made
 }
 
-// binOf returns the edges of the bin that contains a latency; high is 0 in the last bin. Below 8 ns each nanosecond is
-// a bin.
+// binOf returns the edges of the bin that contains a latency; high is 0 in the last bin. Below 8 ns, each bin is 1 ns
+// wide.
 func binOf(nanoseconds uint64) (low, high uint64) {
 	if nanoseconds < binsInOctave {
 		return nanoseconds, nanoseconds + 1

@@ -33,7 +33,7 @@ func (l *Log) Encode(limit int) ([]byte, error) {
 		if !more {
 			return nil, fmt.Errorf("the series of %d steps exceeds %d bytes", len(l.Steps), limit)
 		}
-		// Coarsen several times per round: compressing takes far longer than joining.
+		// Coarsen several times before compressing again, because compressing takes far longer.
 		for i := 0; more && i < max(1, 2*(len(smaller.Steps)+len(smaller.Observed))/3); i++ {
 			more = smaller.coarsen()
 		}

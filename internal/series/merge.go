@@ -6,7 +6,7 @@ import (
 )
 
 // Merge combines the partial logs of a run into one log. It keeps the newest attempt of each step, and sorts the
-// steps by the given order of step IDs. Steps that are not in order come last.
+// steps in the order of the given step IDs. Steps whose ID is not among them come last.
 func Merge(parts []*Log, order []string) *Log {
 	var steps []Step
 	whole := &Log{}

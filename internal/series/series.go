@@ -35,7 +35,7 @@ type Target struct {
 // State is the kind of time that a point covers: measured time, warm-up or transition.
 type State uint8
 
-// The states, from most to least useful.
+// The values of State, which describe what the clients were doing.
 const (
 	// Measured means that all clients were running and had completed their warm-up.
 	Measured State = iota
@@ -94,7 +94,7 @@ func (p *Point) OperationsPerSecond(operation measure.Operation) float64 {
 }
 
 // Minute holds the latency percentiles of one operation over about a minute and all clients, in nanoseconds. A
-// percentile with fewer than ten samples above it is unknown and 0.
+// percentile is 0 if it is unknown, for example because fewer than ten samples are above it.
 type Minute struct {
 	StartNanoseconds, EndNanoseconds int64
 	Operation                        measure.Operation

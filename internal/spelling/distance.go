@@ -25,9 +25,10 @@ func Distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Nearest returns the index of the known name with the smallest Distance to name. If several names have this distance,
-// it returns the first of them. The parameter below is an exclusive upper limit: if no distance is less, Nearest
-// returns -1. It does not compare names whose lengths differ by that limit or more, so name may have any length.
+// Nearest returns the index of the known name with the smallest Distance to name. If several names have this
+// distance, it returns the first of them. The parameter below limits the distance: if no known name has a smaller
+// distance, Nearest returns -1. Known names whose length differs from that of name by at least this limit are not
+// compared, so name may have any length.
 func Nearest(name string, known []string, below int) int {
 	best := -1
 	for i, candidate := range known {
