@@ -58,25 +58,43 @@ type minuteSum struct {
 	histogram  []byte
 }
 
-// minuteOf returns the minute of the step that contains the middle of a client's record. The first minute begins at
-// released, the instant on the agent's clock at which the client's tool began its load.
-func minuteOf(released int64, from *agentapi.LatencyMinute) (int, error) {
-	start, end := from.GetStartNanoseconds(), from.GetEndNanoseconds()
-	if start < -maxInstant || end > maxInstant || end < start || released < -maxInstant || released > maxInstant {
-		return 0, fmt.Errorf("invalid latencies: from %d to %d ns: not a valid interval", start, end)
-	}
-	index := (start + (end-start)/2 - released) / int64(time.Minute)
-	if index < 0 || index >= maxMinutes || len(from.GetHistograms()) > measure.NumOperations {
-		return 0, fmt.Errorf("invalid latencies: minute %d is out of range, or %d operations are too many", index, len(from.GetHistograms()))
-	}
-	return int(index), nil
+// latencyRecord holds the latencies that a client has reported for a minute of a step.
+type latencyRecord struct {
+	// minute is the minute of the step that contains the middle of the record.
+	minute int
+	// startNanoseconds and endNanoseconds are instants of the reference clock.
+	startNanoseconds, endNanoseconds int64
+	histograms                       [measure.NumOperations]measure.Histogram
 }
 
-// add adds a client's record to a minute. The additional memory counts against the client's budget.
-func (l *latencies) add(
-	key latencyKey, budget *Budget, clock measure.ClockOffset, index int, from *agentapi.LatencyMinute,
-) error {
-	start, end := clock.ToLocal(from.GetStartNanoseconds()), clock.ToLocal(from.GetEndNanoseconds())
+// decodeLatencies decodes a client's record, whose times are in the agent's clock. The first minute begins at released,
+// the instant on that clock at which the client's tool began its load.
+func decodeLatencies(released int64, clock measure.ClockOffset, from *agentapi.LatencyMinute) (*latencyRecord, error) {
+	start, end := from.GetStartNanoseconds(), from.GetEndNanoseconds()
+	if start < -maxInstant || end > maxInstant || end < start || released < -maxInstant || released > maxInstant {
+		return nil, fmt.Errorf("invalid latencies: from %d to %d ns: not a valid interval", start, end)
+	}
+	index := (start + (end-start)/2 - released) / int64(time.Minute)
+	if index < 0 || index >= maxMinutes {
+		return nil, fmt.Errorf("invalid latencies: minute %d is out of range", index)
+	}
+	record := &latencyRecord{minute: int(index), startNanoseconds: clock.ToLocal(start), endNanoseconds: clock.ToLocal(end)}
+	var reported [measure.NumOperations]bool
+	for _, one := range from.GetHistograms() {
+		operation := one.GetOperation()
+		if operation >= measure.NumOperations || reported[operation] {
+			return nil, fmt.Errorf("invalid latencies: operation %d is unknown or reported twice", operation)
+		}
+		reported[operation] = true
+		if err := record.histograms[operation].UnmarshalBinary(one.GetHistogram()); err != nil {
+			return nil, fmt.Errorf("invalid latencies of %v: %w", measure.Operation(operation), err)
+		}
+	}
+	return record, nil
+}
+
+// add adds a client's record to its minute. The additional memory counts against the client's budget.
+func (l *latencies) add(key latencyKey, budget *Budget, record *latencyRecord) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.of == nil {
@@ -90,16 +108,11 @@ func (l *latencies) add(
 	if all.dropped {
 		return nil
 	}
-	for _, one := range from.GetHistograms() {
-		if one.GetOperation() >= measure.NumOperations {
-			return fmt.Errorf("invalid latencies: operation %d is out of range: must be below %d", one.GetOperation(), measure.NumOperations)
+	for _, operation := range measure.Operations {
+		if record.histograms[operation].Count() == 0 {
+			continue
 		}
-		var histogram measure.Histogram
-		if err := histogram.UnmarshalBinary(one.GetHistogram()); err != nil {
-			return fmt.Errorf("invalid latencies: %w", err)
-		}
-		minute := minuteKey{index: index, operation: measure.Operation(one.GetOperation())}
-		bytes, err := all.sum(minute, start, end, &histogram)
+		bytes, err := all.sum(operation, record)
 		if err != nil {
 			return err
 		}
@@ -109,27 +122,26 @@ func (l *latencies) add(
 	return nil
 }
 
-// sum adds a histogram to its minute and returns the growth in memory.
-func (m *minutes) sum(minute minuteKey, start, end int64, histogram *measure.Histogram) (bytes int, err error) {
+// sum adds the latencies of one operation to their minute, and returns the growth in memory.
+func (m *minutes) sum(operation measure.Operation, record *latencyRecord) (bytes int, err error) {
+	minute := minuteKey{index: record.minute, operation: operation}
 	known := m.sums[minute]
-	first, last := start, end
+	first, last := record.startNanoseconds, record.endNanoseconds
 	if known != nil {
-		first, last = min(known.start, start), max(known.end, end)
+		first, last = min(known.start, first), max(known.end, last)
 	}
 	if first < -measure.MaxInstant || last > measure.MaxInstant || last-first > int64(series.MaxDuration) {
 		return 0, fmt.Errorf("invalid latencies: from %d to %d ns: outside minute %d, which would last from %d to %d ns",
-			start, end, minute.index, first, last)
+			record.startNanoseconds, record.endNanoseconds, minute.index, first, last)
 	}
+	var sum measure.Histogram
 	if known == nil {
-		known, bytes = &minuteSum{start: start, end: end}, minuteBytes
-	} else {
-		var before measure.Histogram
-		if err := before.UnmarshalBinary(known.histogram); err != nil {
-			return 0, fmt.Errorf("invalid latencies: %w", err)
-		}
-		histogram.Merge(&before)
+		known, bytes = &minuteSum{}, minuteBytes
+	} else if err := sum.UnmarshalBinary(known.histogram); err != nil {
+		return 0, fmt.Errorf("invalid latencies: %w", err)
 	}
-	encoded, err := histogram.MarshalBinary()
+	sum.Merge(&record.histograms[operation])
+	encoded, err := sum.MarshalBinary()
 	if err != nil {
 		return 0, fmt.Errorf("invalid latencies: %w", err)
 	}

@@ -23,11 +23,11 @@ func minute(t *testing.T, start, end time.Duration, operation measure.Operation,
 
 // addMinute adds a record as a client does.
 func addMinute(l *latencies, key latencyKey, budget *Budget, released int64, from *agentapi.LatencyMinute) error {
-	index, err := minuteOf(released, from)
+	record, err := decodeLatencies(released, measure.ClockOffset{}, from)
 	if err != nil {
 		return err
 	}
-	return l.add(key, budget, measure.ClockOffset{}, index, from)
+	return l.add(key, budget, record)
 }
 
 // TestLatenciesAreAddedUp checks that clients are summed by the minute of the step that contains the middle of a
@@ -73,11 +73,13 @@ func TestLatenciesThatCannotBe(t *testing.T) {
 	bad.Histograms[0].Histogram = []byte("no histogram")
 	foreign := minute(t, 0, time.Minute, measure.Write, 1, 1)
 	foreign.Histograms[0].Operation = 99
+	twice := minute(t, 0, time.Minute, measure.Write, 1, 1)
+	twice.Histograms = append(twice.Histograms, twice.Histograms[0])
 	for name, one := range map[string]*agentapi.LatencyMinute{
 		"backwards":   minute(t, time.Minute, 0, measure.Write, 1, 1),
 		"years later": minute(t, 20*365*24*time.Hour, 20*365*24*time.Hour+1, measure.Write, 1, 1),
 		"years long":  minute(t, -10*365*24*time.Hour, 10*365*24*time.Hour+time.Minute, measure.Write, 1, 1),
-		"nonsense":    bad, "unknown": foreign,
+		"nonsense":    bad, "unknown": foreign, "twice": twice,
 	} {
 		if err := addMinute(&l, key, NewBudget(1<<20), 1, one); err == nil {
 			t.Errorf("%s is believed", name)

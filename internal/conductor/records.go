@@ -231,7 +231,7 @@ func (c *client) takeLatencies(attempt decide.Attempt, p *clientAttempt, from *a
 	if p.released == 0 {
 		return nil // the minute of the step is unknown without the step's start
 	}
-	minute, err := minuteOf(p.released, from)
+	record, err := decodeLatencies(p.released, p.clock, from)
 	if err == nil {
 		err = c.plausible("invalid latencies", from.GetStartNanoseconds(), from.GetEndNanoseconds())
 	}
@@ -240,12 +240,12 @@ func (c *client) takeLatencies(attempt decide.Attempt, p *clientAttempt, from *a
 	}
 	target := c.key.Target
 	if keep {
-		key := latencyKey{attempt: attempt, target: target}
-		if err := c.owner.latencies.add(key, c.budget, p.clock, minute, from); err != nil {
+		if err := c.owner.latencies.add(latencyKey{attempt: attempt, target: target}, c.budget, record); err != nil {
 			return err
 		}
 	}
-	return c.owner.totals.addLatency(attempt, target, p.clock, int64(minute), from)
+	c.owner.totals.addLatency(attempt, target, record)
+	return nil
 }
 
 // noteImplausible records the first implausible value.

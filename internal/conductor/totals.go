@@ -1,12 +1,10 @@
 package conductor
 
 import (
-	"fmt"
 	"maps"
 	"sync"
 	"time"
 
-	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/measure"
 )
@@ -41,7 +39,7 @@ type Distribution struct {
 	// Whole is the sum of all reports. Newest is the sum of the reports about one minute of the step: the latest minute
 	// that any client has reported.
 	Whole, Newest [measure.NumOperations]measure.Histogram
-	minute        int64
+	minute        int
 	end           int64
 }
 
@@ -75,18 +73,8 @@ func (t *totals) add(step, target string, sample *measure.Sample, before int64) 
 	t.samples[target] = count
 }
 
-// addLatency adds the latencies that a client reported for a minute of the step. Times are in the agent's clock.
-func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure.ClockOffset, minute int64, from *agentapi.LatencyMinute) error {
-	var histograms [measure.NumOperations]measure.Histogram
-	for _, one := range from.GetHistograms() {
-		if one.GetOperation() >= measure.NumOperations {
-			return fmt.Errorf("invalid latencies: operation %d is out of range: must be below %d", one.GetOperation(), measure.NumOperations)
-		}
-		if err := histograms[one.GetOperation()].UnmarshalBinary(one.GetHistogram()); err != nil {
-			return fmt.Errorf("invalid latencies of %v: %w", measure.Operation(one.GetOperation()), err)
-		}
-	}
-	end := clock.ToLocal(from.GetEndNanoseconds())
+// addLatency adds the latencies that a client reported for a minute of the step.
+func (t *totals) addLatency(attempt decide.Attempt, target string, record *latencyRecord) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.latency == nil {
@@ -94,25 +82,24 @@ func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure
 	}
 	known := t.latency[target]
 	switch {
-	case known == nil || known.Attempt != attempt && end > known.end:
-		known = &Distribution{Attempt: attempt, minute: minute}
+	case known == nil || known.Attempt != attempt && record.endNanoseconds > known.end:
+		known = &Distribution{Attempt: attempt, minute: record.minute}
 		t.latency[target] = known
 	case known.Attempt != attempt:
 		// Ignore the record: an agent's log is being read again from the start, and the stored latencies belong to a
 		// newer attempt.
-		return nil
+		return
 	}
-	if minute > known.minute {
-		known.minute, known.Newest = minute, [measure.NumOperations]measure.Histogram{}
+	if record.minute > known.minute {
+		known.minute, known.Newest = record.minute, [measure.NumOperations]measure.Histogram{}
 	}
-	known.end = max(known.end, end)
-	for operation := range histograms {
-		known.Whole[operation].Merge(&histograms[operation])
-		if minute == known.minute {
-			known.Newest[operation].Merge(&histograms[operation])
+	known.end = max(known.end, record.endNanoseconds)
+	for operation := range record.histograms {
+		known.Whole[operation].Merge(&record.histograms[operation])
+		if record.minute == known.minute {
+			known.Newest[operation].Merge(&record.histograms[operation])
 		}
 	}
-	return nil
 }
 
 // Totals returns the bytes and operations that the clients have reported to this conductor. They include warm-ups,
