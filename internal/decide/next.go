@@ -57,6 +57,12 @@ func (s Snapshot) next(now time.Time) Action {
 	return s.run(*step, begun, now)
 }
 
+// Measured reports whether all steps have a recorded result, so that a cancellation comes too late to fail the run.
+func (s Snapshot) Measured() bool {
+	step, _ := s.current()
+	return step == nil
+}
+
 // current returns the first step without a recorded result, or nil if all steps have one.
 func (s Snapshot) current() (*Step, Record) {
 	for i := range s.Steps {

@@ -83,7 +83,7 @@ func (d *Driver) Next(snapshot decide.Snapshot) decide.Action {
 
 // Note records an action in the run's status, and returns what to do about it, before and after the status is stored.
 func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot decide.Snapshot, action decide.Action) (Outcome, error) {
-	if snapshot.Cancel != nil {
+	if snapshot.Cancel != nil && !snapshot.Measured() {
 		record.Fail(run, *snapshot.Cancel, d.now())
 	}
 	d.noteChecks(run)
@@ -104,9 +104,11 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 			// decision would repeat it thousands of times while I/O in flight completes.
 			return Outcome{Settled: true}, nil
 		}
-		d.stopped = stopSent{action: action, at: d.now()}
 		reason := snapshot.WhyStopped()
-		return act(func() { d.Conductor.Stop(action.Attempt, action.Clients, reason) }), nil
+		return act(func() {
+			d.stopped = stopSent{action: action, at: d.now()}
+			d.Conductor.Stop(action.Attempt, action.Clients, reason)
+		}), nil
 	case decide.Conclude:
 		record.Conclude(run, action, d.now())
 		return act(func() { d.Conductor.Stop(action.Attempt, action.Clients, action.Reason) }), nil
@@ -116,7 +118,7 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 		over := record.Series(run, step, action.Attempt, ended, d.Conductor.Latencies(action.Attempt))
 		return Outcome{Series: &over, Then: func() error { d.Conductor.Forget(action.Attempt); return nil }}, nil
 	case decide.Retry:
-		record.Retry(run, action, d.now())
+		record.Retry(run, d.step(run, action), action, d.Conductor.Results(record.Before(action.Attempt)), d.now())
 	case decide.Replace:
 		d.replace(run, action, snapshot)
 		return Outcome{Then: func() error { return clients.Replace(action.Clients) }}, nil

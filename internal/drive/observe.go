@@ -23,11 +23,11 @@ type Observer interface {
 // observing is the state of the evaluation that this process has started. Another process that continues the run starts
 // an evaluation of its own.
 type observing struct {
-	// checked is true once a check of the queries was started, before the first step. checking is true until the answers
-	// to that check are noted.
-	checked, checking bool
-	begun             time.Time
-	outcome           *observation.Outcome
+	// checked is true once a check of the queries was started, before the first step.
+	checked bool
+	// begun is the start of the newest evaluation, or zero if there is none.
+	begun   time.Time
+	outcome *observation.Outcome
 }
 
 // observing returns the state of the evaluation of the run's observations. Before the first step, it has the Prometheus
@@ -37,7 +37,7 @@ func (d *Driver) observing(run *v1alpha1.BenchmarkRun, snapshot *decide.Snapshot
 		return decide.Observing{}
 	}
 	if !d.observer.checked && len(run.Status.Steps) == 0 {
-		d.observer.checked, d.observer.checking = true, true
+		d.observer.checked = true
 		d.Observer.Ask(observation.Checks(&run.Spec.Run, d.now()))
 	}
 	if snapshot.FinishSent.IsZero() && slices.ContainsFunc(snapshot.Clients, func(c decide.Client) bool {
@@ -66,20 +66,21 @@ func (d *Driver) noteChecks(run *v1alpha1.BenchmarkRun) {
 	case len(run.Spec.Run.Observations) == 0:
 	case d.Observer == nil:
 		record.Warn(run, observation.Unasked("no Prometheus is configured; see --prometheus-url of the operator, or --prometheus of a local run"))
-	case d.observer.checking:
+	case d.observer.checked && d.observer.begun.IsZero(): // the newest queries are those of the check
 		if answers, ended := d.Observer.Answers(); ended {
 			record.Warn(run, observation.Refused(&run.Spec.Run, answers)...)
-			d.observer.checking = false
 		}
 	}
 }
 
-// observe starts an evaluation of the run's observations.
+// observe starts an evaluation of the run's observations once the status is stored.
 func (d *Driver) observe(run *v1alpha1.BenchmarkRun, snapshot decide.Snapshot) Outcome {
 	record.Observe(run, snapshot.Observing.By)
-	d.observer = observing{checked: true, begun: d.now()}
 	queries := observation.Queries(run, d.Observer.Interval())
-	return act(func() { d.Observer.Ask(queries) })
+	return act(func() {
+		d.observer = observing{checked: true, begun: d.now()}
+		d.Observer.Ask(queries)
+	})
 }
 
 // recordObservations records the outcome of the newest evaluation.

@@ -34,7 +34,7 @@ func idle(a *limits.Buckets, from, to time.Time) { a.Idle(to.Sub(from).Seconds()
 // load updates the credits with the I/O of an attempt. If the attempt was a drain that exhausted the credits, it sets
 // them to zero.
 func load(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buckets, one attemptIO, target string) {
-	if spend(run, demands, a, one, target) && one.step.Purpose == v1alpha1.StepDrain {
+	if spend(run, demands, a, one, target) && one.step.Purpose == v1alpha1.StepDrain && !one.repeated {
 		noteEmptied(run, a, one.step.Phase, target)
 	}
 }

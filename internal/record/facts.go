@@ -11,6 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
 )
 
 // Begin records that the clients are being created.
@@ -55,13 +56,20 @@ func Conclude(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
 	}
 }
 
-// Retry records that an attempt has ended without a result and the next one begins.
-func Retry(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
-	old := step(run, decide.Attempt{Step: action.Attempt.Step, Number: action.Attempt.Number - 1})
+// Retry records that an attempt of a step has ended without a result, with the I/O that its clients reported, and that
+// the next attempt begins. The I/O spent credits, although it gives no result.
+func Retry(run *v1alpha1.BenchmarkRun, planned plan.Step, action decide.Action, clients []result.Client, now time.Time) {
+	old := step(run, Before(action.Attempt))
 	old.State, old.EndTime = v1alpha1.StepFailed, micro(now)
+	noteIO(old, planned.Targets, clients)
 	old.Message = fmt.Sprintf("%s; repeated as attempt %d", action.Reason, action.Attempt.Number)
 	step(run, action.Attempt).State = v1alpha1.StepStarting
 	fit(run)
+}
+
+// Before returns the attempt that an attempt repeats.
+func Before(attempt decide.Attempt) decide.Attempt {
+	return decide.Attempt{Step: attempt.Step, Number: attempt.Number - 1}
 }
 
 // Relayout repeats each step that has laid out data on a target, because the loss of a client may have destroyed the

@@ -3,6 +3,7 @@ package record_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -120,7 +121,7 @@ func TestSnapshotTakesTheNewestAttempt(t *testing.T) {
 	attempt := first(planned.Steps[0])
 	record.Intent(run, planned.Steps[0], decide.Action{Attempt: attempt, Start: builders.Start, Deadline: builders.Start.Add(time.Minute)})
 	attempt.Number = 2
-	record.Retry(run, decide.Action{Attempt: attempt}, builders.Start.Add(time.Second))
+	record.Retry(run, planned.Steps[0], decide.Action{Attempt: attempt}, nil, builders.Start.Add(time.Second))
 	slices.Reverse(run.Status.Steps)
 	snapshot, err := record.Snapshot(run, planned, nil)
 	if err != nil {
@@ -129,6 +130,30 @@ func TestSnapshotTakesTheNewestAttempt(t *testing.T) {
 	if got := snapshot.Records["00-layout"]; got.Attempt != 2 || got.Done || !got.Start.IsZero() {
 		t.Errorf("record %+v", got)
 	}
+}
+
+// TestRepeatedAttemptSpends checks that the I/O of an attempt that is repeated is recorded, and that the next attempt
+// begins with the credits that it has left.
+func TestRepeatedAttemptSpends(t *testing.T) {
+	run, planned := begun(t, builders.Benchmark("b").Target("a").Throughput("20M", "300M", "30G", "10M").Steady("write", "10s"))
+	step := planned.Steps[0]
+	attempt := first(step)
+	attempt.Number = 2
+	record.Retry(run, step, decide.Action{Attempt: attempt, Reason: "a client was lost"}, []result.Client{writer(0).Obj()}, builders.Start.Add(time.Minute))
+	again := builders.Client("a", 0).Later(time.Minute).Does(10, measure.Write, builders.Counter(2000, 65536), 4*time.Millisecond)
+	record.Result(run, step, attempt, []result.Client{again.Obj()}, builders.Start.Add(2*time.Minute))
+	const each = 10 * 2000 * 65536 // bytes of an attempt
+	for i, fact := range run.Status.Steps {
+		if len(fact.IO) != 1 || fact.IO[0].Bytes != each || fact.FirstIOTime == nil || fact.LastIOTime == nil {
+			t.Fatalf("attempt %d: %+v", i+1, fact)
+		}
+	}
+	// 10 MB/s come back over a minute.
+	const want = 100 - (each-60*10e6)/30e9*100
+	if got := run.Status.Steps[1].IO[0].CreditPercentAtStart; got == nil || math.Abs(float64(*got)-want) > 1 {
+		t.Errorf("attempt 2 begins at %v %%, want %.1f", got, want)
+	}
+	check(t, run)
 }
 
 func TestFirstFailureStays(t *testing.T) {
@@ -375,7 +400,7 @@ func TestManyAttempts(t *testing.T) {
 	attempt := first(planned.Steps[0])
 	for range 1500 {
 		attempt.Number++
-		record.Retry(run, decide.Action{Attempt: attempt}, builders.Start)
+		record.Retry(run, planned.Steps[0], decide.Action{Attempt: attempt}, nil, builders.Start)
 	}
 	snapshot, err := record.Snapshot(run, planned, nil)
 	if err != nil {

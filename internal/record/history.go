@@ -35,7 +35,7 @@ func historyOf(
 		made.Earlier = append(made.Earlier, one.span)
 	}
 	made.MeasuredRefill, made.MeasuredRefillOperations = measuredRefill(run, planned.Phase, target)
-	made.BucketEmpty = bucketEmpty(run, planned, target, earlier)
+	made.BucketEmpty = bucketEmpty(run, planned, attempt, target, earlier)
 	made.DrainSpent, made.DrainSpentOperations = drainSpent(run, planned.Phase, target)
 	made.CreditPercentAtStart, made.CreditPercentAtEnd, made.Fills = credit(run, demands, planned, attempt, target)
 	for i := range run.Status.Steps {
@@ -46,9 +46,12 @@ func historyOf(
 	return made
 }
 
+// attemptIO is the I/O of one attempt on a target.
 type attemptIO struct {
 	step v1alpha1.ResolvedStep
 	span result.Span
+	// repeated is true if a newer attempt replaced this one, so that the results of the phase are not those of this one.
+	repeated bool
 }
 
 // earlierIO returns all I/O of the run on a target except that of one attempt, in order of time. It includes
@@ -61,7 +64,8 @@ func earlierIO(run *v1alpha1.BenchmarkRun, attempt decide.Attempt, target string
 			continue
 		}
 		if io, ok := span(fact, target); ok {
-			all = append(all, attemptIO{step: resolved(run, fact.ID), span: io})
+			repeated := newestAttempt(run, fact.ID).Attempt > fact.Attempt
+			all = append(all, attemptIO{step: resolved(run, fact.ID), span: io, repeated: repeated})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b attemptIO) int { return a.span.Start.Compare(b.span.Start) })
@@ -106,7 +110,7 @@ func refillOf(series *v1alpha1.BurstSeries, scale float64, before *float64) *flo
 
 // bucketEmpty reports whether the target certainly had no credits when the step began or, for a redrain, when the
 // preceding pause began. It is true for storage that is known not to burst.
-func bucketEmpty(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, earlier []attemptIO) bool {
+func bucketEmpty(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, target string, earlier []attemptIO) bool {
 	if known := limitsOf(run, target); known.KnowsStorage() && !known.Bursts() && !burstOnly(run, target) {
 		return true
 	}
@@ -115,14 +119,20 @@ func bucketEmpty(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, e
 	for _, one := range earlier {
 		seconds := one.span.End.Sub(one.span.Start).Seconds()
 		switch {
-		case one.step.Purpose == v1alpha1.StepDrain:
+		case one.step.Purpose == v1alpha1.StepDrain && !one.repeated:
 			empty, baseline = drained(run, one.step.Phase, target)
 		case one.span.Start.Sub(end) > longGap, seconds <= 0, float64(one.span.Bytes)/seconds < keepsEmpty*baseline:
 			empty = false
 		}
 		end = one.span.End
 	}
-	return empty && !idlePrecedes(run, planned, target)
+	if planned.Redrain {
+		return empty
+	}
+	// A pause need not be an Idle step: other targets may have been loaded, or a node or the operator was away.
+	began := timeOf(step(run, attempt).FirstIOTime)
+	paused := !began.IsZero() && began.Sub(end) > longGap
+	return empty && !paused && !idlePrecedes(run, planned, target)
 }
 
 // burstOnly reports whether the specification declares a burst rate without a baseline. The burst rate then counts as a
@@ -153,12 +163,8 @@ func drained(run *v1alpha1.BenchmarkRun, phase, target string) (empty bool, base
 	return true, baseline
 }
 
-// idlePrecedes reports whether the target's last step before this one is Idle. The pause before a redrain does not
-// count as such a step.
+// idlePrecedes reports whether the target's last step before this one is Idle.
 func idlePrecedes(run *v1alpha1.BenchmarkRun, planned plan.Step, target string) bool {
-	if planned.Redrain {
-		return false
-	}
 	idle := false
 	for _, step := range run.Spec.Steps {
 		switch {

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -16,7 +15,7 @@ func noteIO(fact *v1alpha1.StepStatus, targets []string, clients []result.Client
 	var first, measured, last time.Time
 	fact.IO = nil
 	for _, target := range targets {
-		io := v1alpha1.StepIO{Target: target}
+		var bytes, operations uint64
 		worked := false
 		for i := range clients {
 			client := &clients[i]
@@ -32,13 +31,12 @@ func noteIO(fact *v1alpha1.StepStatus, targets []string, clients []result.Client
 				first = earliest(first, time.Unix(0, sample.StartNanoseconds))
 				last = latest(last, time.Unix(0, sample.EndNanoseconds))
 				charged := measure.Charged(sample.Counters)
-				io.Bytes = sum(io.Bytes, charged.Bytes)
-				io.Operations = sum(io.Operations, charged.Operations)
+				bytes, operations = measure.Sum(bytes, charged.Bytes), measure.Sum(operations, charged.Operations)
 				worked = worked || charged.Operations > 0 || sample.Counters[measure.Sync].Operations > 0
 			}
 		}
 		if worked {
-			fact.IO = append(fact.IO, io)
+			fact.IO = append(fact.IO, v1alpha1.StepIO{Target: target, Bytes: measure.Clamp(bytes), Operations: measure.Clamp(operations)})
 		}
 	}
 	if first.IsZero() {
@@ -60,14 +58,6 @@ func latest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// sum returns a + b, or math.MaxInt64 if that overflows.
-func sum(a int64, b uint64) int64 {
-	if b > math.MaxInt64 || a > math.MaxInt64-int64(b) {
-		return math.MaxInt64
-	}
-	return a + int64(b)
 }
 
 // span returns the I/O of one attempt on a target; ok is false if there was none.

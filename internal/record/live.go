@@ -72,8 +72,8 @@ func withPoint(points []v1alpha1.LivePoint, fact *v1alpha1.StepStatus, done *res
 	start := fact.StartTime.UnixNano()
 	point := v1alpha1.LivePoint{
 		Milliseconds: (done.UntilNanoseconds - start) / 1e6,
-		Bytes:        sum(0, done.Done.Bytes),
-		Operations:   sum(0, done.Done.Operations),
+		Bytes:        measure.Clamp(done.Done.Bytes),
+		Operations:   measure.Clamp(done.Done.Operations),
 	}
 	if len(points) == 0 {
 		points = []v1alpha1.LivePoint{{Milliseconds: max(0, (done.SinceNanoseconds-start)/1e6)}}

@@ -53,8 +53,8 @@ func Lost(run *v1alpha1.BenchmarkRun, client decide.Client, replaced bool, now t
 	run.Status.LostClients = append(run.Status.LostClients, lost)
 }
 
-// lossOf returns the last loss of a client, or nil if the client was never lost or has been replaced.
-func lossOf(run *v1alpha1.BenchmarkRun, key decide.ClientKey) *v1alpha1.LostClient {
+// LossOf returns the last loss of a client, or nil if the client was never lost or has been replaced.
+func LossOf(run *v1alpha1.BenchmarkRun, key decide.ClientKey) *v1alpha1.LostClient {
 	var newest *v1alpha1.LostClient
 	for i := range run.Status.LostClients {
 		if lost := &run.Status.LostClients[i]; lost.Target == key.Target && int(lost.Client) == key.Index {

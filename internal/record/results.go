@@ -125,7 +125,7 @@ func contributionOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string
 			continue
 		}
 		there[client.Index] = true
-		loss := lossOf(run, decide.ClientKey{Target: target, Index: client.Index})
+		loss := LossOf(run, decide.ClientKey{Target: target, Index: client.Index})
 		if goOn && loss != nil && (!client.Ended || client.Stopped) {
 			p.missing(client.Index, loss.Reason)
 			continue
@@ -145,7 +145,7 @@ func contributionOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string
 		if there[index] {
 			continue
 		}
-		if loss := lossOf(run, decide.ClientKey{Target: target, Index: index}); goOn && loss != nil {
+		if loss := LossOf(run, decide.ClientKey{Target: target, Index: index}); goOn && loss != nil {
 			p.missing(index, loss.Reason)
 			continue
 		}

@@ -266,7 +266,9 @@ func (w *world) apply(action decide.Action) bool {
 		return true
 	case decide.Retry:
 		w.facts.Records[action.Attempt.Step] = decide.Record{Attempt: action.Attempt.Number}
-		w.both(func(r *v1alpha1.BenchmarkRun) { record.Retry(r, action, w.now) })
+		step := w.plan.Step(action.Attempt.Step)
+		reported := w.reported(step, record.Before(action.Attempt))
+		w.both(func(r *v1alpha1.BenchmarkRun) { record.Retry(r, step, action, reported, w.now) })
 		return true
 	case decide.Replace:
 		for _, key := range action.Clients {

@@ -1,0 +1,72 @@
+package drive
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/observation"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// asked counts the evaluations that an Observer was asked for.
+type asked int
+
+func (*asked) Interval() time.Duration               { return time.Second }
+func (a *asked) Ask([]observation.Query)             { *a++ }
+func (*asked) Answers() ([]observation.Answer, bool) { return nil, true }
+
+// begun returns a run of one step with an observation, and a Driver that conducts it.
+func begun(t *testing.T, observer Observer) (*v1alpha1.BenchmarkRun, *Driver) {
+	t.Helper()
+	spec := builders.Benchmark("b").Target("data").Steady("write", "10s").Mutate(func(run *v1alpha1.RunSpec) {
+		run.Observations = []v1alpha1.Observation{{Name: "level", Query: "level", Phases: []string{"write"}}}
+	}).Run()
+	planned, problems := plan.Make(spec, 1)
+	if err := problems.ToAggregate(); err != nil {
+		t.Fatal(err)
+	}
+	run := record.New(record.Identity{Name: "b-1", Namespace: "default", UID: "uid"}, spec, planned)
+	record.Begin(run, builders.Start)
+	made := conductor.New(conductor.Options{})
+	t.Cleanup(made.Close)
+	return run, NewDriver(Driver{Plan: planned, Conductor: made, Observer: observer})
+}
+
+// TestObserveOnceStored checks that an evaluation of observations begins only once the status is stored. If the write
+// fails, the next decision starts it; otherwise the answers to an earlier check would count as its answers.
+func TestObserveOnceStored(t *testing.T) {
+	var observer asked
+	run, d := begun(t, &observer)
+	out, err := d.Note(run, nil, decide.Snapshot{}, decide.Action{Kind: decide.Observe})
+	if err != nil || observer != 0 || !d.observer.begun.IsZero() {
+		t.Fatalf("before the status is stored: asked %d times, begun %v, %v", observer, d.observer.begun, err)
+	}
+	if err := out.Then(); err != nil || observer != 1 || d.observer.begun.IsZero() {
+		t.Errorf("afterwards: asked %d times, begun %v, %v", observer, d.observer.begun, err)
+	}
+}
+
+// TestCancelledTooLate checks that a run whose steps all have results does not fail because it is cancelled while its
+// clients remove their data.
+func TestCancelledTooLate(t *testing.T) {
+	for name, done := range map[string]bool{"while a step runs": false, "after the last step": true} {
+		t.Run(name, func(t *testing.T) {
+			run, d := begun(t, new(asked))
+			snapshot := decide.Snapshot{Cancel: &decide.Failure{Reason: v1alpha1.ReasonPreempted, Message: "a pod was preempted"},
+				Steps: []decide.Step{{ID: "00-write"}}, Records: map[string]decide.Record{"00-write": {Attempt: 1, Done: done}}}
+			if _, err := d.Note(run, nil, snapshot, decide.Action{Kind: decide.Wait}); err != nil {
+				t.Fatal(err)
+			}
+			if got := meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionFailed); got == done {
+				t.Errorf("failed: %t", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,54 @@
+package record
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// TestBucketEmpty checks that a drain has left the bucket empty for a step that follows it without a pause. A pause need
+// not be planned: in an interference phase, for example, the target idles while others are loaded.
+func TestBucketEmpty(t *testing.T) {
+	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	at := func(seconds int) *metav1.MicroTime {
+		return &metav1.MicroTime{Time: start.Add(time.Duration(seconds) * time.Second)}
+	}
+	drain := v1alpha1.ResolvedStep{ID: "00-burst", Phase: "burst", Purpose: v1alpha1.StepDrain, Targets: []string{"data"}}
+	load := v1alpha1.ResolvedStep{ID: "01-after", Phase: "after", Purpose: v1alpha1.StepMeasure, Targets: []string{"data"}}
+	spent := func(id string, attempt int32, from, to int) v1alpha1.StepStatus {
+		seconds := int64(to - from)
+		return v1alpha1.StepStatus{ID: id, Attempt: attempt, FirstIOTime: at(from), LastIOTime: at(to),
+			IO: []v1alpha1.StepIO{{Target: "data", Bytes: seconds * 20e6, Operations: seconds * 300}}}
+	}
+	for name, test := range map[string]struct {
+		steps   []v1alpha1.StepStatus
+		redrain bool
+		want    bool
+	}{
+		"right after the drain":      {steps: []v1alpha1.StepStatus{spent("00-burst", 1, 0, 600), spent("01-after", 1, 603, 613)}, want: true},
+		"after an unplanned pause":   {steps: []v1alpha1.StepStatus{spent("00-burst", 1, 0, 600), spent("01-after", 1, 660, 670)}},
+		"after a pause, to redrain":  {steps: []v1alpha1.StepStatus{spent("00-burst", 1, 0, 600), spent("01-after", 1, 660, 670)}, redrain: true, want: true},
+		"after an attempt that lost": {steps: []v1alpha1.StepStatus{spent("00-burst", 1, 0, 600), spent("01-after", 1, 603, 613), spent("01-after", 2, 616, 626)}, want: true},
+		"after a repeated drain":     {steps: []v1alpha1.StepStatus{spent("00-burst", 1, 0, 20), spent("00-burst", 2, 23, 600), spent("01-after", 1, 603, 613)}, want: true},
+		"in the drain's repetition":  {steps: []v1alpha1.StepStatus{spent("00-burst", 1, 0, 20), spent("00-burst", 2, 23, 600)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := &v1alpha1.BenchmarkRun{}
+			run.Spec.Steps = []v1alpha1.ResolvedStep{drain, load}
+			run.Status.Steps = test.steps
+			run.Status.Phases = []v1alpha1.PhaseResult{{Name: "burst", Kind: v1alpha1.PhaseBurstDrain, Targets: []v1alpha1.TargetResult{{Target: "data",
+				Burst: &v1alpha1.BurstResult{Exhausted: true, Bytes: &v1alpha1.BurstSeries{Baseline: &v1alpha1.Estimate{Value: 20e6}}}}}}}
+			newest := test.steps[len(test.steps)-1]
+			attempt := decide.Attempt{Step: newest.ID, Number: int(newest.Attempt)}
+			planned := plan.Step{ID: newest.ID, Redrain: test.redrain}
+			if got := bucketEmpty(run, planned, attempt, "data", earlierIO(run, attempt, "data")); got != test.want {
+				t.Errorf("got %t, want %t", got, test.want)
+			}
+		})
+	}
+}
