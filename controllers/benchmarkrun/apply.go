@@ -21,7 +21,7 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 	record.Warn(run, seen.warnings...)
 	record.Storage(run, seen.storage)
 	clients := clients{r, run, s, seen}
-	if action.Kind == decide.RecordResult {
+	if action.Kind == decide.RecordResult || action.Kind == decide.Retry {
 		r.sessions.computing.Lock()
 		defer r.sessions.computing.Unlock()
 	}
@@ -98,8 +98,8 @@ func (c clients) Finish([]decide.ClientKey) {
 		}
 	}
 	for _, target := range c.run.Spec.Run.Targets {
-		remove := target.DataPolicy != v1alpha1.DataRetain
-		c.s.conductor.Finish(notified[target.Name], c.s.finishOptions(target, remove), c.s.answered)
+		agents, remove := notified[target.Name], target.DataPolicy != v1alpha1.DataRetain
+		c.s.conductor.Finish(agents, c.s.finishOptions(target, agents, remove), c.s.answered)
 	}
 }
 

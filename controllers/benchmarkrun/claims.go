@@ -47,7 +47,8 @@ type volumeUse struct {
 }
 
 // inspect checks the claims of a run once per session. If a claim does not allow what the run needs, the run fails
-// before any pod is created. After the first step, claims are not checked again.
+// before any pod is created. After the first step, claims are not checked again. If the cluster refuses a claim of the
+// run, for example because of a quota, the run's clients wait for it, and the next reconcile tries again.
 func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session) error {
 	if s.claimed != nil || ending(run) || !run.DeletionTimestamp.IsZero() {
 		return nil
@@ -63,7 +64,8 @@ func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	}
 	found.refuse(run, refusal(run, all, s.plan))
 	if err := r.templates(ctx, run, found); err != nil {
-		return err
+		s.explainAbsent(err)
+		return ignoreRefusal(err)
 	}
 	users, err := r.users(ctx, run, all)
 	if err != nil {

@@ -34,23 +34,13 @@ const (
 // there are more to create immediately. If an object cannot be created, populate records the error as the reason why
 // the client is missing, and the next reconcile tries again.
 func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, seen observation) (more bool, err error) {
-	if ending(run) || !run.DeletionTimestamp.IsZero() {
-		return false, nil
-	}
-	var absent []decide.ClientKey
-	for _, key := range s.order {
-		if m := s.members[key]; !m.lost && !m.served {
-			absent = append(absent, key)
-		}
-	}
-	if len(absent) == 0 {
+	absent := s.absentClients()
+	if s.claimed == nil || len(absent) == 0 || ending(run) || !run.DeletionTimestamp.IsZero() {
 		return false, nil
 	}
 	left, err := r.makeCommon(ctx, s, maxCreates)
 	if err != nil {
-		for _, key := range absent {
-			s.members[key].why = err.Error()
-		}
+		s.explainAbsent(err)
 		return false, ignoreRefusal(err)
 	}
 	if len(s.common) > 0 {
@@ -81,6 +71,18 @@ func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s
 		}
 	}
 	return served == len(batch) && len(batch) < len(absent), errors.Join(problems...)
+}
+
+// absentClients returns the clients whose pods the operator has yet to create.
+func (s *session) absentClients() []decide.ClientKey {
+	return slices.DeleteFunc(slices.Clone(s.order), func(key decide.ClientKey) bool { return s.members[key].lost || s.members[key].served })
+}
+
+// explainAbsent records an error as the reason why the absent clients are missing.
+func (s *session) explainAbsent(err error) {
+	for _, key := range s.absentClients() {
+		s.members[key].why = err.Error()
+	}
 }
 
 // ending reports whether the run is ending and therefore creates no more objects.

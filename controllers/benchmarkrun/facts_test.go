@@ -76,6 +76,7 @@ func TestMadeFor(t *testing.T) {
 // TestLeftovers checks that data counts as removed only if an agent has confirmed it, or if there cannot be any.
 func TestLeftovers(t *testing.T) {
 	removed := &agentapi.FinishResponse{DataRemoved: true}
+	firstClient := []decide.ClientKey{{Target: "data", Index: 0}}
 	perClient := &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimPerClient, Lifetime: v1alpha1.ClaimForBenchmark}
 	for name, c := range map[string]struct {
 		volume  v1alpha1.Volume
@@ -86,7 +87,9 @@ func TestLeftovers(t *testing.T) {
 	}{
 		"both have said so":                        {answers: [2]*agentapi.FinishResponse{removed, removed}, members: [2]member{{met: true}, {met: true}}},
 		"one could not":                            {answers: [2]*agentapi.FinishResponse{removed, {Problem: "read-only"}}, members: [2]member{{met: true}, {met: true}}, want: []string{"read-only"}},
-		"one was lost, the other tidied":           {answers: [2]*agentapi.FinishResponse{removed, nil}, members: [2]member{{met: true}, {met: true, lost: true}}},
+		"one was lost, the other tidied":           {answers: [2]*agentapi.FinishResponse{removed, nil}, members: [2]member{{met: true}, {met: true, lost: true, removers: firstClient}}},
+		"one was lost after the other was asked":   {answers: [2]*agentapi.FinishResponse{removed, nil}, members: [2]member{{met: true}, {met: true, lost: true}}, want: []string{"client data/1 was lost before it confirmed that its data was removed"}},
+		"one was lost, the other could not":        {answers: [2]*agentapi.FinishResponse{{Problem: "read-only"}, nil}, members: [2]member{{met: true}, {met: true, lost: true, removers: firstClient}}, want: []string{"read-only", "client data/1 was lost before it confirmed that its data was removed"}},
 		"lost with a volume of its own":            {volume: v1alpha1.Volume{ClaimTemplate: perClient}, answers: [2]*agentapi.FinishResponse{removed, nil}, members: [2]member{{met: true}, {met: true, lost: true}}, want: []string{"client data/1 was lost before it confirmed that its data was removed"}},
 		"its claim goes with the run":              {volume: v1alpha1.Volume{ClaimTemplate: &v1alpha1.ClaimTemplate{}}, members: [2]member{{met: true, lost: true}, {met: true, lost: true}}},
 		"its claim goes, an existing volume stays": {volume: v1alpha1.Volume{ClaimTemplate: &v1alpha1.ClaimTemplate{AllowExistingVolumes: new(true)}}, members: [2]member{{met: true, lost: true}, {}}, want: []string{"client data/0 was lost before it confirmed that its data was removed"}},

@@ -67,7 +67,8 @@ func (t *templateReader) provisioned(ctx context.Context, run *v1alpha1.Benchmar
 		return false, "", err
 	}
 	known = true
-	var class *string // the default class for claims that do not exist yet, read once
+	var class *string // the default class for claims that do not exist yet
+	read := false
 	for index := range claimsOf(run, volume) {
 		name := objects.ClaimName(run, *target, *volume, index)
 		at := slices.IndexFunc(there, func(c discover.Claim) bool { return c.Claim.Name == name })
@@ -84,10 +85,11 @@ func (t *templateReader) provisioned(ctx context.Context, run *v1alpha1.Benchmar
 			claim = there[at].Claim
 		default:
 			claim = t.made[slices.IndexFunc(t.made, func(c *corev1.PersistentVolumeClaim) bool { return c.Name == name })].DeepCopy()
-			if claim.Spec.StorageClassName == nil && class == nil {
+			if claim.Spec.StorageClassName == nil && !read {
 				if class, err = t.defaultClass(ctx, claim); err != nil {
 					return false, "", err
 				}
+				read = true
 			}
 			if claim.Spec.StorageClassName == nil {
 				claim.Spec.StorageClassName = class
@@ -113,12 +115,12 @@ func claimsOf(run *v1alpha1.BenchmarkRun, volume *v1alpha1.Volume) int {
 	return 1
 }
 
-// defaultClass returns the StorageClass that the cluster assigns to a claim that names none, or nil. It also returns
-// nil for a claim that the cluster refuses: creating the claim will report the reason.
+// defaultClass returns the StorageClass that the cluster assigns to a claim that names none, or nil. It returns an error
+// if the cluster refuses the claim, for example because of a quota: the class is then unknown.
 func (t *templateReader) defaultClass(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*string, error) {
 	tried := claim.DeepCopy()
 	if err := t.r.client.Create(ctx, tried, client.DryRunAll); err != nil {
-		return nil, ignoreRefusal(err)
+		return nil, fmt.Errorf("create PersistentVolumeClaim %s: %w", claim.Name, err)
 	}
 	return tried.Spec.StorageClassName, nil
 }

@@ -39,7 +39,8 @@ func (r *Reconciler) mayUseKueue(ctx context.Context, run *v1alpha1.BenchmarkRun
 
 // quota handles clients whose pods wait for Kueue's quota, so that this wait is not treated as a failed start. While
 // pods of the run are held back, the run's startTimeout does not count, nor does its activeDeadline before the first
-// step. A step that needs a held-back client waits too.
+// step. A step that needs a held-back client waits too. After the first step, the run's condition does not change,
+// because it records when the run was admitted.
 func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod, clients []decide.Client) {
 	held := 0
 	for i := range clients {
@@ -60,7 +61,7 @@ func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[stri
 	was := waits != nil && waits.Status == metav1.ConditionTrue && waits.Reason == v1alpha1.ReasonWaitsForQuota
 	switch {
 	case ending(run) || !run.DeletionTimestamp.IsZero():
-	case held > 0:
+	case held > 0 && len(run.Status.Steps) == 0:
 		record.Waiting(run, true, v1alpha1.ReasonWaitsForQuota, fmt.Sprintf("%d of %d clients wait for quota in Kueue's LocalQueue %s",
 			held, len(clients), objects.KueueQueue(run)), s.now())
 	case was:

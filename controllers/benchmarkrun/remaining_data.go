@@ -19,20 +19,19 @@ func finishing(run *v1alpha1.BenchmarkRun) bool {
 	return leaving(run) != nil
 }
 
-// finishOptions returns the data that the agents of a target remove: their own and, if the clients share the volume,
-// the data of lost clients.
-func (s *session) finishOptions(target v1alpha1.Target, remove bool) conductor.FinishOptions {
+// finishOptions returns the data that the given agents of a target remove: their own and, if the clients share the
+// volume, the data of lost clients.
+func (s *session) finishOptions(target v1alpha1.Target, agents []decide.ClientKey, remove bool) conductor.FinishOptions {
 	options := conductor.FinishOptions{RemoveData: remove, OrphanedData: s.orphansOf(target)}
 	if !remove || !plan.Shared(&target) {
 		return options
 	}
-	var lost []int
 	for _, key := range s.of(target.Name) {
-		if s.members[key].lost {
-			lost = append(lost, key.Index)
+		if m := s.members[key]; m.lost {
+			m.removers = append(m.removers, agents...)
+			options.AlsoRemove = append(options.AlsoRemove, key.Index)
 		}
 	}
-	options.AlsoRemove = func(decide.ClientKey) []int { return lost }
 	return options
 }
 
@@ -44,13 +43,8 @@ func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 		if target.DataPolicy == v1alpha1.DataRetain || deletedWithRun(target) {
 			continue
 		}
-		tidied := false
 		for _, key := range s.of(target.Name) {
-			answer := s.answer(key)
-			tidied = tidied || answer.GetDataRemoved()
-		}
-		for _, key := range s.of(target.Name) {
-			if why := whyLeft(s, key, tidied && plan.Shared(&target)); why != "" {
+			if why := whyLeft(s, key); why != "" {
 				left = append(left, eachVolume(target, s.storage(target.Name), v1alpha1.DataLeft{
 					Target: target.Name,
 					Path:   dataPath(run, target, s.plan.DatasetHash, key.Index),
@@ -77,16 +71,16 @@ func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLe
 	return all
 }
 
-// whyLeft returns the reason why a client's data may still exist, or "" if it was removed or never created. byOthers is
-// true if the target's clients share their volumes and one of them has removed the data of the lost clients.
-func whyLeft(s *session, key decide.ClientKey, byOthers bool) string {
+// whyLeft returns the reason why a client's data may still exist, or "" if it was never created, or if the client or
+// another one that was asked to has removed it.
+func whyLeft(s *session, key decide.ClientKey) string {
 	m, answer := s.members[key], s.answer(key)
 	switch {
 	case answer.GetProblem() != "":
 		return answer.GetProblem()
 	case answer != nil, m.tidy, !m.met:
 		return ""
-	case m.lost && byOthers:
+	case slices.ContainsFunc(m.removers, func(other decide.ClientKey) bool { return s.answer(other).GetDataRemoved() }):
 		return ""
 	}
 	return fmt.Sprintf("client %s was lost before it confirmed that its data was removed", key)

@@ -77,6 +77,9 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 			key := decide.ClientKey{Target: target.Name, Index: index}
 			made.order = append(made.order, key)
 			made.expect(run, key, 1+replacements(run, key))
+			if loss := record.LossOf(run, key); loss != nil && run.Spec.Run.Clients.OnLoss == v1alpha1.OnLossContinueDegraded {
+				made.members[key].gone(loss.Reason) // the run has continued without it, even if its pod still exists
+			}
 		}
 	}
 	r.sessions.add(run, made)
@@ -129,7 +132,7 @@ func (r *Reconciler) abandon(ctx context.Context, before, run *v1alpha1.Benchmar
 	if err := r.store(ctx, before, run); err != nil {
 		return retryConflict(err, "record that the run cannot continue")
 	}
-	return ctrl.Result{RequeueAfter: time.Millisecond}, nil
+	return ctrl.Result{RequeueAfter: soon}, nil
 }
 
 // parseOrMax parses a duration that admission has checked. It returns the API's maximum if the duration is invalid.

@@ -94,6 +94,8 @@ type member struct {
 	met, tidy bool
 	// reached is true if this pod's agent has answered this operator process.
 	reached bool
+	// removers are the clients that this process has asked to remove this lost client's data along with their own.
+	removers []decide.ClientKey
 	// finishing is true if this process has told the agent to finish.
 	finishing bool
 }

@@ -151,9 +151,9 @@ func (c *Conductor) Stop(attempt decide.Attempt, keys []decide.ClientKey, reason
 type FinishOptions struct {
 	// RemoveData makes each client remove its own data.
 	RemoveData bool
-	// AlsoRemove returns the indexes of lost clients of the same target whose data a client removes along with its
-	// own, because they shared its volumes. It may be nil, and applies only with RemoveData.
-	AlsoRemove func(decide.ClientKey) []int
+	// AlsoRemove lists the indexes of lost clients of the same target whose data each client removes along with its own,
+	// because they shared its volumes. It applies only with RemoveData.
+	AlsoRemove []int
 	// OrphanedData returns the older data, from before the run, that a client removes. It may be nil.
 	OrphanedData func(decide.ClientKey) OrphanedData
 }
@@ -193,8 +193,8 @@ func (c *Conductor) Finish(keys []decide.ClientKey, options FinishOptions, done 
 
 func (c *Conductor) finishRequest(key decide.ClientKey, options FinishOptions) *agentapi.FinishRequest {
 	request := &agentapi.FinishRequest{Epoch: c.options.Epoch, RemoveData: options.RemoveData}
-	if options.RemoveData && options.AlsoRemove != nil {
-		for _, index := range options.AlsoRemove(key) {
+	if options.RemoveData {
+		for _, index := range options.AlsoRemove {
 			request.RemoveClients = append(request.RemoveClients, int32(index)) //nolint:gosec // The API allows far fewer clients.
 		}
 	}

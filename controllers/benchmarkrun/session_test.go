@@ -1,0 +1,98 @@
+package benchmarkrun
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// TestResumeKeepsLosses checks that an operator that takes over a run does not wait for a client without which the run
+// has continued, even if its pod still exists, for example on a node that hangs.
+func TestResumeKeepsLosses(t *testing.T) {
+	for policy, want := range map[v1alpha1.OnLoss]decide.Connection{
+		v1alpha1.OnLossContinueDegraded: decide.Lost, v1alpha1.OnLossRestartStep: decide.Connecting,
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			r := offline(t, interceptor.Funcs{})
+			run := crowded(t, "run", crowd("claim", 1, 2).OnLoss(policy, 1))
+			run.Status.Steps = []v1alpha1.StepStatus{{ID: run.Spec.Steps[0].ID, Attempt: 1, StartTime: run.Status.StartTime}}
+			run.Status.LostClients = []v1alpha1.LostClient{{Target: "t0", Client: 1, Time: run.Status.StartTime, Reason: "its node hangs"}}
+			clients := r.resumed(t, run).conductor.Clients()
+			if clients[0].Connection != decide.Connecting || clients[1].Connection != want {
+				t.Errorf("got %+v", clients)
+			}
+		})
+	}
+}
+
+// TestReplacementAwaitsQuota checks that the time from which a run's timeouts count stays that of its admission while a
+// replacement of a lost client waits for quota.
+func TestReplacementAwaitsQuota(t *testing.T) {
+	r := offline(t, interceptor.Funcs{})
+	run := crowded(t, "run", crowd("claim", 1, 1))
+	admitted := run.Status.StartTime.Add(3 * time.Hour).Truncate(time.Second)
+	record.Waiting(run, false, v1alpha1.ReasonQuotaGranted, "", admitted)
+	run.Status.Steps = []v1alpha1.StepStatus{{ID: run.Spec.Steps[0].ID, Attempt: 1, StartTime: &metav1.MicroTime{Time: admitted.Add(time.Minute)}}}
+	s := r.resumed(t, run)
+	key := s.order[0]
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: objects.PodName(run, s.members[key].pod)},
+		Spec: corev1.PodSpec{SchedulingGates: []corev1.PodSchedulingGate{{Name: "kueue.x-k8s.io/admission"}}}}
+	clients := []decide.Client{{Key: key, Connection: decide.Connecting}}
+	r.quota(run, s, map[string]*corev1.Pod{pod.Name: pod}, clients)
+	if got := begun(run, run.Status.StartTime.Time, admitted.Add(time.Hour)); !got.Equal(admitted) {
+		t.Errorf("timeouts count from %v, want %v", got, admitted)
+	}
+	if clients[0].Message != "its pod is not admitted by Kueue yet" || clients[0].Since.IsZero() {
+		t.Errorf("got %+v", clients[0])
+	}
+}
+
+// TestRefusedClaim checks that nothing is created while the cluster refuses the run's claims, because their default
+// StorageClass is unknown: they could bind to an existing volume of that class.
+func TestRefusedClaim(t *testing.T) {
+	refused := true
+	r := offline(t, interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
+		claim, isClaim := object.(*corev1.PersistentVolumeClaim)
+		switch {
+		case !isClaim:
+			return c.Create(ctx, object, options...)
+		case refused:
+			return apierrors.NewForbidden(corev1.Resource("persistentvolumeclaims"), claim.Name, errors.New("exceeded quota"))
+		}
+		claim.Spec.StorageClassName = new("default")
+		return nil
+	}})
+	must(t, r.client.Create(t.Context(), &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "with-data"}, Spec: corev1.PersistentVolumeSpec{
+		StorageClassName: "default", AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+		Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("100Gi")}},
+		Status: corev1.PersistentVolumeStatus{Phase: corev1.VolumeAvailable}}))
+	run := crowded(t, "run", brief().Spread(v1alpha1.SpreadAny).Template(v1alpha1.ClaimShared, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadWriteMany, "10Gi")))
+	s := r.resumed(t, run)
+	must(t, r.inspect(t.Context(), run, s))
+	if why := s.members[s.order[0]].why; s.claimed != nil || !strings.Contains(why, "create PersistentVolumeClaim") || !strings.Contains(why, "exceeded quota") {
+		t.Errorf("inspected: %t, clients wait because %q", s.claimed != nil, why)
+	}
+	if more, err := r.populate(t.Context(), run, s, observation{}); more || err != nil || len(s.common) == 0 {
+		t.Errorf("populated: %t, %v, %d objects left", more, err, len(s.common))
+	}
+	refused = false
+	must(t, r.inspect(t.Context(), run, s))
+	if s.claimed == nil || s.claimed.refusal == nil || !strings.Contains(s.claimed.refusal.Message, "existing PersistentVolume with-data") {
+		t.Errorf("once the quota allows it: %+v", s.claimed)
+	}
+}
