@@ -43,7 +43,9 @@ func (l *Lines) Tell(run *v1alpha1.BenchmarkRun, now time.Time) {
 			continue
 		}
 		l.done[name] = true
-		l.line(l.ended(step, run), now)
+		if step.State != v1alpha1.StepSkipped {
+			l.line(l.ended(step, run), now)
+		}
 	}
 	view := Of(run, l.plan, now)
 	if view.Ended {

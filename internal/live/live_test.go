@@ -173,6 +173,16 @@ func TestLinesAfterTheDeadline(t *testing.T) {
 	golden.Check(t, "lines-after-the-deadline", told.String())
 }
 
+// TestLinesOmitSkippedSteps checks that a step that a search did not need is not reported as incomplete.
+func TestLinesOmitSkippedSteps(t *testing.T) {
+	var told bytes.Buffer
+	run, planned := world(t, 2, func(run *v1alpha1.BenchmarkRun) { run.Status.Steps[1].State = v1alpha1.StepSkipped })
+	NewLines(&told, planned, start).Tell(run, start.Add(9*time.Minute))
+	if got := told.String(); !strings.Contains(got, "[1/9]") || strings.Contains(got, "[2/9]") {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestShort(t *testing.T) {
 	for length, want := range map[time.Duration]string{
 		0: "0s", 59*time.Second + 600*time.Millisecond: "1m00s", 3 * time.Minute: "3m00s", 90 * time.Minute: "1h30m", 50 * time.Hour: "2d02h", 47 * time.Hour: "47h00m",

@@ -112,12 +112,8 @@ func (d *drain) analyzeWith(one dimension, earlier []detect.Sample) {
 
 // knownRefill returns the refill rate that an earlier redrain measured, or else the documented one.
 func (d *drain) knownRefill(one dimension) knownRefill {
-	measured := d.b.history.MeasuredRefill
-	if one == inOperations {
-		measured = d.b.history.MeasuredRefillOperations
-	}
-	if measured != nil && *measured > 0 && *measured <= maxRate {
-		return knownRefill{value: detect.Estimate{Value: *measured}, source: detect.RefillMeasured}
+	if measured, known := d.b.history.measuredRefill(one); known {
+		return knownRefill{value: detect.Estimate{Value: measured}, source: detect.RefillMeasured}
 	}
 	if known := d.documented(one); known.refill > 0 && known.refill <= maxRate {
 		return knownRefill{value: detect.Estimate{Value: known.refill}, source: detect.RefillDocumented}

@@ -42,8 +42,8 @@ func Cooldown(step plan.Step, target string, history History, start, end time.Ti
 func untilCredits(step plan.Step, history History) string {
 	bucket, dimension := history.main()
 	refill, from := bucket.refill, "documented"
-	if measured := history.MeasuredRefill; dimension == inBytes && measured != nil && *measured > 0 && *measured <= maxRate {
-		refill, from = *measured, "measured"
+	if measured, known := history.measuredRefill(dimension); known {
+		refill, from = measured, "measured"
 	}
 	size, sizeFrom := bucket.bucket, "documented"
 	if size == 0 && history.DrainSpent != nil && history.DrainSpent.Amount > 0 {
@@ -61,6 +61,18 @@ func untilCredits(step plan.Step, history History) string {
 	}
 	return fmt.Sprintf("waited for %d %% of the %s bucket of %s, at the %s refill of %s", step.UntilCreditsPercent, sizeFrom,
 		amountText(dimension, size), from, format(refill))
+}
+
+// measuredRefill returns the refill rate that an earlier redrain measured; known is false if none did.
+func (h *History) measuredRefill(one dimension) (rate float64, known bool) {
+	measured := h.MeasuredRefill
+	if one == inOperations {
+		measured = h.MeasuredRefillOperations
+	}
+	if measured != nil && *measured > 0 && *measured <= maxRate {
+		return *measured, true
+	}
+	return 0, false
 }
 
 // main returns the documented rates of the bucket that a load of the run empties first, and the dimension that its

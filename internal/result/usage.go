@@ -21,16 +21,10 @@ type Space struct {
 
 // Add adds the sizes of other files. Sums saturate at the maximum of uint64.
 func (s *Space) Add(other Space) {
-	plus := func(a, b uint64) uint64 {
-		if a > math.MaxUint64-b {
-			return math.MaxUint64
-		}
-		return a + b
-	}
-	s.Files = plus(s.Files, other.Files)
-	s.ApparentBytes = plus(s.ApparentBytes, other.ApparentBytes)
-	s.DataBytes = plus(s.DataBytes, other.DataBytes)
-	s.AllocatedBytes = plus(s.AllocatedBytes, other.AllocatedBytes)
+	s.Files = measure.Sum(s.Files, other.Files)
+	s.ApparentBytes = measure.Sum(s.ApparentBytes, other.ApparentBytes)
+	s.DataBytes = measure.Sum(s.DataBytes, other.DataBytes)
+	s.AllocatedBytes = measure.Sum(s.AllocatedBytes, other.AllocatedBytes)
 }
 
 // maxSpace is larger than the capacity of any store.
@@ -87,8 +81,8 @@ func (b *builder) usage() {
 	}
 	pattern := &b.findings.Pattern
 	made := &v1alpha1.UsageResult{
-		Files: signed(total.Files), ApparentBytes: signed(total.ApparentBytes), DataBytes: signed(total.DataBytes),
-		AllocatedBytes: signed(total.AllocatedBytes), Settled: total.Settled,
+		Files: measure.Clamp(total.Files), ApparentBytes: measure.Clamp(total.ApparentBytes), DataBytes: measure.Clamp(total.DataBytes),
+		AllocatedBytes: measure.Clamp(total.AllocatedBytes), Settled: total.Settled,
 		FileSystem: total.FileSystem, Compression: total.Compression,
 		Tool: b.load.Kind, ToolVersion: v1alpha1.Truncate(pattern.Version, 128), DataPattern: v1alpha1.Truncate(pattern.Name, 128),
 	}
@@ -101,8 +95,8 @@ func (b *builder) usage() {
 	}
 	if len(total.Types) > 1 {
 		for _, of := range total.Types {
-			told := v1alpha1.TypeUsage{Extension: of.Extension, Files: signed(of.Files), ApparentBytes: signed(of.ApparentBytes),
-				DataBytes: signed(of.DataBytes), AllocatedBytes: signed(of.AllocatedBytes)}
+			told := v1alpha1.TypeUsage{Extension: of.Extension, Files: measure.Clamp(of.Files), ApparentBytes: measure.Clamp(of.ApparentBytes),
+				DataBytes: measure.Clamp(of.DataBytes), AllocatedBytes: measure.Clamp(of.AllocatedBytes)}
 			if known {
 				told.CompressionRatioMilli = ratioMilli(of.Space)
 			}
@@ -167,7 +161,7 @@ const otherTypes = "*"
 
 func tellTypes(types map[string]Space) []TypeUsage {
 	var all []TypeUsage
-	rest, folded := types[otherTypes], false
+	rest, folded := types[otherTypes]
 	for extension, space := range types {
 		if extension != otherTypes {
 			all = append(all, TypeUsage{Extension: extension, Space: space})
@@ -176,7 +170,6 @@ func tellTypes(types map[string]Space) []TypeUsage {
 	slices.SortFunc(all, func(a, b TypeUsage) int {
 		return cmp.Or(cmp.Compare(b.AllocatedBytes, a.AllocatedBytes), cmp.Compare(b.ApparentBytes, a.ApparentBytes), cmp.Compare(a.Extension, b.Extension))
 	})
-	_, folded = types[otherTypes]
 	if len(all) > maxUsageTypes || folded && len(all) > maxUsageTypes-1 {
 		for _, of := range all[maxUsageTypes-1:] {
 			rest.Add(of.Space)
@@ -256,5 +249,3 @@ func ratioMilli(s Space) *int64 {
 }
 
 func unsigned(bytes int64) uint64 { return uint64(max(bytes, 0)) }
-
-func signed(bytes uint64) int64 { return int64(min(bytes, math.MaxInt64)) }

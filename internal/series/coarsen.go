@@ -28,7 +28,7 @@ func (l *Log) coarsen() bool {
 	case len(most.Clients) > 2*len(most.Points) && len(most.Clients) > 2*len(most.Minutes):
 		most.Clients = nil
 	case len(most.Minutes) > len(most.Points):
-		most.Minutes = everyOther(most.Minutes)
+		most.Minutes = everyOtherMinute(most.Minutes)
 	case len(most.Points) > 1:
 		most.Points = joinPairs(most.Points)
 	default:
@@ -73,6 +73,24 @@ func joinPairs(points []Point) []Point {
 		return slices.Clip(everyOther(points))
 	}
 	return joined
+}
+
+// everyOtherMinute drops every other minute with all its operations. Minutes are sorted by time, then operation.
+func everyOtherMinute(all []Minute) []Minute {
+	var kept []Minute
+	minute := 0
+	for i := range all {
+		if i > 0 && all[i].Operation <= all[i-1].Operation {
+			minute++
+		}
+		if minute%2 == 0 {
+			kept = append(kept, all[i])
+		}
+	}
+	if len(kept) == len(all) {
+		return nil
+	}
+	return kept
 }
 
 func everyOther[T any](all []T) []T {
