@@ -569,11 +569,11 @@ type StepIO struct {
 	// operations is the number of completed operations, not counting syncs, which spend no credits.
 	// +optional
 	Operations int64 `json:"operations"`
-	// creditPercentAtStart is the estimated fill level of the byte credit bucket at the start, in percent. Unset if its
-	// limits are unknown.
+	// creditPercentAtStart is the estimated fill level of the emptiest credit bucket at the start, in percent. Unset if
+	// its limits are unknown.
 	// +optional
 	CreditPercentAtStart *int32 `json:"creditPercentAtStart,omitempty"`
-	// creditPercentAtEnd is the estimated fill level of the byte credit bucket at the end, in percent. Unset if its
+	// creditPercentAtEnd is the estimated fill level of the emptiest credit bucket at the end, in percent. Unset if its
 	// limits are unknown.
 	// +optional
 	CreditPercentAtEnd *int32 `json:"creditPercentAtEnd,omitempty"`

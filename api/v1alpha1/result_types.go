@@ -46,11 +46,11 @@ type PhaseResult struct {
 	// +required
 	Kind PhaseKind `json:"kind"`
 
-	// startTime is the start of the first step.
+	// startTime is the time of the first measured I/O. In a cooldown phase, it is the start of the pause.
 	// +optional
 	StartTime *metav1.MicroTime `json:"startTime,omitempty"`
 
-	// endTime is the end of the last step.
+	// endTime is the time of the last I/O. In a cooldown phase, it is the end of the pause.
 	// +optional
 	EndTime *metav1.MicroTime `json:"endTime,omitempty"`
 

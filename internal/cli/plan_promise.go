@@ -78,7 +78,7 @@ func promiseRates(p *plan.Promise) string {
 	return "burst " + rateWords(p.Burst) + ", baseline " + rateWords(p.Baseline)
 }
 
-// promiseCourse describes how the rates change over time under full demand, starting with full buckets. Each rate
+// promiseCourse describes how the rates change over time under unlimited demand, starting with full buckets. Each rate
 // and each drained bucket has its own line.
 func promiseCourse(p *plan.Promise) string {
 	var b strings.Builder

@@ -137,7 +137,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// TestAgainstTheModel simulates random days of full demand, paced demand and pauses, and compares accounts with a
+// TestAgainstTheModel simulates random days of unlimited demand, paced demand and pauses, and compares accounts with a
 // store that lets every request through one by one.
 func TestAgainstTheModel(t *testing.T) {
 	for seed := range uint64(60) {
@@ -168,7 +168,7 @@ func TestAgainstTheModel(t *testing.T) {
 			what, demand := "a pause", 0.0
 			switch random.IntN(3) {
 			case 0:
-				what, demand = "full demand", math.Inf(1)
+				what, demand = "unlimited demand", math.Inf(1)
 			case 1:
 				what, demand = "paced demand", bucket.Burst*random.Float64()
 			}

@@ -104,7 +104,7 @@ var (
 	resultLost = gauge(GroupResults, ofBenchmark, "benchmark_last_run_lost_clients",
 		"Lost clients of the newest evaluated run.")
 	resultPhase = gauge(GroupResults, ofPhase, "benchmark_phase_duration_seconds",
-		"Duration of a phase of the newest evaluated run, from the start of its first step to the end of its last step.")
+		"Duration of a phase of the newest evaluated run, from its first measured I/O to its last I/O.")
 )
 
 // Results of the newest run, only if it is complete and valid.
@@ -148,7 +148,7 @@ var (
 	resultSpentOperations = gauge(GroupResults, ofTarget, "benchmark_credits_spent_operations",
 		"Credits of a bucket of operations spent until the last sustained drop of a burst drain.")
 	resultFill = gauge(GroupResults, ofTarget, "benchmark_credits_fill_ratio",
-		"Estimated fill of the bucket of bytes at the start and end of a phase, from 0 to 1.", "at")
+		"Estimated fill of the emptiest credit bucket at the start and end of a phase, from 0 to 1.", "at")
 	resultOfBaseline = gauge(GroupResults, ofTarget, "benchmark_documented_baseline_ratio",
 		"Rate relative to the lowest documented limit without credits. A drain has one series for its burst and one for its baseline.", "operation", "level")
 	resultOfBurst = gauge(GroupResults, ofTarget, "benchmark_documented_burst_ratio",
