@@ -94,6 +94,16 @@ func describesStorage(parameter string) bool {
 		!strings.HasPrefix(low, "storage.kubernetes.io/")
 }
 
+// ownParameters are the parameters, in lower case, that CSI drivers set to a different value for each volume that they
+// create: generated names and addresses, and the requested size.
+var ownParameters = []string{"diskname", "dnsname", "mountname", "requestedsizegib", "sharename", "subdir", "volumepath"}
+
+// DescribesKind reports whether a parameter or an attribute of a volume may describe the kind of its storage. Unlike
+// those that identify the volume, such parameters are equal for all volumes that a driver creates from one StorageClass.
+func DescribesKind(parameter string) bool {
+	return describesStorage(parameter) && !slices.Contains(ownParameters, strings.ToLower(parameter))
+}
+
 // optionsThatMatter are the mount options that affect performance. Others are not recorded, because some contain user
 // names.
 var optionsThatMatter = []string{"actimeo", "acdirmax", "acdirmin", "acregmax", "acregmin", "async", "bsize", "cache", "compress", "data", "dax",

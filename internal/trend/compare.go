@@ -4,11 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
@@ -23,8 +25,8 @@ func Compare(run *v1alpha1.BenchmarkRun) *v1alpha1.Comparable {
 }
 
 // storeOf returns a short hash that identifies the kind of storage behind the targets: driver, class, parameters, file
-// system. The hash excludes the size and the clients' machines: runs that differ in these are still compared, and the
-// difference may explain a change.
+// system. The hash excludes what differs between volumes of one kind, such as generated names, and the size and the
+// clients' machines: runs that differ in these are still compared, and the difference may explain a change.
 func storeOf(status *v1alpha1.BenchmarkRunStatus) string {
 	type volume struct {
 		Name, Driver, Class, Attributes, Mode, FileSystem string
@@ -38,8 +40,10 @@ func storeOf(status *v1alpha1.BenchmarkRunStatus) string {
 	for i := range status.Storage {
 		one := target{Name: status.Storage[i].Target}
 		for _, v := range status.Storage[i].Volumes {
+			parameters := maps.Clone(v.Parameters)
+			maps.DeleteFunc(parameters, func(parameter, _ string) bool { return !limits.DescribesKind(parameter) })
 			one.Volumes = append(one.Volumes, volume{Name: v.Name, Driver: v.Driver, Class: v.StorageClass, Attributes: v.VolumeAttributesClass,
-				Mode: v.VolumeMode, FileSystem: v.FileSystem, Parameters: v.Parameters})
+				Mode: v.VolumeMode, FileSystem: v.FileSystem, Parameters: parameters})
 		}
 		all = append(all, one)
 	}

@@ -158,7 +158,8 @@ func TestStoreAndFacts(t *testing.T) {
 		made.Spec.Run.Workload = builders.Fio().Workload()
 		made.Status.Storage = []v1alpha1.StorageDescription{{Target: "t", Machines: []v1alpha1.MachineDescription{{InstanceType: "m5.large", Nodes: 2}},
 			Volumes: []v1alpha1.VolumeDescription{{Name: "data", Driver: "fsx.csi.aws.com", DriverVersion: "1.2.0", StorageClass: "hdd", FileSystem: "cifs",
-				SizeBytes: 1 << 40, VolumeHandle: "fs-1", Parameters: map[string]string{"b": "1", "a": "2"}}}}}
+				SizeBytes: 1 << 40, VolumeHandle: "fs-1", Parameters: map[string]string{"b": "1", "a": "2", "share": "/hdd", "subDir": "pvc-1",
+					"dnsname": "fs-1.fsx.us-east-1.amazonaws.com", "VolumePath": "/fsx/pvc-1", "requestedsizegib": "1024"}}}}}
 		made.Status.Environments = []v1alpha1.Environment{{Target: "t", Kernel: "6.1.0", ToolVersion: "fio-3.33", AgentVersion: "v1"}}
 		change(made)
 		return Compare(made)
@@ -173,6 +174,9 @@ func TestStoreAndFacts(t *testing.T) {
 	volume := func(change func(*v1alpha1.VolumeDescription)) func(*v1alpha1.BenchmarkRun) {
 		return func(r *v1alpha1.BenchmarkRun) { change(&r.Status.Storage[0].Volumes[0]) }
 	}
+	parameter := func(name, value string) func(*v1alpha1.BenchmarkRun) {
+		return volume(func(v *v1alpha1.VolumeDescription) { v.Parameters[name] = value })
+	}
 	for name, test := range map[string]struct {
 		change      func(*v1alpha1.BenchmarkRun)
 		same, facts bool
@@ -182,7 +186,12 @@ func TestStoreAndFacts(t *testing.T) {
 		"a newer driver":          {volume(func(v *v1alpha1.VolumeDescription) { v.DriverVersion = "1.3.0" }), true, false},
 		"another driver":          {volume(func(v *v1alpha1.VolumeDescription) { v.Driver = "ebs.csi.aws.com" }), false, false},
 		"another class":           {volume(func(v *v1alpha1.VolumeDescription) { v.StorageClass = "ssd" }), false, true},
-		"another parameter":       {volume(func(v *v1alpha1.VolumeDescription) { v.Parameters = map[string]string{"b": "2", "a": "2"} }), false, true},
+		"another folder":          {parameter("subDir", "pvc-2"), true, true},
+		"another server":          {parameter("dnsname", "fs-2.fsx.us-east-1.amazonaws.com"), true, true},
+		"another path":            {parameter("VolumePath", "/fsx/pvc-2"), true, true},
+		"a resized disk":          {parameter("requestedsizegib", "2048"), true, true},
+		"another export":          {parameter("share", "/ssd"), false, true},
+		"another parameter":       {parameter("b", "2"), false, true},
 		"another kernel":          {func(r *v1alpha1.BenchmarkRun) { r.Status.Environments[0].Kernel = "6.12.0" }, true, false},
 		"another profile":         {func(r *v1alpha1.BenchmarkRun) { r.Spec.Run.Workload = builders.Fio().Jobs(7).Workload() }, true, false},
 		"another type of machine": {func(r *v1alpha1.BenchmarkRun) { r.Status.Storage[0].Machines[0].InstanceType = "m6.large" }, true, false},
