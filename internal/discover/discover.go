@@ -106,12 +106,8 @@ func Describe(t Target) Found {
 // groupKey returns a key for grouping volumes. It is equal for volumes that differ only in their names.
 func groupKey(volume limits.Volume, names v1alpha1.VolumeDescription) string {
 	names.Name, names.ClaimName, names.VolumeName, names.VolumeHandle, names.Server = "", "", "", "", ""
-	// These attributes contain a generated name that is unique to each volume.
-	attributes := maps.Clone(volume.Attributes)
-	for _, own := range []string{"dnsname", "mountname", "DNSName", "VolumePath", "subDir", "subdir", "diskname", "diskName", "shareName", "share"} {
-		delete(attributes, own)
-	}
-	volume.Attributes = attributes
+	volume.Attributes = maps.Clone(volume.Attributes)
+	maps.DeleteFunc(volume.Attributes, func(attribute, _ string) bool { return !limits.DescribesKind(attribute) })
 	return fmt.Sprintf("%#v\x00%#v", volume, names)
 }
 

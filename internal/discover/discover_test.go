@@ -258,6 +258,9 @@ func stripe(count int, c discover.Claim) []discover.Claim {
 		one.Claim, one.PV = c.Claim.DeepCopy(), c.PV.DeepCopy()
 		suffix := string(rune('a' + i))
 		one.Claim.Name, one.PV.Name, one.PV.Spec.CSI.VolumeHandle = "claim-"+suffix, "pvc-"+suffix, "handle-"+suffix
+		if attributes := one.PV.Spec.CSI.VolumeAttributes; attributes["csi.storage.k8s.io/pv/name"] != "" {
+			attributes["csi.storage.k8s.io/pv/name"], attributes["csi.storage.k8s.io/pvc/name"] = one.PV.Name, one.Claim.Name
+		}
 		all = append(all, one)
 	}
 	return all
