@@ -90,8 +90,13 @@ func meanLatency(operations []v1alpha1.OperationResult) float64 {
 	return sum / max(count, 1)
 }
 
-// fill returns the fill level of the bucket at the start of the phase, in percent, or nil if it is unknown.
+// fill returns the fill level of the bucket at the start of the phase, in percent, or nil if it is unknown. The level
+// that the store reported takes precedence over the one estimated from documented limits, which assumes that the bucket
+// was full when the run started.
 func (c *figureSource) fill() *int32 {
+	if burst := c.result.Burst; burst != nil && burst.ObservedCreditPercentAtStart != nil {
+		return burst.ObservedCreditPercentAtStart
+	}
 	var fill *int32
 	for i := range c.spec.Steps {
 		if c.spec.Steps[i].Phase != c.phase.Name || c.spec.Steps[i].Purpose != v1alpha1.StepDrain {

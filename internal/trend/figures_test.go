@@ -90,20 +90,27 @@ func TestFiguresOfASteadyPhase(t *testing.T) {
 }
 
 // Credits and time to baseline are compared only between runs that started equally full, and only if the fill is
-// known. The burst of an empty bucket is not a figure.
+// known. The burst of an empty bucket is not a figure. An observed fill takes precedence over the one that follows from
+// documented limits.
 func TestFiguresOfADrain(t *testing.T) {
 	for name, test := range map[string]struct {
 		fill      *int32
+		observed  *int32 // the level that the store reported
 		exhausted bool
 		want      string
 	}{
-		"full":          {new(int32(100)), true, "burst of burst on t=400000000 BytesPerSecond; credits spent of burst on t=600000000000 Bytes (filled to 100 %); time to baseline of burst on t=1800000000000 Nanoseconds (filled to 100 %)"},
-		"nine tenths":   {new(int32(88)), true, "burst of burst on t=400000000 BytesPerSecond; credits spent of burst on t=600000000000 Bytes (filled to 90 %); time to baseline of burst on t=1800000000000 Nanoseconds (filled to 90 %)"},
-		"not known":     {nil, true, "burst of burst on t=400000000 BytesPerSecond"},
-		"not exhausted": {new(int32(100)), false, "burst of burst on t=400000000 BytesPerSecond"},
-		"empty":         {new(int32(3)), true, ""},
+		"full":          {new(int32(100)), nil, true, "burst of burst on t=400000000 BytesPerSecond; credits spent of burst on t=600000000000 Bytes (filled to 100 %); time to baseline of burst on t=1800000000000 Nanoseconds (filled to 100 %)"},
+		"nine tenths":   {new(int32(88)), nil, true, "burst of burst on t=400000000 BytesPerSecond; credits spent of burst on t=600000000000 Bytes (filled to 90 %); time to baseline of burst on t=1800000000000 Nanoseconds (filled to 90 %)"},
+		"not known":     {nil, nil, true, "burst of burst on t=400000000 BytesPerSecond"},
+		"not exhausted": {new(int32(100)), nil, false, "burst of burst on t=400000000 BytesPerSecond"},
+		"empty":         {new(int32(3)), nil, true, ""},
+		"observed, full by the documented limits":  {new(int32(100)), new(int32(42)), true, "burst of burst on t=400000000 BytesPerSecond; credits spent of burst on t=600000000000 Bytes (filled to 40 %); time to baseline of burst on t=1800000000000 Nanoseconds (filled to 40 %)"},
+		"observed, no documented limits":           {nil, new(int32(100)), true, "burst of burst on t=400000000 BytesPerSecond; credits spent of burst on t=600000000000 Bytes (filled to 100 %); time to baseline of burst on t=1800000000000 Nanoseconds (filled to 100 %)"},
+		"observed, empty but full by these limits": {new(int32(100)), new(int32(3)), true, ""},
 	} {
-		if got := told(figuresOf(drainOf(test.fill, test.exhausted))); got != test.want {
+		spec, status := drainOf(test.fill, test.exhausted)
+		status.Phases[0].Targets[0].Burst.ObservedCreditPercentAtStart = test.observed
+		if got := told(figuresOf(spec, status)); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
