@@ -2,6 +2,7 @@ package compare
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/phasekind"
@@ -74,6 +75,45 @@ func (p *Pair) figures(made *v1alpha1.TargetComparison) {
 			made.Figures = append(made.Figures, d.of(a.Name, a.Operation, a.Value, b.Value))
 		}
 	}
+}
+
+// uncompared states which main figures of one result have no counterpart in the other, because the other lacks the
+// figure or because the figure is 0 there. It returns "" if there are none. It ignores the compression ratio, which some
+// stores do not report.
+func (p *Pair) uncompared() string {
+	kind, levels := phasekind.Of(p.Kind), p.levels()
+	baseline, target := kind.Figures(p.Baseline), kind.Figures(p.Target)
+	var ofBaseline, ofTarget []string
+	for _, f := range slices.Concat(baseline, target) {
+		if !f.Main || f.Name == v1alpha1.FigureCompressionRatio {
+			continue
+		}
+		operation := f.Operation
+		if p.Baseline.Burst != nil {
+			operation = levels
+		}
+		a, b := phasekind.Find(baseline, f.Name, operation), phasekind.Find(target, f.Name, operation)
+		lacks := func(f *phasekind.Figure) bool { return f == nil || f.Value == 0 }
+		side, lacking := &ofBaseline, a
+		if lacks(b) {
+			side, lacking = &ofTarget, b
+		}
+		text := strings.TrimSpace(strings.TrimPrefix(operation, phasekind.InOperations) + " " + string(f.Name))
+		if lacking != nil {
+			text += " above 0"
+		}
+		if lacks(a) != lacks(b) && !slices.Contains(*side, text) {
+			*side = append(*side, text)
+		}
+	}
+	var all []string
+	if len(ofBaseline) > 0 {
+		all = append(all, p.Baseline.Target+" has no "+strings.Join(ofBaseline, ", "))
+	}
+	if len(ofTarget) > 0 {
+		all = append(all, p.Target.Target+" has no "+strings.Join(ofTarget, ", "))
+	}
+	return strings.Join(all, "; ")
 }
 
 // of converts the difference to the API's type.

@@ -56,7 +56,8 @@ type Cell struct {
 }
 
 // Runs compares the phases that both sides have, in the baseline's order. margin is the largest relative difference at
-// which two figures count as equivalent, such as 0.05. A phase that only one side has is listed as refused.
+// which two figures count as equivalent, such as 0.05. A phase that only one side has is listed as refused. So are main
+// figures that only one side has, after the figures that both have.
 func Runs(baseline, other Side, margin float64) []RunPhase {
 	var all []RunPhase
 	for i := range baseline.Status.Phases {
@@ -72,6 +73,15 @@ func Runs(baseline, other Side, margin float64) []RunPhase {
 		b := &other.Status.Phases[i]
 		if !slices.ContainsFunc(baseline.Status.Phases, func(p v1alpha1.PhaseResult) bool { return p.Name == b.Name }) {
 			all = append(all, RunPhase{Phase: b.Name, Kind: b.Kind, Refused: baseline.Name + " has no result of this phase"})
+		}
+	}
+	for i := len(all) - 1; i >= 0; i-- {
+		one := &all[i]
+		if one.Pair == nil || one.Count != nil {
+			continue // cells are compared one by one
+		}
+		if why := one.Pair.uncompared(); why != "" {
+			all = slices.Insert(all, i+1, RunPhase{Phase: one.Phase, Kind: one.Kind, BaselineTarget: one.BaselineTarget, Target: one.Target, Refused: why})
 		}
 	}
 	// Omit layouts without a compression ratio, because they have nothing to compare.
@@ -193,6 +203,10 @@ func (p *Pair) cellFigures(margin float64) []Cell {
 		case !p.Usable(b):
 			made.Refused = p.Target.Target + " has no valid result"
 		default:
+			if _, ok := p.CellRate(a, b); !ok {
+				made.Refused = "only one of the rates is 0"
+				break
+			}
 			made.Figures = p.cellOf(a, b, margin)
 		}
 		all = append(all, made)

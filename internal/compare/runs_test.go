@@ -1,0 +1,77 @@
+package compare_test
+
+import (
+	"testing"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/compare"
+)
+
+// sideOf returns a run of one phase with the given result.
+func sideOf(name string, phase v1alpha1.Phase, kind v1alpha1.PhaseKind, result v1alpha1.TargetResult) compare.Side {
+	phase.Name = "p"
+	return compare.Side{Name: name, ID: name, Run: &v1alpha1.RunSpec{Phases: []v1alpha1.Phase{phase}},
+		Status: &v1alpha1.BenchmarkRunStatus{Phases: []v1alpha1.PhaseResult{{Name: "p", Kind: kind, Targets: []v1alpha1.TargetResult{result}}}}}
+}
+
+// A main figure that only one run has is listed as refused, whichever run is the baseline.
+func TestFiguresOfOneRun(t *testing.T) {
+	drain := func(exhausted bool) v1alpha1.TargetResult {
+		level := func(v int64) *v1alpha1.Estimate {
+			return &v1alpha1.Estimate{Value: v, Lower: new(v - v/100), Upper: new(v + v/100)}
+		}
+		series := &v1alpha1.BurstSeries{Burst: level(260e6)}
+		burst := &v1alpha1.BurstResult{Exhausted: exhausted, Dimension: "Bytes", Bytes: series}
+		if exhausted {
+			series.Baseline, series.Drops, burst.NanosecondsToBaseline = level(32e6), []v1alpha1.Drop{{Spent: level(600e9)}}, level(1800e9)
+		}
+		return v1alpha1.TargetResult{Target: "t", Clients: 1, Burst: burst}
+	}
+	stopped := steady("t", 1_000_000, 10_000)
+	stopped.Operations[0].BytesPerSecond, stopped.Operations[0].IOPSMilli = new(int64(0)), new(int64(0))
+	for name, test := range map[string]struct {
+		phase    v1alpha1.Phase
+		kind     v1alpha1.PhaseKind
+		one, two v1alpha1.TargetResult
+		want     string // what "two" does not have
+	}{
+		"both drains ended": {v1alpha1.Phase{BurstDrain: &v1alpha1.BurstDrainPhase{}}, v1alpha1.PhaseBurstDrain, drain(true), drain(true), ""},
+		"one drain ended":   {v1alpha1.Phase{BurstDrain: &v1alpha1.BurstDrainPhase{}}, v1alpha1.PhaseBurstDrain, drain(true), drain(false), "Baseline, TimeToBaseline, Spent"},
+		"equal rates":       {v1alpha1.Phase{Steady: &v1alpha1.SteadyPhase{}}, v1alpha1.PhaseSteady, steady("t", 1_000_000, 10_000), steady("t", 1_000_000, 10_000), ""},
+		"a rate of 0":       {v1alpha1.Phase{Steady: &v1alpha1.SteadyPhase{}}, v1alpha1.PhaseSteady, steady("t", 1_000_000, 10_000), stopped, "Write Throughput above 0"},
+	} {
+		one, two := sideOf("one", test.phase, test.kind, test.one), sideOf("two", test.phase, test.kind, test.two)
+		for _, sides := range [][2]compare.Side{{one, two}, {two, one}} {
+			all := compare.Runs(sides[0], sides[1], 0.05)
+			switch {
+			case len(all) == 0 || all[0].Refused != "" || len(all[0].Figures) == 0:
+				t.Errorf("%s: %+v, want figures that both have", name, all)
+			case test.want == "" && len(all) > 1:
+				t.Errorf("%s: refused %q, want none", name, all[1].Refused)
+			case test.want != "" && (len(all) != 2 || all[1].Refused != "two has no "+test.want):
+				t.Errorf("%s, %s first: %+v, want %s refused", name, sides[0].Name, all[1:], test.want)
+			}
+		}
+	}
+}
+
+// A cell whose rate is 0 on one side only is refused, because there is no relative difference.
+func TestCellWithoutARate(t *testing.T) {
+	sweep := func(rates ...int64) (result v1alpha1.TargetResult) {
+		result.Target = "t"
+		for i, rate := range rates {
+			result.Steps = append(result.Steps, v1alpha1.StepResult{Cell: int32(i), Operations: []v1alpha1.StepOperation{
+				{Operation: v1alpha1.OperationRead, BytesPerSecond: rate, IOPSMilli: rate, MeanNanoseconds: 1000}}})
+		}
+		return result
+	}
+	phase := v1alpha1.Phase{Sweep: &v1alpha1.SweepPhase{}}
+	one, two := sideOf("one", phase, v1alpha1.PhaseSweep, sweep(10e6, 10e6)), sideOf("two", phase, v1alpha1.PhaseSweep, sweep(10e6, 0))
+	all := compare.Runs(one, two, 0.05)
+	if len(all) != 1 || len(all[0].Cells) != 2 {
+		t.Fatalf("%+v", all)
+	}
+	if first, second := all[0].Cells[0], all[0].Cells[1]; first.Refused != "" || len(first.Figures) == 0 || second.Refused == "" || len(second.Figures) > 0 {
+		t.Errorf("%+v and %+v, want only the second refused", first, second)
+	}
+}
