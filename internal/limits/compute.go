@@ -60,7 +60,7 @@ type Limit struct {
 	// Given is true if the specification sets the limit. Its layer is then unknown.
 	Given bool
 	Note  string
-	// parts is the number of parts of the target, such as volumes, that the limit sums up.
+	// parts is the number of parts of the target, such as volumes or types of machines, that the limit sums up.
 	parts int
 }
 
@@ -107,7 +107,7 @@ func (c *Catalog) Compute(d Description, declared *v1alpha1.Limits) (Computed, e
 			parts++
 		}
 	}
-	made.dropPartial(parts)
+	made.dropPartial(0, parts, "volumes")
 	made.declare(declared)
 	made.machines(c, d, machineUse{traffic: reached, flowsPerNode: flows, cached: cached})
 	slices.SortStableFunc(made.Limits, func(a, b Limit) int { return depth(a.Layer) - depth(b.Layer) })
@@ -130,14 +130,15 @@ func (c *Catalog) find(v Volume, declared *v1alpha1.Limits) (resolved, error) {
 	return c.resolve(v), nil
 }
 
-// dropPartial removes limits that are known for only some of the volumes: they limit those volumes, not the target.
-func (made *Computed) dropPartial(parts int) {
-	made.Limits = slices.DeleteFunc(made.Limits, func(l Limit) bool {
+// dropPartial removes those of the limits from the given index on that are known for fewer than all parts, such as
+// volumes: they limit those parts, not the target.
+func (made *Computed) dropPartial(from, parts int, of string) {
+	made.Limits = append(made.Limits[:from], slices.DeleteFunc(made.Limits[from:], func(l Limit) bool {
 		if l.parts < parts {
-			made.note(l.Name + " is omitted, because it is not known for all volumes")
+			made.note(l.Name + " is omitted, because it is not known for all " + of)
 		}
 		return l.parts < parts
-	})
+	})...)
 }
 
 // volume adds the limits of a volume's rows; the limits of volumes that are loaded together add up. It returns false if

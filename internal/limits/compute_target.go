@@ -92,12 +92,14 @@ func (made *Computed) machines(c *Catalog, d Description, use machineUse) {
 	if !all {
 		return
 	}
+	ofVolumes := len(made.Limits)
 	for _, machines := range d.Clients {
 		key, _ := c.machine(machines.Type)
 		if !made.machine(c.rows[key], machines, use) {
 			made.addMissing(Missing{"limits of the instance type", fmt.Sprintf("the catalog's row %s has no limit for this kind of storage", key)})
 		}
 	}
+	made.dropPartial(ofVolumes, len(d.Clients), "machines")
 	made.flows(c, d.Clients, use)
 }
 
