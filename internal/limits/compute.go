@@ -3,6 +3,7 @@ package limits
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
@@ -147,7 +148,7 @@ func (made *Computed) volume(c *Catalog, d Description, v Volume, found resolved
 	made.addMissing(found.missing...)
 	made.note(found.notes...)
 	count := v.count()
-	if oneServer[v.Driver] {
+	if oneServer(v, found.rows) {
 		if made.has(found.rows) {
 			made.note("several volumes of one kind of file server are assumed to be on one server")
 			return false
@@ -196,9 +197,22 @@ func (made *Computed) adapt(computed *Limit, limit limitRow, found resolved) {
 		" limits stored bytes: the data rate can be higher by the compression ratio"})
 }
 
-// oneServer contains the CSI drivers whose volumes are directories on one existing server, so that the server's limits
-// must be added only once.
-var oneServer = map[string]bool{"smb.csi.k8s.io": true, "fsx.openzfs.csi.aws.com": true, "efs.csi.aws.com": true}
+// oneServer reports whether all volumes of the same kind as the given one, with the given rows, are directories or
+// volumes on one existing server, so that the server's limits must be added only once. The rows show this too, because
+// the driver is not known in the plan of a run.
+func oneServer(v Volume, rows []string) bool {
+	of := func(prefix string) bool {
+		return slices.ContainsFunc(rows, func(row string) bool { return strings.HasPrefix(row, prefix) })
+	}
+	switch {
+	case v.Driver == "fsx.openzfs.csi.aws.com", of("aws-fsx-openzfs/"):
+		kind, _ := jsonParameter(v, "ResourceType")
+		return kind != "filesystem" // the driver creates volumes of one file system, or a file system per claim
+	case of("aws-fsx-windows/"), of("aws-efs/"):
+		return true // no driver creates such a file system
+	}
+	return slices.Contains([]string{"smb.csi.k8s.io", "nfs.csi.k8s.io", "nfs", "efs.csi.aws.com"}, v.Driver)
+}
 
 // has reports whether limits of any of the rows were already added.
 func (made *Computed) has(rows []string) bool {

@@ -123,6 +123,34 @@ func TestSums(t *testing.T) {
 	near(t, "one server", named(t, compute(t, Description{Volumes: []Volume{share, share}}, declared("aws-fsx-windows/ssd-256", "2Ti")), "server network").Baseline, 300e6)
 }
 
+// The limits of a server count once, however many of its directories or volumes are loaded, in the plan of a run (where
+// the driver is not known) and in its result alike. A claim that is a file system of its own has a server of its own.
+func TestServersOfClaims(t *testing.T) {
+	windows, zfs := declared("aws-fsx-windows/ssd-256", "2Ti"), declared("aws-fsx-openzfs/512", "1Ti")
+	for name, test := range map[string]struct {
+		volume Volume
+		spec   *v1alpha1.Limits
+		want   float64 // the baseline of the server's network for four claims
+	}{
+		"shares, planned":                  {Volume{}, windows, 300e6},
+		"shares":                           {Volume{Driver: "smb.csi.k8s.io"}, windows, 300e6},
+		"volumes of an OpenZFS, planned":   {Volume{}, zfs, 1600e6},
+		"volumes of an OpenZFS":            {Volume{Driver: "fsx.openzfs.csi.aws.com", Attributes: class("ResourceType=volume")}, zfs, 1600e6},
+		"directories of an NFS export":     {Volume{Driver: "nfs.csi.k8s.io"}, zfs, 1600e6},
+		"static volumes of an NFS export":  {Volume{Driver: "nfs"}, zfs, 1600e6},
+		"OpenZFS file systems":             {Volume{Driver: "fsx.openzfs.csi.aws.com", Parameters: class("ResourceType=filesystem ThroughputCapacity=512")}, nil, 4 * 1600e6},
+		"OpenZFS file systems by a preset": {Volume{Driver: "fsx.openzfs.csi.aws.com", Attributes: class("ResourceType=filesystem")}, zfs, 4 * 1600e6},
+		"Lustre file systems, planned":     {Volume{}, declared("aws-fsx-lustre/scratch-2", "1200Gi"), 4 * 240e6},
+	} {
+		counted := test.volume
+		counted.Count = 4
+		for how, volumes := range map[string][]Volume{"counted": {counted}, "listed": {test.volume, test.volume, test.volume, test.volume}} {
+			made := compute(t, Description{Volumes: volumes}, test.spec)
+			near(t, name+" "+how, named(t, made, "server network").Baseline, test.want)
+		}
+	}
+}
+
 func TestMachines(t *testing.T) {
 	lustre := compute(t, lustreOf("NONE"), nil)
 	near(t, "four c5n.9xlarge", named(t, lustre, "instance network").Baseline, 25e9)
