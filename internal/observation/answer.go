@@ -20,6 +20,9 @@ type Answer struct {
 	// dropped.
 	Series []Series
 	More   int
+	// leastStart is the lowest value at the start of the step of all series, including those that Add has dropped; nil
+	// if there is none.
+	leastStart *float64
 	// Problem explains why there is no answer. Refused is true if the server refused the query, so that repeating it is
 	// useless.
 	Problem string
@@ -61,6 +64,9 @@ func (a *Answer) Add(s Series) {
 			s.summary.start = &first.Value
 		}
 		s.Points = nil
+	}
+	if start := s.summary.start; start != nil && (a.leastStart == nil || *start < *a.leastStart) {
+		a.leastStart = start
 	}
 	if len(a.Series) == maxSeries {
 		a.More++

@@ -97,6 +97,16 @@ func TestEvaluate(t *testing.T) {
 	credits.CreditsOf = "store"
 	one := func(s observation.Series) []observation.Series { return []observation.Series{s} }
 	figures := func(text string) []string { return []string{text} }
+	// A stripe of nine volumes, of which the last by label is the emptiest. It is not kept, but its level counts.
+	var stripe []observation.Series
+	var kept []string
+	for i := range 9 {
+		stripe = append(stripe, observation.Series{Labels: fmt.Sprint("volume ", i), Points: points(90, 1, 1, 1, 1, 1, 1, 1, 1, 1)})
+		if i < 8 {
+			kept = append(kept, fmt.Sprint("volume ", i, ": 9 points, first 1, last 1, min 1, mean 1, max 1"))
+		}
+	}
+	stripe[8].Points[0].Value = 10
 	for name, test := range map[string]struct {
 		observation v1alpha1.Observation
 		series      []observation.Series
@@ -116,6 +126,8 @@ func TestEvaluate(t *testing.T) {
 		"the emptiest volume of a stripe": {observation: credits, complete: true, credit: 40,
 			series: []observation.Series{{Labels: "a", Points: points(90, 1, 1, 1, 1, 1, 1, 1, 1, 1)}, {Labels: "b", Points: points(40, 1, 1, 1, 1, 1, 1, 1, 1, 1)}},
 			want:   []string{"a: 9 points, first 1, last 1, min 1, mean 1, max 1", "b: 9 points, first 1, last 1, min 1, mean 1, max 1"}},
+		"the emptiest volume of a large stripe": {observation: credits, complete: true, credit: 10, series: stripe, want: kept,
+			warnings: []string{"ObservationIncomplete Info: observation level: 8 of 9 series of step drain-1 are kept: aggregate with sum or topk"}},
 		"missing at first, in between, and not a number": {observation: level, complete: true,
 			series:   one(observation.Series{Points: append(points(none, none, 1, none, 3, 5), observation.Point{At: at(90), Value: math.Inf(1)}, observation.Point{At: at(105), Value: none}, observation.Point{At: at(120), Value: 7}, observation.Point{At: at(135), Value: 9})}),
 			want:     figures(": 5 points, first 1, last 9, min 1, mean 5, max 9, missing 60 s"),

@@ -123,12 +123,15 @@ func (e *evaluator) answer(a *Answer) bool {
 		return false
 	}
 	slices.SortFunc(a.Series, func(x, y Series) int { return cmp.Compare(x.Labels, y.Labels) })
-	kept := Answer{Query: a.Query, More: a.More}
+	kept := Answer{Query: a.Query, More: a.More, leastStart: a.leastStart}
 	for i := range a.Series {
 		kept.Add(a.Series[i])
 	}
 	for i := range kept.Series {
 		e.keep(&kept, &kept.Series[i])
+	}
+	if e.observation.CreditsOf != "" {
+		e.credit(&kept)
 	}
 	if len(kept.Series) == 0 {
 		e.note(noSeries, a.Step, "no value in step %s", a.Step)
@@ -159,23 +162,20 @@ func (e *evaluator) keep(a *Answer, s *Series) {
 		e.note(reset, a.Step, "%s was reset in step %s: use rate or increase, which account for resets", cmp.Or(labels, "the counter"), a.Step)
 	}
 	e.made.Complete = e.made.Complete && age == 0 && f.atEnd == 0
-	if e.observation.CreditsOf != "" {
-		e.credit(a, s)
-	}
 }
 
 // credit records the credit level at the start of a drain of the observation's target. If there are several series,
-// such as one per volume of a stripe, the lowest level counts.
-func (e *evaluator) credit(a *Answer, s *Series) {
+// such as one per volume of a stripe, the lowest level counts, even if its series is not kept.
+func (e *evaluator) credit(a *Answer) {
 	target := e.observation.CreditsOf
 	drains := slices.ContainsFunc(e.run.Spec.Steps, func(planned v1alpha1.ResolvedStep) bool {
 		return planned.ID == a.Step && planned.Purpose == v1alpha1.StepDrain && slices.Contains(planned.Targets, target)
 	})
-	if !drains || s.summary.start == nil {
+	if !drains || a.leastStart == nil {
 		return
 	}
 	level := Credit{Step: a.Step, Target: target, Observation: e.observation.Name,
-		Percent: int32(math.Round(min(max(*s.summary.start, 0), 100)))}
+		Percent: int32(math.Round(min(max(*a.leastStart, 0), 100)))}
 	at := slices.IndexFunc(e.made.Credits, func(c Credit) bool { return c.Step == a.Step && c.Target == target })
 	if at < 0 {
 		e.made.Credits = append(e.made.Credits, level)
