@@ -220,9 +220,9 @@ func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string)
 	if len(target.Steps) > 0 && len(target.Attributions) == 0 {
 		return absent(where, "phase %s has a result for each step: set cell", o.Phase)
 	}
-	found := attributionOf(o, target)
+	found, missing := attributionOf(o, target)
 	if found == nil {
-		return absent(where, "no documented limit: set the target's documented field")
+		return absent(where, "%s", missing)
 	}
 	rate, what := found.Baseline, "baseline"
 	if o.Ratio.Of == "DocumentedBurst" {
@@ -234,12 +234,12 @@ func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string)
 	return figure{where: where, value: rate.PermilleReached}
 }
 
-// attributionOf returns the attribution whose documented rate the objective refers to, or nil if there is none. For a
-// drain, it considers only the attributions of the burst or only those of the baseline, as the objective requires. If
+// attributionOf returns the attribution whose documented rate the objective refers to, or nil and the reason if there is
+// none. For a drain, it considers only the attributions of the burst or only those of the baseline, as the objective requires. If
 // no attribution is for the objective's operation, it accepts a single remaining attribution in two cases: the
 // objective names no operation, or the attribution covers all operations together and the target performed, apart from
 // syncs, only the objective's operation.
-func attributionOf(o *v1alpha1.Objective, target *v1alpha1.TargetResult) *v1alpha1.Attribution {
+func attributionOf(o *v1alpha1.Objective, target *v1alpha1.TargetResult) (found *v1alpha1.Attribution, missing string) {
 	burst := o.Ratio.Of == "DocumentedBurst"
 	var candidates []*v1alpha1.Attribution
 	for i := range target.Attributions {
@@ -248,22 +248,26 @@ func attributionOf(o *v1alpha1.Objective, target *v1alpha1.TargetResult) *v1alph
 			continue
 		}
 		if one.Operation == o.Operation {
-			return one
+			return one, ""
 		}
 		candidates = append(candidates, one)
 	}
 	if len(candidates) != 1 {
-		return nil
+		return nil, "no documented limit: set the target's documented field"
 	}
 	if o.Operation == "" {
-		return candidates[0]
+		return candidates[0], ""
 	}
 	var names []v1alpha1.Operation
 	for i := range target.Operations {
 		names = append(names, target.Operations[i].Operation)
 	}
 	if at, missing := chosen(names, ""); candidates[0].Operation == "" && missing == "" && names[at] == o.Operation {
-		return candidates[0]
+		return candidates[0], ""
 	}
-	return nil
+	applies := "all operations together"
+	if other := candidates[0].Operation; other != "" {
+		applies = strings.ToLower(string(other)) + " operations"
+	}
+	return nil, "the documented limit applies to " + applies + ": remove operation"
 }

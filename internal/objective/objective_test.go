@@ -117,10 +117,12 @@ func run() (*v1alpha1.BenchmarkRunSpec, *v1alpha1.BenchmarkRunStatus) {
 	plain.Latency.Histogram = nil
 	drained := drain("a", 287_500_000, 32_000_000, true, "Measured")
 	drained.Operations = []v1alpha1.OperationResult{plain}
+	mixed := target("a", operation(v1alpha1.OperationRead, 70_000_000), operation(v1alpha1.OperationWrite, 30_000_000))
+	mixed.Attributions = []v1alpha1.Attribution{{Baseline: &v1alpha1.DocumentedRate{Limit: "disk", PermilleReached: 970}}}
 	return spec, &v1alpha1.BenchmarkRunStatus{Phases: []v1alpha1.PhaseResult{
 		{Name: "operations", Targets: []v1alpha1.TargetResult{ofOperations}},
 		{Name: "write", Targets: []v1alpha1.TargetResult{target("a", operation(v1alpha1.OperationWrite, 287_500_000), sync), target("b", operation(v1alpha1.OperationWrite, 150_000_000))}},
-		{Name: "mixed", Targets: []v1alpha1.TargetResult{target("a", operation(v1alpha1.OperationRead, 70_000_000), operation(v1alpha1.OperationWrite, 30_000_000)), target("b", noWindow)}},
+		{Name: "mixed", Targets: []v1alpha1.TargetResult{mixed, target("b", noWindow)}},
 		{Name: "drain", Targets: []v1alpha1.TargetResult{drained, drain("b", 280_000_000, 250_000_000, false, "Assumed")}},
 		{Name: "layout", Targets: []v1alpha1.TargetResult{layout, target("b")}},
 		{Name: "only-a", Targets: []v1alpha1.TargetResult{target("a", operation(v1alpha1.OperationRead, 1_000_000))}},
@@ -185,6 +187,8 @@ func TestEvaluate(t *testing.T) {
 		{Name: "documented-met", Phase: "drain", Target: "a", Ratio: &v1alpha1.RatioObjective{Of: "Documented", MinPercent: pointer[int32](95)}},
 		{Name: "documented-missed", Phase: "drain", Ratio: &v1alpha1.RatioObjective{Of: "Documented", MinPercent: pointer[int32](99)}},
 		{Name: "documented-not-known", Phase: "write", Target: "a", Ratio: &v1alpha1.RatioObjective{Of: "Documented", MinPercent: pointer[int32](95)}},
+		{Name: "documented-of-a-mix", Phase: "mixed", Target: "a", Ratio: &v1alpha1.RatioObjective{Of: "Documented", MinPercent: pointer[int32](95)}},
+		{Name: "documented-of-reads-in-a-mix", Phase: "mixed", Target: "a", Operation: v1alpha1.OperationRead, Ratio: &v1alpha1.RatioObjective{Of: "Documented", MinPercent: pointer[int32](95)}},
 		{Name: "documented-at-most", Phase: "drain", Target: "a", Ratio: &v1alpha1.RatioObjective{Of: "Documented", MaxPercent: pointer[int32](98)}},
 		{Name: "documented-burst-within", Phase: "drain", Target: "a", Ratio: &v1alpha1.RatioObjective{Of: "DocumentedBurst", MinPercent: pointer[int32](90), MaxPercent: pointer[int32](105)}},
 		{Name: "documented-burst-over", Phase: "drain", Target: "a", Ratio: &v1alpha1.RatioObjective{Of: "DocumentedBurst", MaxPercent: pointer[int32](104)}},
