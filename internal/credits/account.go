@@ -1,9 +1,5 @@
 package credits
 
-// knownShare is the tolerance of Known: the fill level is considered known if the two estimates of an Account differ by
-// at most this fraction of the bucket size.
-const knownShare = 0.01
-
 // Account estimates the fill level of a bucket over time. It is as accurate as the Bucket that it was opened for. A
 // copy of an Account is independent of the original.
 type Account struct {
@@ -26,9 +22,6 @@ func (a Account) Percent() float64 { return 100 * a.most / a.bucket.Size }
 // LeastPercent returns a lower bound on the credits in the bucket, as a percentage of a full bucket, 0 to 100. It
 // assumes that the bucket was empty initially.
 func (a Account) LeastPercent() float64 { return 100 * a.least / a.bucket.Size }
-
-// Known reports whether the fill level no longer depends on its initial value, to within 1 % of the bucket size.
-func (a Account) Known() bool { return a.most-a.least <= knownShare*a.bucket.Size }
 
 // Load records a load with the given mean rate and duration: its operations or bytes are deducted from the credits, and
 // the bucket refills meanwhile.
