@@ -296,12 +296,11 @@ func (c *dropSearch) flatten(flat []float64, from, to int, before func(level, ot
 // standard deviations of the noise. If it is negative, the drop is not certain.
 func (c *dropSearch) margin(from, at, to int) float64 {
 	n := float64(to - from)
-	_, before, after := c.white.two(from, at, to)
+	squares, before, after := c.white.two(from, at, to)
 	drop := before - after
 	if drop <= smallestDrop {
 		return math.Inf(-1)
 	}
-	squares, _, _ := c.white.two(from, at, to)
 	caution := 1 + (cautionSpread+c.extra)/c.noise.freedom(n)
 	gain := overRoot((c.white.one(from, to)-squares)/c.noise.innovation/caution,
 		certainBase+c.extra+certainGrowth*math.Log(n))
