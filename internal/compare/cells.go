@@ -10,17 +10,22 @@ import (
 // countCells counts the cells in which each target was faster.
 func (p *Pair) countCells() *v1alpha1.CellComparison {
 	count := &v1alpha1.CellComparison{}
-	seen := map[int32]bool{}
-	for _, steps := range [][]v1alpha1.StepResult{p.Baseline.Steps, p.Target.Steps} {
-		for i := range steps {
-			if seen[steps[i].Cell] {
-				continue
-			}
-			seen[steps[i].Cell] = true
-			p.countCell(count, steps[i].Cell)
-		}
+	for _, cell := range p.cellIndexes() {
+		p.countCell(count, cell)
 	}
 	return count
+}
+
+// cellIndexes returns the indexes of the cells of both sides, in ascending order.
+func (p *Pair) cellIndexes() []int32 {
+	var all []int32
+	for _, steps := range [][]v1alpha1.StepResult{p.Baseline.Steps, p.Target.Steps} {
+		for i := range steps {
+			all = append(all, steps[i].Cell)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func (p *Pair) countCell(count *v1alpha1.CellComparison, cell int32) {

@@ -187,14 +187,8 @@ func tested(figure v1alpha1.FigureComparison, margin float64) Figure {
 
 // cellFigures compares the cells of both sides, in ascending order of their indexes.
 func (p *Pair) cellFigures(margin float64) []Cell {
-	indexes := map[int32]bool{}
-	for _, steps := range [][]v1alpha1.StepResult{p.Baseline.Steps, p.Target.Steps} {
-		for i := range steps {
-			indexes[steps[i].Cell] = true
-		}
-	}
 	var all []Cell
-	for index := range indexes {
+	for _, index := range p.cellIndexes() {
 		a, b := CellOf(p.Baseline.Steps, index), CellOf(p.Target.Steps, index)
 		made := Cell{Cell: index}
 		switch {
@@ -211,7 +205,6 @@ func (p *Pair) cellFigures(margin float64) []Cell {
 		}
 		all = append(all, made)
 	}
-	slices.SortFunc(all, func(a, b Cell) int { return int(a.Cell - b.Cell) })
 	return all
 }
 
