@@ -170,11 +170,20 @@ func (d throttled) script(m lab.Machine) string {
 	size := strconv.Itoa((64 << 20) / d.Volumes)
 	fmt.Fprintf(&s, `sync
 (for file in %s; do fio --name=layout --filename=$file --direct=1 --rw=write --bs=1M --size=%s > /dev/null; done; sync; sleep %d
-%s --size=64m --rw=%s --bs=%d --time_based=1 --runtime=%d --output-format=json > bare.json) &
+%s --size=64m --rw=%s --bs=%d --time_based=1 --runtime=%d --output-format=json --write_%s_log=bare --log_avg_msec=%d --per_job_logs=0 > bare.json) &
 kubectl-storagebench run --local -f /lab/bench.yaml --target data=%s -o json > result.json 2> said
-code=$?; wait; tail -n 40 said; echo LAB-RESULT; cat result.json; echo LAB-RESULT; cat bare.json; exit $code
-`, strings.Join(files, " "), size, int(d.idle().Seconds()), bare, kind, d.blockBytes(), int(d.Drain.Seconds()), strings.Join(directories, ","))
+code=$?; wait; tail -n 40 said; echo LAB-RESULT; cat result.json; echo LAB-RESULT; cat bare.json; echo LAB-RESULT; cat bare_%s.log; exit $code
+`, strings.Join(files, " "), size, int(d.idle().Seconds()), bare, kind, d.blockBytes(), int(d.Drain.Seconds()), d.rates(), logInterval.Milliseconds(),
+		strings.Join(directories, ","), d.rates())
 	return s.String()
+}
+
+// logInterval is the interval of bare fio's log.
+const logInterval = 500 * time.Millisecond
+
+// rates returns the name of fio's log of the rates that the throttle limits.
+func (d throttled) rates() string {
+	return map[bool]string{false: "bw", true: "iops"}[d.Operations]
 }
 
 // units returns what the throttle counts: the bytes or the operations.
@@ -210,13 +219,34 @@ func randomDisks(t *testing.T, bus lab.Bus, first int) {
 	}
 }
 
+// try measures the disk, again if the machine was too slow for the burst, as bare fio shows.
 func (d throttled) try(t *testing.T, program string) {
+	t.Helper()
+	const tries, leastReached = 3, 0.98
+	for range tries {
+		line, reached, wrong := d.measure(t, program)
+		if len(wrong) == 0 {
+			soak.Report(t, "disk", "%s", line)
+			return
+		}
+		if reached >= leastReached {
+			t.Fatalf("%+v: %s\n%s", d, strings.Join(wrong, "; "), line)
+		}
+		t.Logf("bare fio reached only %.3f of the burst, so again: %s", reached, strings.Join(wrong, "; "))
+	}
+	soak.Inconclusive(t, "the machine is too slow for the burst of %+v", d)
+}
+
+// measure measures the disk once. It returns a line for the record, the work of bare fio during the burst as a share of the
+// throttle's definition, and what is wrong.
+func (d throttled) measure(t *testing.T, program string) (line string, reached float64, wrong []string) {
 	t.Helper()
 	machine := d.machine()
 	machine.Programs, machine.Files = map[string]string{"kubectl-storagebench": program}, map[string]string{"bench.yaml": d.benchmark()}
 	output := machine.Run(t, d.script(machine))
 	said, rest, _ := strings.Cut(output.Text, "LAB-RESULT\n")
-	made, bareText, _ := strings.Cut(rest, "LAB-RESULT\n")
+	made, rest, _ := strings.Cut(rest, "LAB-RESULT\n")
+	bareText, bareLog, _ := strings.Cut(rest, "LAB-RESULT\n")
 	run, err := report.Read(strings.NewReader(made))
 	if err != nil || len(run.Phases) == 0 {
 		t.Fatalf("%+v: exit code %d, no result (%v): %s", d, output.Code, err, said)
@@ -232,24 +262,65 @@ func (d throttled) try(t *testing.T, program string) {
 		bytes, operations = bytes+one.Bytes, operations+one.Operations
 	}
 	window := time.Duration(target.WindowNanoseconds).Seconds()
-	within(t, fmt.Sprintf("all that was done in %.1f s", window), d.units(bytes, operations), d.work(window), d.slack())
 	bareBytes, bareOperations, bareSeconds := bareTotals(t, bareText)
-	within(t, fmt.Sprintf("all that bare fio did in %.1f s", bareSeconds), d.units(bareBytes, bareOperations), d.work(bareSeconds), d.slack())
+	wrong = append(outside(fmt.Sprintf("all that was done in %.1f s", window), d.units(bytes, operations), d.work(window), d.slack()),
+		outside(fmt.Sprintf("all that bare fio did in %.1f s", bareSeconds), d.units(bareBytes, bareOperations), d.work(bareSeconds), d.slack())...)
 	for i := range output.Guest {
 		// The firmware reads the first sector of some disks, which only QEMU counts.
 		if guest, host := output.Guest[i], output.Host[i]; guest.WriteBytes != host.WriteBytes || host.ReadBytes-guest.ReadBytes > 512 || host.ReadBytes < guest.ReadBytes {
-			t.Errorf("disk %d: its kernel counted %+v, QEMU %+v", i, guest, host)
+			wrong = append(wrong, fmt.Sprintf("disk %d: its kernel counted %+v, QEMU %+v", i, guest, host))
 		}
 	}
-	d.compareBurst(t, target)
-	soak.Report(t, "disk", "%s", d.line(target, d.units(bytes, operations)/d.work(window), d.units(bareBytes, bareOperations)/d.work(bareSeconds)))
+	wrong = append(wrong, d.compareBurst(t, target)...)
+	return d.line(target, d.units(bytes, operations)/d.work(window), d.units(bareBytes, bareOperations)/d.work(bareSeconds)), d.reached(t, bareLog), wrong
+}
+
+// reached returns what bare fio did until the end of the burst as a share of what the throttle lets through. Less than 1
+// shows that the emulated machine is too slow. The log has a line for each interval, job and direction.
+func (d throttled) reached(t *testing.T, log string) float64 {
+	t.Helper()
+	if d.end() <= logInterval.Seconds() {
+		return 1
+	}
+	type stream struct {
+		job       int
+		direction string
+	}
+	ends := map[stream]float64{}
+	job, before, work := 0, 0.0, 0.0
+	for line := range strings.Lines(log) {
+		fields := strings.Split(line, ", ")
+		if len(fields) < 3 {
+			break // the end of the log
+		}
+		at := number(t, fields[0]) / 1000
+		if at < before {
+			job++ // the log of the next job follows
+		}
+		before = at
+		if of := (stream{job, fields[2]}); at <= d.end() {
+			work += number(t, fields[1]) * (at - ends[of])
+			ends[of] = at
+		}
+	}
+	if !d.Operations {
+		work *= 1024 // fio logs KiB/s
+	}
+	covered := 0.0
+	for _, end := range ends {
+		covered += end / float64(len(ends))
+	}
+	if covered == 0 {
+		t.Fatalf("bare fio's log has no burst: %s", log)
+	}
+	return work / d.work(covered)
 }
 
 // slack returns the operations that may be in flight, in units.
 func (d throttled) slack() float64 { return d.units(16*d.blockBytes(), 16) }
 
 // compareBurst compares the figures of the drain with the definition of the throttle.
-func (d throttled) compareBurst(t *testing.T, target v1alpha1.TargetResult) {
+func (d throttled) compareBurst(t *testing.T, target v1alpha1.TargetResult) (wrong []string) {
 	t.Helper()
 	found, scale := target.Burst.Bytes, 1.0
 	if d.Operations {
@@ -260,30 +331,29 @@ func (d throttled) compareBurst(t *testing.T, target v1alpha1.TargetResult) {
 		t.Fatalf("%+v: no figures: %+v", d, target.Burst)
 	case d.Burst == 0:
 		if target.Burst.Exhausted || len(found.Drops) > 0 {
-			t.Errorf("%+v: a false drop: %+v", d, found.Drops)
+			wrong = append(wrong, fmt.Sprintf("a false drop: %+v", found.Drops))
 		}
-		within(t, "level", float64(found.Burst.Value)/scale, float64(d.Baseline), 0)
-		return
+		return append(wrong, outside("level", float64(found.Burst.Value)/scale, float64(d.Baseline), 0)...)
 	case d.Length < 2 && !target.Burst.Exhausted:
-		d.compareFastStart(t, target)
-		return
+		return d.compareFastStart(t, target)
 	case !target.Burst.Exhausted || len(found.Drops) != 1 || found.Baseline == nil || found.Drops[0].Spent == nil:
 		t.Fatalf("%+v: the credits ran out once, at %.1f s, but the result is %+v, warnings %+v", d, d.end(), target.Burst, target.Warnings)
 	}
-	within(t, "baseline", float64(found.Baseline.Value)/scale, float64(d.Baseline), 0)
-	within(t, "credits", float64(found.Drops[0].Spent.Value), d.credits(), d.slack())
+	wrong = append(outside("baseline", float64(found.Baseline.Value)/scale, float64(d.Baseline), 0),
+		outside("credits", float64(found.Drops[0].Spent.Value), d.credits(), d.slack())...)
 	if d.Length >= 2 {
 		// The tenth of a second that passes at once raises the mean of a short burst.
-		within(t, "burst", float64(found.Burst.Value)/scale, float64(d.Burst), d.work(d.end())/d.end()-float64(d.Burst))
-		within(t, "seconds to the baseline", time.Duration(target.Burst.NanosecondsToBaseline.Value).Seconds(), d.end(), 0.1)
+		wrong = append(wrong, outside("burst", float64(found.Burst.Value)/scale, float64(d.Burst), d.work(d.end())/d.end()-float64(d.Burst))...)
+		wrong = append(wrong, outside("seconds to the baseline", time.Duration(target.Burst.NanosecondsToBaseline.Value).Seconds(), d.end(), 0.1)...)
 	}
+	return wrong
 }
 
 var fastStart = regexp.MustCompile(`the first ([0-9.]+) s averaged [^ ]+ [^ ]+ and the rest ([0-9.]+) ([kM])B/s: a spike, or a burst`)
 
 // compareFastStart checks the figures of a burst that nothing but the machine's speed limits, so that it may be over in one
 // or two samples. Then the result leaves open whether it was a burst or a spike. It must say so, and show the baseline.
-func (d throttled) compareFastStart(t *testing.T, target v1alpha1.TargetResult) {
+func (d throttled) compareFastStart(t *testing.T, target v1alpha1.TargetResult) (wrong []string) {
 	t.Helper()
 	shown := fastStart.FindStringSubmatch(target.Burst.Message)
 	if shown == nil {
@@ -291,9 +361,9 @@ func (d throttled) compareFastStart(t *testing.T, target v1alpha1.TargetResult) 
 	}
 	seconds, rest := number(t, shown[1]), number(t, shown[2])*map[string]float64{"k": 1e3, "M": 1e6}[shown[3]]
 	if seconds >= 3 {
-		t.Errorf("%+v: %.3g s are three samples, but no drop was found", d, seconds)
+		wrong = append(wrong, fmt.Sprintf("%.3g s are three samples, but no drop was found", seconds))
 	}
-	within(t, "baseline", d.units(int64(rest), int64(rest)/d.blockBytes()), float64(d.Baseline), 0)
+	return append(wrong, outside("baseline", d.units(int64(rest), int64(rest)/d.blockBytes()), float64(d.Baseline), 0)...)
 }
 
 func number(t *testing.T, text string) float64 {
@@ -332,12 +402,12 @@ func (d throttled) line(target v1alpha1.TargetResult, work, bare float64) string
 		time.Duration(target.Burst.NanosecondsToBaseline.Value).Seconds(), found.Drops[0].Spent.Value, work, bare)
 }
 
-// within fails the test if got differs from want by more than 2 % and more.
-func within(t *testing.T, what string, got, want, more float64) {
-	t.Helper()
+// outside returns a sentence if got differs from want by more than 2 % and more.
+func outside(what string, got, want, more float64) []string {
 	if math.Abs(got-want) > 0.02*want+more {
-		t.Errorf("%s: %.4g, want %.4g (%+.1f %%)", what, got, want, 100*(got/want-1))
+		return []string{fmt.Sprintf("%s: %.4g, want %.4g (%+.1f %%)", what, got, want, 100*(got/want-1))}
 	}
+	return nil
 }
 
 // bareTotals returns the bytes, operations and seconds of fio's own report.
