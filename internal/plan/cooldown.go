@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -56,9 +57,9 @@ func (m *maker) pause(at *field.Path, text v1alpha1.Duration) (time.Duration, bo
 	return length, len(m.problems) == before
 }
 
-// untilCredits plans an idle step that lasts until every bucket certainly holds the given percentage. If the limits are
-// not known yet, the run computes the wait from the limits that it discovers or from the refill that a redrain has
-// measured; without either it waits for maxDuration, or not at all.
+// untilCredits plans an idle step that lasts until every bucket certainly holds the given percentage. Its Duration is
+// the time that this takes by the documented limits. The run computes the actual wait from the limits that it finds, and
+// from the refill that a redrain has measured; without either it waits for maxDuration, or not at all.
 func (p *phaseMaker) untilCredits(at *field.Path, phase *v1alpha1.CooldownPhase) {
 	percent := int(phase.UntilCredits.Percent)
 	if percent < 1 || percent > 100 {
@@ -75,38 +76,28 @@ func (p *phaseMaker) untilCredits(at *field.Path, phase *v1alpha1.CooldownPhase)
 		}
 		step.Limit = limit
 	}
-	wait, longest, unknown := p.wait(targets, float64(percent))
+	wait, unknown := p.wait(targets, float64(percent))
 	switch {
 	case len(unknown) == 0:
 		step.Duration = wait
-		if step.Limit == 0 {
-			step.Limit = longest
-		}
-		if wait > step.Limit {
+		if step.Limit > 0 && wait > step.Limit {
 			p.warn(at.Child("maxDuration"), "the pause ends after %s, but it takes up to %s until every target's bucket holds %d %%: raise maxDuration",
 				length(step.Limit), length(wait), percent)
 			step.Duration = step.Limit
 		}
-	case p.earlierRedrain():
-		if step.Limit == 0 {
-			step.Limit = p.deadline
-		}
-	default:
+	case !p.earlierRedrain():
 		p.warnUnknown(at, step.Limit, unknown)
-		switch {
-		case step.Limit > 0:
-		case p.discovered(unknown):
-			step.Limit = p.deadline
-		default:
+		if step.Limit == 0 && !p.discovered(unknown) {
 			step.Limit = time.Second
 		}
 	}
+	step.Limit = cmp.Or(step.Limit, p.deadline)
 	p.add(step, "")
 }
 
-// wait returns how long the targets must idle until their buckets are certainly filled to the given percentage. longest
-// is the worst case: the time that empty buckets need. unknown lists the targets without a known bucket.
-func (m *maker) wait(targets []string, percent float64) (wait, longest time.Duration, unknown []string) {
+// wait returns how long the targets must idle until their buckets are certainly filled to the given percentage.
+// unknown lists the targets without a known bucket.
+func (m *maker) wait(targets []string, percent float64) (wait time.Duration, unknown []string) {
 	for _, target := range targets {
 		known := m.forecasts[target]
 		if known == nil {
@@ -114,9 +105,8 @@ func (m *maker) wait(targets []string, percent float64) (wait, longest time.Dura
 			continue
 		}
 		wait = max(wait, wholeSeconds(known.account.SecondsTo(percent)))
-		longest = max(longest, wholeSeconds(known.account.Bucket().FillSeconds(percent)))
 	}
-	return wait, longest, unknown
+	return wait, unknown
 }
 
 func (p *phaseMaker) warnUnknown(at *field.Path, limit time.Duration, unknown []string) {

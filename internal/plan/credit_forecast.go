@@ -116,7 +116,7 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 	case Idle:
 		known = step.UntilCreditsPercent == 0 || step.Duration > 0
 		if !known {
-			wait, _, _ := p.wait(step.Targets, float64(step.UntilCreditsPercent))
+			wait, _ := p.wait(step.Targets, float64(step.UntilCreditsPercent))
 			return min(wait, step.Limit), false
 		}
 		return step.Duration, true
