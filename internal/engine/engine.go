@@ -187,6 +187,16 @@ type Description struct {
 	Cautions []string
 }
 
+// Limit returns the workload's rate limit in bytes per second: the tighter one if it limits bytes and operations. It is 0
+// if there is none, or if only operations are limited and their size varies.
+func (d *Description) Limit() float64 {
+	limit := d.LimitBytesPerSecond
+	if byOperations := d.LimitIOPS * float64(d.BlockBytes); byOperations > 0 && (limit == 0 || byOperations < limit) {
+		limit = byOperations
+	}
+	return limit
+}
+
 // Cached explains a warning that the memory of a client's machine may serve reads. Why is the cause, and Remedy is the
 // change that prevents it.
 type Cached struct{ Why, Remedy string }

@@ -180,10 +180,10 @@ func (p *phaseMaker) demand(step *Step, target string) float64 {
 	case err != nil || made.NoStorage || made.Metadata:
 		return 0
 	// Ignore the rate limits of a sweep's cells, so that the forecast does not depend on their order.
-	case made.LimitBytesPerSecond == 0 || step.Kind == v1alpha1.PhaseSweep:
+	case made.Limit() == 0 || step.Kind == v1alpha1.PhaseSweep:
 		return math.Inf(1)
 	}
-	return made.LimitBytesPerSecond * float64(step.Clients)
+	return made.Limit() * float64(step.Clients)
 }
 
 // work returns the number of bytes that a layout writes to a target, or 0 if it is unknown.

@@ -243,11 +243,13 @@ func TestWarnings(t *testing.T) {
 		"cells in a burst of what is only assumed": {fsx().Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)),
 			[]string{"phases[0].sweep.regime: the bucket of target share is only assumed to hold the 14.64 GB that a cell needs, because " +
 				"its initial credit balance is unknown. To be sure, add a phase with cooldown: {untilCredits: {percent: 4}} before this one, which takes 19m30s"}},
-		"cells in a burst that is certain": {fsx().UntilCredits("wait", 4).Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)), nil},
-		"drained right before":             {on().BurstDrain("burst", "2m", "1h").Sweep("x", v1alpha1.RegimeBaseline, "1s", depths(1)), nil},
-		"redrained right before":           {on().Redrain("refill", "2m").AtMost("1h").Sweep("x", v1alpha1.RegimeBaseline, "1s", depths(1)), nil},
-		"longer than expected":             {fsx().BurstDrain("burst", "2m", "6h").ActiveDeadline("30m"), []string{"spec.run.activeDeadline: the phases are expected to take 33m26s, but the run fails after 30m"}},
-		"a rate that spends less":          {fsx().Steady("slow", "10h").With(slow()).BurstDrain("burst", "2m", "1h"), nil},
+		"cells in a burst that is certain":    {fsx().UntilCredits("wait", 4).Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)), nil},
+		"drained right before":                {on().BurstDrain("burst", "2m", "1h").Sweep("x", v1alpha1.RegimeBaseline, "1s", depths(1)), nil},
+		"redrained right before":              {on().Redrain("refill", "2m").AtMost("1h").Sweep("x", v1alpha1.RegimeBaseline, "1s", depths(1)), nil},
+		"longer than expected":                {fsx().BurstDrain("burst", "2m", "6h").ActiveDeadline("30m"), []string{"spec.run.activeDeadline: the phases are expected to take 33m26s, but the run fails after 30m"}},
+		"a rate that spends less":             {fsx().Steady("slow", "10h").With(slow()).BurstDrain("burst", "2m", "1h"), nil},
+		"operations that spend less":          {fsx().Steady("slow", "10m").With(few()).BurstDrain("burst", "2m", "1h"), nil},
+		"operations that never spend credits": {fsx().Steady("slow", "10m").With(few()), nil},
 		"fewer jobs than files": {on().Ramp("x", v1alpha1.RampJobs, "1s", 2, 4),
 			[]string{"spec.run.phases: each job has its own files, which are laid out for 4 jobs: with 2 jobs, a step of x on a uses only 32.00 MiB of each client's data"}},
 		"files of all jobs": {on().Workload(builders.Fio().Mutate(func(p *v1alpha1.FioProfile) { p.FileSharing = v1alpha1.FilesShared })).
@@ -275,5 +277,12 @@ func slow() *builders.FioBuilder {
 	return builders.Fio().Dataset("8Gi").Mutate(func(p *v1alpha1.FioProfile) {
 		rate := resource.MustParse("4M")
 		p.RateLimit = &v1alpha1.FioRateLimit{BytesPerSecond: &rate}
+	})
+}
+
+// few returns a load of so few operations that four clients need less than the refill of fsx.
+func few() *builders.FioBuilder {
+	return builders.Fio().Dataset("8Gi").BlockSize("4Ki").Mutate(func(p *v1alpha1.FioProfile) {
+		p.RateLimit = &v1alpha1.FioRateLimit{IOPS: new(int64(100))}
 	})
 }

@@ -83,10 +83,7 @@ func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
 	if credits, known := step.Credits[target]; known {
 		full = credits.StartPercent / 100
 	}
-	limited := float64(step.Clients) * made.LimitBytesPerSecond
-	if made.LimitIOPS > 0 && limited == 0 {
-		limited = float64(step.Clients) * made.LimitIOPS * float64(made.BlockBytes)
-	}
+	limited := float64(step.Clients) * made.Limit()
 	documented, found := p.documentedBytes(step.Phase, target, &made, seconds, full)
 	switch {
 	case limited > 0 && found:

@@ -28,6 +28,9 @@ func TestWritten(t *testing.T) {
 			profile.RateLimit = &v1alpha1.FioRateLimit{BytesPerSecond: quantity(text)}
 		})
 	}
+	both := func(iops int64, bytes string) *builders.FioBuilder {
+		return rate(bytes).BlockSize("4Ki").Mutate(func(profile *v1alpha1.FioProfile) { profile.RateLimit.IOPS = &iops })
+	}
 	program := v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"zip"}}}
 	for name, test := range map[string]struct {
 		benchmark *builders.BenchmarkBuilder
@@ -46,6 +49,10 @@ func TestWritten(t *testing.T) {
 		// The layout has spent all credits.
 		"after the burst": {two().Mutate(limited(burst)).Steady("write", "1m"), plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 60 * 10e6}},
 		"the lower of both": {two().Mutate(limited(v1alpha1.RateLimits{Baseline: quantity("8M")})).Steady("write", "1m").With(rate("1M")),
+			plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 2 * 60 * 1e6}},
+		"the lower of bytes and operations: operations": {two().Steady("write", "1m").With(both(100, "100M")),
+			plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 2 * 60 * 100 * 4096}},
+		"the lower of bytes and operations: bytes": {two().Steady("write", "1m").With(both(1000, "1M")),
 			plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 2 * 60 * 1e6}},
 		"a program":    {builders.Benchmark("b").Target("a").Load(program).Steady("zip", "1m"), plan.Written{Unbounded: []string{"zip"}}},
 		"no storage":   {builders.Benchmark("b").Target("a").Workload(builders.Fio().Null()).Steady("null", "1m"), plan.Written{}},
