@@ -178,8 +178,8 @@ type Description struct {
 	JobFiles JobFiles
 	// Setup identifies the work that a prepare step must do before the load can run. It is empty if there is none.
 	Setup string
-	// Layer returns the settings, other than Files, that determine what a prepare step lays out on a target, as a value
-	// that can be encoded as JSON. Layer is nil if nothing is laid out.
+	// Layer returns the settings, other than Files, that determine what a prepare step of this load lays out on a target,
+	// as a value that can be encoded as JSON. Layer is nil if nothing is laid out.
 	Layer func(target string) any
 	// Cached is set if the client's own memory may serve reads.
 	Cached Cached

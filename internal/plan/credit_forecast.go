@@ -196,8 +196,8 @@ func (p *phaseMaker) work(step *Step, target string) float64 {
 		return 0
 	case step.Purpose == Precondition:
 		return all * float64(step.Passes)
-	case load.ReusesFiles && step.NewBytes[target] == 0:
-		return 0 // the data already exists and is not written again
+	case step.Reused[target]:
+		return 0
 	}
 	return all
 }

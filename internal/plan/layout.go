@@ -20,6 +20,10 @@ type dataset struct {
 	// reservedFor, laidOutFor and readableBy hold the sets of files that were already reserved, laid out or proven
 	// readable. They need not be processed again, which could be slow with many files.
 	reservedFor, laidOutFor, readableBy map[filesKey]bool
+	// recorded holds the files that agents have recorded as laid out: a later layout keeps its files if all of them are
+	// recorded with the same size and content. lastWriter is the load that has last written to the files since.
+	recorded   map[string]recordedFile
+	lastWriter filesKey
 	// laidRanks and reservedRanks are the counterparts of laidOut and reserved for MPI jobs. brokenBy is the phase that
 	// rewrote laid-out files and may have left them incomplete.
 	laidRanks, reservedRanks rankFiles
@@ -30,6 +34,12 @@ type dataset struct {
 	// unknown is true if a phase that lays out data could not be planned, or if the content of raw devices is
 	// unknown.
 	unknown bool
+}
+
+// recordedFile is the size of a file and a short name for its content.
+type recordedFile struct {
+	bytes   uint64
+	content string
 }
 
 // filesKey holds everything that determines the files of a load. All cells of a sweep share one key.
@@ -43,7 +53,7 @@ func (m *maker) dataset(target string) *dataset {
 		m.datasets[target] = &dataset{
 			laidOut: map[string]uint64{}, reserved: map[string]uint64{},
 			reservedFor: map[filesKey]bool{}, laidOutFor: map[filesKey]bool{}, readableBy: map[filesKey]bool{},
-			declared:  map[string]bool{},
+			recorded: map[string]recordedFile{}, declared: map[string]bool{},
 			laidRanks: rankFiles{}, reservedRanks: rankFiles{},
 		}
 	}
@@ -112,7 +122,11 @@ func (p *phaseMaker) planLayout(target string, step *Step) {
 	case made.Ranks.Name != "":
 		p.planRanks(target, step, &made)
 	case made.Files != nil:
-		data.planFiles(target, step, filesKey{one.spec, step.Overrides.LayoutJobs}, &made)
+		key := filesKey{one.spec, step.Overrides.LayoutJobs}
+		data.planFiles(target, step, key, &made)
+		if one.ReusesFiles {
+			data.record(target, step, key, &made)
+		}
 	}
 }
 
@@ -131,5 +145,31 @@ func (d *dataset) planFiles(target string, step *Step, key filesKey, made *engin
 			d.laidOut[name] = max(d.laidOut[name], size)
 		}
 		d.laidOutFor[key] = true
+	}
+}
+
+// record updates the record of laid-out files as the agents do, and notes whether a Prepare step reuses its files.
+func (d *dataset) record(target string, step *Step, key filesKey, made *engine.Description) {
+	layout := step.Purpose == Prepare
+	if !layout && (d.lastWriter == key || !made.Writes && !made.Trims) {
+		return
+	}
+	content, reused := engine.NameOf(made.Layer(target)), true
+	for name, size := range made.Files {
+		file := recordedFile{size, content}
+		switch {
+		case layout && d.recorded[name] != file:
+			d.recorded[name], reused = file, false
+		case !layout && (made.Trims || d.recorded[name].content != content):
+			delete(d.recorded, name)
+		}
+	}
+	switch {
+	case !layout:
+		d.lastWriter = key
+	case reused:
+		step.Reused[target] = true
+	default:
+		d.lastWriter = filesKey{}
 	}
 }

@@ -69,6 +69,7 @@ func (p *phaseMaker) step(purpose Purpose, targets []string) Step {
 		Cell:       -1,
 		Workloads:  map[string]*v1alpha1.Engine{},
 		NewBytes:   map[string]uint64{},
+		Reused:     map[string]bool{},
 	}
 	if purpose == Idle {
 		made.Clients = 0

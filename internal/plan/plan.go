@@ -107,6 +107,9 @@ type Step struct {
 	// bytes. The prediction assumes that the bucket was full at the start of the run, and that every load was the
 	// maximum that the target and the workload's rate limit allow.
 	Credits map[string]Credits
+	// Reused holds the targets whose files are expected to be laid out already, so that a Prepare step does not write them
+	// again.
+	Reused map[string]bool
 	// Expected is the predicted time from the start of the step to the start of the next one, or 0 if it is unknown.
 	// Longer is true if the step may take longer than Expected by an unknown time.
 	Expected time.Duration

@@ -64,8 +64,8 @@ func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
 	switch {
 	case step.Purpose == Precondition:
 		return all * float64(step.Passes), !made.Metadata
-	case step.Purpose == Prepare && load.ReusesFiles && step.NewBytes[target] == 0:
-		return 0, true // the data already exists and is not written again
+	case step.Reused[target]:
+		return 0, true
 	case step.Purpose == Prepare:
 		return all, !made.Metadata
 	case !made.Writes || made.NoStorage:

@@ -28,6 +28,7 @@ func TestWritten(t *testing.T) {
 			profile.RateLimit = &v1alpha1.FioRateLimit{BytesPerSecond: quantity(text)}
 		})
 	}
+	compressible := func() *builders.FioBuilder { return builders.Fio().Dataset("1Gi").Compressible(50) }
 	both := func(iops int64, bytes string) *builders.FioBuilder {
 		return rate(bytes).BlockSize("4Ki").Mutate(func(profile *v1alpha1.FioProfile) { profile.RateLimit.IOPS = &iops })
 	}
@@ -36,8 +37,18 @@ func TestWritten(t *testing.T) {
 		benchmark *builders.BenchmarkBuilder
 		want      plan.Written
 	}{
-		"a layout and reads":   {two().Steady("read", "1m").With(builders.Fio().Dataset("1Gi").Reads()), plan.Written{LayoutBytes: 2 * gib}},
-		"writes without limit": {two().Steady("write", "1m"), plan.Written{LayoutBytes: 2 * gib, Unbounded: []string{"write"}}},
+		"a layout and reads":    {two().Steady("read", "1m").With(builders.Fio().Dataset("1Gi").Reads()), plan.Written{LayoutBytes: 2 * gib}},
+		"the same layout again": {two().Prepare("again"), plan.Written{LayoutBytes: 2 * gib}},
+		"a layout after a write of the same content": {two().Steady("write", "1m").With(rate("10M")).Prepare("again"),
+			plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 2 * 60 * 10e6}},
+		"a layout of other content": {two().Prepare("again").With(compressible()), plan.Written{LayoutBytes: 4 * gib}},
+		"back to the first content": {two().Prepare("again").With(compressible()).Prepare("back"), plan.Written{LayoutBytes: 6 * gib}},
+		"a layout after a write of other content": {two().Steady("write", "1m").With(rate("10M").Compressible(50)).Prepare("again"),
+			plan.Written{LayoutBytes: 4 * gib, MeasuredBytes: 2 * 60 * 10e6}},
+		"a layout after a write": {builders.Benchmark("b").Target("a").Clients(2).Workload(rate("10M")).Steady("write", "1m").Prepare("layout"),
+			plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 2 * 60 * 10e6}},
+		"a layout of smaller files": {two().Prepare("again").With(builders.Fio().Dataset("512Mi")), plan.Written{LayoutBytes: 3 * gib}},
+		"writes without limit":      {two().Steady("write", "1m"), plan.Written{LayoutBytes: 2 * gib, Unbounded: []string{"write"}}},
 		"a rate of each client": {two().Steady("write", "1m").With(rate("10M")),
 			plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 2 * 60 * 10e6}},
 		"a warm-up writes too": {two().Steady("write", "1m").WarmUp("30s").With(rate("10M")),

@@ -45,6 +45,7 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	}
 	p := e.Profile
 	made.Random = p.Pattern == v1alpha1.FioRandom
+	made.Layer = func(target string) any { return layerOf(target, p) }
 	if p.JobFile == "" && p.FileSharing != v1alpha1.FilesShared && p.IOEngine != v1alpha1.FioNull {
 		made.JobFiles = engine.JobFiles{Bytes: p.DatasetSize.Value(), FilesPerJob: 1}
 		if p.FilesPerJob != nil {
@@ -54,7 +55,6 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	if step.Layout() {
 		// A layout writes the whole dataset, with its own block size and queue depth.
 		made.Reads, made.Writes, made.Trims, made.BlockBytes, made.MaxOutstanding = false, true, false, 0, 0
-		made.Layer = func(target string) any { return layerOf(target, p) }
 		return made, nil
 	}
 	made.NeedsFiles = made.Reads
