@@ -9,8 +9,11 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Job holds the input of an MPI job, in addition to the plan and the run's seed.
+// Job holds the input of a load, in addition to the plan and the run's seed. Version, Shared and Addresses are set only
+// for MPI jobs.
 type Job struct {
+	// Attempt is the number of the step's attempt, from 1; 0 counts as 1.
+	Attempt int
 	// Version is the version of IOR or mdtest on the clients, or "" if it is unknown.
 	Version string
 	// Shared is true if all clients of the target work in one directory, that of client 0.
@@ -18,7 +21,7 @@ type Job struct {
 	// Addresses are the addresses (host and port) of the agents of the target's clients, by client index. Only
 	// client 0 receives them.
 	Addresses []string
-	// Devices is true if the target's volumes are raw block devices. Unlike the other fields, it is set for all tools.
+	// Devices is true if the target's volumes are raw block devices.
 	Devices bool
 }
 

@@ -154,7 +154,7 @@ func TestJobOfAgents(t *testing.T) {
 	everywhere := func(string) bool { return true }
 	keys := []decide.ClientKey{clientKey(0), clientKey(1), clientKey(2)}
 	c, found := connect("4.0.0", "IOR-4.0.0", "4.0.0")
-	requests, err := c.Requests(step, keys, 1, everywhere)
+	requests, err := c.Requests(step, 1, keys, 1, everywhere)
 	must(t, err)
 	for index, member := range requests(clientKey(0)).GetMpi().GetClients() {
 		if member.GetAddress() != found[index] {
@@ -162,7 +162,7 @@ func TestJobOfAgents(t *testing.T) {
 		}
 	}
 	// A client that lost its answer gets an identical request on its own.
-	again, err := c.Requests(step, keys[:1], 1, everywhere)
+	again, err := c.Requests(step, 1, keys[:1], 1, everywhere)
 	must(t, err)
 	if !proto.Equal(requests(clientKey(0)), again(clientKey(0))) {
 		t.Error("the same request again is another one")
@@ -175,21 +175,21 @@ func TestJobOfAgents(t *testing.T) {
 	random := jobStep(t, func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 		return b.Steady("write", "30s").WithLoad(builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.DataPattern = "Random" }).Engine())
 	})
-	_, err = old.Requests(random, keys, 1, everywhere)
+	_, err = old.Requests(random, 1, keys, 1, everywhere)
 	var invalid *decide.Failure
 	if !errors.As(err, &invalid) || invalid.Reason != v1alpha1.ReasonInvalidWorkload || !strings.Contains(invalid.Message, "use Incompressible with this version") {
 		t.Errorf("a pattern that the version does not have: %v", err)
 	}
 
 	mixed, _ := connect("4.0.0", "4.0.0", "3.3.0")
-	_, err = mixed.Requests(step, keys, 1, everywhere)
+	_, err = mixed.Requests(step, 1, keys, 1, everywhere)
 	var failure *decide.Failure
 	if !errors.As(err, &failure) || failure.Reason != "ToolVersionsDiffer" || !strings.Contains(failure.Message, "different versions of ior: 4.0.0 (for example target/0) and 3.3.0 (for example target/2)") {
 		t.Errorf("two versions: %v", err)
 	}
 	// A client that was too busy to report its version does not count as different.
 	silent, _ := connect("4.0.0", "", "4.0.0")
-	if _, err = silent.Requests(step, keys, 1, everywhere); err != nil {
+	if _, err = silent.Requests(step, 1, keys, 1, everywhere); err != nil {
 		t.Errorf("one that does not tell its version: %v", err)
 	}
 }

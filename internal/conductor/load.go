@@ -14,7 +14,7 @@ import (
 // LoadRequest returns the request that sends a step to one client. It depends only on the plan, the run's seed and the
 // job, so a repeated request is byte-identical.
 func LoadRequest(step plan.Step, key decide.ClientKey, seed int64, job Job) (*agentapi.LoadRequest, error) {
-	load, use, client := step.Load(key.Target), step.For(key.Target), step.Client(seed, key.Index)
+	load, use, client := step.Load(key.Target), step.For(key.Target), step.Client(seed, max(job.Attempt, 1), key.Index)
 	use.Devices, client.Version, client.Shared, client.Addresses = job.Devices, job.Version, job.Shared, job.Addresses
 	if load.Kind == "" {
 		return nil, fmt.Errorf("client %s: its target has no workload in step %s", key, step.ID)
@@ -56,9 +56,9 @@ func newBytes(step plan.Step, key decide.ClientKey, job Job) uint64 {
 	return 0
 }
 
-// Requests returns a function that builds each client's LoadRequest for a step, for use with Load. shared reports
-// whether all clients of a target work in one directory. An error that wraps a *decide.Failure fails the run.
-func (c *Conductor) Requests(step plan.Step, keys []decide.ClientKey, seed int64, shared func(target string) bool) (func(decide.ClientKey) *agentapi.LoadRequest, error) {
+// Requests returns a function that builds each client's LoadRequest for an attempt of a step, for use with Load. shared
+// reports whether all clients of a target work in one directory. An error that wraps a *decide.Failure fails the run.
+func (c *Conductor) Requests(step plan.Step, attempt int, keys []decide.ClientKey, seed int64, shared func(target string) bool) (func(decide.ClientKey) *agentapi.LoadRequest, error) {
 	requests := map[decide.ClientKey]*agentapi.LoadRequest{}
 	jobs := map[string]Job{}
 	for _, key := range keys {
@@ -70,7 +70,8 @@ func (c *Conductor) Requests(step plan.Step, keys []decide.ClientKey, seed int64
 			}
 			jobs[key.Target] = job
 		}
-		if job.Devices = c.onDevices(key); job.Devices && step.Clients > 1 && shared(key.Target) {
+		job.Attempt, job.Devices = attempt, c.onDevices(key)
+		if job.Devices && step.Clients > 1 && shared(key.Target) {
 			return nil, &decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: fmt.Sprintf(
 				"the clients of target %s share a raw device and would overwrite each other's data: set claimTemplate.scope to PerClient, or use one client", key.Target)}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/engine/fio"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/test/builders"
@@ -80,5 +81,32 @@ func TestLoadRequestNamesTheClient(t *testing.T) {
 	step := plan.Step{ID: "00-a", Purpose: plan.Measure, Duration: time.Second, Workloads: map[string]*v1alpha1.Engine{"target": {Fio: bad}}}
 	if _, err := conductor.LoadRequest(step, clientKey(3), 1, conductor.Job{}); err == nil || !strings.HasPrefix(err.Error(), "client target/3: ") || !strings.Contains(err.Error(), "exec_prerun") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestLoadRequestOfAnotherAttempt checks that each attempt of a step reads other offsets, because the store may have
+// cached those of an earlier attempt, and that a request that is sent again is the same.
+func TestLoadRequestOfAnotherAttempt(t *testing.T) {
+	t.Parallel()
+	step := plan.Step{
+		ID: "01-a", PhaseIndex: 1, Purpose: plan.Measure, Duration: 10 * time.Second, Targets: []string{"target"}, Clients: 1,
+		Workloads: map[string]*v1alpha1.Engine{"target": {Fio: builders.Fio().Reads().Obj()}},
+	}
+	seeds := map[string]int{}
+	for attempt := 1; attempt <= 3; attempt++ {
+		for range 2 {
+			c := conduct(t, 1, time.Hour)
+			requests, err := c.Requests(step, attempt, []decide.ClientKey{clientKey(0)}, 42, func(string) bool { return true })
+			must(t, err)
+			_, after, _ := strings.Cut(requests(clientKey(0)).GetFio().GetJob(), "randseed=")
+			seed, _, _ := strings.Cut(after, "\n")
+			if other, known := seeds[seed]; known && other != attempt {
+				t.Errorf("attempts %d and %d have the same seed %q", other, attempt, seed)
+			}
+			seeds[seed] = attempt
+		}
+	}
+	if len(seeds) != 3 {
+		t.Errorf("three attempts, each sent twice, have the seeds %v", seeds)
 	}
 }

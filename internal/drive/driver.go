@@ -147,7 +147,7 @@ func (d *Driver) step(run *v1alpha1.BenchmarkRun, action decide.Action) plan.Ste
 
 // load sends a step to its agents, with a separate request for each client.
 func (d *Driver) load(run *v1alpha1.BenchmarkRun, action decide.Action) (Outcome, error) {
-	requests, err := d.Conductor.Requests(d.step(run, action), action.Clients, run.Spec.Seed, d.Shared)
+	requests, err := d.Conductor.Requests(d.step(run, action), action.Attempt.Number, action.Clients, run.Spec.Seed, d.Shared)
 	var failure *decide.Failure
 	switch {
 	case errors.As(err, &failure):

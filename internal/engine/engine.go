@@ -113,7 +113,7 @@ func (s *Step) Layout() bool {
 // Client is one client of a target, as an engine sees it.
 type Client struct {
 	Index int
-	// Seed is the run's seed. StepSeed is the step's seed, which differs from the seeds of all other steps.
+	// Seed is the run's seed. StepSeed differs between all steps of the run, and between the attempts of a step.
 	Seed, StepSeed uint64
 	// Version is the version of the tool on the clients; empty if unknown.
 	Version string

@@ -149,11 +149,12 @@ func (s Step) For(target string) engine.Step {
 	}
 }
 
-// Client returns the properties of a client that are passed to an engine. No two steps share a StepSeed: a load that
-// repeats the offsets of an earlier one would find the store's caches warm.
-func (s Step) Client(seed int64, index int) engine.Client {
+// Client returns the properties of a client that are passed to an engine in an attempt of the step, counted from 1. No
+// two attempts of any steps share a StepSeed: a load that repeats the offsets of an earlier one would find the store's
+// caches warm.
+func (s Step) Client(seed int64, attempt, index int) engine.Client {
 	return engine.Client{
 		Index: index, Seed: uint64(seed), //nolint:gosec // Any bit pattern is a valid seed.
-		StepSeed: uint64(seed) + uint64(s.PhaseIndex)<<32 + uint64(s.Number)<<40, //nolint:gosec // As above.
+		StepSeed: uint64(seed) + uint64(s.PhaseIndex)<<32 + uint64(s.Number)<<40 + uint64(attempt-1)<<52, //nolint:gosec // As above.
 	}
 }

@@ -159,7 +159,7 @@ func check(t *testing.T, run *v1alpha1.RunSpec, made plan.Plan) {
 		if step.Purpose == plan.Idle && len(step.NewBytes) > 0 {
 			t.Errorf("step %s lays something down", step.ID)
 		}
-		seeds[step.Client(5, 0).StepSeed] = true
+		seeds[step.Client(5, 1, 0).StepSeed], seeds[step.Client(5, 2, 0).StepSeed] = true, true
 		for target, credits := range step.Credits {
 			if credits.StartPercent < last[target]-1e-9 || credits.StartPercent > 100+1e-9 || credits.EndPercent < 0 || credits.EndPercent > 100+1e-9 {
 				t.Errorf("step %s: credits of %s %+v after %g", step.ID, target, credits, last[target])
@@ -168,8 +168,8 @@ func check(t *testing.T, run *v1alpha1.RunSpec, made plan.Plan) {
 		}
 		loads(t, step, written)
 	}
-	if len(seeds) != len(made.Steps) {
-		t.Errorf("%d seeds for %d steps", len(seeds), len(made.Steps))
+	if len(seeds) != 2*len(made.Steps) {
+		t.Errorf("%d seeds for two attempts of %d steps", len(seeds), len(made.Steps))
 	}
 	for i := range run.Phases {
 		if sweep := run.Phases[i].Sweep; sweep != nil {
@@ -182,7 +182,7 @@ func check(t *testing.T, run *v1alpha1.RunSpec, made plan.Plan) {
 func loads(t *testing.T, step *plan.Step, written map[string]map[string]uint64) {
 	t.Helper()
 	for target := range step.Workloads {
-		load, use, client := step.Load(target), step.For(target), step.Client(5, 3)
+		load, use, client := step.Load(target), step.For(target), step.Client(5, 1, 3)
 		if _, err := load.Render(&use, &client); err != nil {
 			t.Errorf("step %s: %v", step.ID, err)
 		}
