@@ -67,12 +67,13 @@ func (m *maker) refuseName(at *field.Path, name string) {
 			"starting and ending with a letter or digit", maxNameLength)))
 }
 
-// refuseSharedFolder reports a folder that two targets share. Client 0 of both targets would use the same directory,
-// and they would overwrite each other's files.
+// refuseSharedFolder reports a folder that two targets share, or two volumes of one target. Client 0 of both targets would
+// use the same directory, and they would overwrite each other's files. A client with two volumes in one directory would wait
+// for its own lock.
 func (m *maker) refuseSharedFolder(index int, used map[string]int) {
 	target, targets := &m.run.Targets[index], m.root.Child("targets")
 	at := targets.Index(index)
-	for _, volume := range target.Volumes {
+	for j, volume := range target.Volumes {
 		if volume.ClaimName == "" {
 			continue
 		}
@@ -81,6 +82,10 @@ func (m *maker) refuseSharedFolder(index int, used map[string]int) {
 		switch {
 		case !taken:
 			used[folder] = index
+		case other == index:
+			problem := field.Duplicate(at.Child("volumes").Index(j).Child("claimName"), volume.ClaimName)
+			problem.Detail = "another volume of the target has this claim: remove the volume, or set a different claim"
+			m.problems = append(m.problems, problem)
 		case m.run.Targets[other].Name != target.Name: // refuseAmbiguous reports targets of the same name
 			m.problems = append(m.problems, field.Invalid(at.Child("path"), target.Path, fmt.Sprintf(
 				"claim %s is also used by %s with the same path: their clients would overwrite each other's files. "+

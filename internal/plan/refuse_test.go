@@ -113,6 +113,9 @@ var refusals = map[string]refusal{
 	"two targets in one volume's root": {builders.Benchmark("b").Target("a").Target("b").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[1].Volumes[0].ClaimName = "a"
 	}), "spec.run.targets[1].path", "Set a different path for each target, such as bench/b"},
+	"one claim twice in a target": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Targets[0].Volumes = append(r.Targets[0].Volumes, v1alpha1.Volume{Name: "more", ClaimName: "a"})
+	}), "spec.run.targets[0].volumes[1].claimName", "remove the volume, or set a different claim"},
 	"target of a long name": {builders.Benchmark("b").Target(strings.Repeat("a", 41)).Steady("write", "1m"),
 		"spec.run.targets[0].name", "at most 40 lower-case letters"},
 	"volume of a bad name": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
