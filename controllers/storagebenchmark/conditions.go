@@ -10,6 +10,10 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
+// yieldRetry is how often the controller checks whether the name of the benchmark's run is free again. It does not watch
+// the run that has the name, because the benchmark does not own that run.
+const yieldRetry = time.Minute
+
 // defaultStartTimeout is the API's default for startTimeout.
 const defaultStartTimeout = 10 * time.Minute
 
@@ -56,6 +60,7 @@ func conditionsFor(status *v1alpha1.StorageBenchmarkStatus, obs observation, act
 	case yield:
 		p.notCreated(status, obs, fmt.Sprintf("BenchmarkRun %s already exists, but this benchmark did not create it; delete it",
 			status.ActiveRun.Name))
+		p.wake = yieldRetry
 	case hold:
 		p.suspended(status, obs)
 	case await:

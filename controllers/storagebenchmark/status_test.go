@@ -84,6 +84,16 @@ func TestLargestStatusFits(t *testing.T) {
 	t.Logf("%d bytes", len(encoded))
 }
 
+// TestYieldIsRetried checks that a benchmark is reconciled again while a run that it does not own has the name of its run:
+// the deletion of that run sends no event.
+func TestYieldIsRetried(t *testing.T) {
+	obs := observation{benchmark: bench(), hash: "now", now: begin0}
+	obs.benchmark.Status.ActiveRun = &v1alpha1.RunReference{Name: "r", Hash: "now"}
+	if got := reportOn(obs, action{do: yield}, outcome{}).wake; got <= 0 || got > 10*time.Minute {
+		t.Errorf("the next reconcile is after %s", got)
+	}
+}
+
 func TestEcho(t *testing.T) {
 	for _, request := range []string{"", "2026-11-21T12:00:00Z", strings.Repeat("é", 128)} {
 		if got := boundedRequest(request); got != request {
