@@ -17,7 +17,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=storagebench.dev,resources=storagebenchmarks,verbs=get;list;watch
-// +kubebuilder:rbac:groups=storagebench.dev,resources=benchmarkruns,verbs=get
+// +kubebuilder:rbac:groups=storagebench.dev,resources=benchmarkruns,verbs=get;list;watch
 
 // Keeper keeps the results of the newest run of each benchmark.
 type Keeper struct {
@@ -41,11 +41,19 @@ func Setup(mgr ctrl.Manager) (*Keeper, error) {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("newestrun").
 		For(&v1alpha1.StorageBenchmark{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: newestRunChanged})).
+		Owns(&v1alpha1.BenchmarkRun{}, builder.WithPredicates(runDeleted)).
 		Complete(k)
 	if err != nil {
 		return nil, fmt.Errorf("set up the controller of newest runs: %w", err)
 	}
 	return k, nil
+}
+
+// runDeleted selects the deletions of runs. A new or changed run needs no reconcile: the benchmark's status names the
+// newest judged run.
+var runDeleted = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	UpdateFunc: func(event.UpdateEvent) bool { return false },
 }
 
 // newestRunChanged reports whether the newest judged run of a benchmark has changed.

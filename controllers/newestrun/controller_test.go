@@ -110,3 +110,30 @@ func TestJudgedAnother(t *testing.T) {
 		t.Error("a new newest run is not read")
 	}
 }
+
+// TestDeletedRunIsForgotten checks that a benchmark is reconciled when one of its runs is deleted, not when a run changes,
+// and that the results of a deleted run are dropped.
+func TestDeletedRunIsForgotten(t *testing.T) {
+	judged, of := run("r1", "x", "old"), benchmark("1", "r1", "x")
+	k, api := world(t, of, judged)
+	look := func() {
+		t.Helper()
+		if _, err := k.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(of)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look()
+	if runDeleted.Create(event.CreateEvent{Object: judged}) || runDeleted.Update(event.UpdateEvent{ObjectOld: judged, ObjectNew: judged}) {
+		t.Error("a new or changed run causes a reconcile")
+	}
+	if !runDeleted.Delete(event.DeleteEvent{Object: judged}) {
+		t.Fatal("the deletion of a run causes no reconcile")
+	}
+	if err := api.Delete(t.Context(), judged); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	if got := phases(k, of); got != "unknown" {
+		t.Errorf("the results of phase %s are still there", got)
+	}
+}

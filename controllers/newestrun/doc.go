@@ -3,5 +3,5 @@
 // the API server at each scrape would put unnecessary load on it.
 //
 // It keeps only the values of the metrics, a few hundred numbers per benchmark, instead of the runs. They are dropped
-// when the benchmark is deleted.
+// when the run or the benchmark is deleted.
 package newestrun
