@@ -43,8 +43,8 @@ func timetableOf(benchmark *v1alpha1.StorageBenchmark, now time.Time) timetable 
 }
 
 // handledUpTo returns the time up to which scheduled times count as handled. It is just before status.nextScheduleTime.
-// Thus an edited schedule does not request runs for times before the edit, and a time that was due when the schedule
-// was edited is still due if the new schedule contains it too. If status.nextScheduleTime is not set, the result is the
+// Thus an edited schedule does not request runs for times before the edit, unless a run was due when it was edited: then
+// times of the new schedule since that run was due still count. If status.nextScheduleTime is not set, the result is the
 // creation time of a new benchmark, or now if a schedule was added to an older benchmark. The result is never before
 // status.lastScheduleTime.
 func handledUpTo(benchmark *v1alpha1.StorageBenchmark, now time.Time) time.Time {
