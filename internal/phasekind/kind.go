@@ -1,6 +1,7 @@
 package phasekind
 
 import (
+	"math"
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -113,6 +114,18 @@ func (k Kind) Overall(result *v1alpha1.TargetResult) Overall {
 		return Overall{}
 	}
 	return k.overall(result)
+}
+
+// meanOf returns the geometric mean of the values, which gives each the same weight. It is empty without values.
+func meanOf(what string, unit v1alpha1.FigureUnit, values []float64) Overall {
+	if len(values) == 0 {
+		return Overall{}
+	}
+	var sum float64
+	for _, value := range values {
+		sum += math.Log(value)
+	}
+	return Overall{What: what, Value: math.Exp(sum / float64(len(values))), Unit: unit}
 }
 
 // overallOf returns the named figure as an Overall, which is empty if there is no such figure.

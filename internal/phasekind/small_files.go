@@ -1,10 +1,6 @@
 package phasekind
 
-import (
-	"math"
-
-	"github.com/storagebench/storagebench/api/v1alpha1"
-)
+import "github.com/storagebench/storagebench/api/v1alpha1"
 
 // smallFiles performs one operation after another on many files. Its figures are files per second, not bytes.
 var smallFiles = Kind{
@@ -17,20 +13,13 @@ var smallFiles = Kind{
 		}
 		return all
 	},
-	// The geometric mean gives each operation the same weight.
 	overall: func(result *v1alpha1.TargetResult) Overall {
-		sum, count := 0.0, 0
+		var rates []float64
 		for i := range result.Operations {
-			rate := result.Operations[i].IOPSMilli
-			if rate == nil || *rate <= 0 {
-				continue
+			if rate := result.Operations[i].IOPSMilli; rate != nil && *rate > 0 {
+				rates = append(rates, float64(*rate))
 			}
-			sum += math.Log(float64(*rate))
-			count++
 		}
-		if count == 0 {
-			return Overall{}
-		}
-		return Overall{What: "mean rate", Value: math.Exp(sum / float64(count)), Unit: v1alpha1.UnitIOPSMilli}
+		return meanOf("mean rate", v1alpha1.UnitIOPSMilli, rates)
 	},
 }

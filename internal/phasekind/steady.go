@@ -2,7 +2,6 @@ package phasekind
 
 import (
 	"iter"
-	"math"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
@@ -53,15 +52,11 @@ func steadyOverall(result *v1alpha1.TargetResult) Overall {
 	return Overall{What: "operations a second", Value: value, Unit: unit}
 }
 
-// meanOfRates returns the geometric mean, which gives each rate the same weight.
+// meanOfRates returns the mean of the tool's own rates.
 func meanOfRates(rates iter.Seq2[string, int64]) Overall {
-	var sum, count float64
+	var all []float64
 	for _, milli := range rates {
-		sum += math.Log(float64(milli))
-		count++
+		all = append(all, float64(milli))
 	}
-	if count == 0 {
-		return Overall{}
-	}
-	return Overall{What: "mean of the rates", Value: math.Exp(sum / count), Unit: v1alpha1.UnitIOPSMilli}
+	return meanOf("mean of the rates", v1alpha1.UnitIOPSMilli, all)
 }

@@ -2,7 +2,6 @@ package phasekind
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
@@ -16,17 +15,12 @@ var sweep = Kind{
 	figures: best,
 	// Cells records the number of cells, because means over different numbers of cells are not comparable.
 	overall: func(result *v1alpha1.TargetResult) Overall {
-		if len(result.Steps) == 0 {
-			return Overall{}
-		}
-		made := Overall{What: "mean rate", Unit: v1alpha1.UnitBytesPerSecond, Cells: len(result.Steps)}
-		var sum float64
+		rates, unit := make([]float64, len(result.Steps)), v1alpha1.UnitBytesPerSecond
 		for i := range result.Steps {
-			value, unit := moved(result.Steps[i].Operations)
-			sum += math.Log(value)
-			made.Unit = unit
+			rates[i], unit = moved(result.Steps[i].Operations)
 		}
-		made.Value = math.Exp(sum / float64(len(result.Steps)))
+		made := meanOf("mean rate", unit, rates)
+		made.Cells = len(rates)
 		return made
 	},
 	differs: func(a, b *v1alpha1.Phase) string {
