@@ -96,7 +96,7 @@ func (s *Step) Demand(target string) (Demand, bool) {
 	return NewDemandModel(nil).demand(s.Workloads[target], s.For(target))
 }
 
-// processes returns the number of ranks of each client.
+// processes returns the number of ranks of each client, which a ramp may override.
 func (a *DemandModel) processes(o Overrides) int {
 	return int(cmp.Or(o.Processes, max(1, a.run.Clients.ProcessesPerClient)))
 }

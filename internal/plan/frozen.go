@@ -235,10 +235,7 @@ func (m *maker) complete(phase *v1alpha1.Phase, step *v1alpha1.ResolvedStep) {
 		switch {
 		case step.Purpose == Idle || chosen == nil:
 		case chosen.SpansClients():
-			step.Processes = new(int32(m.processes())) //nolint:gosec // The API limits it.
-			if step.Overrides != nil && step.Overrides.Processes != nil {
-				step.Processes = step.Overrides.Processes
-			}
+			step.Processes = new(int32(m.demands.processes(thawOverrides(step)))) //nolint:gosec // The API limits it.
 		default:
 			if one, _, own := m.jobDatasetOf(target, &chosen.Engine); own {
 				step.LayoutJobs = unlessZero(m.layoutJobs[one])

@@ -27,8 +27,8 @@ func (m *maker) datasetHash() string {
 	for name, of := range layers {
 		all[name] = of
 	}
-	if stripingByTarget := m.stripingByTarget(); len(stripingByTarget) > 0 {
-		all["Lustre"] = stripingByTarget
+	if len(m.striping) > 0 {
+		all["Lustre"] = m.striping
 	}
 	if volumes := m.severalVolumes(); len(volumes) > 0 {
 		all["Volumes"] = volumes

@@ -79,6 +79,9 @@ type maker struct {
 	problems   field.ErrorList
 	datasets   map[string]*dataset
 	forecasts  map[string]*creditForecast
+	// striping holds the striping of each target that sets one. It is part of a layout's identity, because files keep the
+	// striping that they were created with: a run with another striping must not reuse them.
+	striping map[string]Striping
 	// demands computes the demands of loads; it caches their descriptions.
 	demands *DemandModel
 	// layoutJobs holds the number of jobs for which a dataset is laid out, if a phase raises the number of jobs.

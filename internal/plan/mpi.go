@@ -28,9 +28,6 @@ func Shared(target *v1alpha1.Target) bool {
 	})
 }
 
-// processes returns the number of ranks per client, which a ramp may override.
-func (m *maker) processes() int { return max(1, int(m.run.Clients.ProcessesPerClient)) }
-
 // checkProcesses refuses processesPerClient if no workload runs under MPI, and warns if only some do.
 func (m *maker) checkProcesses() {
 	count := m.run.Clients.ProcessesPerClient

@@ -77,7 +77,7 @@ func (p *phaseMaker) step(purpose Purpose, targets []string) Step {
 	}
 	for _, target := range targets {
 		if p.loads[target].SpansClients {
-			made.Processes = p.processes()
+			made.Processes = p.demands.processes(Overrides{})
 		}
 	}
 	return made

@@ -23,11 +23,10 @@ const (
 	maxStripeBytes = math.MaxUint32
 )
 
-// stripingByTarget returns the striping of each target that sets one. Striping is part of a layout's identity, because
-// files keep the striping that they were created with: a run with another striping must not reuse them. Admission
-// refuses most of what stripingByTarget refuses; a plan must not depend on admission.
-func (m *maker) stripingByTarget() map[string]Striping {
-	found := map[string]Striping{}
+// findStriping finds the striping of each target that sets one. Admission refuses most of what findStriping refuses; a
+// plan must not depend on admission.
+func (m *maker) findStriping() {
+	m.striping = map[string]Striping{}
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]
 		if target.Lustre == nil {
@@ -50,18 +49,17 @@ func (m *maker) stripingByTarget() map[string]Striping {
 		if striping == (Striping{}) {
 			m.addOnce(field.Required(path, "set stripeCount, stripeSize or both, or remove lustre"))
 		}
-		found[target.Name] = striping
+		m.striping[target.Name] = striping
 	}
-	return found
 }
 
 // stripe sets the striping in each step that loads a target with striping settings.
 func (m *maker) stripe() {
-	stripingByTarget := m.stripingByTarget()
+	m.findStriping()
 	for i := range m.plan.Steps {
 		step := &m.plan.Steps[i]
 		for _, target := range step.Targets {
-			if striping, asked := stripingByTarget[target]; asked && step.Clients > 0 {
+			if striping, asked := m.striping[target]; asked && step.Clients > 0 {
 				step.stripe(target, striping)
 			}
 		}
