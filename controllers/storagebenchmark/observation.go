@@ -3,7 +3,6 @@ package storagebenchmark
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -89,10 +88,6 @@ func isIntended(benchmark *v1alpha1.StorageBenchmark, run *v1alpha1.BenchmarkRun
 // ended reports whether a run has ended. A failed run counts as ended only when its end time is set, after cleanup.
 func ended(run *v1alpha1.BenchmarkRun) bool {
 	return run.Status.EndTime != nil || isTrue(run.Status.Conditions, v1alpha1.ConditionComplete)
-}
-
-func isTrue(conditions []metav1.Condition, kind string) bool {
-	return meta.IsStatusConditionTrue(conditions, kind)
 }
 
 // candidate is the input from which a new run is created, or the reasons why no run can be created.

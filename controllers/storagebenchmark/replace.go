@@ -6,7 +6,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -60,7 +59,7 @@ func withoutVerdict(run *v1alpha1.BenchmarkRun) bool {
 }
 
 func endedBy(run *v1alpha1.BenchmarkRun, reason string) bool {
-	failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)
+	failed := find(run.Status.Conditions, v1alpha1.ConditionFailed)
 	return failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == reason
 }
 
@@ -76,14 +75,10 @@ func recordWithoutVerdict(status *v1alpha1.StorageBenchmarkStatus, obs observati
 
 // waiting returns the run's condition Waiting if it is True, or nil if it is the run's turn.
 func waiting(run *v1alpha1.BenchmarkRun) *metav1.Condition {
-	if run == nil {
+	if run == nil || !isTrue(run.Status.Conditions, v1alpha1.ConditionWaiting) {
 		return nil
 	}
-	found := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
-	if found == nil || found.Status != metav1.ConditionTrue {
-		return nil
-	}
-	return found
+	return find(run.Status.Conditions, v1alpha1.ConditionWaiting)
 }
 
 // clockText formats a time for messages.

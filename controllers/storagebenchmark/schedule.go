@@ -1,6 +1,7 @@
 package storagebenchmark
 
 import (
+	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -90,15 +91,8 @@ func (t timetable) note(status *v1alpha1.StorageBenchmarkStatus, obs observation
 		status.NextScheduleTime = timeOrNil(t.due.Next)
 	case status.NextScheduleTime == nil:
 		// A scheduled time has passed, but no run can be recorded for it yet: record the time as the next one.
-		status.NextScheduleTime = timeOrNil(later(t.due.At, t.due.Expired))
+		status.NextScheduleTime = timeOrNil(cmp.Or(t.due.At, t.due.Expired))
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 func timeOrNil(at time.Time) *metav1.Time {

@@ -111,6 +111,10 @@ func stageOf(status *v1alpha1.StorageBenchmarkStatus, obs observation, act actio
 	return v1alpha1.StagePending
 }
 
+func isTrue(conditions []metav1.Condition, kind string) bool {
+	return meta.IsStatusConditionTrue(conditions, kind)
+}
+
 // find returns the condition of the given type, or nil.
 func find(conditions []metav1.Condition, kind string) *metav1.Condition {
 	return meta.FindStatusCondition(conditions, kind)

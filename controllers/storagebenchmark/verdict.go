@@ -1,9 +1,9 @@
 package storagebenchmark
 
 import (
+	"cmp"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -57,13 +57,9 @@ func verdictOn(obs observation, run *v1alpha1.BenchmarkRun) verdict {
 }
 
 func judgement(run *v1alpha1.BenchmarkRun, by *verdict) (reason, message string) {
-	find := func(kind string) metav1.Condition {
-		if found := meta.FindStatusCondition(run.Status.Conditions, kind); found != nil {
-			return *found
-		}
-		return metav1.Condition{Status: metav1.ConditionUnknown}
-	}
-	failed, valid := find(v1alpha1.ConditionFailed), find(v1alpha1.ConditionValid)
+	absent := &metav1.Condition{Status: metav1.ConditionUnknown}
+	failed := cmp.Or(find(run.Status.Conditions, v1alpha1.ConditionFailed), absent)
+	valid := cmp.Or(find(run.Status.Conditions, v1alpha1.ConditionValid), absent)
 	met, why, message := objective.Condition(by.objectives)
 	switch {
 	case failed.Status == metav1.ConditionTrue:
