@@ -52,9 +52,11 @@ func withoutNameTwice(problems []Problem) []Problem {
 	return slices.DeleteFunc(problems, theirs)
 }
 
-// isDecimalSize reports whether the fault comes from a rule that refuses decimal sizes, such as 64k instead of 64Ki.
-func isDecimalSize(fault *field.Error) bool {
-	return strings.Contains(fault.Detail, "decimal; did you mean")
+// decimalSize returns a value as text if the fault comes from a rule that refuses decimal sizes, such as 64k instead of
+// 64Ki, and the value is such a size.
+func decimalSize(value any, fault *field.Error) (text string, is bool) {
+	text, is = value.(string)
+	return text, is && strings.Contains(fault.Detail, "decimal; did you mean") && decimal.MatchString(text)
 }
 
 // decimal matches a size with a decimal suffix.
@@ -66,8 +68,8 @@ const page = 4096
 // describeDecimal returns a message that suggests the binary size that a decimal size probably stands for. It returns
 // "" for other faults.
 func describeDecimal(path string, value any, fault *field.Error) string {
-	text, is := value.(string)
-	if !is || !isDecimalSize(fault) || !decimal.MatchString(text) {
+	text, is := decimalSize(value, fault)
+	if !is {
 		return ""
 	}
 	why := "k is 1000 and Ki is 1024"
@@ -84,8 +86,8 @@ func describeDecimal(path string, value any, fault *field.Error) string {
 // Call it only if describeDecimal returns "": the size is then a multiple of page, so its only fault is that it is too
 // large.
 func exceeded(path string, value any, fault *field.Error) string {
-	text, is := value.(string)
-	if !is || !isDecimalSize(fault) || !decimal.MatchString(text) {
+	text, is := decimalSize(value, fault)
+	if !is {
 		return ""
 	}
 	most := "1Pi"
