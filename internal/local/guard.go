@@ -100,7 +100,8 @@ func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, er
 	return dead(interruptedRun(entry.Entry, runner.ProcessState.String(), left), &entry.series, errors.Join(journalErr, left)), nil
 }
 
-// clean waits for the agents of a dead runner, kills those that do not exit, and removes their data.
+// clean waits for the agents of a dead runner, kills those that do not exit, and removes their data. It leaves a
+// directory to another run that has locked it: that run reuses or removes the data.
 func clean(entry Entry) error {
 	deadline := time.Now().Add(abandonTimeout)
 	for time.Now().Before(deadline) {
@@ -114,9 +115,28 @@ func clean(entry Entry) error {
 	defer cancel()
 	problems := []error{process.KillDescendants(ctx, os.Getpid())}
 	for _, data := range entry.Data {
-		problems = append(problems, dataset.Sweep(ctx, data.Path, data.BenchmarkUID))
+		if err := sweepUnused(ctx, data, entry.Run); !errors.Is(err, dataset.ErrLocked) {
+			problems = append(problems, err)
+		}
 	}
 	return errors.Join(problems...)
+}
+
+// sweepUnused removes the data of a dead run. If another run has locked the directory, it removes nothing, and the error
+// wraps dataset.ErrLocked.
+func sweepUnused(ctx context.Context, data Data, run *v1alpha1.BenchmarkRun) error {
+	mount, err := dataset.ProveMount(data.Path, dataset.Expectation{})
+	if err != nil {
+		return err
+	}
+	lock, err := acquireLock(mount, data.BenchmarkUID, run)
+	switch {
+	case errors.Is(err, dataset.ErrLocked):
+		return err
+	case err != nil: // for example, the file system is full: removing the data is then all the more important
+		return dataset.Sweep(ctx, data.Path, data.BenchmarkUID)
+	}
+	return errors.Join(dataset.Sweep(ctx, data.Path, data.BenchmarkUID), lock.Release())
 }
 
 func running(processes []process.Process) []process.Process {

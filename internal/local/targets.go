@@ -100,19 +100,23 @@ func (r *runner) proveTarget(spec *v1alpha1.Target) error {
 		if readOnly[j] {
 			continue // a read-only directory needs no lock, because no process can write to it
 		}
-		one.lock, err = dataset.AcquireLock(one.mount, dataset.Owner{
-			BenchmarkUID: uid,
-			Benchmark:    r.options.Benchmark.Name,
-			RunUID:       string(r.run.UID),
-			Run:          r.run.Name,
-			CreatedBy:    version.Version,
-			Installation: installationName,
-		})
-		if err != nil {
+		if one.lock, err = acquireLock(one.mount, uid, r.run); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// acquireLock locks a benchmark's own directory on a target for a run.
+func acquireLock(mount dataset.Mount, benchmarkUID string, run *v1alpha1.BenchmarkRun) (*dataset.Lock, error) {
+	return dataset.AcquireLock(mount, dataset.Owner{
+		BenchmarkUID: benchmarkUID,
+		Benchmark:    run.Spec.BenchmarkRef.Name,
+		RunUID:       string(run.UID),
+		Run:          run.Name,
+		CreatedBy:    version.Version,
+		Installation: installationName,
+	})
 }
 
 // volumeName returns the specified name of a volume, or "data" if the target has a single directory.

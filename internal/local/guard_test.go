@@ -1,0 +1,58 @@
+package local
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/dataset"
+)
+
+
+// TestCleanSparesAnotherRun checks that the guard of a dead runner leaves a directory to the run that holds its lock,
+// and removes the data if no run holds it.
+func TestCleanSparesAnotherRun(t *testing.T) {
+	directory := t.TempDir()
+	mount, err := dataset.ProveMount(directory, dataset.Expectation{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := dataset.Owner{BenchmarkUID: "uid", Benchmark: "b", Run: "b-2", RunUID: "2", Installation: installationName}
+	lock, err := dataset.AcquireLock(mount, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	created, err := dataset.Create(mount, dataset.Location{BenchmarkUID: "uid", DatasetHash: "hash"}, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(created.Path(), "data")
+	if err := os.WriteFile(file, []byte("of b-2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dead := Entry{Run: &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "b-1", UID: "1"}}, Data: []Data{{Path: directory, BenchmarkUID: "uid"}}}
+	if err := clean(dead); err != nil {
+		t.Errorf("while another run holds the lock: %v", err)
+	}
+	if _, err := os.Lstat(file); err != nil {
+		t.Errorf("the data of the other run: %v", err)
+	}
+	if _, err := dataset.AcquireLock(mount, owner); err == nil {
+		t.Error("the lock of the other run is gone")
+	}
+	if err := created.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.File().Close(); err != nil { // as if that run were killed
+		t.Fatal(err)
+	}
+	if err := clean(dead); err != nil {
+		t.Errorf("without another run: %v", err)
+	}
+	if left, err := os.ReadDir(directory); err != nil || len(left) > 0 {
+		t.Errorf("left in the directory: %v, %v", left, err)
+	}
+}
