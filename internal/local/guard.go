@@ -54,9 +54,9 @@ func InRunner(parent context.Context) (ctx context.Context, journal *Journal, st
 	return ctx, NewJournal(os.NewFile(fdJournal, "journal")), func() { signal.Stop(signals) }, true
 }
 
-// Guard starts this program again as the runner, waits for it, and returns its exit code. If the runner is killed,
-// Guard waits for the agents to exit and removes the remaining data. It then calls dead with the last state of the
-// run and its series, and returns the exit code of dead.
+// Guard starts this program again as the runner, waits for it, and returns its exit code. If the runner is killed
+// before it has shown the result, Guard calls dead with the last state of the run and its series, and returns the exit
+// code of dead. If the run had not ended, Guard first waits for the agents to exit and removes the remaining data.
 func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, error) int) (int, error) {
 	if err := process.SetSubreaper(); err != nil {
 		return 0, fmt.Errorf("become the subreaper of orphaned processes: %w", err)
@@ -95,6 +95,9 @@ func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, er
 	waitErr := runner.Wait()
 	if code := runner.ProcessState.ExitCode(); entry.Printed || code >= 0 && waitErr == nil || code > 0 && entry.Run == nil {
 		return max(code, 0), nil
+	}
+	if entry.Ended {
+		return dead(entry.Run, &entry.series, journalErr), nil
 	}
 	left := clean(entry.Entry)
 	return dead(interruptedRun(entry.Entry, runner.ProcessState.String(), left), &entry.series, errors.Join(journalErr, left)), nil

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +12,28 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
+// TestDataOfAnEndedRun checks that the guard removes no data after a run has ended: its locks are released, so another
+// run may have data in the same directories. The data of a run that follows in the same runner does count.
+func TestDataOfAnEndedRun(t *testing.T) {
+	first := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "b-1", UID: "1"}}
+	second := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "b-2", UID: "2"}}
+	var written bytes.Buffer
+	journal := NewJournal(&written)
+	check := func(when, run string, ended bool, data int) {
+		t.Helper()
+		sum, err := readJournal(bytes.NewReader(written.Bytes()))
+		if err != nil || sum.Run.Name != run || sum.Ended != ended || len(sum.Data) != data {
+			t.Errorf("%s: run %s, ended %t, data %v, %v", when, sum.Run.Name, sum.Ended, sum.Data, err)
+		}
+	}
+	journal.Write(Entry{Run: first, Data: []Data{{Path: "/mnt/a", BenchmarkUID: "u"}}})
+	journal.Write(Entry{Run: first})
+	check("during the run", "b-1", false, 1)
+	journal.Write(Entry{Run: first, Ended: true})
+	check("after its end", "b-1", true, 0)
+	journal.Write(Entry{Run: second, Data: []Data{{Path: "/mnt/a", BenchmarkUID: "u"}}})
+	check("during the next run", "b-2", false, 1)
+}
 
 // TestCleanSparesAnotherRun checks that the guard of a dead runner leaves a directory to the run that holds its lock,
 // and removes the data if no run holds it.

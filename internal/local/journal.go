@@ -21,6 +21,9 @@ type Entry struct {
 	Observed []series.Observed `json:"observed,omitempty"`
 	// Data lists the directories to remove at the end.
 	Data []Data `json:"data,omitempty"`
+	// Ended is true once the run has ended, has removed its data and has released its directories. Another run may then
+	// use them.
+	Ended bool `json:"ended,omitempty"`
 	// Printed is true once the result has been printed for the user.
 	Printed bool `json:"printed,omitempty"`
 }
@@ -61,7 +64,7 @@ type journalSummary struct {
 }
 
 // readJournal reads until the writer exits. It returns the latest state of the run, the series of its steps, the
-// data to remove, and whether the result was printed.
+// data to remove, whether the run has ended, and whether the result was printed.
 func readJournal(r io.Reader) (journalSummary, error) {
 	var sum journalSummary
 	decoder := json.NewDecoder(r)
@@ -74,7 +77,8 @@ func readJournal(r io.Reader) (journalSummary, error) {
 		}
 		if entry.Run != nil {
 			if sum.Run != nil && sum.Run.UID != entry.Run.UID {
-				sum.series = series.Log{} // drop the series of the previous run, because the runner has started another one
+				// The runner has started another run: drop what belongs to the previous one.
+				sum.series, sum.Ended = series.Log{}, false
 			}
 			sum.Run = entry.Run
 		}
@@ -86,6 +90,9 @@ func readJournal(r io.Reader) (journalSummary, error) {
 		}
 		if entry.Data != nil {
 			sum.Data = entry.Data
+		}
+		if entry.Ended {
+			sum.Ended, sum.Data = true, nil
 		}
 		sum.Printed = sum.Printed || entry.Printed
 	}

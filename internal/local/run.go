@@ -52,7 +52,12 @@ func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 		return nil, err
 	}
 	r := &runner{options: options, run: run, targets: map[string]*target{}, agents: map[decide.ClientKey]*Agent{}}
-	defer r.release()
+	defer func() {
+		r.release()
+		if run.Status.EndTime != nil {
+			options.Journal.Write(Entry{Run: run, Ended: true})
+		}
+	}()
 	if err := r.prove(); err != nil {
 		return nil, err
 	}
