@@ -69,38 +69,51 @@ func stillborn(streams Streams, files []string) *v1alpha1.BenchmarkRun {
 // runLocal conducts one or more consecutive runs. It is called in the runner process; see runHere.
 func runLocal(ctx context.Context, streams Streams, options runOptions, journal *local.Journal) error {
 	var runs repetitions
-	for {
-		loaded, err := load(streams, options.files, loadOptions{seed: rand.Int64(), local: true}) //nolint:gosec // It orders cells and fills files; it need not be unpredictable.
-		if err != nil {
-			return err
+	return runs.conduct(streams, options, journal, func() (report.Document, error) {
+		return runOnce(ctx, streams, options, len(runs.documents) == 0, journal)
+	})
+}
+
+// conduct calls next for each run and then shows the results. If a run cannot be conducted, it shows the results of the
+// runs before it.
+func (r *repetitions) conduct(streams Streams, options runOptions, journal *local.Journal, next func() (report.Document, error)) error {
+	for more := true; more; {
+		document, err := next()
+		if err == nil {
+			more, err = r.add(streams, options, document, report.ExitCode(document))
 		}
-		directories, err := targetDirectories(loaded.resolved, options.targets)
 		if err != nil {
-			return err
-		}
-		if len(runs.documents) == 0 {
-			announce(streams, loaded, options.price, options.repeat)
-			if err := checkObservations(ctx, streams, options, loaded.resolved); err != nil {
+			if len(r.documents) == 0 {
 				return err
 			}
-			for _, name := range slices.Sorted(maps.Keys(directories)) {
-				_, _ = fmt.Fprintf(streams.Err, "  target %s = %s\n", name, strings.Join(directories[name], ", "))
-			}
-		}
-		document, err := conductLocally(ctx, streams, options, loaded, directories, journal)
-		if err != nil {
-			return err
-		}
-		more, err := runs.add(streams, options, document, report.ExitCode(document))
-		if err != nil {
 			_, _ = fmt.Fprintf(streams.Err, "error: %v\n", err)
-			runs.code = report.ExitFailed
-			return runs.presentAll(streams, options, journal)
-		}
-		if !more {
-			return runs.presentAll(streams, options, journal)
+			r.code, more = report.ExitFailed, false
 		}
 	}
+	return r.presentAll(streams, options, journal)
+}
+
+// runOnce reads the files of the benchmark, conducts one run and returns its document. Before the first run it also
+// shows what a run does.
+func runOnce(ctx context.Context, streams Streams, options runOptions, first bool, journal *local.Journal) (report.Document, error) {
+	read, err := load(streams, options.files, loadOptions{seed: rand.Int64(), local: true}) //nolint:gosec // It orders cells and fills files; it need not be unpredictable.
+	if err != nil {
+		return report.Document{}, err
+	}
+	directories, err := targetDirectories(read.resolved, options.targets)
+	if err != nil {
+		return report.Document{}, err
+	}
+	if first {
+		announce(streams, read, options.price, options.repeat)
+		if err := checkObservations(ctx, streams, options, read.resolved); err != nil {
+			return report.Document{}, err
+		}
+		for _, name := range slices.Sorted(maps.Keys(directories)) {
+			_, _ = fmt.Fprintf(streams.Err, "  target %s = %s\n", name, strings.Join(directories[name], ", "))
+		}
+	}
+	return conductLocally(ctx, streams, options, read, directories, journal)
 }
 
 // presentAll shows the results. It also records that the user has seen them, so that the guard process does not show

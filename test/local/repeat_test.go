@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/report"
 )
 
@@ -51,4 +54,25 @@ func TestRepeatedRuns(t *testing.T) {
 	if got.Code == report.ExitFailed || got.Code == report.ExitInvalid {
 		t.Errorf("exit code %d", got.Code)
 	}
+}
+
+// TestLaterRunIsRefused does a run whose program removes the benchmark's file: the second run cannot start, and the first
+// one is shown as it ended.
+func TestLaterRunIsRefused(t *testing.T) {
+	t.Parallel()
+	directory, file := t.TempDir(), filepath.Join(t.TempDir(), "bench.yaml")
+	if err := os.Rename(commandFile(t, `{command: [sh, -c, "echo data > file; rm `+file+`"]}`), file); err != nil {
+		t.Fatal(err)
+	}
+	got := Call(t, "run", "--local", "-f", file, "--target", "data="+directory, "--repeat", "3", "-o", "json")
+	document := got.Document(t)
+	if complete := find(document, v1alpha1.ConditionComplete); complete.Status != metav1.ConditionTrue || got.Code != report.ExitFailed {
+		t.Errorf("exit code %d, Complete is %+v", got.Code, complete)
+	}
+	for _, text := range []string{"run 1 of 3: ", "error: ", file} {
+		if !strings.Contains(got.Stderr, text) {
+			t.Errorf("it does not say %q:\n%s", text, got.Stderr)
+		}
+	}
+	Empty(t, directory)
 }

@@ -1,0 +1,58 @@
+//go:build linux
+
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/storagebench/storagebench/internal/local"
+	"github.com/storagebench/storagebench/internal/report"
+)
+
+// TestLaterRunCannotStart checks that an error of a later run does not lose the results of the runs before it: they are
+// shown and recorded as shown, so that the guard does not report the last of them as a run that died.
+func TestLaterRunCannotStart(t *testing.T) {
+	documents := []report.Document{readDocument(t, "result-a.json"), readDocument(t, "result-b.json")}
+	for _, ended := range []int{0, 1, 2} {
+		var runs repetitions
+		var out, messages, journal bytes.Buffer
+		err := runs.conduct(Streams{Out: &out, Err: &messages}, runOptions{repeat: 3, output: "json"}, local.NewJournal(&journal), func() (report.Document, error) {
+			if len(runs.documents) == ended {
+				return report.Document{}, errors.New("the directory is in use")
+			}
+			return documents[len(runs.documents)], nil
+		})
+		if ended == 0 {
+			if err == nil || err.Error() != "the directory is in use" || out.Len() > 0 || journal.Len() > 0 {
+				t.Errorf("no run: %v, printed %q, journal %q", err, out.String(), journal.String())
+			}
+			continue
+		}
+		last := documents[ended-1]
+		if err == nil || err.Error() != exitError(report.ExitFailed).Error() || !strings.Contains(out.String(), `"`+last.Run+`"`) {
+			t.Errorf("after %d runs: %v, and the result does not name %s:\n%s", ended, err, last.Run, out.String())
+		}
+		if !strings.Contains(messages.String(), "error: the directory is in use") || !strings.Contains(journal.String(), `"printed":true`) {
+			t.Errorf("after %d runs: said %q, journal %q", ended, messages.String(), journal.String())
+		}
+	}
+}
+
+func readDocument(t *testing.T, name string) report.Document {
+	t.Helper()
+	file, err := os.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	document, err := report.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return document
+}
