@@ -148,7 +148,7 @@ func (o *runOptions) check(command *cobra.Command) error {
 func (o *runOptions) checkOutputs() error {
 	for _, name := range o.save {
 		if _, err := formOf(name); err != nil {
-			return err
+			return fmt.Errorf("--save %q: %w", name, err)
 		}
 		if err := checkWritable(name); err != nil {
 			return fmt.Errorf("--save %s: %w", name, err)
@@ -183,7 +183,7 @@ var forms = map[string]string{".html": "html", ".md": "markdown", ".json": "json
 func formOf(name string) (string, error) {
 	form, known := forms[filepath.Ext(name)]
 	if !known {
-		return "", fmt.Errorf("--save %q: use the suffix .html, .md, .json, .yaml, .csv or .txt", name)
+		return "", errors.New("use the suffix .html, .md, .json, .yaml, .csv or .txt")
 	}
 	return form, nil
 }
@@ -213,20 +213,13 @@ func checkWritable(name string) error {
 	return nil
 }
 
-// notSaved is returned if a result was shown but could not be written to a file.
-type notSaved struct{ error }
-
-func (e notSaved) Unwrap() error { return e.error }
-
-// present shows a result and then writes it to files, so that the user sees the
-// result even if a file cannot be written.
+// present writes a result to files and then shows it. The files come first, because showing the result can fail, or end
+// the program: a reader of standard output such as head may have exited.
 func present(streams Streams, options runOptions, document report.Document) error {
+	unsaved := save(streams, options.save, document)
 	text := reportOptions(streams, options.verbose)
 	text.Details = options.details(document)
-	if err := write(streams.Out, options.output, document, text); err != nil {
-		return err
-	}
-	return save(streams, options, document)
+	return errors.Join(unsaved, write(streams.Out, options.output, document, text))
 }
 
 // details returns a hint on how to show the details of a result, from the cluster or from a saved file.
@@ -242,21 +235,27 @@ func (o *runOptions) details(document report.Document) string {
 	return "-v shows them, as does `report FILE.json -v` after --save FILE.json"
 }
 
-// save writes a result to the files given by --save.
-func save(streams Streams, options runOptions, document report.Document) error {
-	for _, name := range options.save {
-		form, err := formOf(name)
-		if err != nil {
-			return err
-		}
-		var text bytes.Buffer
-		if err := write(&text, form, document, report.TextOptions{Verbose: true}); err != nil {
-			return err
-		}
-		if err := os.WriteFile(name, text.Bytes(), 0o644); err != nil {
-			return notSaved{fmt.Errorf("save the result: %w", err)}
+// save writes a result to the files with the given names. If one cannot be written, it still writes the others.
+func save(streams Streams, names []string, document report.Document) error {
+	var problems []error
+	for _, name := range names {
+		if err := saveAs(name, document); err != nil {
+			problems = append(problems, fmt.Errorf("--save %s: %w", name, err))
+			continue
 		}
 		_, _ = fmt.Fprintf(streams.Err, "%s is written\n", name)
 	}
-	return nil
+	return errors.Join(problems...)
+}
+
+func saveAs(name string, document report.Document) error {
+	form, err := formOf(name)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := write(&text, form, document, report.TextOptions{Verbose: true}); err != nil {
+		return err
+	}
+	return os.WriteFile(name, text.Bytes(), 0o644)
 }

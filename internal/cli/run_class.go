@@ -5,8 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -68,6 +71,8 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 	ctx, stop := untilSignal(ctx)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	// If the reader of standard output exits, writing returns an error, and the program still removes everything.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	retains, err := cluster.checkClass(ctx, trial.class)
 	if err != nil {
 		return err

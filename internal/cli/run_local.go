@@ -79,15 +79,14 @@ func runLocal(ctx context.Context, streams Streams, options runOptions, journal 
 func (r *repetitions) conduct(streams Streams, options runOptions, journal *local.Journal, next func() (report.Document, error)) error {
 	for more := true; more; {
 		document, err := next()
-		if err == nil {
-			more, err = r.add(streams, options, document, report.ExitCode(document))
-		}
-		if err != nil {
-			if len(r.documents) == 0 {
-				return err
-			}
-			_, _ = fmt.Fprintf(streams.Err, "error: %v\n", err)
-			r.code, more = report.ExitFailed, false
+		switch {
+		case err == nil:
+			more = r.add(streams, options, document, report.ExitCode(document))
+		case len(r.documents) == 0:
+			return err
+		default:
+			r.fail(streams, err)
+			more = false
 		}
 	}
 	return r.presentAll(streams, options, journal)
@@ -116,14 +115,11 @@ func runOnce(ctx context.Context, streams Streams, options runOptions, first boo
 	return conductLocally(ctx, streams, options, read, directories, journal)
 }
 
-// presentAll shows the results. It also records that the user has seen them, so that the guard process does not show
-// them again; see runHere.
+// presentAll shows the results. It also records that this was done, so that the guard process does not show them again;
+// see runHere. An error is no reason to show them again: the guard has the same files and the same standard output.
 func (r *repetitions) presentAll(streams Streams, options runOptions, journal *local.Journal) error {
 	err := r.present(streams, options)
-	_, unsaved := errors.AsType[notSaved](err)
-	if _, code := errors.AsType[exitError](err); err == nil || code || unsaved {
-		journal.Write(local.Entry{Printed: true})
-	}
+	journal.Write(local.Entry{Printed: true})
 	return err
 }
 

@@ -5,8 +5,6 @@ package cli
 import (
 	"bytes"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -41,18 +39,4 @@ func TestLaterRunCannotStart(t *testing.T) {
 			t.Errorf("after %d runs: said %q, journal %q", ended, messages.String(), journal.String())
 		}
 	}
-}
-
-func readDocument(t *testing.T, name string) report.Document {
-	t.Helper()
-	file, err := os.Open(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = file.Close() }()
-	document, err := report.Read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return document
 }

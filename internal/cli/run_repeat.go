@@ -40,12 +40,12 @@ type repetitions struct {
 }
 
 // add stores the result of a run and writes it to its files. It reports whether to start another run. If a run did not
-// complete, no other run is started, because it would probably fail in the same way.
-func (r *repetitions) add(streams Streams, options runOptions, document report.Document, code int) (more bool, err error) {
+// complete or could not be saved, no other run is started, because it would probably fail in the same way.
+func (r *repetitions) add(streams Streams, options runOptions, document report.Document, code int) (more bool) {
 	r.documents = append(r.documents, document)
 	r.code = worse(r.code, code)
 	if options.repeat == 1 {
-		return false, nil
+		return false
 	}
 	number := len(r.documents)
 	line := fmt.Sprintf("run %d of %d: %s: %s", number, options.repeat, document.Run, report.Verdict(document))
@@ -53,15 +53,21 @@ func (r *repetitions) add(streams Streams, options runOptions, document report.D
 		line += fmt.Sprintf(", %s (%s)", shown.Result, shown.Figure)
 	}
 	_, _ = fmt.Fprintln(streams.Err, line)
-	numbered := runOptions{}
+	var numbered []string
 	for _, name := range options.save {
 		extension := filepath.Ext(name)
-		numbered.save = append(numbered.save, fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, extension), number, extension))
+		numbered = append(numbered, fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, extension), number, extension))
 	}
 	if err := save(streams, numbered, document); err != nil {
-		return false, err
+		r.fail(streams, err)
 	}
-	return number < options.repeat && code != report.ExitFailed, nil
+	return number < options.repeat && r.code != report.ExitFailed
+}
+
+// fail prints an error that ends the repetition. The results so far are still shown.
+func (r *repetitions) fail(streams Streams, err error) {
+	_, _ = fmt.Fprintf(streams.Err, "error: %v\n", err)
+	r.code = report.ExitFailed
 }
 
 // worse returns the more severe of two exit codes.
@@ -119,11 +125,7 @@ func (c *cluster) followRuns(ctx context.Context, streams Streams, benchmark, ru
 		if err != nil {
 			return run, err
 		}
-		more, err := runs.add(streams, options, document, code)
-		if err != nil {
-			return run, err
-		}
-		if !more {
+		if !runs.add(streams, options, document, code) {
 			return run, runs.present(streams, options)
 		}
 		if run, err = c.nextRun(ctx, streams, benchmark); err != nil {

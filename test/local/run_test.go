@@ -2,6 +2,7 @@ package local
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -202,4 +203,34 @@ func find(document report.Document, kind string) metav1.Condition {
 		}
 	}
 	return metav1.Condition{}
+}
+
+// TestSavedWithoutAReader does a run whose standard output has no reader any more, as after `| head`: the result is saved.
+func TestSavedWithoutAReader(t *testing.T) {
+	t.Parallel()
+	directory, saved := t.TempDir(), filepath.Join(t.TempDir(), "r.json")
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(Program, "run", "--local", "-f", commandFile(t, `{command: [sh, -c, "echo data > file"]}`), "--target", "data="+directory, "--save", saved)
+	command.Stdout = writer
+	if err := command.Run(); err == nil {
+		t.Error("it could show its result")
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	if document, err := report.Read(file); err != nil || find(document, v1alpha1.ConditionComplete).Status != metav1.ConditionTrue {
+		t.Errorf("the saved run: %v, %+v", err, document.Conditions)
+	}
+	Empty(t, directory)
 }

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/storagebench/storagebench/internal/report"
+)
+
+// TestSavedBeforeShown checks that a result is saved even if it cannot be shown, as on a full disk.
+func TestSavedBeforeShown(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "r.json")
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = full.Close() }()
+	err = present(Streams{Out: full, Err: &bytes.Buffer{}}, runOptions{output: "json", save: []string{name}}, readDocument(t, "result-a.json"))
+	if err == nil || !strings.Contains(err.Error(), "/dev/full") {
+		t.Errorf("it could not be shown, and the error is %v", err)
+	}
+	if saved, err := os.Open(name); err != nil {
+		t.Error(err)
+	} else if document, err := report.Read(saved); err != nil || document.Run == "" {
+		t.Errorf("the saved run %q: %v", document.Run, err)
+	}
+}
+
+// TestEveryFileIsSaved checks that a file that cannot be written keeps neither the others from being written nor the
+// result from being shown, and that all such files are reported.
+func TestEveryFileIsSaved(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	document := readDocument(t, "result-a.json")
+	document.Series = nil // a CSV file needs it
+	table, missing, last := filepath.Join(directory, "a.csv"), filepath.Join(directory, "no/b.md"), filepath.Join(directory, "c.json")
+	var out, messages bytes.Buffer
+	err := present(Streams{Out: &out, Err: &messages}, runOptions{output: "json", save: []string{table, missing, last}}, document)
+	if !errors.Is(err, report.ErrNoSeries) || !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "--save "+table) || !strings.Contains(err.Error(), "--save "+missing) {
+		t.Errorf("the error does not name what cannot be saved: %v", err)
+	}
+	if text, err := os.ReadFile(last); err != nil || string(text) != out.String() || out.Len() == 0 {
+		t.Errorf("saved %d bytes and shown %d, %v", len(text), out.Len(), err)
+	}
+	if got := messages.String(); got != last+" is written\n" {
+		t.Errorf("it says %q", got)
+	}
+}
+
+func readDocument(t *testing.T, name string) report.Document {
+	t.Helper()
+	file, err := os.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	document, err := report.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return document
+}
