@@ -223,3 +223,18 @@ func TestFlagsOfTheCluster(t *testing.T) {
 		}
 	}
 }
+
+// TestSizeOfProfile checks that init keeps the dataset of a profile if it fits into half of the volume, and otherwise
+// writes the largest power of two that does.
+func TestSizeOfProfile(t *testing.T) {
+	for size, want := range map[string]string{
+		"200Gi": "profileRef: {name: rand-read-4k-o8}\n", // of 72 GiB
+		"100Gi": "profileRef: {name: rand-read-4k-o8, datasetSize: 32Gi}",
+		"20Gi":  "profileRef: {name: rand-read-4k-o8, datasetSize: 8Gi}",
+	} {
+		got := call("", "init", "--storage-class", "gp3", "--profile", "rand-read-4k-o8", "--size", size)
+		if got.code != 0 || !strings.Contains(got.stdout, want) {
+			t.Errorf("--size %s: want %q in\n%s", size, want, got)
+		}
+	}
+}

@@ -85,7 +85,7 @@ func runInit(streams Streams, made first) error {
 		if !known {
 			return fmt.Errorf("--profile %q: the library has no such profile%s", made.profile, nearestProfile(made.profile))
 		}
-		made.workload = fitted(&found.Spec.Engine, quantity(made.datasetSize()))
+		made.workload = fitted(&found.Spec.Engine, made.share())
 		made.resized = made.workload != &found.Spec.Engine
 	}
 	if problems := validation.IsDNS1123Label(made.name); len(problems) > 0 || len(made.name) > v1alpha1.MaxBenchmarkNameLength {

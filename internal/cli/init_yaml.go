@@ -33,24 +33,29 @@ func quantity(text string) int64 {
 // shared reports whether several nodes can use a volume at the same time.
 func (f *first) shared() bool { return f.accessMode == string(corev1.ReadWriteMany) }
 
-// datasetSize returns the dataset size of each client: large enough to outweigh caches, and small enough to leave
-// half of the volume free.
-func (f *first) datasetSize() string {
+// share returns how much data one client may have, so that half of the volume stays free.
+func (f *first) share() int64 {
 	share := quantity(f.size) / 2
 	if f.claim != "" || f.shared() {
 		share /= int64(f.clients) // all clients share an existing or a ReadWriteMany volume
 	}
-	for _, size := range []string{"16Gi", "8Gi", "4Gi", "2Gi", "1Gi", "512Mi", "256Mi", "128Mi", "64Mi"} {
-		if quantity(size) <= share {
-			return size
-		}
+	return share
+}
+
+// maxDefaultDataset is the largest dataset of the default workload: enough to outweigh most caches.
+const maxDefaultDataset = 16 << 30
+
+// powerOfTwo returns the largest power of two that is not above the given number of bytes, but at least 16 MiB.
+func powerOfTwo(bytes int64) resource.Quantity {
+	size := int64(16 << 20)
+	for 2*size <= bytes {
+		size *= 2
 	}
-	return "16Mi"
+	return *resource.NewQuantity(size, resource.BinarySI)
 }
 
 // yaml returns the benchmark as YAML with comments.
 func (f *first) yaml() string {
-	size := f.datasetSize()
 	oneNode := f.claim != "" && !f.shared() && f.clients > 1
 	var b strings.Builder
 	line := func(format string, arguments ...any) { fmt.Fprintf(&b, format+"\n", arguments...) }
@@ -93,16 +98,17 @@ func (f *first) yaml() string {
 		line("              topologyKey: kubernetes.io/hostname")
 	}
 	if f.workload != nil {
-		f.profiled(line, size)
+		f.profiled(line)
 		return b.String()
 	}
+	size := powerOfTwo(min(f.share(), maxDefaultDataset))
 	line("    workload:")
 	line("      fio:")
 	line("        pattern: Random")
 	line("        readPercent: 0")
 	line("        blockSize: 64Ki")
 	line("        queueDepth: 16         # outstanding operations per client")
-	line("        datasetSize: %-10s# per client; use twice the server's memory, because caches hold small datasets", size)
+	line("        datasetSize: %-10s# per client; use twice the server's memory, because caches hold small datasets", size.String())
 	line("    phases:")
 	line("    - name: layout           # writes every block: reads of unwritten blocks measure nothing")
 	line("      prepare: {}")
@@ -124,7 +130,7 @@ func (f *first) yaml() string {
 
 // profiled writes the workload of a profile and the phases that measure it. Because the workload may read, it also adds
 // a layout phase, except for workloads that do a fixed amount of work.
-func (f *first) profiled(line func(string, ...any), size string) {
+func (f *first) profiled(line func(string, ...any)) {
 	switch {
 	case f.inFile:
 		workload, err := json.Marshal(f.workload) // JSON is also valid YAML
@@ -134,7 +140,7 @@ func (f *first) profiled(line func(string, ...any), size string) {
 		line("    workload: %s", workload)
 	case f.resized:
 		line("    workload:")
-		line("      profileRef: {name: %s, datasetSize: %s}   # smaller than in the profile, so caches may hold it", f.profile, size)
+		line("      profileRef: {name: %s, datasetSize: %s}   # smaller than in the profile, so caches may hold it", f.profile, f.workload.Fio.DatasetSize.String())
 	default:
 		line("    workload:")
 		line("      profileRef: {name: %s}", f.profile)

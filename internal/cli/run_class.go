@@ -16,7 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -170,7 +169,7 @@ func (c *cluster) checkClass(ctx context.Context, name string) (retains bool, er
 }
 
 // chooseProfile finds a profile in the namespace, in the cluster or in the library of this program, in that order,
-// and reduces its dataset to half of the volume.
+// and reduces its dataset if it does not fit into half of the volume.
 func (c *cluster) chooseProfile(ctx context.Context, streams Streams, trial *first, name string) error {
 	spec, found := c.profile(ctx, v1alpha1.ProfileRef{Kind: v1alpha1.WorkloadProfileKind, Name: name})
 	if !found {
@@ -184,9 +183,9 @@ func (c *cluster) chooseProfile(ctx context.Context, streams Streams, trial *fir
 	if !found {
 		return fmt.Errorf("--profile %q: no such profile in namespace %s, in the cluster or in the library%s", name, c.namespace, nearestProfile(name))
 	}
-	trial.workload = fitted(&spec, quantity(trial.datasetSize()))
+	trial.workload = fitted(&spec, trial.share())
 	if whole, reduced := layoutBytes(&spec), layoutBytes(trial.workload); reduced < whole {
-		_, _ = fmt.Fprintf(streams.Err, "the data of profile %s is reduced from %s to %s per client, half of --size: caches may hold that much; a larger --size avoids it\n",
+		_, _ = fmt.Fprintf(streams.Err, "the data of profile %s is reduced from %s to %s per client, to leave half of --size free: caches may hold that much; a larger --size avoids it\n",
 			name, measure.FormatBinaryBytes(whole), measure.FormatBinaryBytes(reduced))
 	}
 	return nil
@@ -205,14 +204,14 @@ func layoutBytes(spec *v1alpha1.Engine) uint64 {
 	return made.ClientBytes
 }
 
-// fitted returns the workload with a dataset of at most the given number of bytes. It returns the workload unchanged
-// if it cannot be resized.
-func fitted(spec *v1alpha1.Engine, bytes int64) *v1alpha1.Engine {
-	if layoutBytes(spec) <= uint64(bytes) { //nolint:gosec // It is a size.
+// fitted returns the workload with a dataset of at most the share of a client, in bytes. It returns the workload
+// unchanged if it fits or cannot be resized.
+func fitted(spec *v1alpha1.Engine, share int64) *v1alpha1.Engine {
+	if layoutBytes(spec) <= uint64(share) { //nolint:gosec // It is a size.
 		return spec
 	}
 	resized := spec.DeepCopy()
-	if engines.Resize(nil, resized, *resource.NewQuantity(bytes, resource.BinarySI)) != nil {
+	if engines.Resize(nil, resized, powerOfTwo(share)) != nil {
 		return spec
 	}
 	return resized
