@@ -56,8 +56,8 @@ type Cell struct {
 }
 
 // Runs compares the phases that both sides have, in the baseline's order. margin is the largest relative difference at
-// which two figures count as equivalent, such as 0.05. A phase that only one side has is listed as refused. So are main
-// figures that only one side has, after the figures that both have.
+// which two figures count as equivalent, such as 0.05. A phase or target that only one side has is listed as refused. So
+// are main figures that only one side has, after the figures that both have.
 func Runs(baseline, other Side, margin float64) []RunPhase {
 	var all []RunPhase
 	for i := range baseline.Status.Phases {
@@ -97,15 +97,20 @@ func phaseTargets(baseline, other Side, a, b *v1alpha1.PhaseResult, margin float
 	if len(as) == 1 && len(bs) == 1 {
 		return []RunPhase{targets(baseline, other, a, b, as[0], bs[0], margin)}
 	}
+	const remedy = ": select one target of each run with RUN:TARGET"
 	var all []RunPhase
 	for _, one := range as {
 		at := slices.IndexFunc(bs, func(t *v1alpha1.TargetResult) bool { return t.Target == one.Target })
 		if at < 0 {
-			all = append(all, RunPhase{Phase: a.Name, Kind: a.Kind, BaselineTarget: one.Target, Refused: other.Name + " has no target " + one.Target +
-				": select one target of each run with RUN:TARGET"})
+			all = append(all, RunPhase{Phase: a.Name, Kind: a.Kind, BaselineTarget: one.Target, Refused: other.Name + " has no target " + one.Target + remedy})
 			continue
 		}
 		all = append(all, targets(baseline, other, a, b, one, bs[at], margin))
+	}
+	for _, two := range bs {
+		if !slices.ContainsFunc(as, func(t *v1alpha1.TargetResult) bool { return t.Target == two.Target }) {
+			all = append(all, RunPhase{Phase: b.Name, Kind: b.Kind, Target: two.Target, Refused: baseline.Name + " has no target " + two.Target + remedy})
+		}
 	}
 	return all
 }

@@ -75,3 +75,34 @@ func TestCellWithoutARate(t *testing.T) {
 		t.Errorf("%+v and %+v, want only the second refused", first, second)
 	}
 }
+
+// TestTargetOfOneRun checks that a target that only one of two runs has is listed as refused, whichever run has it.
+func TestTargetOfOneRun(t *testing.T) {
+	run := func(name string, targets ...string) compare.Side {
+		spec := &v1alpha1.RunSpec{Phases: []v1alpha1.Phase{{Name: "write", Steady: &v1alpha1.SteadyPhase{}}}}
+		phase := ofOneRun(100, 0)[1]
+		phase.Targets = nil
+		for _, target := range targets {
+			result := ofOneRun(100, 0)[1].Targets[0]
+			result.Target = target
+			phase.Targets = append(phase.Targets, result)
+		}
+		return compare.Side{Name: name, ID: name, Run: spec, Status: &v1alpha1.BenchmarkRunStatus{Phases: []v1alpha1.PhaseResult{phase}}}
+	}
+	one, two := run("one", "a", "b"), run("two", "b", "c")
+	want := map[string]string{
+		"a/":  "two has no target a: select one target of each run with RUN:TARGET",
+		"b/b": "",
+		"/c":  "one has no target c: select one target of each run with RUN:TARGET",
+	}
+	phases := compare.Runs(one, two, 0.05)
+	if len(phases) != len(want) {
+		t.Errorf("it has %d comparisons, want %d", len(phases), len(want))
+	}
+	for _, phase := range phases {
+		refused, known := want[phase.BaselineTarget+"/"+phase.Target]
+		if !known || phase.Refused != refused {
+			t.Errorf("%q and %q: refused: %q", phase.BaselineTarget, phase.Target, phase.Refused)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -47,8 +48,8 @@ type RunsComparison struct {
 	Surroundings []compare.FieldDifference `json:"surroundings,omitempty"`
 	Notes        []string                  `json:"notes,omitempty"`
 	Phases       []compare.RunPhase        `json:"phases"`
-	// Equivalent is true if all phases could be compared and every figure that can be tested is the same within the
-	// margin, false if any figure is shown to differ by more, and null otherwise.
+	// Equivalent is true if all phases and cells could be compared and every figure that can be tested is the same within
+	// the margin, false if any figure is shown to differ by more, and null otherwise.
 	Equivalent *bool `json:"equivalent"`
 }
 
@@ -134,7 +135,10 @@ func side(c *Compared) compare.Side {
 // equivalent computes RunsComparison.Equivalent from all figures that can be tested.
 func equivalent(phases []compare.RunPhase) *bool {
 	yes, no, some := true, false, false
-	add := func(figures []compare.Figure) {
+	add := func(refused string, figures []compare.Figure) {
+		if refused != "" {
+			yes = false // what was not compared does not show equivalence
+		}
 		for _, f := range figures {
 			switch f.Equivalence {
 			case compare.Equivalent:
@@ -148,12 +152,9 @@ func equivalent(phases []compare.RunPhase) *bool {
 		}
 	}
 	for _, phase := range phases {
-		if phase.Refused != "" {
-			yes = false // a phase that was not compared does not show equivalence
-		}
-		add(phase.Figures)
+		add(phase.Refused, phase.Figures)
 		for _, cell := range phase.Cells {
-			add(cell.Figures)
+			add(cell.Refused, cell.Figures)
 		}
 	}
 	switch {
@@ -337,7 +338,7 @@ func (p *page) comparedFigures(c *Comparison, one *RunsComparison) {
 			lines = append(lines, []string{row[0], target, row[1], row[2], row[3], row[4], row[5], equivalenceText(phase.Figures[i].Equivalence), row[6]})
 		}
 		if phase.Refused != "" {
-			refused.add(strings.TrimSuffix(phase.Phase+"/"+phase.BaselineTarget, "/"), phase.Refused)
+			refused.add(strings.TrimSuffix(phase.Phase+"/"+cmp.Or(phase.BaselineTarget, phase.Target), "/"), phase.Refused)
 		}
 		for _, note := range phase.Notes {
 			notes.add(phase.Phase, note)

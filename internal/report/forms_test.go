@@ -245,6 +245,26 @@ func TestEquivalent(t *testing.T) {
 	}
 }
 
+// TestEquivalentInEveryCell checks that two sweeps are equivalent only if all their cells could be compared.
+func TestEquivalentInEveryCell(t *testing.T) {
+	good := all()["sweep"].document(t)
+	for _, valid := range []bool{true, false} {
+		other := again(all()["sweep"].document(t), "other")
+		for phase, target := range v1alpha1.TargetResults(other.Phases) {
+			if !valid && phase.Kind == v1alpha1.PhaseSweep {
+				target.Steps[0].Warnings = append(target.Steps[0].Warnings, v1alpha1.WarningDirectIONotHonoured)
+			}
+		}
+		made, err := report.Compare([]report.Compared{compared(good), compared(other)}, 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer := made.Comparisons[0].Equivalent; (answer != nil) != valid || valid && !*answer {
+			t.Errorf("all cells valid: %t, equivalent: %v", valid, answer)
+		}
+	}
+}
+
 // TestNotCompared checks that runs that cannot be compared are rejected with a reason.
 func TestNotCompared(t *testing.T) {
 	good, ramp, sweep := documents["good"].document(t), all()["ramp"].document(t), all()["sweep"].document(t)
