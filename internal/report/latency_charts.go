@@ -106,12 +106,13 @@ func nanosecondsText(nanoseconds float64) string {
 }
 
 // distributions returns one latency distribution chart per phase. A chart shows the share of operations, in percent, in
-// each range of latencies during the measured time. There are no charts for layouts, ramps and sweeps.
+// each range of latencies during the measured time. There are no charts for layouts, and none for phases with many
+// steps, because each of their steps has another load.
 func distributions(d Document) []view {
 	var views []view
 	names := targetNames(d)
 	for _, phase := range d.Phases {
-		if kind := phasekind.Of(phase.Kind); kind.InCells() || kind.LaysOut {
+		if kind := phasekind.Of(phase.Kind); kind.ManySteps() || kind.LaysOut {
 			continue
 		}
 		var lines []chart.Line

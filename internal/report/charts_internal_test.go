@@ -1,0 +1,44 @@
+package report
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/series"
+)
+
+// TestChartsOfManySteps checks that phases with many steps have neither a line of latencies nor a chart of clients for
+// each step, and leave such charts to the phases after them.
+func TestChartsOfManySteps(t *testing.T) {
+	for kind, want := range map[v1alpha1.PhaseKind]int{v1alpha1.PhaseSearch: 0, v1alpha1.PhaseInterference: 0, v1alpha1.PhaseRamp: 0, v1alpha1.PhaseSteady: 1} {
+		d := Document{}
+		d.Series = &series.Log{}
+		add := func(phase string, kind v1alpha1.PhaseKind, steps int) {
+			for i := range steps {
+				id := fmt.Sprintf("%s-%d", phase, i)
+				d.Spec.Steps = append(d.Spec.Steps, v1alpha1.ResolvedStep{ID: id, Phase: phase, Kind: kind, Purpose: v1alpha1.StepMeasure})
+				d.Series.Add(series.Step{ID: id, Targets: []series.Target{{
+					Name: "data", Clients: []series.ClientRate{{BytesPerSecond: 1}, {Client: 1, BytesPerSecond: 2}},
+					Latency: []series.Distribution{{Operation: measure.Read, Bins: []series.Bin{{LowNanoseconds: 100, HighNanoseconds: 200, Count: 1}}}},
+				}}})
+			}
+			d.Phases = append(d.Phases, v1alpha1.PhaseResult{Name: phase, Kind: kind, Targets: []v1alpha1.TargetResult{{Target: "data"}}})
+		}
+		steps := 1
+		if want == 0 {
+			steps = maxLatencyCharts + 1
+		}
+		add("first", kind, steps)
+		add("last", v1alpha1.PhaseSteady, 1)
+		of := distributions(d)
+		if len(of) != want+1 || of[want].Title != "Latency distribution: last" {
+			t.Errorf("%s: %d charts of latencies, want %d", kind, len(of), want+1)
+		}
+		of = clientCharts(d)
+		if len(of) != want+1 || of[want].Title != "Throughput of each client: last" {
+			t.Errorf("%s: %d charts of clients, want %d", kind, len(of), want+1)
+		}
+	}
+}
