@@ -9,7 +9,7 @@ import (
 // Linear returns an axis from 0 to slightly more than the highest value that the chart shows, which is the argument
 // most. The axis has about the given number of labels; format returns the text of a label.
 func Linear(most float64, labels int, format func(float64) string) Axis {
-	if !(most > 0) || math.IsInf(most, 0) {
+	if !(most > 1e-300) || math.IsInf(most, 0) { // the step of a smaller value could be rounded to 0
 		most = 1
 	}
 	most *= 1.06

@@ -15,3 +15,18 @@ func TestSecondsOfNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestLinearOfNearlyNothing checks that an axis has few labels, whatever the highest value: steps that round to 0 would
+// fill the memory with labels.
+func TestLinearOfNearlyNothing(t *testing.T) {
+	t.Parallel()
+	for _, most := range []float64{5e-324, 1e-310, 1e-290, 1, math.MaxFloat64, math.Inf(1), math.NaN(), -1} {
+		labels := 0
+		Linear(most, 5, func(float64) string {
+			if labels++; labels > 100 {
+				t.Fatalf("up to %g: more than 100 labels", most)
+			}
+			return ""
+		})
+	}
+}

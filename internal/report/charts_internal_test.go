@@ -42,3 +42,16 @@ func TestChartsOfManySteps(t *testing.T) {
 		}
 	}
 }
+
+// TestDistributionOfNothing checks that a distribution without operations, which a damaged file can contain, is not drawn.
+func TestDistributionOfNothing(t *testing.T) {
+	for name, bins := range map[string][]series.Bin{"no bins": nil, "empty bins": {{LowNanoseconds: 100, HighNanoseconds: 200}}} {
+		d := Document{}
+		d.Spec.Steps = []v1alpha1.ResolvedStep{{ID: "read-0", Phase: "read", Kind: v1alpha1.PhaseSteady, Purpose: v1alpha1.StepMeasure}}
+		d.Phases = []v1alpha1.PhaseResult{{Name: "read", Kind: v1alpha1.PhaseSteady, Targets: []v1alpha1.TargetResult{{Target: "data"}}}}
+		d.Series = &series.Log{Steps: []series.Step{{ID: "read-0", Targets: []series.Target{{Name: "data", Latency: []series.Distribution{{Operation: measure.Read, Bins: bins}}}}}}}
+		if made := distributions(d); len(made) > 0 {
+			t.Errorf("%s: it is drawn: %s", name, made[0].Text)
+		}
+	}
+}

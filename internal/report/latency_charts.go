@@ -122,6 +122,9 @@ func distributions(d Document) []view {
 			}
 			for dash, one := range target.Latency {
 				line := distributionLine(one)
+				if len(line.Points) == 0 {
+					continue
+				}
 				line.Name, line.Colour, line.Dash = lineName(names, target.Name, one.Operation), slices.Index(names, target.Name)+1, dash
 				if len(names) == 1 {
 					line.Colour = dash + 1
@@ -137,13 +140,16 @@ func distributions(d Document) []view {
 }
 
 // distributionLine returns the share of operations in each bin, in percent. The last bin has no upper bound; it is
-// drawn up to twice its lower bound.
+// drawn up to twice its lower bound. The line has no points if there are no operations.
 func distributionLine(one series.Distribution) chart.Line {
 	total := uint64(0)
 	for _, bin := range one.Bins {
 		total += bin.Count
 	}
 	var line chart.Line
+	if total == 0 {
+		return line
+	}
 	for _, bin := range one.Bins {
 		high := float64(bin.HighNanoseconds)
 		if bin.HighNanoseconds == 0 {
