@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -107,12 +106,7 @@ func (c *cluster) document(ctx context.Context, run *v1alpha1.BenchmarkRun) (rep
 	if err != nil {
 		return report.Document{}, err
 	}
-	// Report the version of the agents as the version of storagebench: it is the same as the operator's.
-	var version string
-	for _, e := range run.Status.Environments {
-		version = cmp.Or(version, e.AgentVersion)
-	}
-	return report.NewDocument(run, version).With(over), nil
+	return report.NewDocument(run, "").With(over), nil
 }
 
 // series reads the series of a run from the cluster, which keeps one ConfigMap per step. It returns nil if there is

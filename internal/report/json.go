@@ -46,8 +46,12 @@ func (d Document) With(over *series.Log) Document {
 	return d
 }
 
-// NewDocument returns the document of a run that the given version of storagebench conducted.
+// NewDocument returns the document of a run that the given version of storagebench conducted. If version is empty,
+// NewDocument uses the version of the agents, which is the same.
 func NewDocument(run *v1alpha1.BenchmarkRun, version string) Document {
+	for _, e := range run.Status.Environments {
+		version = cmp.Or(version, e.AgentVersion)
+	}
 	return Document{
 		SchemaVersion:      SchemaVersion,
 		Benchmark:          run.Spec.BenchmarkRef.Name,
@@ -118,12 +122,7 @@ func readObject(text []byte, kind metav1.TypeMeta) (Document, error) {
 	if run.Name == "" || run.Spec.BenchmarkRef.Name == "" {
 		return Document{}, noResult("it has no run or benchmark name")
 	}
-	// Agents have the same version as the operator that conducted the run.
-	var version string
-	for _, e := range run.Status.Environments {
-		version = cmp.Or(version, e.AgentVersion)
-	}
-	return NewDocument(&run, version), nil
+	return NewDocument(&run, ""), nil
 }
 
 // decode decodes text, which must be exactly one JSON value.
