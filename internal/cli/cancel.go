@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/internal/series"
 )
 
 func newCancel(streams Streams) *cobra.Command {
@@ -65,16 +67,12 @@ func cancel(ctx context.Context, streams Streams, name string, wait bool, option
 	if !wait {
 		return nil
 	}
-	last, err := cluster.awaitEnd(ctx, streams, run)
+	document, err := cluster.awaitEnd(ctx, streams, run)
 	switch {
 	case ctx.Err() != nil:
 		_, _ = fmt.Fprintf(streams.Err, "run %s is still being stopped\n", run.Name)
 		return exit(exitLeft)
 	case err != nil:
-		return err
-	}
-	document, err := cluster.document(ctx, last)
-	if err != nil {
 		return err
 	}
 	if err := present(streams, options, document); err != nil {
@@ -118,9 +116,11 @@ func (c *cluster) deleteRun(ctx context.Context, run *v1alpha1.BenchmarkRun) err
 	return nil
 }
 
-// awaitEnd waits until a deleted run is gone, and returns its last state, which contains the results so far.
-func (c *cluster) awaitEnd(ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun) (*v1alpha1.BenchmarkRun, error) {
+// awaitEnd waits until a deleted run is gone, and returns a document of its last state, with the results so far. It
+// reads the series while the run exists, because the garbage collector then removes them.
+func (c *cluster) awaitEnd(ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun) (report.Document, error) {
 	last := run
+	var over *series.Log
 	err := c.each(ctx, runResource, run.Name, streams.Err, func(object *unstructured.Unstructured) error {
 		seen := &v1alpha1.BenchmarkRun{}
 		if err := decode(object, seen); err != nil {
@@ -130,10 +130,26 @@ func (c *cluster) awaitEnd(ctx context.Context, streams Streams, run *v1alpha1.B
 			return errDeleted // another run now has this name
 		}
 		last = seen
+		if over == nil || seen.Status.EndTime != nil {
+			over = c.newestSeries(ctx, streams, seen, over)
+		}
 		return nil
 	})
 	if errors.Is(err, errDeleted) || apierrors.IsNotFound(err) {
-		return last, nil
+		err = nil
 	}
-	return last, err
+	return report.NewDocument(last, "").With(over), err
+}
+
+// newestSeries reads the series of a run that is being removed. It returns the series known so far if those in the
+// cluster are fewer or cannot be read.
+func (c *cluster) newestSeries(ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun, known *series.Log) *series.Log {
+	read, err := c.series(ctx, run)
+	if err != nil {
+		_, _ = fmt.Fprintf(streams.Err, "%v\n", err)
+	}
+	if read == nil || known != nil && len(read.Steps) < len(known.Steps) {
+		return known
+	}
+	return read
 }

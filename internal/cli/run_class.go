@@ -336,12 +336,8 @@ func (c *cluster) showSoFar(ctx context.Context, streams Streams, name string, o
 	if err := c.deleteRun(ctx, run); err != nil {
 		return err
 	}
-	last, err := c.awaitEnd(ctx, streams, run)
-	if err != nil || len(last.Status.Phases) == 0 {
-		return err
-	}
-	document, err := c.document(ctx, last)
-	if err != nil {
+	document, err := c.awaitEnd(ctx, streams, run)
+	if err != nil || len(document.Phases) == 0 {
 		return err
 	}
 	return present(streams, options, document)
