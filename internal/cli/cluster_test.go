@@ -1,9 +1,15 @@
 package cli
 
 import (
+	"bytes"
+	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
@@ -33,6 +39,33 @@ func TestWaitingFor(t *testing.T) {
 		benchmark.Status.LastRun, benchmark.Status.Conditions = test.last, test.conditions
 		if got := waitingFor(benchmark); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestRegressionNotEvaluated checks that the user is told if the operator does not compare a run with earlier runs in
+// time, and that a benchmark without spec.regression has no such message.
+func TestRegressionNotEvaluated(t *testing.T) {
+	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "b-1", Namespace: "default", UID: "1"}}
+	run.Spec.BenchmarkRef.Name = "b"
+	for _, compares := range []bool{true, false} {
+		benchmark := &v1alpha1.StorageBenchmark{
+			TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.StorageBenchmarkKind},
+			ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "default"},
+		}
+		benchmark.Status.ActiveRun = &v1alpha1.RunReference{Name: run.Name, UID: string(run.UID)}
+		if compares {
+			benchmark.Spec.Regression = &v1alpha1.RegressionPolicy{}
+		}
+		client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+			map[schema.GroupVersionResource]string{benchmarkResource: "StorageBenchmarkList"}, object(t, benchmark))
+		var messages bytes.Buffer
+		found, err := (&cluster{client: client, namespace: "default"}).judgedWithin(t.Context(), Streams{Err: &messages}, run, -time.Second)
+		if err != nil || found == nil || found.Name != "b" {
+			t.Errorf("spec.regression %t: %v, %v", compares, found, err)
+		}
+		if said := strings.Contains(messages.String(), "has not evaluated run b-1 for regressions"); said != compares {
+			t.Errorf("spec.regression %t: said %q", compares, messages.String())
 		}
 	}
 }

@@ -170,8 +170,9 @@ func (c *cluster) followToEnd(ctx context.Context, streams Streams, name, hint s
 	return err
 }
 
-// judgeTimeout limits how long to wait for the operator to evaluate a run that has ended.
-const judgeTimeout = 20 * time.Second
+// judgeTimeout limits how long to wait for the operator to evaluate a run that has ended. It is longer than a standby
+// takes to replace a killed leader.
+const judgeTimeout = time.Minute
 
 // result returns the document of a run that has ended, and its exit code. It waits for the operator to evaluate the
 // run, because that is when a regression is detected.
@@ -180,7 +181,7 @@ func (c *cluster) result(ctx context.Context, streams Streams, name string) (rep
 	if err := c.get(ctx, runResource, name, run); err != nil {
 		return report.Document{}, 0, err
 	}
-	benchmark, err := c.judgedWithin(ctx, run, judgeTimeout)
+	benchmark, err := c.judgedWithin(ctx, streams, run, judgeTimeout)
 	if err != nil {
 		return report.Document{}, 0, err
 	}
@@ -198,8 +199,8 @@ func (c *cluster) result(ctx context.Context, streams Streams, name string) (rep
 
 // judgedWithin waits until the operator has evaluated the run, until the run is no longer the active run of its
 // benchmark, or until patience has passed. It then returns the benchmark, or nil if the benchmark does not exist or the
-// user may not read it.
-func (c *cluster) judgedWithin(ctx context.Context, run *v1alpha1.BenchmarkRun, patience time.Duration) (*v1alpha1.StorageBenchmark, error) {
+// user may not read it. It prints a message if a regression could not be detected because patience has passed.
+func (c *cluster) judgedWithin(ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun, patience time.Duration) (*v1alpha1.StorageBenchmark, error) {
 	until := time.Now().Add(patience)
 	for {
 		benchmark := &v1alpha1.StorageBenchmark{}
@@ -209,7 +210,13 @@ func (c *cluster) judgedWithin(ctx context.Context, run *v1alpha1.BenchmarkRun, 
 			return nil, nil // A run can outlive its benchmark. There is then no evaluation to wait for.
 		case err != nil:
 			return nil, err
-		case last != nil && last.UID == string(run.UID), activeRunOf(&benchmark.Status) != run.Name, time.Now().After(until):
+		case last != nil && last.UID == string(run.UID), activeRunOf(&benchmark.Status) != run.Name:
+			return benchmark, nil
+		case time.Now().After(until):
+			if benchmark.Spec.Regression != nil {
+				_, _ = fmt.Fprintf(streams.Err, "the operator has not evaluated run %s for regressions within %s: check that it is running, then see `kubectl storagebench report %s`\n",
+					run.Name, patience, benchmark.Name)
+			}
 			return benchmark, nil
 		}
 		select {
