@@ -16,7 +16,7 @@ import (
 )
 
 func newCancel(streams Streams) *cobra.Command {
-	options := runOptions{repeat: 1}
+	options := runOptions{repeat: 1, watch: true}
 	var wait bool
 	command := &cobra.Command{
 		Use:        "cancel NAME",

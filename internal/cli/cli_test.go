@@ -110,6 +110,8 @@ func TestTexts(t *testing.T) {
 		"profiles-typo":     {"profiles", "rand-mixd-4k"},
 		"class-missing":     {"run", "-f", "../../config/samples/quickstart.yaml", "--profile", "oltp-8k"},
 		"cancel-save":       {"cancel", "nightly", "--wait=false", "--save", "result.json"},
+		"rerun-save":        {"rerun", "nightly", "--watch=false", "--save", "result.json"},
+		"run-save":          {"run", "-f", "../../config/samples/quickstart.yaml", "--watch=false", "--save", "result.json"},
 		"list-both":         {"list", "nightly", "-A"},
 		"rerun-no-name":     {"rerun"},
 		"report-garbage":    {"report", "cli_test.go"},

@@ -144,8 +144,11 @@ func (o *runOptions) check(command *cobra.Command) error {
 	return nil
 }
 
-// checkOutputs returns an error for files that cannot be written and for values out of range.
+// checkOutputs returns an error for files that cannot or would not be written, and for values out of range.
 func (o *runOptions) checkOutputs() error {
+	if !o.watch && len(o.save) > 0 {
+		return errors.New("--save requires watching for the result: remove --watch=false")
+	}
 	for _, name := range o.save {
 		if _, err := formOf(name); err != nil {
 			return fmt.Errorf("--save %q: %w", name, err)
