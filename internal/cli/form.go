@@ -18,12 +18,15 @@ func formFlag(command *cobra.Command, output *string, forms ...string) {
 }
 
 // alternatives joins words as "a, b or c".
-func alternatives(words []string) string {
+func alternatives(words []string) string { return joined(words, "or") }
+
+// joined joins words with commas, and the last two with a conjunction.
+func joined(words []string, conjunction string) string {
 	last := len(words) - 1
 	if last < 1 {
 		return strings.Join(words, "")
 	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
 // printAs writes a document as JSON or YAML, or else by calling text.

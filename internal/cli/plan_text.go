@@ -143,11 +143,10 @@ func (d planDocument) summary() []string {
 
 // unknownLengths names the phases whose durations are unknown.
 func unknownLengths(phases []string) string {
-	last := len(phases) - 1
-	if last < 1 {
-		return "the length of " + strings.Join(phases, "") + " is unknown"
+	if len(phases) < 2 {
+		return "the length of " + joined(phases, "and") + " is unknown"
 	}
-	return "the lengths of " + strings.Join(phases[:last], ", ") + " and " + phases[last] + " are unknown"
+	return "the lengths of " + joined(phases, "and") + " are unknown"
 }
 
 // phases yields the steps of each phase.

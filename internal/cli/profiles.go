@@ -10,6 +10,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/library"
+	"github.com/storagebench/storagebench/internal/report"
 	"github.com/storagebench/storagebench/internal/version"
 )
 
@@ -47,7 +48,7 @@ func newProfiles(streams Streams) *cobra.Command {
 			if output == "yaml" {
 				return profileFiles(streams.Out, chosen)
 			}
-			document := profilesDocument{SchemaVersion: 1, Version: version.Version}
+			document := profilesDocument{SchemaVersion: report.SchemaVersion, Version: version.Version}
 			for i := range chosen {
 				one := &chosen[i]
 				document.Profiles = append(document.Profiles, profileOfDocument{

@@ -70,11 +70,6 @@ func outputFlag(command *cobra.Command, output *string, verbose *bool) {
 	command.Flags().BoolVarP(verbose, "verbose", "v", false, "text with notes, evidence, timeline and all other details")
 }
 
-// show writes a document to standard output in the requested format.
-func show(streams Streams, output string, verbose bool, document report.Document) error {
-	return write(streams.Out, output, document, reportOptions(streams, verbose))
-}
-
 // reportOptions returns the options for a text report on standard output. The report has a chart only on a terminal.
 func reportOptions(streams Streams, verbose bool) report.TextOptions {
 	columns, ascii := live.Terminal(streams.printed)

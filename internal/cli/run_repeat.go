@@ -90,7 +90,8 @@ func (r *repetitions) present(streams Streams, options runOptions) error {
 	}
 	made, err := report.NewRepeats(r.documents)
 	if err != nil {
-		if shown := show(streams, options.output, options.verbose, r.documents[len(r.documents)-1]); shown != nil {
+		last := r.documents[len(r.documents)-1]
+		if shown := write(streams.Out, options.output, last, reportOptions(streams, options.verbose)); shown != nil {
 			return shown
 		}
 		_, _ = fmt.Fprintf(streams.Err, "%v\n", err)

@@ -164,7 +164,7 @@ func figureValue(figure v1alpha1.FigureName, operation string, value int64) stri
 	case v1alpha1.FigureDuration:
 		return length(value)
 	case v1alpha1.FigureCompressionRatio:
-		return ratioText(value)
+		return measure.FormatRatio(value)
 	case v1alpha1.FigureSpent:
 		if operation == "operations" {
 			return operationsText(value)

@@ -50,7 +50,7 @@ func usageText(u *v1alpha1.UsageResult) string {
 	text += "; written by " + strings.TrimSpace(string(u.Tool)+" "+strings.TrimPrefix(strings.TrimPrefix(u.ToolVersion, "fio-"), "IOR-")) +
 		", data " + u.DataPattern
 	if u.PatternRatioMilli != nil && u.Compression != "None" {
-		text += ", compressed by lz4 to " + ratioText(*u.PatternRatioMilli)
+		text += ", compressed by lz4 to " + measure.FormatRatio(*u.PatternRatioMilli)
 	}
 	return text
 }
@@ -59,7 +59,7 @@ func usageText(u *v1alpha1.UsageResult) string {
 func compressionText(u *v1alpha1.UsageResult) string {
 	switch {
 	case u.CompressionRatioMilli != nil:
-		return "a compression of " + ratioText(*u.CompressionRatioMilli)
+		return "a compression of " + measure.FormatRatio(*u.CompressionRatioMilli)
 	case u.Compression == "None":
 		return "which does not compress"
 	case !u.Settled:
@@ -85,17 +85,9 @@ func (p *page) usageTypes(u *v1alpha1.UsageResult) {
 		}
 		ratio := absent
 		if of.CompressionRatioMilli != nil {
-			ratio = ratioText(*of.CompressionRatioMilli)
+			ratio = measure.FormatRatio(*of.CompressionRatioMilli)
 		}
 		lines = append(lines, []string{name, fmt.Sprint(of.Files), bytesText(of.DataBytes), bytesText(of.AllocatedBytes), ratio})
 	}
 	p.nestedColumns(lines, 1)
-}
-
-// ratioText formats a ratio given in thousandths.
-func ratioText(milli int64) string {
-	if milli >= 100_000 {
-		return fmt.Sprintf("%d:1", milli/1000)
-	}
-	return fmt.Sprintf("%.2f:1", float64(milli)/1000)
 }
