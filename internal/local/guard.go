@@ -96,11 +96,13 @@ func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, er
 	if code := runner.ProcessState.ExitCode(); entry.Printed || code >= 0 && waitErr == nil || code > 0 && entry.Run == nil {
 		return max(code, 0), nil
 	}
+	state := runner.ProcessState.String()
 	if entry.Ended {
-		return dead(entry.Run, &entry.series, journalErr), nil
+		unshown := fmt.Errorf("the process that conducted the run died (%s) after the run had ended, before it had shown all results", state)
+		return dead(entry.Run, &entry.series, errors.Join(journalErr, unshown)), nil
 	}
 	left := clean(entry.Entry)
-	return dead(interruptedRun(entry.Entry, runner.ProcessState.String(), left), &entry.series, errors.Join(journalErr, left)), nil
+	return dead(interruptedRun(entry.Entry, state, left), &entry.series, errors.Join(journalErr, left)), nil
 }
 
 // clean waits for the agents of a dead runner, kills those that do not exit, and removes their data. It leaves a
