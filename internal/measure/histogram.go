@@ -196,7 +196,7 @@ func (h *Histogram) Bins() iter.Seq2[uint64, uint64] {
 }
 
 // MeanNanoseconds returns the mean of the buckets' keys, which are their midpoints, or 0 if nothing was counted. It
-// is within 1 % of the true mean and meant for live views. Results use Latency, whose sum is exact.
+// is within 1 % of the true mean. Use it only where no sum is known, as in live views: the sum of a Latency is exact.
 func (h *Histogram) MeanNanoseconds() uint64 {
 	var sum, count float64
 	for key, n := range h.Bins() {

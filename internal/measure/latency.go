@@ -148,6 +148,29 @@ func (l *Latency) Sub(earlier *Latency) (Latency, error) {
 	return difference, nil
 }
 
+// Without returns the latencies other than those in part, of which only the bins are known. If part is not contained in
+// l, the error wraps ErrCounterReset.
+//
+// Bins and count are exact. The sum is computed from the remaining bins, so the mean is within 1 % of the true mean. Do
+// not subtract the sum of part's bins from the exact sum instead: if part contains a stall, the error of that sum can
+// be greater than the sum of all other latencies. The minimum and maximum are bounds, as in Sub.
+func (l *Latency) Without(part *Histogram) (Latency, error) {
+	bins, err := l.Histogram.Sub(part)
+	if err != nil {
+		return Latency{}, err
+	}
+	if l.Count < part.Count() {
+		return Latency{}, fmt.Errorf("leave out latencies: %d of %d: %w", part.Count(), l.Count, ErrCounterReset)
+	}
+	rest := Latency{Histogram: bins, Count: l.Count - part.Count()}
+	if rest.Count == 0 {
+		return rest, nil
+	}
+	rest.MinNanoseconds, rest.MaxNanoseconds = bins.bounds(l.MinNanoseconds, l.MaxNanoseconds)
+	rest.SumNanoseconds = sumOfMean(float64(bins.MeanNanoseconds()), rest.Count, rest.MinNanoseconds, rest.MaxNanoseconds)
+	return rest, nil
+}
+
 // bounds narrows the given minimum and maximum to the bounds of the outermost bins in use.
 func (h *Histogram) bounds(low, high uint64) (lowest, highest uint64) {
 	first, last := -1, -1

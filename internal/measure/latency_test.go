@@ -148,6 +148,31 @@ func TestLatencySub(t *testing.T) {
 	}
 }
 
+// Without leaves out what is known by bin alone; what remains is not affected by the width of the omitted bins.
+func TestLatencyWithout(t *testing.T) {
+	stall := histogramOf(2_455_000_000, 2_455_000_000)
+	all := latencyOf(2_455_000_000, 2_455_000_000, 500_000, 500_100)
+	rest, err := all.Without(&stall)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mean := rest.MeanNanoseconds(); rest.Count != 2 || rest.Histogram.Count() != 2 || mean < 495_000 || mean > 505_000 {
+		t.Errorf("%d latencies, %d in bins, mean %d", rest.Count, rest.Histogram.Count(), mean)
+	}
+	checkLatencyRoundTrip(t, rest)
+	if rest, err = all.Without(&all.Histogram); err != nil || rest.Count != 0 || rest.SumNanoseconds != (Uint128{}) {
+		t.Errorf("nothing remains: %+v, %v", rest, err)
+	}
+	for name, l := range map[string]Latency{
+		"bins":  latencyOf(2_455_000_000, 500_000),
+		"count": {Histogram: stall, Count: 1, SumNanoseconds: Uint128{Low: 5}, MinNanoseconds: 5, MaxNanoseconds: 5},
+	} {
+		if _, err := l.Without(&stall); !errors.Is(err, ErrCounterReset) {
+			t.Errorf("%s of another latency: error %v", name, err)
+		}
+	}
+}
+
 func TestLatencyDecodingRefuses(t *testing.T) {
 	for name, l := range map[string]Latency{
 		"sum without operations": {SumNanoseconds: Uint128{Low: 1}},

@@ -107,18 +107,13 @@ func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
 	}
 }
 
-// settledLatency returns the latencies without those recorded while the load settled. The latencies to exclude are
-// known only by histogram bin, so the resulting mean is only as precise as the width of a bin.
+// settledLatency returns the latencies without those recorded while the load settled, which are known only by histogram
+// bin.
 func settledLatency(all *measure.Latency, settling *measure.Histogram) (measure.Latency, error) {
 	if settling.Count() == 0 {
 		return *all, nil
 	}
-	mean := min(max(float64(settling.MeanNanoseconds()), float64(all.MinNanoseconds)), float64(all.MaxNanoseconds))
-	early, err := measure.LatencyFromMean(*settling, settling.Count(), mean, all.MinNanoseconds, all.MaxNanoseconds)
-	if err != nil {
-		return measure.Latency{}, fmt.Errorf("latencies while the load settled: %w", err)
-	}
-	settled, err := all.Sub(&early)
+	settled, err := all.Without(settling)
 	if err != nil {
 		return measure.Latency{}, fmt.Errorf("latencies after the load settled: %w", err)
 	}

@@ -59,3 +59,51 @@ func TestSettle(t *testing.T) {
 		}
 	}
 }
+
+// TestSettleAfterStall: a stall while the load settles changes neither the mean of the later latencies nor the outcome,
+// even if the stalled operations took longer than all later ones together.
+func TestSettleAfterStall(t *testing.T) {
+	t.Parallel()
+	const stall, seconds, settle = 2455 * time.Millisecond, 20, 3
+	for name, test := range map[string]struct {
+		stalled uint64
+		every   []time.Duration
+		each    uint64
+	}{
+		"longer than all others":  {64, []time.Duration{400 * time.Microsecond}, 100},
+		"one latency":             {64, []time.Duration{500 * time.Microsecond}, 200},
+		"latencies of all widths": {8, []time.Duration{200 * time.Microsecond, 500 * time.Microsecond, 2 * time.Millisecond}, 67},
+	} {
+		var total measure.Latency
+		var settling measure.Histogram
+		var sum time.Duration
+		total.AddNanoseconds(uint64(stall), test.stalled)
+		settling.AddNanoseconds(uint64(stall), test.stalled)
+		for second := range seconds {
+			for _, latency := range test.every {
+				total.AddNanoseconds(uint64(latency), test.each)
+				if second < settle {
+					settling.AddNanoseconds(uint64(latency), test.each)
+				}
+			}
+		}
+		for _, latency := range test.every {
+			sum += latency
+		}
+		got, err := settledLatency(&total, &settling)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		want := float64(sum) / float64(len(test.every))
+		if mean := float64(got.MeanNanoseconds()); mean < 0.99*want || mean > 1.01*want {
+			t.Errorf("%s: the mean is %g ns, want about %g", name, mean, want)
+		}
+		if count := test.each * uint64(len(test.every)) * (seconds - settle); got.Count != count {
+			t.Errorf("%s: %d latencies, want %d", name, got.Count, count)
+		}
+		if got.MaxNanoseconds > uint64(3*time.Millisecond) {
+			t.Errorf("%s: the maximum is %d ns, which is of the stall", name, got.MaxNanoseconds)
+		}
+	}
+}
