@@ -194,7 +194,7 @@ func TestOrphan(t *testing.T) {
 			}
 		}
 		staysFor(timeout, "it has just begun")
-		live := newStep(a, request("a", ""))
+		live := newStep(a, key("a"), content{})
 		live.order.deadline = a.env.Clock.Monotonic() + int64(time.Minute)
 		a.mu.Lock()
 		a.live = live

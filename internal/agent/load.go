@@ -32,6 +32,10 @@ func (a *Agent) Load(ctx context.Context, request *agentapi.LoadRequest) (*agent
 // claim returns the step if it is already known. Otherwise it makes the step the agent's current step and starts
 // loading it.
 func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
+	loads, err := contentOf(request)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.admit(request.GetEpoch()); err != nil {
@@ -47,7 +51,7 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 	}
 	name := tool.StepName(request.GetStep())
 	if known := a.steps[name]; known != nil {
-		if !known.same(request) {
+		if known.content != loads {
 			return nil, status.Errorf(codes.InvalidArgument, "step %s was loaded with different content", name)
 		}
 		return known, nil
@@ -55,17 +59,17 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 	if a.live != nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "step %s is still live", tool.StepName(a.live.key))
 	}
-	claimed := newStep(a, request)
+	claimed := newStep(a, request.GetStep(), loads)
 	a.steps[name] = claimed
 	a.live = claimed
-	go a.carry(claimed)
+	go a.carry(claimed, request)
 	return claimed, nil
 }
 
 // carry runs a step from loading to its end.
-func (a *Agent) carry(s *step) {
+func (a *Agent) carry(s *step, request *agentapi.LoadRequest) {
 	defer close(s.ended)
-	if refusal := s.prepare(); refusal != nil {
+	if refusal := s.prepare(request); refusal != nil {
 		a.mu.Lock()
 		delete(a.steps, tool.StepName(s.key))
 		a.live = nil
@@ -86,6 +90,6 @@ func (a *Agent) carry(s *step) {
 	}
 	s.write(&agentapi.Record{Entry: &agentapi.Record_Ended{Ended: result}})
 	s.setState(agentapi.StepState_STEP_STATE_ENDED)
-	a.live = nil
+	s.load, a.live = nil, nil
 	a.lastContact = a.env.Clock.Monotonic()
 }

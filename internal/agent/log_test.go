@@ -193,8 +193,8 @@ func appendMinute(t *testing.T, log *Log, step *agentapi.StepKey, end int64) {
 // A tool may print invalid UTF-8; the log still accepts it.
 func TestRecordsHoldAnyBytes(t *testing.T) {
 	t.Parallel()
-	s := newStep(New(Config{}, SystemClock{}), request("a", ""))
-	s.forTool().Notice("ToolMessages", "%s", "\xff\xfe")
+	s := newStep(New(Config{}, SystemClock{}), key("a"), content{})
+	s.forTool(request("a", "")).Notice("ToolMessages", "%s", "\xff\xfe")
 	s.write(&agentapi.Record{Entry: &agentapi.Record_Ended{Ended: &agentapi.Ended{
 		Message: "\xc3", ToolMessages: "a\x80b", ToolVersion: "\xff", Notices: []*agentapi.Notice{{Message: "\xff"}}}}})
 	records := rest(t, s.agent.log.After(0))

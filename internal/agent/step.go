@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"sync"
@@ -23,12 +24,14 @@ type order struct {
 //	loading -> loaded -> running -> ended
 //
 // It counts as running as soon as its order arrives, before the start instant, so that a repeated Start is a no-op.
-// A step that is refused while loading is forgotten.
+// A step that is refused while loading is forgotten. A step that has ended stays known until the agent exits, but keeps
+// neither its request, which names every file of the dataset, nor its load with the tool's output.
 type step struct {
 	agent   *Agent
 	key     *agentapi.StepKey
-	request *agentapi.LoadRequest
-	load    tool.Load
+	content content
+	// load is nil once the step has ended.
+	load tool.Load
 
 	// loaded is closed when loading has ended. refusal is set before that if loading failed.
 	loaded  chan struct{}
@@ -46,13 +49,26 @@ type step struct {
 	order order
 }
 
-func newStep(a *Agent, request *agentapi.LoadRequest) *step {
+// content is a digest of a LoadRequest without its epoch. A newer leader may repeat the request of an older one.
+type content [sha256.Size]byte
+
+func contentOf(request *agentapi.LoadRequest) (content, error) {
+	without := proto.CloneOf(request)
+	without.Epoch = 0
+	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(without)
+	if err != nil {
+		return content{}, fmt.Errorf("encode the request: %w", err)
+	}
+	return sha256.Sum256(encoded), nil
+}
+
+func newStep(a *Agent, key *agentapi.StepKey, loaded content) *step {
 	stopped, cancel := context.WithCancelCause(context.Background())
 	abandoned := make(chan struct{})
 	return &step{
 		agent:     a,
-		key:       request.GetStep(),
-		request:   request,
+		key:       key,
+		content:   loaded,
 		loaded:    make(chan struct{}),
 		orders:    make(chan order, 1),
 		stopped:   stopped,
@@ -65,26 +81,16 @@ func newStep(a *Agent, request *agentapi.LoadRequest) *step {
 }
 
 // forTool returns the step as its tool sees it.
-func (s *step) forTool() *tool.Step {
-	return &tool.Step{Environment: s.agent.env, Request: s.request, Stopped: s.stopped, Abandoned: s.abandoned,
+func (s *step) forTool(request *agentapi.LoadRequest) *tool.Step {
+	return &tool.Step{Environment: s.agent.env, Request: request, Stopped: s.stopped, Abandoned: s.abandoned,
 		Ended: s.ended,
 		Write: s.write, LogBytes: s.agent.log.SizeBytes}
 }
 
 // prepare lets the tool check and prepare the load.
-func (s *step) prepare() (err error) {
-	s.load, err = s.agent.tools.of(s.request).Load(s.forTool())
+func (s *step) prepare(request *agentapi.LoadRequest) (err error) {
+	s.load, err = s.agent.tools.of(request).Load(s.forTool(request))
 	return err
-}
-
-// same reports whether a request equals the one that loaded this step, apart from the epoch.
-func (s *step) same(request *agentapi.LoadRequest) bool {
-	again, ok := proto.Clone(request).(*agentapi.LoadRequest)
-	if !ok {
-		return false
-	}
-	again.Epoch = s.request.GetEpoch()
-	return proto.Equal(s.request, again)
 }
 
 // isLoaded reports whether loading has ended.

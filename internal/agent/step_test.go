@@ -1,12 +1,15 @@
 package agent
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"weak"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -104,6 +107,53 @@ func TestLoadIsIdempotent(t *testing.T) {
 	answer, err := r.Load(t.Context(), load)
 	if err != nil || answer.GetStatus().GetState() != agentapi.StepState_STEP_STATE_ENDED {
 		t.Errorf("loading what has ended: %v, %v", answer, err)
+	}
+}
+
+// forgotten is a tool whose loads end at once. It observes, without retaining them, its latest load and request.
+type forgotten struct {
+	load    weak.Pointer[endsAtOnce]
+	request weak.Pointer[agentapi.LoadRequest]
+}
+
+func (f *forgotten) Describe(context.Context) []*agentapi.Tool { return nil }
+
+func (f *forgotten) Load(step *tool.Step) (tool.Load, error) {
+	load := &endsAtOnce{step: step}
+	f.load, f.request = weak.Make(load), weak.Make(step.Request)
+	return load, nil
+}
+
+type endsAtOnce struct{ step *tool.Step }
+
+func (e *endsAtOnce) Discard() {}
+
+func (e *endsAtOnce) Run(int64) *agentapi.Ended {
+	return &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_COMPLETE}
+}
+
+// The agent keeps neither the load nor the request of a step that has ended, which can be megabytes for many files. It
+// still recognizes a repeated request, whatever its epoch, and refuses another one with the same key.
+func TestEndedStepIsForgotten(t *testing.T) {
+	t.Parallel()
+	observed := &forgotten{}
+	r := serve(t, func(a *Agent) { a.tools.fio = observed })
+	if ended, _ := r.run(request("a", "x"), noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		t.Fatalf("got %v", ended)
+	}
+	eventually(t, "the load or the request of an ended step is still in memory", func() bool {
+		runtime.GC()
+		return observed.load.Value() == nil && observed.request.Value() == nil
+	})
+	again := request("a", "x")
+	again.Epoch = 2
+	if answer, err := r.Load(t.Context(), again); err != nil || answer.GetStatus().GetState() != agentapi.StepState_STEP_STATE_ENDED {
+		t.Errorf("the same request of a newer leader: %v, %v", answer, err)
+	}
+	other := request("a", "y")
+	other.Epoch = 2
+	if _, err := r.Load(t.Context(), other); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "different content") {
+		t.Errorf("another content: %v", err)
 	}
 }
 
