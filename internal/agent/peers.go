@@ -22,6 +22,10 @@ var launcherMethods = map[string]bool{
 	agentapi.Agent_Release_FullMethodName: true,
 }
 
+// maxRequestBytes is the size limit for a request. The largest is a LoadRequest with 100,000 files, the most that a plan
+// allows per client: it lists each file twice, with some 30 bytes. gRPC's default of 4 MiB is too small for it.
+const maxRequestBytes = 16 << 20
+
 // accepted returns the peers that may connect to an agent: the conductor of its run, and client 0 of its own target.
 func accepted(c *Config) []identity.Peer {
 	peers := []identity.Peer{identity.OperatorOf(c.RunUID)}
@@ -41,6 +45,7 @@ func (a *Agent) NewServer() (*grpc.Server, error) {
 	server := grpc.NewServer(
 		grpc.Creds(newBoundedCredentials(credentials.NewTLS(config))),
 		grpc.ConnectionTimeout(handshakeTimeout),
+		grpc.MaxRecvMsgSize(maxRequestBytes),
 		grpc.UnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 			if err := authorize(ctx, info.FullMethod); err != nil {
 				return nil, printableError(err)

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
@@ -91,6 +93,24 @@ func TestEachPeerHasItsMethods(t *testing.T) {
 				t.Errorf("%s calls %s: %v", name, method, err)
 			}
 		}
+	}
+}
+
+// The agent accepts a request with as many files as a plan allows per client, each listed twice and with a long name.
+func TestLoadOfManyFiles(t *testing.T) {
+	t.Parallel()
+	r := serve(t, func(a *Agent) { a.tools.fio = &forgotten{} })
+	load := request("a", "x")
+	for i := range 100_000 {
+		load.Dataset.Files = append(load.Dataset.Files, &agentapi.DataFile{
+			Name: fmt.Sprintf("data.%d.%d.%d", 100, 1000+i/1000, 1000+i%1000), Bytes: 1 << 40, Volume: 3})
+	}
+	load.Dataset.Reads = load.Dataset.GetFiles()
+	if size := proto.Size(load); size <= 4<<20 {
+		t.Fatalf("the request takes only %d bytes, which gRPC accepts by default", size)
+	}
+	if ended, _ := r.run(load, noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		t.Errorf("got %v", ended)
 	}
 }
 
