@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
@@ -127,6 +130,37 @@ func TestReplacementRefusedBesideTheOldAgent(t *testing.T) {
 	if answer := old.finish(true); !answer.GetDataRemoved() || len(old.left()) > 0 {
 		t.Errorf("got %v, left %v", answer, old.left())
 	}
+}
+
+// If the holder record was removed and cannot be written again, only that step is refused: once there is space, the
+// agent loads steps and removes its data.
+func TestHolderRecordWasRemoved(t *testing.T) {
+	withMounts(t, func() {
+		for name, loads := range map[string]bool{"next step": true, "removal": false} {
+			directory := t.TempDir()
+			must(t, unix.Mount("none", directory, "tmpfs", 0, "size=4m,mode=755"))
+			r := serveAt(t, directory, nil)
+			r.run(request("a", quickWrite), noLimit)
+			must(t, os.Remove(filepath.Join(directory, filepath.Dir(dataPath), "holder-0.json")))
+			filler := filepath.Join(directory, "filler")
+			if err := os.WriteFile(filler, make([]byte, 4<<20), 0o600); !errors.Is(err, unix.ENOSPC) {
+				t.Fatalf("the file system is not full: %v", err)
+			}
+			if _, err := r.Load(t.Context(), request("b", quickWrite)); reasonIn(err) != tool.ReasonNoSpace {
+				t.Fatalf("%s: without space: %v", name, err)
+			}
+			must(t, os.Remove(filler))
+			if loads {
+				if ended, _ := r.run(request("b", quickWrite), noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+					t.Errorf("%s: got %v", name, ended)
+				}
+			}
+			if answer := r.finish(true); !answer.GetDataRemoved() || len(r.left()) > 0 {
+				t.Errorf("%s: got %v, left %v", name, answer, r.left())
+			}
+			must(t, unix.Unmount(directory, unix.MNT_DETACH))
+		}
+	})
 }
 
 // On a file system without locks a replacement does not wait, but takes the mark: the old agent then neither loads

@@ -36,6 +36,14 @@ func (h *holds) set(volume string, hold *dataset.Hold) {
 	h.taken[volume] = hold
 }
 
+// drop releases the lock on a volume's directory. A released lock must not be found again: its file is closed.
+func (h *holds) drop(volume string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.taken[volume].Release()
+	delete(h.taken, volume)
+}
+
 // release releases all locks.
 func (h *holds) release() {
 	h.mu.Lock()
@@ -77,7 +85,7 @@ func (f *Files) take(mount dataset.Mount) (*dataset.Dataset, error) {
 			return nil, err
 		}
 		// The directory was removed in the meantime; create it again.
-		hold.Release()
+		s.holds.drop(f.volume.Name)
 	}
 	timeout := s.env.Timeouts.Held
 	ctx, cancel := context.WithTimeout(f.step.Stopped, timeout)
@@ -116,7 +124,7 @@ func (s *Set) openToRemove(ctx context.Context, volume tool.VolumeConfig, mount 
 		if !errors.Is(err, dataset.ErrMissing) {
 			return nil, err
 		}
-		hold.Release() // The holder record is gone, so the directory was already removed.
+		s.holds.drop(volume.Name) // The holder record is gone, so the directory was already removed.
 	}
 	takeOver := dataset.TakeOver
 	if leaving {
