@@ -242,6 +242,26 @@ func TestCommandThatLeavesProcesses(t *testing.T) {
 	}
 }
 
+// What `agent supervise` reads to find and kill the processes that a program left does not count as the program's.
+func TestCommandThatLeavesProcessesCountsOnlyItsOwn(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	reads := func(id, text string) uint64 {
+		load := script(id, text)
+		load.GetCommand().SampleIntervalNanoseconds = int64(time.Hour)
+		ended, _ := r.run(load, noLimit)
+		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+			t.Fatalf("got %v", ended)
+		}
+		return countedBy(t, ended, "Calls").GetReadOperations()
+	}
+	waits, leaves := reads("waits", "sleep 0.01 & wait"), reads("leaves", "sleep 321 & true")
+	// The process table is read some twenty times, with two calls per process of the machine.
+	if leaves > waits+50 {
+		t.Errorf("%d reads, and %d of a program that leaves nothing", leaves, waits)
+	}
+}
+
 // TestCommandWhoseChildrenNobodyWaitsFor: the kernel discards their counters. What was seen counts, with a notice.
 func TestCommandWhoseChildrenNobodyWaitsFor(t *testing.T) {
 	t.Parallel()

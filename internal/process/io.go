@@ -50,15 +50,29 @@ func (a IO) Since(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return 
 // ReadIO reads the counters of a process, even if it has exited but has not been reaped. Other users' processes
 // cannot be read.
 func ReadIO(pid int) (IO, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
-	if err != nil {
-		return IO{}, fmt.Errorf("read the I/O of process %d: %w", pid, err)
-	}
-	counters, err := parseIO(string(text))
+	counters, err := readIO(fmt.Sprintf("/proc/%d/io", pid))
 	if err != nil {
 		return IO{}, fmt.Errorf("read the I/O of process %d: %w", pid, err)
 	}
 	return counters, nil
+}
+
+// ReadThreadIO reads the counters of the calling thread alone, without those of children that it has reaped. Call
+// runtime.LockOSThread first.
+func ReadThreadIO() (IO, error) {
+	counters, err := readIO("/proc/thread-self/io")
+	if err != nil {
+		return IO{}, fmt.Errorf("read the I/O of this thread: %w", err)
+	}
+	return counters, nil
+}
+
+func readIO(path string) (IO, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return IO{}, err
+	}
+	return parseIO(string(text))
 }
 
 func parseIO(text string) (IO, error) {

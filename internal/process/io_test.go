@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,34 @@ func TestIOOfEndedChildrenIsTheirParents(t *testing.T) {
 	}
 	if _, err := ReadIO(h.PID()); err == nil {
 		t.Error("a process that is gone has counters")
+	}
+}
+
+// A thread's own counters include neither the I/O of other threads nor that of children that it waited for.
+func TestIOOfAThread(t *testing.T) {
+	t.Parallel()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, err := ReadThreadIO()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "file")
+	if err := exec.CommandContext(t.Context(), "dd", "if=/dev/zero", "of="+path, "bs=64k", "count=160").Run(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := ReadThreadIO()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It has read what dd wrote, and its own start of dd.
+	own := after.Since(before)
+	if read := uint64(len(text)); own.ReadBytes < read || own.ReadBytes > read+64<<10 || own.WriteBytes > 64<<10 {
+		t.Errorf("%+v, want %d bytes read", own, read)
 	}
 }
 

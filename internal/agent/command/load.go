@@ -103,6 +103,7 @@ func (t *Tool) waiting(step *tool.Step, files *volumes.Files, given []string, se
 	}
 	r := &run{step: step, load: step.Request.GetCommand(), system: t.system, files: files, words: words, setup: setup,
 		output: &tool.Tail{Limit: tool.MessageBytes}, reported: make(chan struct{})}
+	r.reports.ended = make(chan struct{})
 	folder, verified, err := workFolder(files, r.load.GetWorkingDirectory())
 	if err != nil {
 		return nil, tool.Refuse(tool.ReasonOf(err), err)

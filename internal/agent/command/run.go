@@ -164,6 +164,7 @@ func (r *run) watch(deadlineAt int64, end *runEnd, samples *samples) {
 		killing = time.After(timeouts.Terminate)
 	}
 	var stall tool.StallWatch
+	ended := r.reports.ended
 	stopped, abandoned := r.step.Stopped.Done(), r.step.Abandoned
 	for {
 		select {
@@ -174,6 +175,10 @@ func (r *run) watch(deadlineAt int64, end *runEnd, samples *samples) {
 			samples.add(now, load)
 			// Only log the stall. The phase's deadline ends a program that stays stuck.
 			_ = stall.Look(r.step, time.Duration(now), load, r.meter.stuck, "the program has")
+		case <-ended:
+			// `agent supervise` now reads /proc to kill what the program left. Do not count that as the program's I/O.
+			ended = nil
+			ticker.Stop()
 		case <-stopped:
 			stopped = nil
 			stop(context.Cause(r.step.Stopped).Error())

@@ -85,6 +85,7 @@ func Supervise(arguments []string) int {
 		report(superviseFailed, err.Error())
 		return superviseFailure
 	}
+	before, unread := process.ReadThreadIO()
 	signalled := 0
 	if status.Signaled() {
 		signalled = int(status.Signal())
@@ -95,6 +96,10 @@ func Supervise(arguments []string) int {
 	}
 	// Report the counters now: some kernels let only root read them once this process has ended.
 	if counters, err := process.ReadIO(os.Getpid()); err == nil {
+		// What this thread did itself, such as reading /proc in endLeft, is not the program's I/O.
+		if after, err := process.ReadThreadIO(); err == nil && unread == nil {
+			counters = counters.Since(after.Since(before))
+		}
 		if text, err := json.Marshal(counters); err == nil {
 			report(superviseCounted, string(text))
 		}

@@ -20,6 +20,8 @@ type superviseReports struct {
 	// exit describes how the program ended. endedAt is the time at which the exit was reported; 0 without a report.
 	exit    command.Exit
 	endedAt int64
+	// ended is closed when the exit of the program is reported.
+	ended chan struct{}
 	// left names the processes that the program left running and that were killed.
 	left string
 	// counted holds the bytes that the program and its descendants read and wrote; nil if not reported.
@@ -47,8 +49,9 @@ func (t *superviseReports) follow(from io.Reader, clock tool.Clock) {
 			}
 		case superviseEnded:
 			var code, signal int
-			if _, err := fmt.Sscanf(text, "%d %d", &code, &signal); err == nil {
+			if _, err := fmt.Sscanf(text, "%d %d", &code, &signal); err == nil && t.endedAt == 0 {
 				t.exit, t.endedAt = command.Exit{Code: code, Signal: syscall.Signal(signal)}, clock.Monotonic()
+				close(t.ended)
 			}
 		}
 	}
