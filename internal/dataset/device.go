@@ -66,15 +66,12 @@ func OpenDevice(ctx context.Context, path string, use DeviceUse) (*Device, error
 		return nil, err
 	}
 	d := &Device{path: path, file: file, write: use.Write}
-	if err := d.admit(use); err != nil {
+	if err := d.Use(use); err != nil {
 		_ = file.Close()
 		return nil, err
 	}
 	return d, nil
 }
-
-// Use checks whether a device that is already open may be used in another way, with the same checks as OpenDevice.
-func (d *Device) Use(use DeviceUse) error { return d.admit(use) }
 
 // DeviceIsMarked reports whether a device carries the mark of a client of a benchmark.
 func DeviceIsMarked(path string, owner Owner, client int) (bool, error) {
@@ -120,8 +117,9 @@ func openExclusive(ctx context.Context, path string, write bool) (*os.File, erro
 	}
 }
 
-// admit checks that the device may be used as requested, and writes the mark if the use includes writing.
-func (d *Device) admit(use DeviceUse) error {
+// Use checks that the device may be used as requested, and writes the mark if the use includes writing. OpenDevice calls
+// Use; call it again before using the open device in another way.
+func (d *Device) Use(use DeviceUse) error {
 	size, err := d.file.Seek(0, 2)
 	if err != nil {
 		return classify(d.path, "measure", err)
@@ -248,9 +246,6 @@ func (d *Device) Path() string { return d.path }
 // File returns the open device, which can be passed to the tools so that the device stays in use until the last of them
 // has exited.
 func (d *Device) File() *os.File { return d.file }
-
-// SizeBytes returns the size of the whole device.
-func (d *Device) SizeBytes() uint64 { return uint64(max(d.size, 0)) }
 
 // WrittenBytes returns how many bytes after DeviceDataOffset are known to be written without a gap.
 func (d *Device) WrittenBytes() uint64 { return d.mark.WrittenBytes }

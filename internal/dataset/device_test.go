@@ -19,10 +19,10 @@ func TestDeviceWithDataBehindTheMark(t *testing.T) {
 		must(t, file.Truncate(8*mib))
 		use := DeviceUse{Owner: testOwner(), Bytes: mib, Write: true}
 		first := &Device{path: file.Name(), file: file, write: true}
-		must(t, first.admit(use))
+		must(t, first.Use(use))
 		must(t, first.SetLaidOut(LaidOut{"data": {Bytes: mib}}, mib))
 		again := &Device{path: file.Name(), file: file, write: true}
-		must(t, again.admit(use))
+		must(t, again.Use(use))
 		if again.WrittenBytes() != mib {
 			t.Errorf("its own mark says %d bytes", again.WrittenBytes())
 		}
@@ -30,7 +30,7 @@ func TestDeviceWithDataBehindTheMark(t *testing.T) {
 		for _, write := range []bool{true, false} {
 			late := &Device{path: file.Name(), file: file, write: write}
 			use.Write = write
-			err := late.admit(use)
+			err := late.Use(use)
 			if !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), fmt.Sprintf("at byte %d)", at)) {
 				t.Errorf("a byte at %d, write %t: %v", at, write, err)
 			}
