@@ -60,15 +60,10 @@ const (
 // it would be misleading.
 var ErrTooMuch = errors.New("is too large to count")
 
-// Usage returns the current disk usage of the directory's files, even if the file system's figures are not final (see
-// SettledUsage). It returns the context's error when the context ends, and ErrTooMuch if there are more than maxFiles
-// entries or the directories are nested too deeply. It writes nothing and follows no symbolic link.
-func (d *Dataset) Usage(ctx context.Context, maxFiles int) (Usage, error) {
-	found, _, err := d.usage(ctx, maxFiles)
-	return found, err
-}
-
-// usage is like Usage, but also returns the names of the files that occupy less space than their data.
+// usage returns the current disk usage of the directory's files, even if the file system's figures are not final (see
+// SettledUsage), and the names of the files that occupy less space than their data. It returns the context's error when
+// the context ends, and ErrTooMuch if there are more than maxFiles entries or the directories are nested too deeply. It
+// writes nothing and follows no symbolic link.
 func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short []string, err error) {
 	look := usageWalk{ctx: ctx, left: maxFiles, seen: map[uint64]bool{}, types: map[string]*Space{},
 		compresses: d.mount.Compression() != CompressionNone}

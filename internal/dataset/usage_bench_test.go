@@ -28,7 +28,7 @@ func BenchmarkUsage(b *testing.B) {
 				}
 			}
 			for b.Loop() {
-				if _, err := d.Usage(b.Context(), MaxUsageFiles); err != nil {
+				if _, _, err := d.usage(b.Context(), MaxUsageFiles); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -25,7 +25,7 @@ func mustPut(t *testing.T, path string, size int) {
 
 func mustUse(t *testing.T, d *Dataset) Usage {
 	t.Helper()
-	found, err := d.Usage(t.Context(), MaxUsageFiles)
+	found, _, err := d.usage(t.Context(), MaxUsageFiles)
 	must(t, err)
 	return found
 }
@@ -79,12 +79,12 @@ func TestUsageIsBounded(t *testing.T) {
 	for i := range 20 {
 		mustPut(t, filepath.Join(d.Path(), fmt.Sprintf("f.%c", 'a'+i)), 4096*(i+1))
 	}
-	if _, err := d.Usage(t.Context(), 19); !errors.Is(err, ErrTooMuch) {
+	if _, _, err := d.usage(t.Context(), 19); !errors.Is(err, ErrTooMuch) {
 		t.Errorf("20 files where 19 are looked at: %v", err)
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.Usage(over, 20); !errors.Is(err, context.Canceled) {
+	if _, _, err := d.usage(over, 20); !errors.Is(err, context.Canceled) {
 		t.Errorf("no time is left: %v", err)
 	}
 	found := mustUse(t, d)
@@ -97,7 +97,7 @@ func TestUsageIsBounded(t *testing.T) {
 		deep = filepath.Join(deep, "d")
 	}
 	must(t, os.MkdirAll(deep, 0o755))
-	if _, err := d.Usage(t.Context(), MaxUsageFiles); !errors.Is(err, ErrTooMuch) {
+	if _, _, err := d.usage(t.Context(), MaxUsageFiles); !errors.Is(err, ErrTooMuch) {
 		t.Errorf("%d levels: %v", maxDepth+1, err)
 	}
 }
