@@ -378,8 +378,6 @@ type Volume struct {
 	Problem        string                 `protobuf:"bytes,9,opt,name=problem,proto3" json:"problem,omitempty"`
 	// It is a raw block device.
 	Raw bool `protobuf:"varint,10,opt,name=raw,proto3" json:"raw,omitempty"`
-	// Files and folders that may still be made; 0 where the file system does not say.
-	FreeInodes uint64 `protobuf:"varint,11,opt,name=free_inodes,json=freeInodes,proto3" json:"free_inodes,omitempty"`
 	// Other benchmarks of the same installation that have directories on it, by UID, at most 64.
 	Owners        []string `protobuf:"bytes,12,rep,name=owners,proto3" json:"owners,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -484,13 +482,6 @@ func (x *Volume) GetRaw() bool {
 		return x.Raw
 	}
 	return false
-}
-
-func (x *Volume) GetFreeInodes() uint64 {
-	if x != nil {
-		return x.FreeInodes
-	}
-	return 0
 }
 
 func (x *Volume) GetOwners() []string {
@@ -1845,9 +1836,7 @@ func (x *LaunchOutput) GetExit() *LaunchExit {
 type LaunchExit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its exit code; 128 and the signal where it was killed.
-	Code int32 `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
-	// Why it could not be started; empty when it was.
-	Problem       string `protobuf:"bytes,2,opt,name=problem,proto3" json:"problem,omitempty"`
+	Code          int32 `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1887,13 +1876,6 @@ func (x *LaunchExit) GetCode() int32 {
 		return x.Code
 	}
 	return 0
-}
-
-func (x *LaunchExit) GetProblem() string {
-	if x != nil {
-		return x.Problem
-	}
-	return ""
 }
 
 type ReleaseRequest struct {
@@ -3973,7 +3955,7 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x12\n" +
 	"\x04path\x18\x03 \x01(\tR\x04path\x12\x18\n" +
-	"\aproblem\x18\x04 \x01(\tR\aproblem\"\xd2\x02\n" +
+	"\aproblem\x18\x04 \x01(\tR\aproblem\"\xb1\x02\n" +
 	"\x06Volume\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12'\n" +
@@ -3986,9 +3968,7 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\x0favailable_bytes\x18\b \x01(\x04R\x0eavailableBytes\x12\x18\n" +
 	"\aproblem\x18\t \x01(\tR\aproblem\x12\x10\n" +
 	"\x03raw\x18\n" +
-	" \x01(\bR\x03raw\x12\x1f\n" +
-	"\vfree_inodes\x18\v \x01(\x04R\n" +
-	"freeInodes\x12\x16\n" +
+	" \x01(\bR\x03raw\x12\x16\n" +
 	"\x06owners\x18\f \x03(\tR\x06owners\"\xce\x01\n" +
 	"\x04Host\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
@@ -4105,11 +4085,10 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\fLaunchOutput\x12\x16\n" +
 	"\x06stdout\x18\x01 \x01(\fR\x06stdout\x12\x16\n" +
 	"\x06stderr\x18\x02 \x01(\fR\x06stderr\x12;\n" +
-	"\x04exit\x18\x03 \x01(\v2'.storagebench.agent.v1alpha1.LaunchExitR\x04exit\":\n" +
+	"\x04exit\x18\x03 \x01(\v2'.storagebench.agent.v1alpha1.LaunchExitR\x04exit\" \n" +
 	"\n" +
 	"LaunchExit\x12\x12\n" +
-	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x18\n" +
-	"\aproblem\x18\x02 \x01(\tR\aproblem\"J\n" +
+	"\x04code\x18\x01 \x01(\x05R\x04code\"J\n" +
 	"\x0eReleaseRequest\x128\n" +
 	"\x04step\x18\x01 \x01(\v2$.storagebench.agent.v1alpha1.StepKeyR\x04step\"\x11\n" +
 	"\x0fReleaseResponse\"O\n" +
