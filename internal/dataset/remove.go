@@ -11,11 +11,11 @@ import (
 )
 
 // removeTree empties a directory. It unlinks symbolic links without following them and skips mounts inside. It
-// continues after a failed removal and returns the first such error. Before each removal, it calls may, and stops if
-// may returns an error.
+// continues after a failed removal and returns the first such error of its last pass. Before each removal, it calls may,
+// and stops if may returns an error.
 func removeTree(may func() error, d *directory) error {
-	var first error
 	for {
+		var first error
 		removed := 0
 		err := d.each(func(entry fs.DirEntry) (bool, error) {
 			if err := may(); err != nil {

@@ -46,6 +46,27 @@ func TestRemoveFollowsNoLink(t *testing.T) {
 	}
 }
 
+// A folder that is filled while it is emptied is removed by a later pass. That is no failure, whenever it happens.
+func TestRemoveTreeAgain(t *testing.T) {
+	for filled := range 4 {
+		d := mustCreate(t, t.TempDir(), 0)
+		folder := filepath.Join(d.Path(), "folder")
+		must(t, os.Mkdir(folder, 0o700))
+		mustWrite(t, filepath.Join(d.Path(), "file"), "x")
+		checks := 0
+		may := func() error {
+			if checks == filled && exists(folder) {
+				mustWrite(t, filepath.Join(folder, "late"), "x")
+			}
+			checks++
+			return nil
+		}
+		if err := removeTree(may, d.client); err != nil || exists(folder) {
+			t.Errorf("filled at check %d of %d: %v", filled, checks, err)
+		}
+	}
+}
+
 func TestRemoveManyFiles(t *testing.T) {
 	d := mustCreate(t, t.TempDir(), 0)
 	for i := range 3*listBatch + 7 {
