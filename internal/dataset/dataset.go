@@ -128,8 +128,16 @@ func (d *Dataset) Close() error {
 // Remove deletes the client's directory and then the parents that contain only this package's own files. A second call
 // does nothing. It follows no symbolic link and crosses no mount. It fails with ErrChanged if another directory has
 // replaced the opened one, and with ErrHeld if another agent has taken the directory. Other clients may work
-// concurrently.
-func (d *Dataset) Remove(ctx context.Context) error {
+// concurrently. The benchmark's directory stays while a run holds its lock.
+func (d *Dataset) Remove(ctx context.Context) error { return d.remove(ctx, lockGuards{}) }
+
+// RemoveWithLock is Remove for an agent whose conductor has died: it also removes the lock, which the agent may have
+// inherited.
+func (d *Dataset) RemoveWithLock(ctx context.Context) error {
+	return d.remove(ctx, lockGuards{never: true})
+}
+
+func (d *Dataset) remove(ctx context.Context, guards lockGuards) error {
 	top, err := openTop(d.mount)
 	if err != nil {
 		return err
@@ -145,7 +153,7 @@ func (d *Dataset) Remove(ctx context.Context) error {
 			// agent may have created a directory of the same name.
 			removed = true
 		}
-		return removeParents(top, d.location.BenchmarkUID, d.location.DatasetHash)
+		return removeParents(top, guards, d.location.BenchmarkUID, d.location.DatasetHash)
 	})
 }
 
@@ -216,7 +224,7 @@ func Sweep(ctx context.Context, path, benchmarkUID string) error {
 		if err := ignoreMissing(err); err != nil && !errors.Is(err, errNoOwner) {
 			return err
 		}
-		return removeParents(top, benchmarkUID, hashes...)
+		return removeParents(top, lockGuards{}, benchmarkUID, hashes...)
 	})
 }
 

@@ -106,12 +106,13 @@ func (l *Lock) holder() string {
 // the last of them has exited, even if this process is killed.
 func (l *Lock) File() *os.File { return l.file }
 
-// Release releases the lock, unless child processes still hold it, and removes the directories that are then empty.
+// Release releases the lock, unless child processes still hold it, and removes the directories that are then empty. It
+// does not touch the directory if another run has meanwhile created and taken a lock of its own.
 func (l *Lock) Release() error {
 	top, err := openTop(l.mount)
 	if err == nil {
 		defer top.close()
-		err = removeParents(top, l.owner.BenchmarkUID)
+		err = removeParents(top, lockGuards{except: l.file}, l.owner.BenchmarkUID)
 	}
 	if closeErr := l.file.Close(); closeErr != nil && !errors.Is(closeErr, os.ErrClosed) {
 		err = errors.Join(err, fmt.Errorf("release the lock: %w", closeErr))

@@ -41,14 +41,43 @@ func TestLock(t *testing.T) {
 	must(t, again.Release())
 }
 
-// An agent removes its data while the runner still holds the lock.
+// An agent removes its data while the runner still holds the lock. Until the runner releases it, no other run gets the
+// lock, whose data the runner would remove.
 func TestLockSurvivesTheRemovalOfTheData(t *testing.T) {
 	path := t.TempDir()
-	lock, err := AcquireLock(mustProve(t, path), testOwner())
+	mount := mustProve(t, path)
+	lock, err := AcquireLock(mount, testOwner())
 	must(t, err)
 	d := mustCreate(t, path, 0)
 	must(t, d.Remove(t.Context()))
+	must(t, Sweep(t.Context(), path, testOwner().BenchmarkUID))
+	if _, err := AcquireLock(mount, testOwner()); !errors.Is(err, ErrLocked) {
+		t.Errorf("after the data is removed: %v, want %v", err, ErrLocked)
+	}
 	must(t, lock.Release())
+	if exists(filepath.Join(path, ".storagebench")) {
+		t.Error("something is left")
+	}
+}
+
+// A run whose lock file was removed, for example by an agent that believed its conductor dead, does not remove the lock
+// of the next run.
+func TestReleaseSparesTheNextLock(t *testing.T) {
+	path := t.TempDir()
+	mount := mustProve(t, path)
+	first, err := AcquireLock(mount, testOwner())
+	must(t, err)
+	must(t, mustCreate(t, path, 0).RemoveWithLock(t.Context()))
+	if exists(filepath.Join(path, ".storagebench")) {
+		t.Fatal("something is left by the last agent of a dead run")
+	}
+	next, err := AcquireLock(mount, testOwner())
+	must(t, err)
+	must(t, first.Release())
+	if _, err := AcquireLock(mount, testOwner()); !errors.Is(err, ErrLocked) {
+		t.Errorf("beside the next run: %v, want %v", err, ErrLocked)
+	}
+	must(t, next.Release())
 	if exists(filepath.Join(path, ".storagebench")) {
 		t.Error("something is left")
 	}

@@ -110,7 +110,7 @@ func RemoveOrphans(ctx context.Context, mount Mount, behind OrphanFilter) (Orpha
 	defer base.close()
 	uid, err := openOwned(base, behind.BenchmarkUID, behind.BenchmarkUID)
 	if errors.Is(err, errNoOwner) {
-		return result, retryChanged(func() error { return removeParents(top, behind.BenchmarkUID) })
+		return result, retryChanged(func() error { return removeParents(top, lockGuards{}, behind.BenchmarkUID) })
 	}
 	if err != nil {
 		return result, ignoreMissing(err)
@@ -124,6 +124,7 @@ func RemoveOrphans(ctx context.Context, mount Mount, behind OrphanFilter) (Orpha
 		result.Stays = append(result.Stays, uid.path+": "+why)
 		return result, nil
 	}
+	var guards lockGuards
 	if behind.Locked {
 		lock, why := runIsOver(uid)
 		if why != "" {
@@ -131,6 +132,7 @@ func RemoveOrphans(ctx context.Context, mount Mount, behind OrphanFilter) (Orpha
 			return result, nil
 		}
 		defer func() { _ = lock.Close() }()
+		guards.except = lock
 	}
 	var hashes []string
 	var failed error
@@ -148,7 +150,7 @@ func RemoveOrphans(ctx context.Context, mount Mount, behind OrphanFilter) (Orpha
 	if err := errors.Join(failed, err); err != nil {
 		return result, err
 	}
-	return result, retryChanged(func() error { return removeParents(top, behind.BenchmarkUID, hashes...) })
+	return result, retryChanged(func() error { return removeParents(top, guards, behind.BenchmarkUID, hashes...) })
 }
 
 // refuses returns the reason why a benchmark's directory must not be touched, or "" if its data may be removed.

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // removeTree empties a directory. It unlinks symbolic links without following them and skips mounts inside. It
@@ -151,12 +154,43 @@ func RemoveEmpty(mount Mount, location Location) error {
 		return err
 	}
 	defer top.close()
-	return retryChanged(func() error { return removeParents(top, location.BenchmarkUID, location.DatasetHash) })
+	return retryChanged(func() error { return removeParents(top, lockGuards{}, location.BenchmarkUID, location.DatasetHash) })
 }
 
-// removeParents removes the empty levels above clients' directories.
-func removeParents(top *directory, benchmarkUID string, hashes ...string) error {
-	return removeBase(top, func(base *directory) error { return removeBenchmark(base, benchmarkUID, hashes) })
+// removeParents removes the empty levels above clients' directories, but not the benchmark's directory if a lock guards
+// it.
+func removeParents(top *directory, guards lockGuards, benchmarkUID string, hashes ...string) error {
+	return removeBase(top, func(base *directory) error { return removeBenchmark(base, guards, benchmarkUID, hashes) })
+}
+
+// lockGuards determines whether the lock of a benchmark's directory keeps the directory from being removed. The zero
+// value keeps it while any process holds the lock: if the lock file were removed, another run could create and lock a new
+// one, although the first run still uses the directory.
+type lockGuards struct {
+	// except is the lock that the caller holds and is about to release. It does not guard the directory.
+	except *os.File
+	// never makes the lock guard nothing. An agent whose conductor has died has inherited the conductor's lock, so it
+	// cannot tell whether another process holds it, and no other process will remove it.
+	never bool
+}
+
+// guarded reports whether the lock guards a benchmark's directory. If not, it holds the lock until release is called, so
+// that no other run can lock the directory before it is removed.
+func (g lockGuards) guarded(uid *directory) (guarded bool, release func(), err error) {
+	release = func() {}
+	if g.never || g.except != nil && isNamed(uid, lockFile, g.except) == nil {
+		return false, release, nil
+	}
+	file, err := uid.file(lockFile, os.O_RDWR)
+	if err != nil {
+		return false, release, ignoreMissing(err)
+	}
+	_, err = tryFlock(file)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		_ = file.Close()
+		return true, release, nil
+	}
+	return false, func() { _ = file.Close() }, err
 }
 
 // removeUnlocked removes a benchmark's directory and its parent if they contain no data and no lock file.
@@ -185,14 +219,19 @@ func removeBase(top *directory, below func(base *directory) error) error {
 	return ignoreMissing(classify(filepath.Join(top.path, baseName), "remove", err))
 }
 
-func removeBenchmark(base *directory, benchmarkUID string, hashes []string) error {
+func removeBenchmark(base *directory, guards lockGuards, benchmarkUID string, hashes []string) error {
 	uid, err := openOwned(base, benchmarkUID, benchmarkUID)
 	switch {
 	case err == nil:
+		defer uid.close()
 		for _, hash := range hashes {
 			err = errors.Join(err, removeLevel(uid, hash, benchmarkUID, ownFiles))
 		}
-		uid.close()
+		guarded, release, lockErr := guards.guarded(uid)
+		defer release()
+		if err = errors.Join(err, lockErr); guarded {
+			return ignoreMissing(err)
+		}
 	case errors.Is(err, errNoOwner): // removeLevel handles a missing ownership file
 		err = nil
 	}

@@ -117,5 +117,9 @@ func (s *Set) remove(ctx context.Context, volume tool.VolumeConfig, client int, 
 	if err != nil {
 		return err
 	}
-	return errors.Join(directory.Remove(ctx), directory.Close())
+	removal := directory.Remove
+	if leaving {
+		removal = directory.RemoveWithLock
+	}
+	return errors.Join(removal(ctx), directory.Close())
 }
