@@ -100,3 +100,8 @@ func (s *loadSection) fileSets() int {
 func (s *loadSection) has(name, value string) bool {
 	return slices.ContainsFunc(s.settings, func(one setting) bool { return one.name == name && one.value == value })
 }
+
+// sets reports whether the section sets one of the options.
+func (s *loadSection) sets(names ...string) bool {
+	return slices.ContainsFunc(s.settings, func(one setting) bool { return slices.Contains(names, one.name) })
+}

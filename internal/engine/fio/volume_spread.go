@@ -2,7 +2,6 @@ package fio
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -33,9 +32,14 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 		if s.diskless() {
 			continue
 		}
-		if s.setsFileOrder() {
+		if s.sets("file_service_type") {
 			problems = append(problems, field.Forbidden(path, fmt.Sprintf(
 				"file_service_type is not supported with several volumes or raw devices, where jobs use their files in turn: remove it from section [%s]", s.name)))
+		}
+		if parameters.Devices && !s.has("zonemode", "none") && s.sets("zonemode", "zonesize", "zonerange", "zoneskip") {
+			problems = append(problems, field.Forbidden(path, fmt.Sprintf(
+				"zonemode=strided is not supported on raw devices, because fio's zones continue beyond the dataset to the end of the device: "+
+					"remove zonemode, zonesize, zonerange and zoneskip from section [%s], or use a volume with a file system", s.name)))
 		}
 		per := s.fileBytes / uint64(volumes)                                                                              // #nosec G115 -- at least 1
 		whole := per*uint64(volumes) == s.fileBytes && per >= max(s.blockBytes, 1) && (!s.direct || per%sectorBytes == 0) // #nosec G115
@@ -110,11 +114,6 @@ func (s *loadSection) endOffset() uint64 {
 		return s.jobRegion()
 	}
 	return uint64(s.firstJob+s.fileSets()) * s.jobRegion() // #nosec G115 -- at least 1
-}
-
-// setsFileOrder reports whether the section's own options set the order in which its files are used.
-func (s *loadSection) setsFileOrder() bool {
-	return slices.ContainsFunc(s.settings, func(one setting) bool { return one.name == "file_service_type" })
 }
 
 // onDevices writes the settings that select the section's part of the devices.

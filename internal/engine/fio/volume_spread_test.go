@@ -146,4 +146,16 @@ func TestSpreadRefuses(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
+	for want, profile := range map[string]*v1alpha1.FioProfile{
+		"zonemode=strided is not supported on raw devices": profileWith(sequential, withOption("zonemode", "strided"),
+			withOption("zonesize", "4k"), withOption("zoneskip", "64k")),
+		"from section [zones], or use a volume": profileWith(withJobFile("[zones]\nsize=8m\nzonesize=64k\n", "8Mi")),
+	} {
+		if _, err := Render(profile, Parameters{Purpose: Prepare, Devices: true}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("on a device: got %v, want %q", err, want)
+		}
+		if _, err := Render(profile, Parameters{Purpose: Prepare}); err != nil {
+			t.Errorf("on files: %v", err)
+		}
+	}
 }
