@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -119,35 +120,25 @@ func (e Engine) Render(step *engine.Step, client *engine.Client) (*agentapi.Load
 	if step.Layout() || made.Writes {
 		dataset.Content = ContentOf(e.Profile)
 	}
-	switch parameters.Purpose {
-	case Prepare:
+	if step.Layout() {
+		what, problems := read(field.NewPath("fio"), e.Profile, &parameters)
+		if err := problems.ToAggregate(); err != nil {
+			return nil, fmt.Errorf("read the layout of a fio profile: %w", err)
+		}
+		if parameters.Purpose == Precondition {
+			tool.WrittenBytes = what.overwritten() * uint64(max(step.Passes, 1)) // #nosec G115 -- at least 1
+		}
+	}
+	if parameters.Purpose == Prepare {
 		dataset.Reuse = true
 		dataset.MayHoldZeros = MayHoldZeros(e.Profile)
 		tool.WrittenBytes = made.ClientBytes
-	case Precondition:
-		tool.WrittenBytes = overwritten(&made) * uint64(max(step.Passes, 1)) // #nosec G115 -- at least 1
-	case Measure:
-		if made.Trims {
-			// After a step that trims, the dataset no longer counts as laid out, even if the step also writes.
-			dataset.Content += "-trimmed"
-		}
+	}
+	if parameters.Purpose == Measure && made.Trims {
+		// After a step that trims, the dataset no longer counts as laid out, even if the step also writes.
+		dataset.Content += "-trimmed"
 	}
 	return &agentapi.LoadRequest{Dataset: dataset, Tool: &agentapi.LoadRequest_Fio{Fio: tool}}, nil
-}
-
-// overwritten returns the minimum number of bytes that one pass over the data writes: fio does not write the rest of
-// a file after its last whole block. If sections have different block sizes, the block size of a file is unknown. At
-// least half of each file is then written, because no file is smaller than a block.
-func overwritten(made *engine.Description) uint64 {
-	var sum uint64
-	for _, bytes := range made.Files {
-		if made.BlockBytes > 0 {
-			sum += bytes - bytes%made.BlockBytes
-		} else {
-			sum += bytes / 2
-		}
-	}
-	return sum
 }
 
 // parametersOf returns the parameters of one client's job in a step.

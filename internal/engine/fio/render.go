@@ -255,38 +255,31 @@ func (w *writer) layout(what *load, parameters *Parameters) error {
 	if parameters.Duration != 0 || parameters.WarmUp != 0 {
 		return errors.New("a layout ends when all data is written: duration and warmUp must be 0")
 	}
-	w.set("end_fsync", "1")
-	sections := what.laidOut()
-	jobs := uint64(0)
-	for i := range sections {
-		jobs += uint64(sections[i].fileSets()) // #nosec G115 -- at least 1
+	sections := what.laidOut(parameters.Purpose)
+	if len(sections) == 0 {
+		return ErrNothingToPrepare
 	}
-	for _, s := range sections {
-		s.bytesPerJob = 0
-		w.files(&s, s.fileSets())
-		engine := s.engine
-		if !ioEngines[engine] {
-			engine = "psync" // The I/O engines mmap and splice cannot create files.
-		}
-		w.set("ioengine", engine)
+	w.set("end_fsync", "1")
+	for i := range sections {
+		s := &sections[i]
+		w.files(s, s.jobs)
+		w.set("ioengine", s.engine)
 		w.set("direct", zeroOne(s.direct))
-		copied, block := contentSettings, uint64(0)
+		copied := contentSettings
 		if parameters.Purpose == Precondition {
 			w.set("rw", s.overwrite())
 			w.count("loops", uint64(max(parameters.Passes, 1))) // #nosec G115 -- at least 1
 			copied = slices.Concat(contentSettings, blockSettings)
-			block = s.largestBlock()
 		} else {
 			w.set("rw", "write")
-			block = s.layoutBlock(jobs)
-			w.count("bs", block)
+			w.count("bs", s.blockBytes)
 			if s.files > 1 && s.volumes < 2 {
 				w.set("file_service_type", "sequential")
 			}
 		}
-		w.inTurn(&s)
-		if ioEngines[engine] {
-			w.count("iodepth", layoutQueue(jobs, block))
+		w.inTurn(s)
+		if ioEngines[s.engine] {
+			w.count("iodepth", uint64(s.depth)) // #nosec G115 -- at least 1
 		}
 		for _, one := range s.settings {
 			if slices.Contains(copied, one.name) {
@@ -294,22 +287,57 @@ func (w *writer) layout(what *load, parameters *Parameters) error {
 			}
 		}
 	}
-	if len(sections) == 0 {
-		return ErrNothingToPrepare
-	}
 	return nil
 }
 
-// laidOut returns the sections that together cover all files, each file in only one section.
-func (l *load) laidOut() []loadSection {
+// laidOut returns the load's sections as a layout runs them. Together they cover all files, each file in only one
+// section. A layout has its own number of jobs, I/O engine and queue depth, and a prepare its own block size.
+func (l *load) laidOut(purpose Purpose) []loadSection {
 	var all []loadSection
+	jobs := uint64(0)
 	for i, s := range l.sections {
 		// Further sections that share files use the files of the first section.
-		if !s.diskless() && (!s.shared || i == 0) {
-			all = append(all, s)
+		if s.diskless() || s.shared && i > 0 {
+			continue
 		}
+		if !ioEngines[s.engine] {
+			s.engine = "psync" // The I/O engines mmap and splice cannot create files.
+		}
+		s.jobs, s.bytesPerJob = s.fileSets(), 0
+		jobs += uint64(s.jobs) // #nosec G115 -- at least 1
+		all = append(all, s)
+	}
+	for i := range all {
+		s := &all[i]
+		block := s.largestBlock()
+		if purpose == Prepare {
+			block = s.layoutBlock(jobs)
+			s.blockBytes = block
+			s.settings = slices.DeleteFunc(slices.Clone(s.settings), func(one setting) bool { return !slices.Contains(contentSettings, one.name) })
+		}
+		s.depth = int(layoutQueue(jobs, block)) // #nosec G115 -- at most layoutDepth
 	}
 	return all
+}
+
+// overwritten returns the minimum number of bytes that one pass of a precondition writes: fio does not write the rest
+// of a file, or of a job's part of a device, after its last whole block. If blocks vary in size, at least half of it is
+// written, because it is no smaller than a block.
+func (l *load) overwritten() uint64 {
+	var sum uint64
+	for _, s := range l.laidOut(Precondition) {
+		parts, bytes := uint64(s.jobs)*uint64(s.files), s.fileBytes // #nosec G115 -- at least 1
+		if s.device {
+			parts, bytes = uint64(s.jobs)*uint64(s.volumes), s.deviceSize() // #nosec G115 -- at least 1
+		}
+		if s.blockBytes > 0 {
+			bytes -= bytes % s.blockBytes
+		} else {
+			bytes /= 2
+		}
+		sum += parts * bytes
+	}
+	return sum
 }
 
 // largestBlock returns the size in bytes of the largest operation.

@@ -2,6 +2,7 @@ package fio
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,6 +67,11 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 			}
 		}
 		if s.device {
+			if most := s.largestBlock(); s.uneven() && s.ownRegion() < 2*most {
+				problems = append(problems, field.Invalid(path.Child("datasetSize"), s.fileBytes, fmt.Sprintf(
+					"is too small: each job uses %d bytes of each raw device, but needs %d for operations of up to %d bytes at varying offsets",
+					s.ownRegion(), 2*most, most)))
+			}
 			continue
 		}
 		s.files *= volumes
@@ -108,6 +114,31 @@ func (l *load) regions() {
 // their data.
 func (s *loadSection) jobRegion() uint64 { return s.fileBytes * uint64(s.files) } // #nosec G115 -- at least 1
 
+// ownRegion returns the number of bytes on each device that one job uses.
+func (s *loadSection) ownRegion() uint64 {
+	if s.bytesPerJob > 0 {
+		return s.bytesPerJob * uint64(s.files) // #nosec G115 -- at least 1
+	}
+	return s.jobRegion()
+}
+
+// uneven reports whether operations may begin at offsets that are not multiples of their size.
+func (s *loadSection) uneven() bool {
+	step := slices.ContainsFunc(s.settings, func(one setting) bool { return one.name == "rw" && strings.Contains(one.value, ":") })
+	return s.blockBytes == 0 || step || s.sets("ba", "bs_is_seq_rand")
+}
+
+// deviceSize returns the value of fio's option size with which a job stays within its own region of each device. fio
+// compares only the offset of an operation with size. Where the operation ends, it compares with the end of the file,
+// and for a device this is the end of the device.
+func (s *loadSection) deviceSize() uint64 {
+	own := s.ownRegion()
+	if s.uneven() {
+		return own - s.largestBlock() + 1
+	}
+	return own - own%s.blockBytes
+}
+
 // endOffset returns the offset of the section's end within its region, in bytes.
 func (s *loadSection) endOffset() uint64 {
 	if s.shared {
@@ -123,15 +154,12 @@ func (w *writer) onDevices(s *loadSection, jobs int) {
 		names[i] = strconv.Itoa(i)
 	}
 	w.set("filename", strings.Join(names, ":"))
-	own, offset := s.jobRegion(), s.region
-	if s.bytesPerJob > 0 {
-		own = s.bytesPerJob * uint64(s.files) // #nosec G115 -- at least 1
-	}
+	own, offset := s.ownRegion(), s.region
 	if s.bytesPerJob > 0 || !s.shared {
 		offset += own * uint64(s.firstJob) // #nosec G115 -- not negative
 	}
-	w.count("size", own*uint64(s.volumes)) // #nosec G115 -- at least 1
-	w.count("numjobs", uint64(jobs))       // #nosec G115 -- at least 1
+	w.count("size", s.deviceSize()*uint64(s.volumes)) // #nosec G115 -- at least 1
+	w.count("numjobs", uint64(jobs))                  // #nosec G115 -- at least 1
 	w.count("offset", offset)
 	if jobs > 1 && !s.shared {
 		w.count("offset_increment", own)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
@@ -81,13 +82,21 @@ func TestSeveralVolumesWithRealFio(t *testing.T) {
 // Jobs on a raw device have their own regions after the mark, complete and without gaps, and change nothing else.
 func TestDevicesWithRealFio(t *testing.T) {
 	t.Parallel()
-	for name, profile := range map[string]*v1alpha1.FioProfile{
-		"jobs":      profileWith(withJobs(3), withDataset("6Mi")),
-		"files":     profileWith(withJobs(2), withFiles(2), withDataset("8Mi")),
-		"shared":    profileWith(shared, withJobs(3), withDataset("6Mi")),
-		"parts":     profileWith(shared, sequential, withReadPercent(0), withJobs(3), withDataset("6Mi")),
-		"remainder": profileWith(withJobs(4), withRate("", 402), withDataset("8Mi")),
+	writer := "[writer]\nioengine=libaio\ndirect=1\nbs=64k\nsize=2m\nnumjobs=2\nrw="
+	for name, test := range map[string]struct {
+		profile   *v1alpha1.FioProfile
+		overrides engine.Overrides
+	}{
+		"jobs":        {profile: profileWith(withJobs(3), withDataset("6Mi"))},
+		"files":       {profile: profileWith(withJobs(2), withFiles(2), withDataset("8Mi"))},
+		"shared":      {profile: profileWith(shared, withJobs(3), withDataset("6Mi"))},
+		"parts":       {profile: profileWith(shared, sequential, withReadPercent(0), withJobs(3), withDataset("6Mi"))},
+		"remainder":   {profile: profileWith(withJobs(4), withRate("", 402), withDataset("8Mi"))},
+		"part-blocks": {profileWith(sequential, withReadPercent(0), withBlock("1Mi"), withDataset("9Mi")), engine.Overrides{Jobs: 2, LayoutJobs: 2}},
+		"steps":       {profile: profileWith(withJobFile(writer+"write:4k\n", "4Mi"))},
+		"aligned":     {profile: profileWith(withJobFile(writer+"randwrite:2\nba=512\nnorandommap=1\n", "4Mi"))},
 	} {
+		profile := test.profile
 		for _, volumes := range []int{1, 2} {
 			t.Run(name+"-"+strconv.Itoa(volumes), func(t *testing.T) {
 				t.Parallel()
@@ -99,7 +108,10 @@ func TestDevicesWithRealFio(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				on := func(p Parameters) Parameters { p.Volumes, p.Devices = volumes, true; return p }
+				on := func(p Parameters) Parameters {
+					p.Volumes, p.Devices, p.Overrides = volumes, true, test.overrides
+					return p
+				}
 				traits, err := Describe(profile, on(Parameters{}))
 				if err != nil {
 					t.Fatal(err)
@@ -134,6 +146,31 @@ func TestDevicesWithRealFio(t *testing.T) {
 	}
 }
 
+// A precondition overwrites only whole blocks of each job's part of a device, and the agent expects no more. A prepare
+// writes the whole part.
+func TestDeviceSizes(t *testing.T) {
+	profile := Engine{profileWith(withReadPercent(0), withBlock("1Mi"), withDataset("1000Mi"))}
+	for purpose, want := range map[v1alpha1.StepPurpose]struct {
+		job     string
+		written uint64
+	}{
+		v1alpha1.StepPrepare:      {"size=65536000\nnumjobs=16\noffset=1048576\noffset_increment=65536000\n", 1000 << 20},
+		v1alpha1.StepPrecondition: {"size=65011712\nnumjobs=16\noffset=1048576\noffset_increment=65536000\n", 3 * 992 << 20},
+	} {
+		request, err := profile.Render(&engine.Step{Purpose: purpose, Clients: 1, Passes: 3, Devices: true,
+			Overrides: engine.Overrides{LayoutJobs: 16}}, &engine.Client{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if job := request.GetFio().GetJob(); !strings.Contains(job, want.job) {
+			t.Errorf("%s: %q is not in\n%s", purpose, want.job, job)
+		}
+		if got := request.GetFio().GetWrittenBytes(); got != want.written {
+			t.Errorf("%s: expects %d written bytes, want %d", purpose, got, want.written)
+		}
+	}
+}
+
 func TestSpreadRefuses(t *testing.T) {
 	t.Parallel()
 	for want, profile := range map[string]*v1alpha1.FioProfile{
@@ -149,7 +186,9 @@ func TestSpreadRefuses(t *testing.T) {
 	for want, profile := range map[string]*v1alpha1.FioProfile{
 		"zonemode=strided is not supported on raw devices": profileWith(sequential, withOption("zonemode", "strided"),
 			withOption("zonesize", "4k"), withOption("zoneskip", "64k")),
-		"from section [zones], or use a volume": profileWith(withJobFile("[zones]\nsize=8m\nzonesize=64k\n", "8Mi")),
+		"from section [zones], or use a volume":  profileWith(withJobFile("[zones]\nsize=8m\nzonesize=64k\n", "8Mi")),
+		"needs 131072 for operations of up to":   profileWith(withJobFile("[a]\nsize=64k\nbssplit=4k/50:64k/50\n", "64Ki")),
+		"fio.datasetSize: Invalid value: 65536:": profileWith(withDataset("64Ki"), withBlock("64Ki"), withOption("ba", "4k")),
 	} {
 		if _, err := Render(profile, Parameters{Purpose: Prepare, Devices: true}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("on a device: got %v, want %q", err, want)
