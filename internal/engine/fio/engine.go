@@ -125,6 +125,11 @@ func (e Engine) Render(step *engine.Step, client *engine.Client) (*agentapi.Load
 		if err := problems.ToAggregate(); err != nil {
 			return nil, fmt.Errorf("read the layout of a fio profile: %w", err)
 		}
+		tool.Jobs, tool.MaxOutstanding = 0, 0
+		for _, s := range what.laidOut(parameters.Purpose) {
+			tool.Jobs += int32(s.jobs) // #nosec G115 -- at most maxFiles
+			tool.MaxOutstanding += s.outstanding()
+		}
 		if parameters.Purpose == Precondition {
 			tool.WrittenBytes = what.overwritten() * uint64(max(step.Passes, 1)) // #nosec G115 -- at least 1
 		}

@@ -198,3 +198,29 @@ func TestSpreadRefuses(t *testing.T) {
 		}
 	}
 }
+
+// The agent expects the number of jobs and the queue depth that a layout has, not those of the load.
+func TestLayoutJobs(t *testing.T) {
+	profile := profileWith(shared, withJobs(8), withDepth(32))
+	for name, test := range map[string]struct {
+		profile     *v1alpha1.FioProfile
+		step        engine.Step
+		jobs        int32
+		outstanding uint64
+	}{
+		"load":         {profile, engine.Step{Purpose: v1alpha1.StepMeasure, Duration: time.Minute}, 8, 8 * 32},
+		"shared files": {profile, engine.Step{Purpose: v1alpha1.StepPrepare}, 1, layoutDepth},
+		"precondition": {profile, engine.Step{Purpose: v1alpha1.StepPrecondition}, 1, layoutDepth},
+		"ramp": {profileWith(withJobs(2), withEngine(v1alpha1.FioMmap)),
+			engine.Step{Purpose: v1alpha1.StepPrepare, Overrides: engine.Overrides{LayoutJobs: 4}}, 4, 4},
+	} {
+		request, err := Engine{test.profile}.Render(&test.step, &engine.Client{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if tool := request.GetFio(); tool.GetJobs() != test.jobs || tool.GetMaxOutstanding() != test.outstanding {
+			t.Errorf("%s: %d jobs with up to %d operations outstanding, want %d and %d", name, tool.GetJobs(), tool.GetMaxOutstanding(),
+				test.jobs, test.outstanding)
+		}
+	}
+}
