@@ -139,10 +139,6 @@ func (e Engine) Render(step *engine.Step, client *engine.Client) (*agentapi.Load
 		dataset.MayHoldZeros = MayHoldZeros(e.Profile)
 		tool.WrittenBytes = made.ClientBytes
 	}
-	if parameters.Purpose == Measure && made.Trims {
-		// After a step that trims, the dataset no longer counts as laid out, even if the step also writes.
-		dataset.Content += "-trimmed"
-	}
 	return &agentapi.LoadRequest{Dataset: dataset, Tool: &agentapi.LoadRequest_Fio{Fio: tool}}, nil
 }
 
