@@ -24,6 +24,8 @@ var hostile = []string{
 	"3.3.0Sat Nov 21 07:30:42 2026ior",
 	"[1,0]<stdout>:Sat Nov 21 07:13:54 2026[1,0]<stdout>:ERROR: x\n",
 	"\r\n\x00\xff\xfe,,,,\n",
+	// Lines of only spaces that are not ASCII spaces or tabs.
+	"access bw(MiB/s) total(s) iter\n\v\n\u00a0\n" + strings.Join(summaryHeading, " ") + "\n\f\n\u0085\n",
 }
 
 func FuzzStream(f *testing.F) {
@@ -159,6 +161,7 @@ func FuzzMdtestStream(f *testing.F) {
 		"SUMMARY rate: (of 99999999999999999999 iterations)\n   File stat   inf -nan 1e308 nan\n   Tree removal 2 1 3 0\n-- finished at x --\n",
 		"SUMMARY \nSUMMARY time: (of 1 iterations)\n   File stat 1 1 1 1\n-- finished at x --\n",
 		"mdtest-9 was launched with 99999999999999999999 total task(s) on -1 node(s)\n   File",
+		"SUMMARY \f\nSUMMARY rate: (of 1 iterations)\n\v\n[1,0]<stdout>: \u00a0\n",
 	} {
 		f.Add(text, uint8(0))
 	}

@@ -3,14 +3,15 @@ package ior
 import (
 	"bytes"
 	"strings"
+	"unicode"
 )
 
 // maxLineBytes is the maximum length of a line. IOR's own lines have at most a few hundred bytes; a path has up to
 // 4096.
 const maxLineBytes = 64 << 10
 
-// lineSplitter splits bytes into lines. It passes on each line, without its line break, as soon as the line is
-// complete. If a line is too long, it passes on only the beginning of the line, with long set.
+// lineSplitter splits bytes into lines. It passes on each line, without its line break and trailing white space, as soon
+// as the line is complete. If a line is too long, it passes on only the beginning of the line, with long set.
 type lineSplitter struct {
 	pending []byte
 	// skipping is true while the rest of an overlong line is being skipped.
@@ -67,7 +68,7 @@ func (s *lineSplitter) line(long bool) textLine {
 		s.pending = nil
 	}
 	s.pending = s.pending[:0]
-	return textLine{number: s.number, text: untagged(strings.TrimRight(text, " \t\r")), long: long}
+	return textLine{number: s.number, text: untagged(strings.TrimRightFunc(text, unicode.IsSpace)), long: long}
 }
 
 // untagged removes the prefix that mpirun adds to a line with --tag-output and --timestamp-output: "Sat Nov 21
