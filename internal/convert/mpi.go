@@ -50,11 +50,14 @@ type mpiLine struct {
 // the options without a value, and values contains the letters of the options with a value.
 func readMPI(arguments []string, tool, flags, values string) (*mpiLine, error) {
 	l := &mpiLine{}
-	for i, argument := range arguments {
-		if len(program([]string{argument}, tool)) == 0 {
-			l.launcher(arguments[:i])
-			arguments = arguments[i+1:]
-			break
+	// If the first argument is an option, the program's name is left out, and a later argument that equals it is a path.
+	if len(arguments) > 0 && !strings.HasPrefix(arguments[0], "-") {
+		for i, argument := range arguments {
+			if len(program([]string{argument}, tool)) == 0 {
+				l.launcher(arguments[:i])
+				arguments = arguments[i+1:]
+				break
+			}
 		}
 	}
 	var problems []error

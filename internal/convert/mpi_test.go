@@ -33,6 +33,29 @@ func TestIOR(t *testing.T) {
 	}
 }
 
+// The program's name may be left out, even if a path of the tool ends with it.
+func TestMPIWithoutTheProgram(t *testing.T) {
+	for tool, test := range map[string]struct {
+		convert func([]string, convert.Options) ([]convert.Workload, error)
+		line    string
+	}{
+		"ior":    {convert.IOR, "-w -t 1m -b 16m -F -o /fsx/ior"},
+		"mdtest": {convert.Mdtest, "-n 1000 -d /data/mdtest"},
+	} {
+		want, err := test.convert(strings.Fields(tool+" "+test.line), convert.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := test.convert(strings.Fields(test.line), convert.Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", test.line, err)
+		}
+		if diff := cmp.Diff(yamlOf(t, want), yamlOf(t, got)); diff != "" {
+			t.Errorf("%s without the program (-with +without):\n%s", tool, diff)
+		}
+	}
+}
+
 func TestMdtest(t *testing.T) {
 	for name, line := range map[string]string{
 		"io500-easy": `mpirun -np 16 mdtest -n 100000 -u -L -F -d /data/mdt -i 3 -P -G 7`,
