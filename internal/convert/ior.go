@@ -18,7 +18,7 @@ func IOR(arguments []string, options Options) ([]Workload, error) {
 	if err := checkArguments(arguments); err != nil {
 		return nil, fmt.Errorf("read the command line of IOR: %w", err)
 	}
-	line, err := readMPI(arguments, "ior", "BcCeEFgHkKmnrRuvVwWxyYzZh", "aAbdDfGijlMNoOpPqQsStTUXL")
+	line, err := readMPI(arguments, "ior", "BcCeEFgHIkKmnpPqrRSuvVwWxyYzZh", "aAbdDfGijJlMNoOQstTUXL")
 	if err != nil {
 		return nil, fmt.Errorf("read the command line of IOR: %w", err)
 	}
@@ -59,6 +59,7 @@ var iorDirectives = map[string]string{
 	"keepfile": "-k", "fsync": "-e", "collective": "-c", "randomoffset": "-z", "deadlineforstonewalling": "-D", "maxtimeduration": "-T", "testfile": "-o",
 	"useexistingtestfile": "-E", "verbose": "-v", "numtasks": "-N", "taskpernodeoffset": "-Q", "refnum": "-A", "intertestdelay": "-d", "outlierthreshold": "-j",
 	"uniquedir": "-u", "multifile": "-m", "settimestampsignature": "-G", "singlexferattempt": "-x", "fsyncperwrite": "-Y", "datapackettype": "-l", "useo_direct": "-B",
+	"preallocate": "-p", "usestrideddatatype": "-S", "usefileview": "-V",
 }
 
 func (w *iorWriter) option(o mpiOption) error {
@@ -118,10 +119,12 @@ func (w *iorWriter) option(o mpiOption) error {
 			w.notes.differs("-z -z", "repeated random offsets are not supported; here each offset is used once, in random order", "")
 		}
 		w.given[o.name] = o
-	case "-v", "-V":
+	case "-v":
 		w.notes.unneeded(o.String(), whyOutput)
-	case "-B", "-c", "-C", "-e", "-E", "-F", "-g", "-k", "-r", "-R", "-w", "-W", "-Z":
+	case "-B", "-c", "-C", "-e", "-E", "-F", "-g", "-k", "-p", "-r", "-R", "-V", "-w", "-W", "-Z":
 		w.given[o.name] = o
+	case "-S":
+		w.notes.unneeded(o.String(), "IOR does not implement it, and resets it")
 	case "-G":
 		w.notes.unneeded(o.String(), "the data signature follows from the seed of the run")
 	default:
@@ -230,6 +233,15 @@ func (w *iorWriter) finish() {
 		p.Collective = new(true)
 	default:
 		w.notes.unneeded("-c", "the api "+shown(p.API)+" has no collective operations, and IOR ignores it too")
+	}
+	for _, only := range [][2]string{{"-p", "--mpiio.preallocate"}, {"-V", "--mpiio.useFileView"}} {
+		switch {
+		case !w.flag(only[0]):
+		case p.API == "MPIIO":
+			w.argument(only[0], only[1:])
+		default:
+			w.notes.unneeded(only[0], "only the api MPIIO has it, and IOR ignores it too")
+		}
 	}
 	if p.StonewallWearOut != nil && p.Stonewall == nil {
 		p.StonewallWearOut = nil

@@ -21,6 +21,8 @@ func TestIOR(t *testing.T) {
 		"attached":   `ior -wk -t1m -b=16m -F -D60 -O stoneWallingWearOut=1,summaryFormat=JSON -z -z`,
 		"directives": `/opt/bin/IOR -O api=MPIIO,transferSize=4m,blockSize=16m,writeFile=1,readFile=0,collective=1,interIODelay=5 -j 5 -l random --posix.odirect=0`,
 		"direct":     `srun -n 8 ior -r --posix.odirect -t 4k -b 4m -Z -Y -d 2 -N 8 -M 50% -W`,
+		"mpiio":      `ior -a MPIIO -p -w -V -t 1m -b 1g -l random -J 4k -qnI`,
+		"not-mpiio":  `ior -S -O useFileView=1,preallocate=0 -w -l random`,
 		"paths":      `ior -w -o /a/f@/b/f@/c/f -F -l random`,
 		"first-path": `ior -w -o /a/f@/b/f -l random`,
 		"refused":    `ior -w -t 3k -b 4k -a HDF5`,
