@@ -3,7 +3,6 @@ package fio
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/engine"
@@ -99,14 +98,13 @@ func likePattern(name string, report *engine.Report) engine.Pattern {
 // profile's fields refillBuffers and compressibility.
 func buffersOf(profile *v1alpha1.FioProfile) map[string]string {
 	set := map[string]string{}
-	for line := range strings.Lines(profile.JobFile) {
-		name, value, given := strings.Cut(strings.TrimSpace(line), "=")
-		name = strings.TrimSpace(name)
-		if value = strings.TrimSpace(value); !given {
-			value = "1" // An option without a value is a flag that is set.
-		}
-		if _, known := set[name]; !known && name != "" {
-			set[name] = value
+	// Without a job file, or with an invalid one, there are no sections.
+	sections, _ := parseJobFile(profile.JobFile)
+	for i := range sections {
+		for _, one := range sections[i].settings {
+			if _, known := set[one.name]; !known {
+				set[one.name] = one.value
+			}
 		}
 	}
 	for name, value := range profile.Options {
