@@ -142,7 +142,7 @@ type Use struct {
 // Description describes what a load does in a step. Its figures apply to one client.
 type Description struct {
 	// Reads, Writes and Trims are true if the load performs such operations. Syncs is true if writes are flushed during
-	// the load, SyncsAtEnd if every writer flushes its files when it ends.
+	// the load or are synchronous, SyncsAtEnd if every writer flushes its files when it ends.
 	Reads, Writes, Trims, Syncs, SyncsAtEnd bool
 	// Buffered is true if some I/O goes through the page cache, Random if the offsets are in random order.
 	Buffered, Random bool

@@ -258,6 +258,7 @@ func TestDrainThatLasted(t *testing.T) {
 // TestWritesToMemory: writes to the page cache measure the storage only if they are flushed often.
 func TestWritesToMemory(t *testing.T) {
 	never := builders.IOR().Block("200Mi").Mutate(func(p *v1alpha1.IORProfile) { p.Fsync = new(false) })
+	synchronous := builders.IOR().Block("200Mi").Mutate(func(p *v1alpha1.IORProfile) { p.Fsync, p.Args = new(false), []string{"-Y"} })
 	for name, test := range map[string]struct {
 		profile     *builders.IORBuilder
 		repetitions int
@@ -268,6 +269,7 @@ func TestWritesToMemory(t *testing.T) {
 		"over and over":  {builders.IOR().Block("16Mi"), 5, "overwritten more than once"},
 		"never":          {never, 5, "set direct or fsync to true"},
 		"direct":         {builders.IOR().Direct(), 1, ""},
+		"each write":     {synchronous, 1, ""},
 	} {
 		benchmark := ranks(func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 			return b.Steady("write", "10s").WithLoad(test.profile.Engine())

@@ -101,6 +101,11 @@ func (s *loadSection) has(name, value string) bool {
 	return slices.ContainsFunc(s.settings, func(one setting) bool { return one.name == name && one.value == value })
 }
 
+// synchronous reports whether each write ends only when its data is on the storage.
+func (s *loadSection) synchronous() bool {
+	return s.sets("sync") && !s.has("sync", "0") && !s.has("sync", "none")
+}
+
 // sets reports whether the section sets one of the options.
 func (s *loadSection) sets(names ...string) bool {
 	return slices.ContainsFunc(s.settings, func(one setting) bool { return slices.Contains(names, one.name) })

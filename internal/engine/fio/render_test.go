@@ -365,6 +365,34 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// Writes that are synchronous count as flushed, except with mmap, which writes to memory.
+func TestDescribeOfSynchronousWrites(t *testing.T) {
+	buffered := func(edits ...edit) *v1alpha1.FioProfile {
+		return profileWith(append([]edit{withReadPercent(0), withDirect(false), withEngine(v1alpha1.FioPsync)}, edits...)...)
+	}
+	for name, test := range map[string]struct {
+		profile *v1alpha1.FioProfile
+		want    bool
+	}{
+		"not at all":  {buffered(), false},
+		"dsync":       {buffered(withOption("sync", "dsync")), true},
+		"sync=1":      {buffered(withOption("sync", "1")), true},
+		"sync=0":      {buffered(withOption("sync", "0")), false},
+		"none":        {buffered(withOption("sync", "none")), false},
+		"reads":       {buffered(withOption("sync", "sync"), withReadPercent(100)), false},
+		"mmap":        {buffered(withOption("sync", "sync"), withEngine(v1alpha1.FioMmap)), false},
+		"in job file": {profileWith(withJobFile("[a]\nrw=write\nsync=sync\nsize=8m\n", "8Mi")), true},
+	} {
+		if made, err := Describe(test.profile, Parameters{}); err != nil || made.Syncs != test.want || !made.Buffered {
+			t.Errorf("%s: syncs %t, buffered %t, %v", name, made.Syncs, made.Buffered, err)
+		}
+	}
+	small, err := Engine{smallFiles(withOption("sync", "dsync"))}.Describe(fileStep(v1alpha1.OperationWrite))
+	if err != nil || !small.SyncsAtEnd {
+		t.Errorf("small files: syncs at end %t, %v", small.SyncsAtEnd, err)
+	}
+}
+
 // The files must be the same whether the jobs are rendered as one section or as several.
 func TestDescribeOfSplitSections(t *testing.T) {
 	whole, err := Describe(profileWith(withJobs(4), withFiles(2)), Parameters{})

@@ -142,7 +142,7 @@ func (e Engine) describeFiles(step *engine.Step) (engine.Description, error) {
 			continue
 		}
 		made.Buffered = made.Buffered || !s.direct
-		made.SyncsAtEnd = made.SyncsAtEnd && (s.has("fsync_on_close", "1") || s.has("sync", "1") || s.has("sync", "sync"))
+		made.SyncsAtEnd = made.SyncsAtEnd && (s.has("fsync_on_close", "1") || s.synchronous())
 		made.ClientBytes += s.fileCount() * s.fileBytes
 		allocated += s.fileCount() * ((s.fileBytes + defaultChunk - 1) / defaultChunk * defaultChunk)
 	}

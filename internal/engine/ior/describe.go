@@ -2,6 +2,7 @@ package ior
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -36,7 +37,7 @@ func Describe(profile *v1alpha1.IORProfile, clients, ranksPerClient int) (Sizes,
 	}
 	ranks := clients * ranksPerClient
 	sizes := Sizes{FileSizes: map[string]uint64{}, Description: engine.Description{
-		Reads: w.reads, Writes: w.writes, Buffered: !w.direct, SyncsAtEnd: w.writes && w.fsync,
+		Reads: w.reads, Writes: w.writes, Buffered: !w.direct, Syncs: w.writes && w.synchronous(), SyncsAtEnd: w.writes && w.fsync,
 		BlockBytes: uint64(w.transfer), MaxOutstanding: uint64(ranksPerClient), // #nosec G115 -- both are positive
 	}}
 	sizes.bytes(uint64(w.block)*uint64(w.segments), clients, ranksPerClient) // #nosec G115 -- both are positive
@@ -75,6 +76,11 @@ func product(a, b uint64) uint64 {
 	return a * b
 }
 
+// synchronous reports whether IOR flushes each transfer that it writes (fsyncPerWrite).
+func (w *workload) synchronous() bool {
+	return slices.ContainsFunc(w.args, func(one argument) bool { return one.name == "-Y" })
+}
+
 func (w *workload) cautions(clients int) []string {
 	var all []string
 	if w.pattern == "" && w.writes {
@@ -94,7 +100,7 @@ func (w *workload) cautions(clients int) []string {
 	if w.verify && w.writes {
 		all = append(all, "verify: data is read back after writing. IOR does not report these reads; in the samples, they appear as reads, or as pauses between writes")
 	}
-	if w.writes && !w.fsync && !w.direct {
+	if w.writes && !w.fsync && !w.direct && !w.synchronous() {
 		all = append(all, "fsync and direct are false: writes end while their data is still in the client's memory")
 	}
 	return all

@@ -28,6 +28,7 @@ func TestCautions(t *testing.T) {
 		"each its own":               {func(p *v1alpha1.IORProfile) { p.ReorderTasks = v1alpha1.IORReorderNone }, 2, 1, []string{"from its client's cache"}},
 		"pattern of IOR's":           {func(p *v1alpha1.IORProfile) { p.DataPattern = "" }, 2, 1, []string{"dataPattern"}},
 		"not flushed":                {func(p *v1alpha1.IORProfile) { p.Fsync = new(false) }, 2, 1, []string{"fsync"}},
+		"each write flushed":         {func(p *v1alpha1.IORProfile) { p.Fsync, p.Args = new(false), []string{"-Y"} }, 2, 1, nil},
 		"verify of writes and reads": {func(p *v1alpha1.IORProfile) { p.Verify = new(true) }, 2, 1, []string{"read times", "read back"}},
 		"verify of writes":           {func(p *v1alpha1.IORProfile) { p.Verify, p.Operations = new(true), both[:1] }, 2, 1, []string{"read back"}},
 		"verify of reads":            {func(p *v1alpha1.IORProfile) { p.Verify, p.Operations = new(true), both[1:] }, 2, 1, []string{"read times"}},

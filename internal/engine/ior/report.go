@@ -114,13 +114,13 @@ func runOf(kind v1alpha1.EngineKind, step *engine.Step, report *engine.Report, f
 // clients' memory instead of the storage.
 const leastFlushes = 5
 
-// judgeFlushes warns if writes may have gone only to the clients' own memory. IOR flushes only at the end of each
-// repetition, or never. In a step with a fixed duration, IOR overwrites its file repeatedly within a repetition, and
+// judgeFlushes warns if writes may have gone only to the clients' own memory. Without -Y, IOR flushes only at the end of
+// each repetition, or never. In a step with a fixed duration, IOR overwrites its file repeatedly within a repetition, and
 // data that is overwritten in memory never reaches the storage.
 func (e Engine) judgeFlushes(step *engine.Step, report *engine.Report, findings *engine.Findings) {
 	made, err := Describe(e.Profile, step.Clients, step.Processes)
 	workBound := step.Purpose == v1alpha1.StepMeasure && step.Duration == 0
-	if err != nil || !report.Measured || workBound || !made.Writes || !made.Buffered {
+	if err != nil || !report.Measured || workBound || !made.Writes || !made.Buffered || made.Syncs {
 		return
 	}
 	const remedy = ": set direct to true, or use more and larger repetitions in the phase (stonewall, blockSize)"
