@@ -56,7 +56,7 @@ type CommandResult struct {
 	// +optional
 	DisagreementPermille *int64 `json:"disagreementPermille,omitempty"`
 
-	// sources are the counts of all available sources, summed over all clients.
+	// sources are the counts of the sources that can be summed over all clients.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4

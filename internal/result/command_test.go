@@ -103,6 +103,10 @@ func TestCommandSources(t *testing.T) {
 			if ran.Sources[len(ran.Sources)-1].ReadBytes != 200*mb {
 				t.Errorf("sources %+v", ran.Sources)
 			}
+			// The sums of a source that counts only one client, or each client twice, are not listed.
+			if listed := ran.Sources[0]; listed.Source != test.source || listed.ReadBytes != 10*test.read {
+				t.Errorf("sources %+v, want %s first with %d bytes", ran.Sources, test.source, 10*test.read)
+			}
 		})
 	}
 }

@@ -61,7 +61,7 @@ func (e Engine) Result(_ *engine.Step, report *engine.Report, into *v1alpha1.Tar
 		return findings
 	}
 	for _, source := range Order {
-		if total := totals[source]; total != nil {
+		if total := totals[source]; total != nil && summable(report, source) {
 			made.Sources = append(made.Sources, countOf(total))
 		}
 	}
@@ -70,22 +70,27 @@ func (e Engine) Result(_ *engine.Step, report *engine.Report, into *v1alpha1.Tar
 	return findings
 }
 
-// commonSource returns the most trusted source that is available on all clients. It skips the statistics of the mount
-// if two clients may share a machine: these statistics cover the whole machine, so each of the two clients would count
-// the bytes of both.
+// commonSource returns the most trusted source whose counts can be added up.
 func commonSource(report *engine.Report) v1alpha1.CommandSource {
 	for _, source := range Order {
-		if source == v1alpha1.SourceMount && mayShareMachine(report.Clients) {
-			continue
-		}
-		if !slices.ContainsFunc(report.Clients, func(c engine.ClientReport) bool {
-			return c.Program != nil && len(c.Program.Counts) > 0 &&
-				!slices.ContainsFunc(c.Program.Counts, func(count engine.Count) bool { return count.Source == source })
-		}) {
+		if summable(report, source) {
 			return source
 		}
 	}
 	return v1alpha1.SourceCalls
+}
+
+// summable reports whether the sum of a source's counts is that of all clients: the source is available on all of them.
+// The statistics of the mount cover a whole machine, so if two clients may share one, each would count the bytes of
+// both.
+func summable(report *engine.Report, source v1alpha1.CommandSource) bool {
+	if source == v1alpha1.SourceMount && mayShareMachine(report.Clients) {
+		return false
+	}
+	return !slices.ContainsFunc(report.Clients, func(c engine.ClientReport) bool {
+		return c.Program != nil && len(c.Program.Counts) > 0 &&
+			!slices.ContainsFunc(c.Program.Counts, func(count engine.Count) bool { return count.Source == source })
+	})
 }
 
 // mayShareMachine reports whether two clients run, or may run, on one machine.
