@@ -111,8 +111,14 @@ func (o *output) judge(exit ior.Exit, stderr string, job job) *agentapi.Ended {
 		ended.Outcome, ended.Reason, ended.Message = iorOutcomes[judged.Outcome], string(judged.Failure), judged.Message
 		warnings = judged.Warnings
 		if judged.Outcome != ior.Failed {
-			figures.Repetitions = o.repetitions(judged.Output.Repetitions)
-			o.compare(ended, judged.Output.Repetitions, job)
+			all := judged.Output.Repetitions
+			sent := all[:min(len(all), maxSentRepetitions)]
+			if len(sent) < len(all) {
+				tool.Warn(ended, "ResultIncomplete", "IOR completed %d repetitions, but its figures cover only the first %d: "+
+					"raise blockSize or stonewall, so that each repetition lasts longer", len(all), len(sent))
+			}
+			figures.Repetitions = o.repetitions(sent)
+			o.compare(ended, all, job)
 		}
 	}
 	for _, warning := range warnings {
@@ -175,9 +181,6 @@ func (o *output) compare(ended *agentapi.Ended, repetitions []ior.Repetition, jo
 func (o *output) repetitions(found []ior.Repetition) []*agentapi.Repetition {
 	var all []*agentapi.Repetition
 	for i, one := range found {
-		if i == maxSentRepetitions {
-			break
-		}
 		sent := &agentapi.Repetition{
 			Operation: uint32(one.Operation), Index: int32(one.Index), //nolint:gosec // Of four, and below 2^30.
 			Bytes: uint64(max(one.Bytes, 0)), BytesExact: one.BytesExact,

@@ -1,6 +1,8 @@
 package mpi
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
@@ -22,6 +24,33 @@ func TestOutputLeavesOutWhatIsExpected(t *testing.T) {
 	} {
 		if got := output.isExpected(ior.Warning{Kind: ior.WarnToolMessages, Message: text}); got != expected {
 			t.Errorf("%q: expected %t, want %t", text, got, expected)
+		}
+	}
+}
+
+// A result with more repetitions than fit into a message has only the first ones, and a warning.
+func TestOutputOfManyRepetitions(t *testing.T) {
+	t.Parallel()
+	for _, count := range []int{maxSentRepetitions, maxSentRepetitions + 1} {
+		output := newOutput(&part{load: &agentapi.MpiTool{Program: "ior"}})
+		var text strings.Builder
+		text.WriteString("access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),numTasks,iter\n")
+		for i := range count {
+			fmt.Fprintf(&text, "write,1.0,1.0,1.0,1024.0,1024.0,0.0,1.0,0.0,1.0,1,%d\n", i)
+		}
+		_, _ = output.ior.Write([]byte(text.String()))
+		ended := output.judge(ior.Exit{}, "", job{hosts: []host{{Slots: 1}}})
+		if sent := len(ended.GetMpi().GetRepetitions()); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || sent != maxSentRepetitions {
+			t.Fatalf("%d repetitions: %v %s, sent %d", count, ended.GetOutcome(), ended.GetMessage(), sent)
+		}
+		warning := ""
+		for _, notice := range ended.GetNotices() {
+			if notice.GetWarning() == "ResultIncomplete" {
+				warning = notice.GetMessage()
+			}
+		}
+		if cut := count > maxSentRepetitions; cut != strings.Contains(warning, "completed 16385 repetitions") || !cut && warning != "" {
+			t.Errorf("%d repetitions: warning %q", count, warning)
 		}
 	}
 }

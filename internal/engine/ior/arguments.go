@@ -11,8 +11,9 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// maxOpenRepetitions is the number of repetitions requested for a step that storagebench stops: more than any run
-// completes, and far below the range of IOR's counters.
+// maxOpenRepetitions is the number of repetitions requested for a step that storagebench stops. It is far below the range
+// of IOR's counters. A run completes fewer, unless its repetitions last less than a second for hours; the result then
+// has the warning ResultIncomplete.
 const maxOpenRepetitions = 50_000
 
 // Arguments returns the arguments of IOR for one step, without the program's name. The file is relative to the working
