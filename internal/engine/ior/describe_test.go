@@ -47,6 +47,30 @@ func TestCautions(t *testing.T) {
 	}
 }
 
+// The warnings before a run of mdtest distinguish files without data from data that is not read.
+func TestMdtestCautions(t *testing.T) {
+	t.Parallel()
+	size := func(text string) *resource.Quantity { return new(resource.MustParse(text)) }
+	for name, test := range map[string]struct {
+		profile v1alpha1.MdtestProfile
+		want    string
+	}{
+		"no data":     {v1alpha1.MdtestProfile{}, "fileSize is 0"},
+		"data":        {v1alpha1.MdtestProfile{FileSize: size("4Ki")}, ""},
+		"not read":    {v1alpha1.MdtestProfile{FileSize: size("4Ki"), ReadSize: size("0")}, "readSize is 0"},
+		"directories": {v1alpha1.MdtestProfile{DirectoriesOnly: new(true)}, ""},
+	} {
+		test.profile.FilesPerProcess = 10
+		made, err := DescribeMdtest(&test.profile, 2, 1)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := strings.Join(made.Cautions, ", "); (got == "") != (test.want == "") || !strings.HasPrefix(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 // A layout writes the files even if the profile only reads.
 func TestLayoutIsWritten(t *testing.T) {
 	t.Parallel()

@@ -161,8 +161,12 @@ func DescribeMdtest(profile *v1alpha1.MdtestProfile, clients, ranksPerClient int
 		sizes.bytes(product(uint64(w.items), uint64(w.fileBytes)), clients, ranksPerClient) // #nosec G115 -- positive
 	}
 	sizes.Inodes = w.inodes(uint64(clients * ranksPerClient)) // #nosec G115 -- positive
-	if !w.directoriesOnly && w.readBytes == 0 {
+	switch {
+	case w.directoriesOnly:
+	case w.fileBytes == 0:
 		sizes.Cautions = append(sizes.Cautions, "fileSize is 0: files are created, opened and closed, but no data is read or written")
+	case w.readBytes == 0:
+		sizes.Cautions = append(sizes.Cautions, "readSize is 0: files are written, and later opened and closed, but no data is read")
 	}
 	return sizes, nil
 }
