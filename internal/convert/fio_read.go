@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
 // fioOption is an option as the user wrote it.
@@ -34,19 +36,9 @@ func (s *fioSection) set(option fioOption) {
 
 const maxFioSections = 256
 
-// fioAliases maps fio's alternative option names to the usual ones.
-var fioAliases = map[string]string{
-	"readwrite": "rw", "blocksize": "bs", "blocksize_range": "bsrange", "blockalign": "ba", "blocksize_unaligned": "bs_unaligned",
-	"nr_files": "nrfiles", "mem": "iomem", "timeout": "runtime", "wait_for_previous": "stonewall", "io_limit": "io_size",
-	"file_size": "filesize", "ratemin": "rate_min", "ratecycle": "rate_cycle",
-}
-
 func newFioOption(text string) fioOption {
 	name, value, has := strings.Cut(text, "=")
-	name = strings.ToLower(strings.TrimSpace(name))
-	if own, ok := fioAliases[name]; ok {
-		name = own
-	}
+	name = fio.MainName(strings.ToLower(strings.TrimSpace(name)))
 	return fioOption{name: name, value: strings.TrimSpace(value), hasValue: has}
 }
 

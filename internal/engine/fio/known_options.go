@@ -1,5 +1,13 @@
 package fio
 
+// MainName returns the main name of an option of fio that may be given by an alias.
+func MainName(name string) string {
+	if main, ok := aliases[name]; ok {
+		return main
+	}
+	return name
+}
+
 // KnownOption is an option of fio as it is written to a job file.
 type KnownOption struct {
 	// Name is fio's main name of the option, even if an alias was given.

@@ -70,10 +70,7 @@ func (p place) String() string {
 // checkOption checks an option. It returns the option's main name, and its value as it is written to the job file.
 // typed is true for an option in the options map of a profile, false for one in a job file.
 func checkOption(name, value string, where place, typed bool) (canonical, written string, err error) {
-	canonical = name
-	if own, ok := aliases[name]; ok {
-		canonical = own
-	}
+	canonical = MainName(name)
 	allowed, ok := allowedOptions[canonical]
 	if !ok {
 		why, known := refusedOptions[canonical]
