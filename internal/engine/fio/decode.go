@@ -130,9 +130,6 @@ func decodeJob(item *value) (job Job, racy, err error) {
 	}
 	job.Errno = int(errno & math.MaxInt32)
 	job.JobRuntimeMilliseconds = d.unsigned("job_runtime")
-	if item.member("elapsed") != nil {
-		job.ElapsedSeconds = d.unsigned("elapsed")
-	}
 	if item.member("total_err") != nil {
 		job.Continued = true
 		job.TotalErrors = d.unsigned("total_err")

@@ -27,7 +27,6 @@ func decodeDirection(object *value, operation measure.Operation) (result Operati
 	result.Bytes = d.unsigned("io_bytes")
 	result.RuntimeMilliseconds = int64(d.unsigned("runtime")) // #nosec G115 -- was an int64
 	result.ShortOperations = d.unsigned("short_ios")
-	result.DroppedOperations = d.unsigned("drop_ios")
 	var flaws [2]error
 	result.Total, flaws[0] = d.latency("lat_ns")
 	result.Completion, flaws[1] = d.latency("clat_ns")

@@ -36,7 +36,6 @@ type Job struct {
 	// JobRuntimeMilliseconds is the sum of the runtimes of the group's jobs. The runtime of a job counts from its
 	// start, or from the end of its ramp.
 	JobRuntimeMilliseconds uint64
-	ElapsedSeconds         uint64
 	Operations             [measure.NumOperations]OperationTotal
 }
 
@@ -48,7 +47,6 @@ type OperationTotal struct {
 	// RuntimeMilliseconds is the longest runtime of any job; 0 for Sync.
 	RuntimeMilliseconds int64
 	ShortOperations     uint64
-	DroppedOperations   uint64
 	// Total is the latency from submission to completion ("lat_ns"), Completion the latency from the end of the
 	// submission ("clat_ns"). Sync has only Total.
 	Total      measure.Latency

@@ -16,7 +16,6 @@ type Snapshot struct {
 	Operations            [measure.NumOperations]OperationTotal
 	// JobRuntimeMilliseconds is the sum of the runtimes of all jobs.
 	JobRuntimeMilliseconds uint64
-	ElapsedSeconds         uint64
 	// Errors has an entry for each reporting group with a failed job.
 	Errors []JobError
 }
@@ -63,7 +62,6 @@ func (d *Document) Snapshot() (Snapshot, error) {
 			}
 		}
 		snapshot.JobRuntimeMilliseconds += job.JobRuntimeMilliseconds
-		snapshot.ElapsedSeconds = max(snapshot.ElapsedSeconds, job.ElapsedSeconds)
 		if job.Errno != 0 {
 			snapshot.Errors = append(snapshot.Errors, JobError{
 				Job: strings.ToValidUTF8(clip(job.Name), "?"), Group: job.Group, Errno: job.Errno,
@@ -83,7 +81,6 @@ func (t *OperationTotal) add(job *OperationTotal) error {
 	t.Operations += job.Operations
 	t.RuntimeMilliseconds = max(t.RuntimeMilliseconds, job.RuntimeMilliseconds)
 	t.ShortOperations += job.ShortOperations
-	t.DroppedOperations += job.DroppedOperations
 	t.Total.Merge(&job.Total)
 	t.Completion.Merge(&job.Completion)
 	if job.SubmissionCount > 0 {
