@@ -234,15 +234,7 @@ func (w *iorWriter) finish() {
 	default:
 		w.notes.unneeded("-c", "the api "+shown(p.API)+" has no collective operations, and IOR ignores it too")
 	}
-	for _, only := range [][2]string{{"-p", "--mpiio.preallocate"}, {"-V", "--mpiio.useFileView"}} {
-		switch {
-		case !w.flag(only[0]):
-		case p.API == "MPIIO":
-			w.argument(only[0], only[1:])
-		default:
-			w.notes.unneeded(only[0], "only the api MPIIO has it, and IOR ignores it too")
-		}
-	}
+	w.onlyMPIIO()
 	if p.StonewallWearOut != nil && p.Stonewall == nil {
 		p.StonewallWearOut = nil
 		w.notes.unneeded("-O stoneWallingWearOut", "there is no stonewall time to exceed")
@@ -250,6 +242,19 @@ func (w *iorWriter) finish() {
 	if p.DataPattern == "" {
 		w.notes.differs("no -l", "the data depends on the version of IOR: the defaults of 3.3.0 and 4.0.0 compress differently on a store that compresses",
 			"set dataPattern, for example Random with 4.0.0 or later")
+	}
+}
+
+// onlyMPIIO converts the options that only the API MPIIO has.
+func (w *iorWriter) onlyMPIIO() {
+	for _, only := range [][2]string{{"-p", "--mpiio.preallocate"}, {"-V", "--mpiio.useFileView"}} {
+		switch {
+		case !w.flag(only[0]):
+		case w.profile.API == "MPIIO":
+			w.argument(only[0], only[1:])
+		default:
+			w.notes.unneeded(only[0], "only the api MPIIO has it, and IOR ignores it too")
+		}
 	}
 }
 

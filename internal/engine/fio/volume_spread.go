@@ -33,15 +33,7 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 		if s.diskless() {
 			continue
 		}
-		if s.sets("file_service_type") {
-			problems = append(problems, field.Forbidden(path, fmt.Sprintf(
-				"file_service_type is not supported with several volumes or raw devices, where jobs use their files in turn: remove it from section [%s]", s.name)))
-		}
-		if parameters.Devices && !s.has("zonemode", "none") && s.sets("zonemode", "zonesize", "zonerange", "zoneskip") {
-			problems = append(problems, field.Forbidden(path, fmt.Sprintf(
-				"zonemode=strided is not supported on raw devices, because fio's zones continue beyond the dataset to the end of the device: "+
-					"remove zonemode, zonesize, zonerange and zoneskip from section [%s], or use a volume with a file system", s.name)))
-		}
+		problems = append(problems, s.unsuited(path, parameters.Devices)...)
 		per := s.fileBytes / uint64(volumes)                                                                              // #nosec G115 -- at least 1
 		whole := per*uint64(volumes) == s.fileBytes && per >= max(s.blockBytes, 1) && (!s.direct || per%sectorBytes == 0) // #nosec G115
 		if whole && s.blockBytes > 0 && !parameters.overrides() {
@@ -67,11 +59,7 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 			}
 		}
 		if s.device {
-			if most := s.largestBlock(); s.uneven() && s.ownRegion() < 2*most {
-				problems = append(problems, field.Invalid(path.Child("datasetSize"), s.fileBytes, fmt.Sprintf(
-					"is too small: each job uses %d bytes of each raw device, but needs %d for operations of up to %d bytes at varying offsets",
-					s.ownRegion(), 2*most, most)))
-			}
+			problems = append(problems, s.checkRegion(path)...)
 			continue
 		}
 		s.files *= volumes
@@ -83,6 +71,32 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 		l.regions()
 	}
 	return problems
+}
+
+// unsuited returns an error for each option of the section that does not work on several volumes or on raw devices.
+func (s *loadSection) unsuited(path *field.Path, devices bool) field.ErrorList {
+	var problems field.ErrorList
+	if s.sets("file_service_type") {
+		problems = append(problems, field.Forbidden(path, fmt.Sprintf(
+			"file_service_type is not supported with several volumes or raw devices, where jobs use their files in turn: remove it from section [%s]", s.name)))
+	}
+	if devices && !s.has("zonemode", "none") && s.sets("zonemode", "zonesize", "zonerange", "zoneskip") {
+		problems = append(problems, field.Forbidden(path, fmt.Sprintf(
+			"zonemode=strided is not supported on raw devices, because fio's zones continue beyond the dataset to the end of the device: "+
+				"remove zonemode, zonesize, zonerange and zoneskip from section [%s], or use a volume with a file system", s.name)))
+	}
+	return problems
+}
+
+// checkRegion returns an error if a job's part of a raw device is too small for operations at varying offsets.
+func (s *loadSection) checkRegion(path *field.Path) field.ErrorList {
+	most := s.largestBlock()
+	if !s.uneven() || s.ownRegion() >= 2*most {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path.Child("datasetSize"), s.fileBytes, fmt.Sprintf(
+		"is too small: each job uses %d bytes of each raw device, but needs %d for operations of up to %d bytes at varying offsets",
+		s.ownRegion(), 2*most, most))}
 }
 
 // regions assigns a region of the devices to each section that has its own data. Sections that share their data have
