@@ -64,7 +64,11 @@ func TestLoadRequest(t *testing.T) {
 			if (dataset.GetContent() != "") != test.content || dataset.GetReuse() != test.reuse || test.content && dataset.GetContent() != fio.ContentOf(test.profile) {
 				t.Errorf("content %q, reuse %v", dataset.GetContent(), dataset.GetReuse())
 			}
-			if tool.GetWrittenBytes() != test.written || tool.GetDirect() != test.direct || tool.GetMaxOutstanding() != 8 || tool.GetJobs() != 1 ||
+			outstanding := uint64(8)
+			if step.WorkBound() {
+				outstanding = 16 // a layout has a queue depth of its own
+			}
+			if tool.GetWrittenBytes() != test.written || tool.GetDirect() != test.direct || tool.GetMaxOutstanding() != outstanding || tool.GetJobs() != 1 ||
 				tool.GetDurationNanoseconds() != int64(step.Duration) || tool.GetWarmUpNanoseconds() != int64(step.WarmUp) || tool.GetSampleIntervalNanoseconds() != 1e9 {
 				t.Errorf("tool %v", tool)
 			}
