@@ -7,28 +7,28 @@ type Cause string
 
 // Values of Cause.
 const (
-	// CauseDisk means the disks or the volume.
+	// CauseDisk: the disks or the volume limited the rate.
 	CauseDisk Cause = "Disk"
-	// CauseLimit means a limit that the target states in documented.throughput or documented.iops. It is unknown which
+	// CauseLimit: a limit in the target's documented.throughput or documented.iops was reached. It is unknown which
 	// part of the storage imposes it.
 	CauseLimit Cause = "Limit"
-	// CauseNetwork means the network of the storage server.
+	// CauseNetwork: the network of the storage server limited the rate.
 	CauseNetwork Cause = "Network"
-	// CauseFlow means the limit of a single network connection.
+	// CauseFlow: the limit of a single network connection was reached.
 	CauseFlow Cause = "Flow"
-	// CauseInstance means the client's machine: its network, or its path to the disks.
+	// CauseInstance: the network of the client's machine, or its path to the disks, limited the rate.
 	CauseInstance Cause = "Instance"
-	// CauseCredits means a limit whose credits are spent, which leaves only its baseline.
+	// CauseCredits: the credits of a limit were spent, so only its baseline remained.
 	CauseCredits Cause = "Credits"
-	// CauseServerCache means the speed of the storage server's cache.
+	// CauseServerCache: the speed of the storage server's cache limited the rate.
 	CauseServerCache Cause = "ServerCache"
-	// CauseClientCPU means the client's CPU.
+	// CauseClientCPU: the client's CPU limited the rate.
 	CauseClientCPU Cause = "ClientCPU"
-	// CauseQueueDepth means too little outstanding I/O.
+	// CauseQueueDepth: too little I/O was outstanding.
 	CauseQueueDepth Cause = "QueueDepth"
-	// CauseTool means the tool itself, or the rate limit set for it.
+	// CauseTool: the tool itself, or its rate limit, limited the rate.
 	CauseTool Cause = "Tool"
-	// CauseUnknown means that no known cause explains the rate.
+	// CauseUnknown: no known cause explains the rate.
 	CauseUnknown Cause = "Unknown"
 )
 
@@ -70,7 +70,7 @@ type Attribution struct {
 	// +optional
 	Burst *DocumentedRate `json:"burst,omitempty"`
 
-	// ambiguous is true if a suspect with another cause explains the rate as well as the first suspect.
+	// ambiguous is true if a suspect with another cause explains the rate as well as the first suspect does.
 	// +optional
 	Ambiguous bool `json:"ambiguous,omitempty"`
 
@@ -83,7 +83,7 @@ type Attribution struct {
 
 // DocumentedRate is the documented rate for a load, with the fraction of it that was reached.
 type DocumentedRate struct {
-	// limit is the name of the lowest limit.
+	// limit is the name of the lowest limit for the load.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Limit string `json:"limit"`
@@ -107,7 +107,7 @@ type DocumentedRate struct {
 	Arithmetic string `json:"arithmetic,omitempty"`
 }
 
-// Suspect is one explanation of a rate.
+// Suspect is a possible explanation of a rate.
 type Suspect struct {
 	// cause names the suspected cause in one word.
 	// +required

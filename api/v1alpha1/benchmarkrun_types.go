@@ -46,8 +46,8 @@ type BenchmarkRunList struct {
 	Items           []BenchmarkRun `json:"items"`
 }
 
-// BenchmarkRunSpec is the frozen specification of the run: the benchmark's spec.run with every
-// reference resolved, and the steps that follow from it.
+// BenchmarkRunSpec is the frozen specification of the run: the benchmark's spec.run with every reference resolved, and
+// the steps derived from it.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.run.workload) || !has(self.run.workload.profileRef)",message="run.workload: profileRef is not allowed in a run; use the profile's spec"
 // +kubebuilder:validation:XValidation:rule="self.run.phases.all(p, (!has(p.workload) || !has(p.workload.profileRef)) && (!has(p.targetWorkloads) || p.targetWorkloads.all(w, !has(w.workload.profileRef))))",message="run.phases: profileRef is not allowed in a run; use the profile's spec"
@@ -71,9 +71,9 @@ type BenchmarkRunSpec struct {
 	// +required
 	Run RunSpec `json:"run"`
 
-	// format is the format version of the steps. An operator conducts runs of its own format and of earlier formats. In
-	// format 2, the steps contain everything needed to conduct the run. If unset, the format is 1, which operators
-	// before 2026-12 wrote.
+	// format is the version of the format of the steps. An operator can conduct runs in its own format and in earlier
+	// ones. In format 2, the steps contain everything needed to conduct the run. If unset, the format is 1, which
+	// operators before 2026-12 wrote.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Format *int32 `json:"format,omitempty"`
@@ -83,7 +83,7 @@ type BenchmarkRunSpec struct {
 	// +kubebuilder:validation:MaxLength=64
 	DatasetHash string `json:"datasetHash,omitempty"`
 
-	// steps are the steps of the run, in order. The operator conducts the run from them.
+	// steps are the steps of the run, in the order in which the operator conducts them.
 	// +required
 	// +listType=map
 	// +listMapKey=id
@@ -91,8 +91,8 @@ type BenchmarkRunSpec struct {
 	// +kubebuilder:validation:MaxItems=1024
 	Steps []ResolvedStep `json:"steps"`
 
-	// objectives are the objectives of the benchmark when the run was created. status.objectives holds the verdicts on
-	// them; the benchmark's own status uses its current objectives.
+	// objectives are the benchmark's objectives when the run was created. status.objectives contains the verdicts on
+	// them. The benchmark's status uses the current objectives instead.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -163,8 +163,8 @@ type ResolvedStep struct {
 	// +kubebuilder:validation:items:MaxLength=40
 	Targets []string `json:"targets"`
 
-	// clients is the number of clients per target that take part, which are those with the lowest indexes. 0 if nothing
-	// is loaded.
+	// clients is the number of clients per target that take part, counted from the lowest index. 0 if nothing is
+	// loaded.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
@@ -216,7 +216,8 @@ type ResolvedStep struct {
 	// +optional
 	Redrain *bool `json:"redrain,omitempty"`
 
-	// newBytes is the maximum free space that each client of a target needs beyond the space that earlier steps need.
+	// newBytes is the maximum space that each client of a target needs in addition to the space that earlier steps
+	// need.
 	// +optional
 	// +listType=map
 	// +listMapKey=target
@@ -224,7 +225,7 @@ type ResolvedStep struct {
 	NewBytes []TargetBytes `json:"newBytes,omitempty"`
 }
 
-// TargetBytes is a number of bytes on a target.
+// TargetBytes is a number of bytes for one target.
 type TargetBytes struct {
 	// target is the name of the target.
 	// +required
@@ -282,7 +283,7 @@ type StepOverrides struct {
 }
 
 // BenchmarkRunStatus is the progress and the results of the run. Its size is at most 64 KiB, or 384 KiB for runs of
-// more than 64 steps. Times are stored as recorded; the state of the run is derived from them.
+// more than 64 steps. The state of the run is derived from the recorded times.
 type BenchmarkRunStatus struct {
 	// observedGeneration is the generation that the status is based on; -1 before the operator has
 	// processed the object.
@@ -301,7 +302,7 @@ type BenchmarkRunStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	Stage string `json:"stage,omitempty"`
 
-	// message explains the stage, such as why a pod does not start.
+	// message explains the stage, for example why a pod does not start.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	Message string `json:"message,omitempty"`
@@ -310,8 +311,8 @@ type BenchmarkRunStatus struct {
 	// +optional
 	Display *HeadlineDisplay `json:"display,omitempty"`
 
-	// live shows the current activity of the running step, updated every few seconds. It is not a
-	// result, and is absent after the run has ended.
+	// live shows the current activity of the running step, updated every few seconds. It is absent after the run has
+	// ended.
 	// +optional
 	Live *LiveFigures `json:"live,omitempty"`
 
@@ -357,7 +358,7 @@ type BenchmarkRunStatus struct {
 	// +optional
 	Observations *Observations `json:"observations,omitempty"`
 
-	// comparable holds the data that is needed to compare this run with others.
+	// comparable holds the data needed to compare this run with others.
 	// +optional
 	Comparable *Comparable `json:"comparable,omitempty"`
 
@@ -518,8 +519,8 @@ type StepStatus struct {
 	// +optional
 	Deadline *metav1.MicroTime `json:"deadline,omitempty"`
 
-	// concludedTime is the time at which the load was ended because enough was measured. It is
-	// recorded before the agents are notified.
+	// concludedTime is the time at which the load was ended because the measurements were sufficient. It is recorded
+	// before the agents are notified.
 	// +optional
 	ConcludedTime *metav1.MicroTime `json:"concludedTime,omitempty"`
 
@@ -547,7 +548,7 @@ type StepStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	IO []StepIO `json:"io,omitempty"`
 
-	// endTime is the time at which the last agent had finished and the result was recorded.
+	// endTime is the time at which the result was recorded, after all agents had finished.
 	// +optional
 	EndTime *metav1.MicroTime `json:"endTime,omitempty"`
 
@@ -570,10 +571,10 @@ type StepIO struct {
 	// +optional
 	Operations int64 `json:"operations"`
 	// creditPercentAtStart is the estimated fill level of the emptiest credit bucket at the start, in percent. Unset if
-	// its limits are unknown.
+	// the limits are unknown.
 	// +optional
 	CreditPercentAtStart *int32 `json:"creditPercentAtStart,omitempty"`
-	// creditPercentAtEnd is the estimated fill level of the emptiest credit bucket at the end, in percent. Unset if its
+	// creditPercentAtEnd is the estimated fill level of the emptiest credit bucket at the end, in percent. Unset if the
 	// limits are unknown.
 	// +optional
 	CreditPercentAtEnd *int32 `json:"creditPercentAtEnd,omitempty"`
@@ -599,7 +600,7 @@ type LostClient struct {
 	// +optional
 	Time *metav1.MicroTime `json:"time,omitempty"`
 
-	// reason is the cause as reported by the cluster or the connection.
+	// reason is the cause of the loss, as reported by the cluster or the connection.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Reason string `json:"reason,omitempty"`

@@ -8,7 +8,7 @@ type CommandSource string
 // Possible values of CommandSource, most trusted first.
 const (
 	// SourceMount uses the statistics of the mount under test (NFS, SMB or Lustre), which count the I/O of all programs
-	// of the machine on that mount.
+	// on the machine on that mount.
 	SourceMount CommandSource = "Mount"
 	// SourceControlGroup uses the statistics of the client's control group, which count its I/O on block devices.
 	SourceControlGroup CommandSource = "ControlGroup"
@@ -38,8 +38,8 @@ type CommandResult struct {
 	// +optional
 	DurationNanoseconds int64 `json:"durationNanoseconds"`
 
-	// flushNanoseconds is the longest additional time of any client to flush the data that the program left in the
-	// client's memory. Rates cover the time until this flush ends.
+	// flushNanoseconds is the longest additional time that any client needed to flush the data that the program left in
+	// the client's memory. Rates cover the time until this flush ends.
 	// +optional
 	FlushNanoseconds int64 `json:"flushNanoseconds"`
 
@@ -56,7 +56,7 @@ type CommandResult struct {
 	// +optional
 	DisagreementPermille *int64 `json:"disagreementPermille,omitempty"`
 
-	// sources are the counts of the sources that can be summed over all clients.
+	// sources are the counts of each source whose counts can be summed over all clients.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4

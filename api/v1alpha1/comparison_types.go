@@ -18,13 +18,13 @@ type TargetComparison struct {
 	// +kubebuilder:validation:MaxLength=512
 	Invalid string `json:"invalid,omitempty"`
 
-	// figures are the figures that both targets have, most significant first.
+	// figures are the figures measured on both targets, most significant first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Figures []FigureComparison `json:"figures,omitempty"`
 
-	// cells counts the cells of a sweep, or the steps of a ramp, by which target was faster.
+	// cells counts how often each target was faster in the cells of a sweep or the steps of a ramp.
 	// +optional
 	Cells *CellComparison `json:"cells,omitempty"`
 
@@ -74,7 +74,7 @@ const (
 	FigureSpent FigureName = "Spent"
 	// FigureRefill is the refill rate, in the unit of FigureBurst.
 	FigureRefill FigureName = "Refill"
-	// FigureRate is mdtest's rate, in thousandths of an operation per second.
+	// FigureRate is a rate that mdtest reports, in thousandths of an operation per second.
 	FigureRate FigureName = "Rate"
 	// FigureDuration is the duration of a command, in nanoseconds.
 	FigureDuration FigureName = "Duration"
@@ -106,7 +106,7 @@ type FigureComparison struct {
 	// +required
 	Figure FigureName `json:"figure"`
 
-	// operation is the kind of operation. Unset for all kinds.
+	// operation is the kind of operation. Unset for all kinds together.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Operation string `json:"operation,omitempty"`
@@ -135,10 +135,9 @@ type FigureComparison struct {
 	Verdict FigureVerdict `json:"verdict"`
 }
 
-// CellComparison counts the cells of a sweep, or the steps of a ramp, by which of two targets was
-// faster.
+// CellComparison counts how often each of two targets was faster in the cells of a sweep or the steps of a ramp.
 type CellComparison struct {
-	// compared is the number of cells with a valid result of both targets.
+	// compared is the number of cells with a valid result for both targets.
 	// +required
 	Compared int32 `json:"compared"`
 	// targetBetter is the number of cells in which the target was faster.

@@ -4,8 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// LiveFigures show the current activity of the running step. They are for display only and are not results: they hold
-// what the clients have reported so far, including the warm-up, and are removed when the run has ended.
+// LiveFigures show the current activity of the running step. They are for display only: they hold what the clients have
+// reported so far, including the warm-up, and are removed when the run has ended.
 type LiveFigures struct {
 	// step is the ID of the running step.
 	// +required
@@ -67,7 +67,7 @@ type LiveTarget struct {
 	// bytesPerSecond is the throughput of all clients of the target.
 	// +optional
 	BytesPerSecond int64 `json:"bytesPerSecond"`
-	// creditPercent is the estimated fill level of the credit bucket, in percent. Unset if its limits are unknown.
+	// creditPercent is the estimated fill level of the credit bucket, in percent. Unset if the limits are unknown.
 	// +optional
 	CreditPercent *int32 `json:"creditPercent,omitempty"`
 }

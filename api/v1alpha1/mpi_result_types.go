@@ -29,7 +29,7 @@ type MPIRun struct {
 	Clients int32 `json:"clients,omitempty"`
 }
 
-// IORResult is IOR's own result.
+// IORResult is the result that IOR reports.
 type IORResult struct {
 	MPIRun `json:",inline"`
 
@@ -58,7 +58,7 @@ type IOROperation struct {
 	// +required
 	Operation Operation `json:"operation"`
 
-	// count is the number of completed repetitions, listed or not. An interrupted repetition is not counted.
+	// count is the number of completed repetitions, including omitted ones. An interrupted repetition is not counted.
 	// +optional
 	Count int32 `json:"count"`
 
@@ -109,12 +109,12 @@ type IORRepetition struct {
 	// +optional
 	Bytes int64 `json:"bytes"`
 
-	// bytesEstimated is true if IOR did not print the bytes. They are then IOR's rate multiplied by its time, with the
-	// precision of the printed values.
+	// bytesEstimated is true if IOR did not print the bytes. bytes is then calculated from the printed rate and time,
+	// and has their precision.
 	// +optional
 	BytesEstimated bool `json:"bytesEstimated,omitempty"`
 
-	// bytesPerSecond is IOR's own figure: all bytes divided by totalNanoseconds.
+	// bytesPerSecond is the rate that IOR reports: all bytes divided by totalNanoseconds.
 	// +optional
 	BytesPerSecond int64 `json:"bytesPerSecond"`
 
@@ -140,12 +140,12 @@ type IORRepetition struct {
 	TotalNanoseconds int64 `json:"totalNanoseconds"`
 }
 
-// MdtestResult is mdtest's own result.
+// MdtestResult is the result that mdtest reports.
 type MdtestResult struct {
 	MPIRun `json:",inline"`
 
-	// rates are the rates by operation, over all ranks. They are mdtest's own figures, which are
-	// based on the time of the slowest rank.
+	// rates are the rates by operation, over all ranks, as mdtest reports them. They are based on the time of the
+	// slowest rank.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32

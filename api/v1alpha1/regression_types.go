@@ -51,8 +51,8 @@ type RegressionResult struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	PooledRuns []string `json:"pooledRuns,omitempty"`
 
-	// suspicion is true while it is undecided whether the newest runs show a change. Meanwhile, they are not in
-	// the baseline.
+	// suspicion is true while it is undecided whether the newest runs show a change. Meanwhile, the baseline excludes
+	// them.
 	// +optional
 	Suspicion bool `json:"suspicion,omitempty"`
 
@@ -197,7 +197,7 @@ type RunFact struct {
 	Value string `json:"value"`
 }
 
-// Comparable holds the data that is needed to compare a run with others.
+// Comparable holds the data needed to compare a run with others.
 type Comparable struct {
 	// store identifies the kind of storage. Runs on the same kind of storage have the same value.
 	// +optional
@@ -225,7 +225,7 @@ type ComparedHistory struct {
 	// +kubebuilder:validation:MaxLength=64
 	Hash string `json:"hash"`
 
-	// store identifies the kind of storage. Runs on the same kind of storage have the same value.
+	// store identifies the kind of storage.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Store string `json:"store,omitempty"`
@@ -279,18 +279,18 @@ type ComparedRun struct {
 	// +optional
 	Verdict RegressionVerdict `json:"verdict,omitempty"`
 
-	// use determines how later runs use the run: Baseline, Pending (one of the newest runs), Suspected,
-	// Regressed or None.
+	// use is how later comparisons treat the run: Baseline, Pending (one of the newest runs), Suspected, Regressed or
+	// None.
 	// +optional
 	// +kubebuilder:validation:Enum=Baseline;Pending;Suspected;Regressed;None
 	Use string `json:"use,omitempty"`
 
-	// acceptedSince is the policy's acceptedSince when use was determined.
+	// acceptedSince is the value of spec.regression.acceptedSince when use was determined.
 	// +optional
 	AcceptedSince *metav1.Time `json:"acceptedSince,omitempty"`
 
-	// values are the values of the history's figures, in their order. 0 means that the run has no
-	// such figure.
+	// values are the values of the history's figures in this run, in the same order. 0 means that the run has no such
+	// figure.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8

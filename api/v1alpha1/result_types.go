@@ -29,8 +29,8 @@ const (
 	OperationDelete Operation = "Delete"
 )
 
-// MovesData reports whether the operation reads, writes or discards data. The others have a latency,
-// but no throughput.
+// MovesData reports whether the operation reads, writes or discards data. The other operations have a latency, but no
+// throughput.
 func (o Operation) MovesData() bool {
 	return o == OperationRead || o == OperationWrite || o == OperationTrim
 }
@@ -60,7 +60,7 @@ type PhaseResult struct {
 	// +kubebuilder:validation:MaxItems=16
 	Targets []TargetResult `json:"targets,omitempty"`
 
-	// comparisons compare each other target with the first one.
+	// comparisons compare each of the other targets with the first one.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=15
@@ -95,7 +95,7 @@ type TargetResult struct {
 	// +optional
 	WindowNanoseconds int64 `json:"windowNanoseconds,omitempty"`
 
-	// workBound is true if the step ended when its work was done and not after a set time.
+	// workBound is true if the step ended when its work was done rather than after a set time.
 	// +optional
 	WorkBound bool `json:"workBound,omitempty"`
 
@@ -112,7 +112,7 @@ type TargetResult struct {
 	// +optional
 	StartSkewNanoseconds *int64 `json:"startSkewNanoseconds,omitempty"`
 
-	// clientSpread shows how much the clients differ in throughput, reads and writes together.
+	// clientSpread shows how much the combined read and write throughput differs between clients.
 	// +optional
 	ClientSpread *ClientSpread `json:"clientSpread,omitempty"`
 
@@ -151,23 +151,22 @@ type TargetResult struct {
 	// +optional
 	Knee *KneeResult `json:"knee,omitempty"`
 
-	// search describes the highest rate that a search found. operations are the figures at that rate; those of all
-	// rates that were tried are in steps.
+	// search describes the highest rate that a search found. operations holds the figures at that rate, and steps holds
+	// the figures at every rate tried.
 	// +optional
 	Search *SearchResult `json:"search,omitempty"`
 
-	// interference shows how the neighbours of an interference phase affect the target. operations are the figures with
-	// the most neighbours; those of each block are in steps.
+	// interference shows how the neighbours of an interference phase affect the target. operations holds the figures
+	// with the most neighbours, and steps holds the figures of each block.
 	// +optional
 	Interference *InterferenceResult `json:"interference,omitempty"`
 
-	// ior is IOR's own result. Its rates are means over repetitions, each from the first start to
-	// the last end of the repetition; bytesPerSecond in operations is sampled on the clients
-	// instead.
+	// ior is the result that IOR reports. Its rates are means over repetitions, each from the first start to the last
+	// end of the repetition; bytesPerSecond in operations is sampled on the clients instead.
 	// +optional
 	IOR *IORResult `json:"ior,omitempty"`
 
-	// mdtest is mdtest's own result.
+	// mdtest is the result that mdtest reports.
 	// +optional
 	Mdtest *MdtestResult `json:"mdtest,omitempty"`
 
@@ -175,8 +174,7 @@ type TargetResult struct {
 	// +optional
 	Command *CommandResult `json:"command,omitempty"`
 
-	// usage is the space that the files occupied after the last step of the phase that wrote data
-	// and for which the space was measured.
+	// usage is the space that the files occupied, as last measured after a step that wrote data.
 	// +optional
 	Usage *UsageResult `json:"usage,omitempty"`
 
@@ -190,18 +188,18 @@ type TargetResult struct {
 	// +optional
 	ThrottledPermille *int64 `json:"throttledPermille,omitempty"`
 
-	// attributions compare the rates with the documented limits, and name what limited them: one
-	// entry for everything that was measured; for a drain, one for the burst and one for the
-	// baseline. For a ramp or a sweep they are in steps.
+	// attributions compare the rates with the documented limits, and name what limited them. A drain whose credits ran
+	// out has one entry each for the burst and the baseline; other phases have one entry. For a ramp or a sweep, they
+	// are in steps.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Attributions []Attribution `json:"attributions,omitempty"`
 }
 
-// OwnRates returns the mean rates that the tool itself reports, in thousandths of an operation per
-// second, by the tool's name for the operation. For such a tool, they replace the figures of reads
-// and writes. OwnRates returns nil for the results of other tools.
+// OwnRates returns the mean rates that mdtest reports, in thousandths of an operation per second, keyed by mdtest's
+// name for the operation. They replace the figures of reads and writes. OwnRates returns nil for the results of other
+// tools.
 func (t *TargetResult) OwnRates() iter.Seq2[string, int64] {
 	if t.Mdtest == nil {
 		return nil
@@ -248,8 +246,8 @@ type OperationResult struct {
 	// +optional
 	Latency *LatencyResult `json:"latency,omitempty"`
 
-	// completionLatency excludes the time for submitting the operation (fio's clat). It is for
-	// comparison only: applications wait for latency.
+	// completionLatency excludes the submission time (fio's clat). Use it only for comparison, because applications
+	// also wait for the submission.
 	// +optional
 	CompletionLatency *LatencyResult `json:"completionLatency,omitempty"`
 }
@@ -388,7 +386,7 @@ type BurstResult struct {
 	// +optional
 	ObservedCreditPercentAtStart *int32 `json:"observedCreditPercentAtStart,omitempty"`
 
-	// message adds what the figures do not show, such as why a refill is only a lower bound.
+	// message explains what the figures do not show, such as why a refill is only a lower bound.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
@@ -508,7 +506,7 @@ type CooldownResult struct {
 	// cooldown to its end.
 	// +optional
 	IdleNanoseconds int64 `json:"idleNanoseconds"`
-	// wantedPercent is the fill level to wait for, in percent.
+	// wantedPercent is the awaited fill level, in percent.
 	// +optional
 	WantedPercent *int32 `json:"wantedPercent,omitempty"`
 	// creditPercentAtEnd is the estimated fill level of the bucket at the end, in percent. Unset if unknown.
@@ -520,12 +518,11 @@ type CooldownResult struct {
 	Message string `json:"message,omitempty"`
 }
 
-// StepResult holds the figures of one step of a ramp or one cell of a sweep. It is small because
-// there can be 256 of them.
+// StepResult holds the figures of one step of a ramp or one cell of a sweep. It is small because a sweep can have 256
+// cells.
 type StepResult struct {
-	// cell is the index of the step in a ramp or search, or of the cell in a sweep, with the axes
-	// in the order clients, jobs, queueDepth, blockSize, readPercent, the last one changing
-	// fastest.
+	// cell is the index of the step in a ramp or search, or of the cell in a sweep. Cells are numbered along the axes
+	// clients, jobs, queueDepth, blockSize and readPercent, the last one changing fastest.
 	// +required
 	Cell int32 `json:"cell"`
 	// clients is the number of clients included in the figures.
@@ -589,7 +586,8 @@ type StepOperation struct {
 	// iopsMilli is the rate in thousandths of an operation per second.
 	// +optional
 	IOPSMilli int64 `json:"iopsMilli"`
-	// rateErrorPPM is half the width of the 95 % confidence interval of both rates, in millionths of their values.
+	// rateErrorPPM is half the width of the 95 % confidence interval of bytesPerSecond and iopsMilli, in millionths of
+	// their values.
 	// +optional
 	RateErrorPPM *int64 `json:"rateErrorPPM,omitempty"`
 	// meanNanoseconds is the mean latency.
@@ -608,18 +606,16 @@ type SearchResult struct {
 	// found is true if a rate met the objective in the steps that confirm it.
 	// +optional
 	Found bool `json:"found"`
-	// offeredIOPS is the highest rate, in offered operations per second.
+	// offeredIOPS is the highest offered rate that met the objective, in operations per second.
 	// +optional
 	OfferedIOPS *int64 `json:"offeredIOPS,omitempty"`
-	// achievedIOPSMilli is the rate of completed operations when offeredIOPS are offered, in thousandths of an
-	// operation per second.
+	// achievedIOPSMilli is the rate of completed operations at offeredIOPS, in thousandths of an operation per second.
 	// +optional
 	AchievedIOPSMilli *Estimate `json:"achievedIOPSMilli,omitempty"`
-	// slowerPPM is the share of operations slower than the latency of the objective when offeredIOPS are offered, in
-	// millionths.
+	// slowerPPM is the share of operations slower than the latency of the objective at offeredIOPS, in millionths.
 	// +optional
 	SlowerPPM *Estimate `json:"slowerPPM,omitempty"`
-	// atLeast is true if every tried rate met the objective, so that even higher rates may meet it.
+	// atLeast is true if every tried rate met the objective. Higher rates may then meet it, too.
 	// +optional
 	AtLeast bool `json:"atLeast,omitempty"`
 	// message states the result in a sentence.
@@ -653,8 +649,8 @@ type InterferenceLevel struct {
 	// blocks is the number of valid blocks.
 	// +optional
 	Blocks int32 `json:"blocks"`
-	// rateRatioPPM is the ratio of the throughput of all operations, or of the operations per second if no
-	// bytes are moved, in millionths.
+	// rateRatioPPM is the total throughput relative to that without neighbours, in millionths. If no bytes are moved,
+	// it compares operations per second.
 	// +optional
 	RateRatioPPM *Estimate `json:"rateRatioPPM,omitempty"`
 	// operations are the figures, one entry per kind of operation.
@@ -681,10 +677,10 @@ type InterferenceOperation struct {
 	// p99Nanoseconds is the 99th percentile of the latency.
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
-	// p50RatioPPM is the ratio of the median latencies, in millionths.
+	// p50RatioPPM is the median latency relative to that without neighbours, in millionths.
 	// +optional
 	P50RatioPPM *Estimate `json:"p50RatioPPM,omitempty"`
-	// p99RatioPPM is the ratio of the 99th percentile latencies, in millionths.
+	// p99RatioPPM is the 99th percentile of the latency relative to that without neighbours, in millionths.
 	// +optional
 	P99RatioPPM *Estimate `json:"p99RatioPPM,omitempty"`
 	// histogram is the merged histogram of the blocks, as in LatencyResult. It is kept until the last block ends.
@@ -694,10 +690,10 @@ type InterferenceOperation struct {
 }
 
 // FairnessResult describes how evenly targets under the same load share the storage. Each figure is the mean over the
-// blocks in which all were loaded.
+// blocks in which all targets were loaded.
 type FairnessResult struct {
 	// jainPPM is Jain's index of the rates, in millionths: 1,000,000 if all are equal, and 1,000,000 divided by the
-	// number of targets if one target gets everything.
+	// number of targets if only one target makes progress.
 	// +optional
 	JainPPM *Estimate `json:"jainPPM,omitempty"`
 	// leastOfMostPPM is the lowest rate as a share of the highest, in millionths.

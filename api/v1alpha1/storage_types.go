@@ -1,8 +1,8 @@
 package v1alpha1
 
-// StorageDescription describes the storage of a target as detected, and its documented limits. It
-// is recorded once, before the first step. Results are compared with it, so that later changes of
-// the documented limits do not change past runs.
+// StorageDescription describes the storage of a target as detected, and its documented limits. It is recorded once,
+// before the first step. Results are compared with this record, so later changes to the documented limits do not affect
+// past runs.
 type StorageDescription struct {
 	// target is the name of the target.
 	// +required
@@ -31,7 +31,7 @@ type StorageDescription struct {
 	// +optional
 	ServerMemoryBytes *int64 `json:"serverMemoryBytes,omitempty"`
 
-	// missing lists the unknown limits, and what to specify.
+	// missing lists what is unknown about the limits, and what to specify.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -57,7 +57,7 @@ type VolumeDescription struct {
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name"`
 
-	// count is the number of such volumes, for example one per client. Unset if there is one.
+	// count is the number of such volumes, for example one per client. Unset if there is only one.
 	// +optional
 	Count int32 `json:"count,omitempty"`
 
@@ -179,7 +179,7 @@ type DocumentedLimit struct {
 	// +kubebuilder:validation:Enum=Bytes;Operations
 	Dimension string `json:"dimension"`
 
-	// operation is the kind of operation that is limited. Unset for all kinds.
+	// operation is the kind of operation that is limited. Unset if all kinds are limited.
 	// +optional
 	Operation Operation `json:"operation,omitempty"`
 
@@ -212,10 +212,9 @@ type DocumentedLimit struct {
 	// +optional
 	OperationUnitBytes *int64 `json:"operationUnitBytes,omitempty"`
 
-	// passes are the exceptions to the limit. CachedReads: reads that a cache answers are not
-	// limited. CacheOnly: only reads that a cache answers are limited. StoredBytes: the limit
-	// applies to the bytes that are stored after compression, and the compression ratio is not
-	// known.
+	// passes are the exceptions to the limit. CachedReads: reads served from a cache are not limited. CacheOnly: only
+	// reads served from a cache are limited. StoredBytes: the limit applies to bytes as stored after compression, at an
+	// unknown compression ratio.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=3
@@ -254,7 +253,7 @@ type DocumentedLimit struct {
 
 // MissingFact is unknown information that is needed to determine a limit.
 type MissingFact struct {
-	// field is the field to set in the specification, or the information to find out.
+	// field is the field of the specification to set, or the name of the value if there is no such field.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Field string `json:"field"`

@@ -32,7 +32,7 @@ type UsageResult struct {
 	// +kubebuilder:validation:Enum=Shown;Hidden;None;Unknown
 	Compression string `json:"compression,omitempty"`
 
-	// settled is false if allocatedBytes was, or may have been, still changing when it was read.
+	// settled is false if allocatedBytes may still have been changing when it was read.
 	// +optional
 	Settled bool `json:"settled"`
 
@@ -70,8 +70,8 @@ type UsageResult struct {
 
 // TypeUsage is the space that the files with one extension occupy.
 type TypeUsage struct {
-	// extension is the extension in lower case without its dot; empty for files without one, "*"
-	// for the files of all types that are not listed.
+	// extension is the extension in lower case, without the dot. It is empty for files without an extension, and "*"
+	// for all types that are not listed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	Extension string `json:"extension"`

@@ -30,7 +30,7 @@ type Warning struct {
 	// +required
 	Severity Severity `json:"severity"`
 
-	// message describes the problem in this case, with its figures.
+	// message describes this occurrence of the problem, with the relevant figures.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
@@ -52,25 +52,25 @@ type Warning struct {
 //	ClockUncertain            I        W         W        I     clock offsets are too uncertain to determine the start skew
 //	ClientCPUThrottled        I        W         W        I     a client's CPU limit throttled it
 //	ClientCPUSaturated        I        W         W        I     a client had no CPU left
-//	DirectIONotHonoured       W        D         D        W     direct I/O was requested, but did not happen
+//	DirectIONotHonoured       W        D         D        W     direct I/O was requested, but not performed
 //	PageCacheSuspected        I        W         W        I     reads may have come from the client's memory
 //	ServerCacheSuspected      I        W         W        I     reads may have come from the server's memory
-//	FasterThanDocumented      I        W         W        I     over 1.25 times the highest documented burst
-//	HostCacheOn               I        W         W        I     the machine of a client caches the disk
+//	FasterThanDocumented      I        W         W        I     the rate is over 1.25 times the highest documented burst
+//	HostCacheOn               I        W         W        I     a client's machine caches the disk
 //	FreshVolume               I        W         W        I     the volume is new for the run: its credits are full
 //	BurstBilled               I        W         W        I     the burst costs money and does not end
 //	UnwrittenDataRead         D        D         D        D     reads hit blocks that were never written
-//	WrittenUnknown            W        W         W        I     how much of the files was written is unknown
+//	WrittenUnknown            W        W         W        I     it is unknown how much of the files was written
 //	RunTooShort               I        W         W        I     the run was shorter than the credits could last
-//	ClientLost                D        D         D        D     a client was lost, and its figures with it
+//	ClientLost                D        D         D        D     a client and its figures were lost
 //	ClientReplaced            I        I         D        I     a step was repeated with a replacement
 //	ClientsMissing            W        W         D        W     the run continued without lost clients, as requested
 //	ToolError                 D        D         D        D     the tool reported an error
 //	NoOperations              D        D         D        I     no operation completed
 //	ResultIncomplete          D        D         D        D     the tool's final result is cut off or missing
 //	NotSteady                 I        W         I        I     the rate was not steady
-//	NotAssessed               I        W         I        I     too short to evaluate whether the rate was steady
-//	SteadyInBurst             I        W         I        I     steady, but perhaps only while credits last
+//	NotAssessed               I        W         I        I     the step was too short for a steady-state verdict
+//	SteadyInBurst             I        W         I        I     the rate was steady, but perhaps only while credits last
 //	ClientsShareNode          I        W         W        I     clients ran on one node
 //	SharedClientNode          I        W         W        I     clients of two targets loaded together ran on one node
 //	WindowsDiffer             I        W         W        I     under 95 % of a client's time is common to all
@@ -91,7 +91,7 @@ type Warning struct {
 //	LayoutRenewed             I        I         I        I     existing data could not be used and was written again
 //	PatternCompresses         I        W         W        I     the storage compresses the data that the tool writes
 //	CompressionNotShown       I        W         W        I     compression by the storage is possible but not visible
-//	DirectoryHeld             I        I         I        I     waited for a client's previous agent, which held its files
+//	DirectoryHeld             I        I         I        I     a client waited for its previous agent, which held its files
 //	UsageUnknown              I        I         I        I     the space that the files occupy is unknown
 //	ToolMessages              I        I         I        I     the tool printed messages that are not recognized
 //	VolumeInUse               I        W         W        I     something else uses a volume of the run
@@ -225,7 +225,7 @@ var severityTable = map[WarningType]severities{
 }
 
 // Severity returns the severity of the warning in a phase of the given kind, by the table in the comment of
-// WarningType. An unknown type is disqualifying, so that a warning without a known meaning is not considered harmless.
+// WarningType. An unknown type is disqualifying, because its meaning is unknown.
 func (t WarningType) Severity(kind PhaseKind) Severity {
 	row, known := severityTable[t]
 	if !known {
