@@ -4,9 +4,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Clients are the pods that load a target. Each target has the same number of them.
+// Clients are the pods that load a target. Each target has the same number of clients.
 type Clients struct {
-	// count is the number of clients per target. All targets together have at most 1000.
+	// count is the number of clients per target. All targets together can have at most 1000.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
@@ -48,8 +48,8 @@ type Clients struct {
 	// +kubebuilder:validation:Maximum=20
 	MaxRestarts *int32 `json:"maxRestarts,omitempty"`
 
-	// template sets properties of the pods. Properties other than its fields, such as volumes, environment, service
-	// account, host namespaces other than the network, ports and additional containers, cannot be set.
+	// template sets properties of the pods. Other properties, such as volumes, environment, service account, host
+	// namespaces other than the network, ports and additional containers, cannot be set.
 	// +optional
 	Template *PodTemplate `json:"template,omitempty"`
 }
@@ -62,8 +62,8 @@ type Spread string
 const (
 	// SpreadOnePerNode gives each client its own node.
 	SpreadOnePerNode Spread = "OnePerNode"
-	// SpreadPreferOnePerNode gives each client its own node if there are enough; otherwise clients
-	// share nodes, and the results have a warning.
+	// SpreadPreferOnePerNode lets clients share nodes only if there are too few of them; the results then have a
+	// warning.
 	SpreadPreferOnePerNode Spread = "PreferOnePerNode"
 	// SpreadAny lets clients share nodes; the results then have a warning.
 	SpreadAny Spread = "Any"
@@ -153,7 +153,7 @@ type PodTemplate struct {
 
 // ClientResources are the resource requests and limits of a client.
 type ClientResources struct {
-	// requests are the resources that the client is guaranteed.
+	// requests are the resources guaranteed to the client.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	// +kubebuilder:validation:XValidation:rule="self.all(k, isQuantity(string(self[k])))",message="requests: use quantities such as 500m or 2Gi"
@@ -167,8 +167,8 @@ type ClientResources struct {
 	Limits corev1.ResourceList `json:"limits,omitempty"`
 }
 
-// ClientSecurityContext is the part of a pod's security context that determines who owns the files.
-// The rest is fixed to what the Pod Security level "restricted" requires.
+// ClientSecurityContext holds the fields of a pod's security context that determine file ownership. The other fields
+// are set as the Pod Security level "restricted" requires.
 type ClientSecurityContext struct {
 	// runAsUser is the user ID of the tool. 0 requires a namespace whose Pod Security level allows root.
 	// +optional

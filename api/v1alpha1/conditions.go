@@ -10,9 +10,9 @@ const (
 	// ConditionReconciling is True while the current spec.run has not been evaluated yet, otherwise
 	// absent.
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled is True if the verdict is bad, the workload cannot be run, or a reference
-	// has been missing for longer than startTimeout; otherwise absent. It precedes Reconciling in
-	// the list because kstatus uses the first of the two that is True.
+	// ConditionStalled is True if the newest evaluated run did not pass, the workload cannot be run, or a reference has
+	// been missing for longer than startTimeout; otherwise absent. It precedes Reconciling in the list because kstatus
+	// uses the first of the two that is True.
 	ConditionStalled = "Stalled"
 	// ConditionRunning is True while a run is in progress or queued.
 	ConditionRunning = "Running"
@@ -24,10 +24,10 @@ const (
 
 // Conditions of a BenchmarkRun. Complete and Failed are mutually exclusive.
 const (
-	// ConditionWaiting is True while the run waits for its turn, for free clients or for quota, and
-	// False once its turn has come. The message names what the run waits for.
+	// ConditionWaiting is True while the run waits for its turn, for client capacity or for quota, and False once it
+	// may start. The message names what the run waits for.
 	ConditionWaiting = "Waiting"
-	// ConditionComplete is True if every phase has its result.
+	// ConditionComplete is True if every phase has a result.
 	ConditionComplete = "Complete"
 	// ConditionFailed is True if the run ended without all results.
 	ConditionFailed = "Failed"
@@ -85,7 +85,7 @@ const (
 const (
 	// ReasonRunLive: a run is in progress.
 	ReasonRunLive = "RunLive"
-	// ReasonRunQueued: a run waits for another run on the same queue or volume, for free clients, or for quota.
+	// ReasonRunQueued: a run waits for another run in its queue or on its volumes, for client capacity, or for quota.
 	ReasonRunQueued = "RunQueued"
 	// ReasonNoRun: no run is in progress or queued.
 	ReasonNoRun = "NoRun"
@@ -109,7 +109,7 @@ const (
 
 // Reasons of a BenchmarkRun's Complete and Failed conditions.
 const (
-	// ReasonAllPhasesDone: every phase has its result.
+	// ReasonAllPhasesDone: every phase has a result.
 	ReasonAllPhasesDone = "AllPhasesDone"
 	// ReasonInProgress: the run is in progress.
 	ReasonInProgress = "InProgress"
@@ -123,7 +123,7 @@ const (
 	ReasonToolFailed = "ToolFailed"
 	// ReasonInvalidWorkload: the tool or storagebench rejects the workload.
 	ReasonInvalidWorkload = "InvalidWorkload"
-	// ReasonMountNotFound: a client's volume is not the expected mount.
+	// ReasonMountNotFound: a volume is not mounted as expected, or contains data of another owner.
 	ReasonMountNotFound = "MountNotFound"
 	// ReasonClaimUnfit: a claim is unsuitable for the run, or does not match its template.
 	ReasonClaimUnfit = "ClaimUnfit"

@@ -18,8 +18,8 @@ type Duration string
 // below the maximum of an int64.
 var durationPattern = regexp.MustCompile(`^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$`)
 
-// Parse returns the length of time. An empty Duration is zero. If the API server would reject the text, the error
-// describes the correct format.
+// Parse returns the length of time. An empty Duration is zero. For text that the API server rejects, Parse returns an
+// error that describes the correct format.
 func (d Duration) Parse() (time.Duration, error) {
 	if d == "" {
 		return 0, nil
@@ -34,8 +34,8 @@ func (d Duration) Parse() (time.Duration, error) {
 	return length, nil
 }
 
-// DurationOf formats d as the API accepts it, rounded down to whole milliseconds. It returns "0s" for a negative d,
-// because no field of the API is negative.
+// DurationOf formats d for the API, rounded down to whole milliseconds. It returns "0s" for a negative d, because no
+// field of the API is negative.
 func DurationOf(d time.Duration) Duration {
 	if d < time.Millisecond {
 		return "0s"
@@ -64,7 +64,8 @@ type ShortDuration string
 
 var shortDurationPattern = regexp.MustCompile(`^([0-9]{1,6}s)?([0-9]{1,9}ms)?([0-9]{1,9}us)?$`)
 
-// Parse returns the length of time. If the API server would reject the text, the error describes the correct format.
+// Parse returns the length of time. For text that the API server rejects, it returns an error that describes the
+// correct format.
 func (d ShortDuration) Parse() (time.Duration, error) {
 	length, err := time.ParseDuration(string(d))
 	if err != nil || length <= 0 || !shortDurationPattern.MatchString(string(d)) {

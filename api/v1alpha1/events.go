@@ -17,7 +17,7 @@ const (
 	EventRunReplaced = "RunReplaced"
 	// EventRunPreempted: a run was preempted, and another one is created in its place.
 	EventRunPreempted = "RunPreempted"
-	// EventScheduleMissed: times of the schedule passed without a run.
+	// EventScheduleMissed: scheduled times passed without a run.
 	EventScheduleMissed = "ScheduleMissed"
 	// EventSeriesNotKept: the time series of a step could not be written to the run's ConfigMap.
 	// The figures do not depend on it.
@@ -46,10 +46,9 @@ const (
 	EventObjectiveMissed = "ObjectiveMissed"
 	// EventRegressed: the newest runs are worse than earlier ones.
 	EventRegressed = "Regressed"
-	// EventRecovered: a run passed after a run that did not pass, or a verdict became good because the objectives
-	// changed.
+	// EventRecovered: a run passed after one that did not, or a verdict became Passed because the objectives changed.
 	EventRecovered = "Recovered"
-	// EventRegressionEnded: runs are no longer worse than earlier ones.
+	// EventRegressionEnded: the newest runs are no longer worse than earlier ones.
 	EventRegressionEnded = "RegressionEnded"
 	// EventSuspended: spec.suspend prevents runs from being started.
 	EventSuspended = "Suspended"
@@ -62,7 +61,7 @@ const (
 	// EventProfileKept: a profile with the name of a library profile is left unchanged, because it does not belong to
 	// the library or was modified.
 	EventProfileKept = "ProfileKept"
-	// EventProfileLeft: a library profile that this version no longer has is left in place.
+	// EventProfileLeft: a library profile that this version no longer includes is left in place.
 	EventProfileLeft = "ProfileLeft"
 	// EventVolumeInUse: something else uses a volume of a run.
 	EventVolumeInUse = "VolumeInUse"

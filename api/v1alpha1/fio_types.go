@@ -92,9 +92,9 @@ type FioProfile struct {
 	// +optional
 	Compressibility *Compressibility `json:"compressibility,omitempty"`
 
-	// compressLike is the path of a file or directory with your own data, relative to the target's
-	// path. Before the load, the agents measure with lz4 how well a sample of it compresses; the
-	// written data compresses equally well. It cannot be combined with compressibility.
+	// compressLike is the path of a file or directory with your own data, relative to the target's path. Before the
+	// load, the agents measure with lz4 how well a sample of it compresses; fio then writes data that compresses
+	// equally well. It cannot be combined with compressibility.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
@@ -204,13 +204,12 @@ type Compressibility struct {
 	ChunkSize *resource.Quantity `json:"chunkSize,omitempty"`
 }
 
-// FioFsync sets when writes are flushed. The latency of the flushes is reported as the operation
-// Sync.
+// FioFsync sets when writes are flushed. The flush latency is reported for the operation Sync.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="!has(self.data) || !self.data || has(self.everyWrites)",message="data: requires everyWrites; set everyWrites, or remove data",fieldPath=".data"
 type FioFsync struct {
-	// everyWrites flushes after this number of writes of a job.
+	// everyWrites is the number of writes of a job between two flushes.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// IORProfile is a workload for IOR under MPI, over all clients of a target.
+// IORProfile is a workload for IOR, run under MPI across all clients of a target.
 //
 // +kubebuilder:validation:XValidation:rule="![string(self.transferSize), string(self.blockSize)].all(s, isQuantity(s) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Pi'))) || int(quantity(string(self.blockSize)).asApproximateFloat() + 0.5) % int(quantity(string(self.transferSize)).asApproximateFloat() + 0.5) == 0",message="blockSize: must be a multiple of transferSize; IOR refuses anything else",fieldPath=".blockSize"
 // +kubebuilder:validation:XValidation:rule="!has(self.direct) || !self.direct || !has(self.api) || self.api == 'POSIX'",message="direct: requires the POSIX api; remove direct, or set api to POSIX",fieldPath=".direct"
@@ -64,8 +64,8 @@ type IORProfile struct {
 	Fsync *bool `json:"fsync,omitempty"`
 
 	// reorderTasks determines which rank reads which data, so that no client reads its own cache: Constant shifts the
-	// ranks by one client, Random draws at random, None lets each rank read its own data. Defaults to Constant if
-	// anything is read, or to None if IOR cannot reorder (random offsets in a shared file).
+	// ranks by one client, Random assigns the data randomly, None lets each rank read its own data. Defaults to
+	// Constant if anything is read, or to None if IOR cannot reorder (random offsets in a shared file).
 	// +optional
 	ReorderTasks IORReorder `json:"reorderTasks,omitempty"`
 
@@ -75,7 +75,7 @@ type IORProfile struct {
 	IntraTestBarriers *bool `json:"intraTestBarriers,omitempty"`
 
 	// repetitions is the number of repetitions of the whole test. Defaults to 1, or to as many as fit into a
-	// burstDrain. A time-bound phase repeats the test until its time is over, whatever the value.
+	// burstDrain. A time-bound phase ignores this value and repeats the test until its time is over.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=50000
@@ -90,8 +90,8 @@ type IORProfile struct {
 	// +optional
 	StonewallWearOut *bool `json:"stonewallWearOut,omitempty"`
 
-	// keepFiles keeps the files after each repetition. Defaults to true. If false, IOR removes them, and a later phase
-	// has nothing to read.
+	// keepFiles keeps the files after each repetition. Defaults to true. If false, IOR removes them, so later phases
+	// have no files to read.
 	// +optional
 	KeepFiles *bool `json:"keepFiles,omitempty"`
 
@@ -99,8 +99,7 @@ type IORProfile struct {
 	// +optional
 	UseExistingFiles *bool `json:"useExistingFiles,omitempty"`
 
-	// verify checks the written data after each write, and the data that is read. The time of a
-	// read then includes the check.
+	// verify checks the data after each write and on each read. Read times then include the check.
 	// +optional
 	Verify *bool `json:"verify,omitempty"`
 

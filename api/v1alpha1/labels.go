@@ -10,7 +10,7 @@ const (
 	LabelTarget = Group + "/target"
 	// LabelClient is the index of a client within its target.
 	LabelClient = Group + "/client"
-	// LabelAttempt is the attempt of a client, counted from 1.
+	// LabelAttempt is the number of the client's attempt, counted from 1.
 	LabelAttempt = Group + "/attempt"
 	// LabelQueue is the queue of a run.
 	LabelQueue = Group + "/queue"
@@ -53,7 +53,8 @@ const (
 )
 
 const (
-	// FinalizerRun prevents the deletion of a BenchmarkRun from before its pods are created until its data is removed.
+	// FinalizerRun prevents the deletion of a BenchmarkRun until its data is removed. It is added before the pods are
+	// created.
 	FinalizerRun = Group + "/run"
 )
 

@@ -15,8 +15,8 @@ func (r *RunSpec) Phase(name string) *Phase {
 	return nil
 }
 
-// WorkloadOf returns the workload of a target in a phase: the phase's workload for that target, or else the phase's
-// own, or else the run's. It returns nil if none is set or phase is nil.
+// WorkloadOf returns the workload that a phase sets for a target, or else the phase's workload, or else the run's
+// workload. It returns nil if none is set or phase is nil.
 func (r *RunSpec) WorkloadOf(phase *Phase, target string) *Workload {
 	if phase == nil {
 		return nil

@@ -1,7 +1,7 @@
 package v1alpha1
 
-// SpansClients reports whether the engine runs as one MPI job over all clients of its target. It
-// reports false for nil.
+// SpansClients reports whether the engine runs as one MPI job across all clients of its target. It returns false if e
+// is nil.
 func (e *Engine) SpansClients() bool {
 	return e != nil && (e.IOR != nil || e.Mdtest != nil)
 }

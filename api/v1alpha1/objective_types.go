@@ -97,7 +97,7 @@ type CellSelector struct {
 	ReadPercent *int32 `json:"readPercent,omitempty"`
 }
 
-// QuantityBounds are the bounds of a figure. At least one is set.
+// QuantityBounds are the bounds of a figure. At least one bound is set.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || ![string(self.min), string(self.max)].all(s, isQuantity(s)) || !quantity(string(self.max)).isLessThan(quantity(string(self.min)))",message="max: cannot be below min; swap the two",fieldPath=".max"
@@ -113,7 +113,7 @@ type QuantityBounds struct {
 	Max *resource.Quantity `json:"max,omitempty"`
 }
 
-// DurationBounds are the bounds of a time. At least one is set.
+// DurationBounds are the bounds of a time. At least one bound is set.
 //
 // +kubebuilder:validation:MinProperties=1
 type DurationBounds struct {
@@ -130,8 +130,8 @@ type DurationBounds struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.max) || has(self.min)",message="latency: set max, min or both"
 type LatencyObjective struct {
-	// percentile is the percentile to evaluate, such as 99 or 99.95, or Mean, or Max. It is known only if at least ten
-	// samples lie above it.
+	// percentile is the percentile to evaluate, such as 99 or 99.95, or Mean, or Max. A percentile needs at least ten
+	// samples above it.
 	// +required
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(Mean|Max|[1-9][0-9]?([.][0-9]{1,4})?)$')",message="percentile: use Mean, Max, or a number from 1 to below 100 with at most four decimals, such as 99.9"
@@ -150,9 +150,9 @@ type LatencyObjective struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.minPercent) || has(self.maxPercent)",message="ratio: set minPercent, maxPercent or both"
 type RatioObjective struct {
-	// of selects the ratio: Documented is the throughput in percent of the documented baseline, DocumentedBurst is the
-	// throughput in percent of the documented burst, and Compression is the size of the data in percent of the space
-	// that it occupies.
+	// of selects the ratio: Documented is the throughput as a percentage of the documented baseline, DocumentedBurst as
+	// a percentage of the documented burst. Compression is the size of the data as a percentage of the space that it
+	// occupies.
 	// +required
 	// +kubebuilder:validation:Enum=Documented;DocumentedBurst;Compression
 	Of string `json:"of"`
@@ -177,9 +177,9 @@ type Verdict string
 
 // Values of Verdict.
 const (
-	// VerdictMet: the figure is within its bounds, on every target and cell.
+	// VerdictMet: the figure is within its bounds for every target and cell.
 	VerdictMet Verdict = "Met"
-	// VerdictMissed: the figure is out of its bounds on a target or cell.
+	// VerdictMissed: the figure is outside its bounds for at least one target or cell.
 	VerdictMissed Verdict = "Missed"
 	// VerdictUnknown: the figure is absent, such as a percentile with too few
 	// samples.
@@ -193,8 +193,7 @@ type ObjectiveResult struct {
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name"`
 
-	// figure is the figure that was evaluated and where it was measured, such as "p99.9 latency of
-	// baseline".
+	// figure is the evaluated figure and where it was measured, such as "p99.9 latency of random-reads".
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Figure string `json:"figure,omitempty"`
@@ -212,7 +211,7 @@ type ObjectiveResult struct {
 	// +optional
 	Observed *int64 `json:"observed,omitempty"`
 
-	// required is the bound that applies, in unit.
+	// required is the bound on observed, in unit.
 	// +optional
 	Required *int64 `json:"required,omitempty"`
 

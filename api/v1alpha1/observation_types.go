@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Observation is a PromQL query over the time of each step, whose answers are kept with the result. The flag
-// --prometheus-url of the operator, or --prometheus of a local run, sets the Prometheus server to query.
+// Observation is a PromQL query that is evaluated over the time of each step. The answers are stored with the result.
+// The operator's --prometheus-url flag, or a local run's --prometheus flag, sets the server to query.
 type Observation struct {
 	// name is the name of the observation.
 	// +required
@@ -12,8 +12,8 @@ type Observation struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
-	// query is the PromQL query, whose result is a vector or a number. At most eight of its series are kept per step;
-	// use sum or topk to return fewer.
+	// query is the PromQL query. It returns a vector or a scalar. At most eight of the returned series are kept per
+	// step; use sum or topk to return fewer.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
@@ -24,15 +24,15 @@ type Observation struct {
 	// +kubebuilder:validation:MaxLength=16
 	Unit string `json:"unit,omitempty"`
 
-	// phases are the phases that are observed. Defaults to all.
+	// phases are the phases that are observed. Defaults to all phases.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=40
 	Phases []string `json:"phases,omitempty"`
 
-	// creditsOf is the target whose burst credits the query returns, in percent of a full bucket. The fill level at the
-	// start of a drain is then taken from the answer, without a warning that it is unknown.
+	// creditsOf is the target whose burst credits the query returns, in percent of a full bucket. The answer then
+	// supplies the fill level at the start of a drain, and the warning that it is unknown is omitted.
 	// +optional
 	// +kubebuilder:validation:MaxLength=40
 	CreditsOf string `json:"creditsOf,omitempty"`
@@ -56,8 +56,8 @@ type Observations struct {
 	Omitted int32 `json:"omitted,omitempty"`
 }
 
-// ObservedSeries is one series of an observation over the measured time of a step. Values are
-// decimal numbers as text, because PromQL has floating-point numbers.
+// ObservedSeries is one series of an observation over the measured time of a step. Values are stored as decimal text,
+// because PromQL values are floating-point numbers.
 type ObservedSeries struct {
 	// observation is the name of the observation.
 	// +required

@@ -37,8 +37,7 @@ type FioOverride struct {
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && !s.matches('[kMGTPE]$') && (quantity(s).isInteger() || s.endsWith('i')) && !quantity(s).isLessThan(quantity('512')) && !quantity(s).isGreaterThan(quantity('1Gi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 512 to 1Gi, such as 4Ki'"
 	BlockSize *resource.Quantity `json:"blockSize,omitempty"`
 
-	// jobs replaces the number of jobs per client. With fileSharing PerJob, each number of jobs has
-	// its own files.
+	// jobs replaces the number of jobs per client. With fileSharing PerJob, this also changes the files.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024

@@ -37,8 +37,8 @@ type Phase struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.target == a.target))",message="targetWorkloads: duplicate target; merge or remove the second"
 	TargetWorkloads []TargetWorkload `json:"targetWorkloads,omitempty"`
 
-	// expect names what the phase is meant to measure instead of the storage. ServerCache is the memory of the storage
-	// server; the warning that reads may have come from it is then suppressed.
+	// expect names what the phase is meant to measure instead of the storage. ServerCache means the memory of the
+	// storage server, and suppresses the warning that reads may have come from it.
 	// +optional
 	Expect Expectation `json:"expect,omitempty"`
 
@@ -46,11 +46,11 @@ type Phase struct {
 	// +optional
 	Prepare *PreparePhase `json:"prepare,omitempty"`
 
-	// ramp raises one dimension in steps.
+	// ramp raises one load parameter in steps.
 	// +optional
 	Ramp *RampPhase `json:"ramp,omitempty"`
 
-	// sweep runs every combination of its axes' values.
+	// sweep measures all combinations of parameter values.
 	// +optional
 	Sweep *SweepPhase `json:"sweep,omitempty"`
 
@@ -78,7 +78,7 @@ type Phase struct {
 	// +optional
 	Search *SearchPhase `json:"search,omitempty"`
 
-	// interference measures how load on other targets slows a target.
+	// interference measures how load on other targets slows down a target.
 	// +optional
 	Interference *InterferencePhase `json:"interference,omitempty"`
 }
@@ -102,7 +102,7 @@ type Expectation string
 // ExpectServerCache marks a phase that reads from the memory of the storage server.
 const ExpectServerCache Expectation = "ServerCache"
 
-// PhaseKind is the kind of a phase, given by the field of Phase that is set. A refill phase has the kind Cooldown.
+// PhaseKind is the kind of a phase, determined by which field of Phase is set. A refill phase has the kind Cooldown.
 //
 // +kubebuilder:validation:Enum=Prepare;Ramp;Sweep;Steady;BurstDrain;Cooldown;SmallFiles;Search;Interference
 type PhaseKind string
@@ -177,7 +177,7 @@ type PreparePhase struct {
 	// +kubebuilder:validation:Maximum=10
 	Precondition *int32 `json:"precondition,omitempty"`
 
-	// maxDuration is the maximum duration of the layout, and of the overwriting after it. A step that takes longer
+	// maxDuration is the maximum duration of the layout and, separately, of the overwriting. A step that takes longer
 	// fails. If unset, only the run's activeDeadline limits it.
 	// +optional
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
@@ -211,7 +211,7 @@ const (
 	RampProcesses  RampDimension = "Processes"
 )
 
-// RampPhase raises one dimension in steps and reports the knee. The knee requires at least five steps.
+// RampPhase raises one load parameter in steps and reports the knee. The knee requires at least five steps.
 type RampPhase struct {
 	// dimension is the parameter to raise.
 	// +required
@@ -251,16 +251,15 @@ const (
 	RegimeAny Regime = "Any"
 )
 
-// SweepPhase runs every combination of its axes' values in a random order, determined by the run's seed, and reports
-// matrices.
+// SweepPhase measures every combination of its axes' values, in a random order determined by the run's seed, and
+// reports matrices.
 type SweepPhase struct {
 	// axes are the values to combine. They form at most 256 cells.
 	// +required
 	Axes SweepAxes `json:"axes"`
 
-	// regime is the state of the burst credits in which the cells are measured. Burst inserts
-	// pauses between cells so that each cell can burst; Baseline drains the credits first; Any
-	// measures at any credit level.
+	// regime is the state of the burst credits in which the cells are measured. Burst inserts pauses between cells so
+	// that each cell can burst; Baseline drains the credits first; Any ignores the credit level.
 	// +required
 	Regime Regime `json:"regime"`
 
@@ -335,7 +334,7 @@ type BurstDrainPhase struct {
 	// +optional
 	MinDuration Duration `json:"minDuration,omitempty"`
 
-	// maxDuration is the maximum length of the phase. Credits that last longer are not an error.
+	// maxDuration is the maximum length of the phase. It is not an error if the credits last longer.
 	// +required
 	MaxDuration Duration `json:"maxDuration"`
 }
@@ -366,7 +365,7 @@ type CooldownPhase struct {
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
 
-// UntilCredits is a fill level of the bucket to wait for.
+// UntilCredits is a fill level of the credit bucket to wait for.
 type UntilCredits struct {
 	// percent is the fill level of the bucket, in percent.
 	// +required
@@ -403,8 +402,8 @@ type RefillPhase struct {
 // directory. Each file is written or read by a single operation, whatever the workload's blockSize.
 type SmallFilesPhase struct {
 	// operations are the operations on each file, in order. Create makes empty files. Write creates files and writes
-	// them. Both start without files: files left by earlier operations are removed first, unmeasured. Stat reads the
-	// attributes of a file, Read opens it and reads all of it, Delete removes it. Defaults to Create, Stat, Write,
+	// them. Before Create and Write, files left by earlier operations are removed, which is not measured. Stat reads
+	// the attributes of a file, Read opens it and reads all of it, Delete removes it. Defaults to Create, Stat, Write,
 	// Read, Delete.
 	// +optional
 	// +listType=atomic
@@ -423,30 +422,29 @@ type SmallFilesPhase struct {
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
 
-// SearchPhase finds the highest rate of operations that meets an objective. Operations arrive at
-// random (a Poisson process) whether or not earlier ones have completed, so a store that is too
-// slow queues them. The rate doubles from rate.min until a step misses the objective; bisection
-// narrows the highest rate down; five steps confirm it. The workload must be fio with pattern
-// Random and fileSharing Shared. The search sets jobs, queueDepth and ioEngine itself.
+// SearchPhase finds the highest rate of operations that meets an objective. Operations arrive at random (a Poisson
+// process) whether or not earlier ones have completed, so a store that is too slow queues them. The search doubles the
+// rate from rate.min until a step misses the objective, narrows the highest rate down by bisection, and confirms it in
+// five steps. It sets jobs, queueDepth and ioEngine itself. The workload must be fio with pattern Random and
+// fileSharing Shared.
 type SearchPhase struct {
 	// objective is the condition that a rate must meet.
 	// +required
 	Objective SearchObjective `json:"objective"`
 
-	// rate bounds the rates to try.
+	// rate is the range of rates to try.
 	// +required
 	Rate SearchRate `json:"rate"`
 
-	// precisionPercent ends the bisection once the lowest rate that missed the objective is at most this much above the
-	// highest that met it. Defaults to 2.
+	// precisionPercent ends the bisection once the lowest rate that missed the objective is at most this percentage
+	// above the highest rate that met it. Defaults to 2.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=50
 	PrecisionPercent *int32 `json:"precisionPercent,omitempty"`
 
-	// regime is the state of the burst credits. Baseline drains them first and tries no rate above
-	// the baseline that the drain measured. Any searches at any credit level, so the result may be
-	// the burst rate.
+	// regime is the state of the burst credits. Baseline drains them first and tries no rate above the baseline that
+	// the drain measured. Any ignores the credit level, so the result may be the burst rate.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self != 'Burst'",message="regime: must be Baseline or Any in a search phase"
 	Regime Regime `json:"regime"`
@@ -481,11 +479,11 @@ type SearchLatency struct {
 	Max ShortDuration `json:"max"`
 }
 
-// SearchRate bounds the rates of a search, in operations per second over all clients of a target.
+// SearchRate is the range of rates of a search, in operations per second over all clients of a target.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || self.min <= self.max",message="max: cannot be below min; swap the two",fieldPath=".max"
 type SearchRate struct {
-	// min is the first rate. Defaults to the lowest that gives enough operations per step for the percentile.
+	// min is the first rate. Defaults to the lowest rate at which a step has enough operations for the percentile.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
@@ -499,11 +497,11 @@ type SearchRate struct {
 }
 
 // InterferencePhase measures each victim alternately alone and beside its neighbours: all other victims and the
-// aggressors. Each repetition has one block for each victim alone and one for each number of neighbours; every second
-// repetition reverses their order, so that drift cancels out.
+// aggressors. Each repetition has one block for each victim alone and one for each number of neighbours. Every second
+// repetition runs its blocks in reverse order, so that drift cancels out.
 type InterferencePhase struct {
-	// victims are the targets to measure both alone and beside the others. Without aggressors, at least two victims are
-	// required, and the result also shows how evenly they share the storage.
+	// victims are the targets to measure both alone and beside other targets. Without aggressors, at least two victims
+	// are required, and the result also shows how evenly they share the storage.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -527,15 +525,15 @@ type InterferencePhase struct {
 	// +kubebuilder:validation:items:Maximum=15
 	Neighbours []int32 `json:"neighbours,omitempty"`
 
-	// repetitions is the number of times that each block is measured, an even number. Defaults to 6.
+	// repetitions is the number of times that each block is measured. It must be even. Defaults to 6.
 	// +optional
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=64
 	// +kubebuilder:validation:MultipleOf=2
 	Repetitions *int32 `json:"repetitions,omitempty"`
 
-	// regime is the state of the burst credits. Baseline first drains the credits of all targets together. Any measures
-	// at any credit level.
+	// regime is the state of the burst credits. Baseline first drains the credits of all targets together. Any ignores
+	// the credit level.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self != 'Burst'",message="regime: must be Baseline or Any in an interference phase"
 	Regime Regime `json:"regime"`

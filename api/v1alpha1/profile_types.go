@@ -101,7 +101,7 @@ type Engine struct {
 	Command *CommandProfile `json:"command,omitempty"`
 }
 
-// EngineKind names an engine: the field of Engine that is set.
+// EngineKind is the name of an engine and of its field in Engine.
 //
 // +kubebuilder:validation:Enum=fio;ior;mdtest;command
 type EngineKind string
@@ -180,8 +180,8 @@ type WorkloadProfileStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions hold Ready, which is True if the tool can run the workload. Otherwise Ready is
-	// False and Stalled is True, and their message names the field and the remedy.
+	// conditions contain Ready, which is True if the tool can run the workload. Otherwise Ready is False and Stalled is
+	// True, and their message names the field and the remedy.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -59,15 +59,14 @@ type RunSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; use a time such as 1h"
 	OrphanTimeout Duration `json:"orphanTimeout,omitempty"`
 
-	// activeDeadline is the time limit of the run, counted from the creation of its pods. At most
-	// seven days (168h).
+	// activeDeadline is the time limit of the run, at most seven days (168h), counted from the creation of its pods.
 	// +optional
 	// +kubebuilder:default="48h"
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; use a time such as 48h"
 	ActiveDeadline Duration `json:"activeDeadline,omitempty"`
 }
 
-// Limits of a run, because one operator process conducts it.
+// Limits on the size of a run, which a single operator process conducts.
 const (
 	// MaxRunClients is the maximum number of clients of all targets together.
 	MaxRunClients = 1000

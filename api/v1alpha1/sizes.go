@@ -9,8 +9,9 @@ import (
 
 // The API accepts a size in plain bytes, such as 64000, but refuses 64k, because fio and IOR mean 64Ki by it. Quantity
 // formats 64000 as 64k, so an update by a Go client that has read the object would be refused. The types with such
-// sizes therefore encode them without a decimal suffix. The types that contain FioOverride, IOROverride and SweepAxes
-// encode the sizes in these, because controller-gen cannot apply MinProperties to a type with its own MarshalJSON.
+// sizes therefore encode them without a decimal suffix. The sizes in FioOverride, IOROverride and SweepAxes are encoded
+// by the types that contain these, because controller-gen cannot apply MinProperties to a type with its own
+// MarshalJSON.
 
 // page is 4 KiB. The size of a dataset or file may have a decimal suffix if it is a multiple of page.
 const page = 4096

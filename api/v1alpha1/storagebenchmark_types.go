@@ -63,15 +63,15 @@ type StorageBenchmarkSpec struct {
 	// +optional
 	Trigger *Trigger `json:"trigger,omitempty"`
 
-	// suspend prevents new runs from being started; the current run continues. It is evaluated when it ends; to stop
-	// it, delete it. Requests for a run in the meantime, such as a new value of trigger.manual, start one run once
-	// suspend is false again.
+	// suspend prevents new runs from being started; the current run continues and is evaluated, unless it is deleted.
+	// Requests for a run in the meantime, such as a new value of trigger.manual, start one run once suspend is false
+	// again.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
 
-	// queue is the name of a queue in this namespace, or of a queue across namespaces if the
-	// operator's flag --shared-queues lists it. Runs in the same queue never overlap, so that two
-	// benchmarks do not load the same storage server at once.
+	// queue is the name of a queue in this namespace, or of a queue across namespaces if the operator's --shared-queues
+	// flag lists it. Runs in the same queue never overlap, so that two benchmarks do not load the same storage server
+	// at once.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
@@ -113,15 +113,15 @@ type StorageBenchmarkSpec struct {
 	// +optional
 	Regression *RegressionPolicy `json:"regression,omitempty"`
 
-	// headline is the name of the phase whose figure kubectl get shows for runs that start from now on. Defaults to the
-	// baseline of a burst drain; without one, to the last phase with a throughput, or else with file rates or a
+	// headline is the name of the phase whose figure kubectl get shows for new runs. Defaults to the last burst drain
+	// with a baseline, or else to the last phase with a throughput, or else to the last one with file rates or a
 	// duration. A phase that expects the server's cache is shown only if named here.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	Headline string `json:"headline,omitempty"`
 
-	// run is the part of the spec that each run freezes. Its hash identifies what was run.
+	// run is the part of the spec that each run freezes.
 	// +required
 	Run RunSpec `json:"run"`
 }
@@ -169,7 +169,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.schedule) || !(has(self.timeZone) || has(self.startingDeadlineSeconds) || has(self.startingDeadline))",message="trigger: timeZone and startingDeadlineSeconds require a schedule; set schedule, or remove them"
 type Trigger struct {
 	// onChange starts a run when spec.run is new or has changed. Defaults to true without a schedule, false with one.
-	// If false, the initial value of manual of a new benchmark counts as handled.
+	// If false, the initial value of a new benchmark's manual field counts as handled.
 	// +optional
 	OnChange *bool `json:"onChange,omitempty"`
 
@@ -203,8 +203,8 @@ type Trigger struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; use a duration such as 30s, or remove the field"
 	StartingDeadline *Duration `json:"startingDeadline,omitempty"`
 
-	// replacePolicy is the former name of concurrencyPolicy, which takes precedence. Wait is
-	// Forbid, and Stop is Replace.
+	// replacePolicy is the former name of concurrencyPolicy, which takes precedence. Wait means Forbid, and Stop means
+	// Replace.
 	// +optional
 	ReplacePolicy ReplacePolicy `json:"replacePolicy,omitempty"`
 
@@ -234,7 +234,7 @@ func (t *Trigger) Replaces() bool {
 	return t.ReplacePolicy == ReplaceStop
 }
 
-// Deadline returns the longest delay of a scheduled run; 0 means no limit.
+// Deadline returns the maximum delay of a scheduled run; 0 means no limit.
 func (t *Trigger) Deadline() (time.Duration, error) {
 	switch {
 	case t.StartingDeadlineSeconds != nil:
@@ -261,23 +261,21 @@ type RegressionPolicy struct {
 	// +kubebuilder:validation:Maximum=100
 	TolerancePercent *int32 `json:"tolerancePercent,omitempty"`
 
-	// acceptedSince excludes runs that started before it from the comparison. Set it after an intended change in
+	// acceptedSince excludes runs that started before this time from the comparison. Set it after an intended change in
 	// performance.
 	// +optional
 	// +nullable
 	AcceptedSince *metav1.Time `json:"acceptedSince,omitempty"`
 }
 
-// StorageBenchmarkStatus is the verdict on the newest evaluated run. Its size is at most 16 KiB. Conditions follow
-// kstatus: Ready, Reconciling, Stalled, Running.
+// StorageBenchmarkStatus is the verdict on the newest evaluated run. Its size is at most 16 KiB.
 type StorageBenchmarkStatus struct {
 	// observedGeneration is the generation that the status is based on; -1 before the operator has
 	// processed the object.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are Ready, Reconciling, Stalled, Running and, with
-	// spec.regression, Regressed.
+	// conditions are Ready, Reconciling, Stalled, Running and, with spec.regression, Regressed. They follow kstatus.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -363,7 +361,7 @@ type RunReference struct {
 	// +kubebuilder:validation:MaxLength=64
 	UID string `json:"uid,omitempty"`
 
-	// hash is the hash of the spec.run that the run froze.
+	// hash is the hash of spec.run when the run was created.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Hash string `json:"hash,omitempty"`

@@ -143,8 +143,8 @@ type ClaimTemplate struct {
 	// +optional
 	Lifetime ClaimLifetime `json:"lifetime,omitempty"`
 
-	// allowExistingVolumes lets the claims bind to existing volumes, such as by spec.volumeName, spec.selector or an
-	// empty spec.storageClassName. Such volumes may hold data. Files keep their group, unless fsGroup is set. The
+	// allowExistingVolumes lets the claims bind to existing volumes, such as through spec.volumeName, spec.selector or
+	// an empty spec.storageClassName. Such volumes may hold data. Files keep their group, unless fsGroup is set. The
 	// claims are still deleted as lifetime specifies. Volumes whose reclaim policy is Delete are deleted with them.
 	// +optional
 	AllowExistingVolumes *bool `json:"allowExistingVolumes,omitempty"`
@@ -192,8 +192,7 @@ type Limits struct {
 	ServerMemory *resource.Quantity `json:"serverMemory,omitempty"`
 }
 
-// RateLimits is a token bucket: a baseline, a burst above it while there are credits, and the size
-// of the bucket.
+// RateLimits describes a token bucket: its baseline rate, its burst rate while there are credits, and its size.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.burst) || ![string(self.baseline), string(self.burst)].all(s, isQuantity(s)) || !quantity(string(self.burst)).isLessThan(quantity(string(self.baseline)))",message="burst: cannot be below the baseline; swap the two, or remove burst if there is none",fieldPath=".burst"
@@ -224,7 +223,7 @@ type RateLimits struct {
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="!has(self.stripeCount) || self.stripeCount != 0",message="stripeCount: cannot be 0; remove it for the file system's default, or use -1 for all object targets",fieldPath=".stripeCount"
 type LustreStriping struct {
-	// stripeCount is the number of object storage targets of a file; -1 means all.
+	// stripeCount is the number of object storage targets per file; -1 means all.
 	// +optional
 	// +kubebuilder:validation:Minimum=-1
 	// +kubebuilder:validation:Maximum=2000

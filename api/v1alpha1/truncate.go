@@ -33,8 +33,8 @@ func Truncate(text string, length int) string {
 // maxEventNote is the API server's limit for the note of an event, in bytes.
 const maxEventNote = 1024
 
-// EventNote formats the note of an event and shortens it to what the API server accepts. Unlike
-// other texts, a note is limited in bytes; if it is longer, the API server rejects the event.
+// EventNote formats the note of an event and shortens it to what the API server accepts. Unlike other texts, a note is
+// limited in bytes; the API server rejects events with longer notes.
 func EventNote(format string, arguments ...any) string {
 	text := strings.ToValidUTF8(fmt.Sprintf(format, arguments...), "\uFFFD")
 	if len(text) <= maxEventNote {
