@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// mostBlocks bounds the number of blocks in the optimal segmentation, whose run time grows with the square of that
-// number.
+// mostBlocks is the maximum number of blocks in the optimal segmentation, because its run time grows with the square of
+// the number of blocks.
 const mostBlocks = 1200
 
-// leastSamples is the minimum number of samples, before and after a drop together, for the drop to be found.
+// leastSamples is the minimum number of samples in a series in which a drop can be found.
 const leastSamples = 6
 
-// Analyze analyzes the series of a burst drain. The samples must be in order and must not overlap; otherwise the error
-// wraps a *SampleError with the offending sample. The same applies to Options.Earlier. Gaps are allowed. A series
+// Analyze analyzes the series of a burst drain. The samples, and those in Options.Earlier, must be in order and must
+// not overlap; otherwise the error wraps a *SampleError that describes the offending sample. Gaps are allowed. A series
 // without a drop is not an error.
 func Analyze(samples []Sample, options Options) (Result, error) {
 	if err := check(samples); err != nil {
@@ -50,16 +50,16 @@ type analysis struct {
 	typical float64
 	// values are the logarithms of the rates. cleaned are the same logarithms after dips and outliers were replaced.
 	values, cleaned []float64
-	// aside marks the samples in dips and outliers. breaks lists the first sample of each segment, followed by the
-	// number of samples.
+	// aside marks samples that are excluded from estimates of the noise: those in dips, and outliers. breaks lists the
+	// index of the first sample of each segment, followed by the number of samples.
 	aside  []bool
 	breaks []int
 	// blockSize is the number of samples per block.
 	blockSize int
 	pace      pace
 	missing   float64
-	// extra is the additional certainty that a drop needs because the series is searched repeatedly, in units of the
-	// noise variance.
+	// extra is the additional certainty required of a drop, in units of the noise variance. It compensates for
+	// searching the series several times, which makes false drops more likely.
 	extra float64
 	// begin is the index of the first sample after the ramp-up. times are the times of the lasting drops.
 	begin int
@@ -96,7 +96,7 @@ func (a *analysis) findLevels() {
 	bounds[0] = a.begin
 	for i := 0; i < len(bounds)-2; {
 		from, to := bounds[i], bounds[i+2]
-		// If the rate alternates after the drop, only the segment just after the drop counts.
+		// If the rate alternates after the drop, estimate the time of the drop only from the segment just after it.
 		nearFrom, nearTo := c.around(bounds[i+1] / size)
 		if _, ok := alternating(a.samples[bounds[i+1]:to]); ok {
 			to = min(to, nearTo*size)
@@ -106,12 +106,12 @@ func (a *analysis) findLevels() {
 		if i > 0 {
 			start = a.times[i-1].Value
 		}
-		// If the drop's estimated time lies in a different segment, the estimate belongs to a different change, and the
-		// drop is not sharp. Dips next to the drop form segments too, so allow a margin.
+		// If the estimated time lies outside the segments next to the drop, it belongs to a different change, so reject
+		// the drop as not sharp. Dips next to the drop form segments of their own, so allow a margin.
 		margin := 2 * a.pace.of(dipSeconds)
 		near := at.Value >= a.samples[nearFrom*size].StartSeconds-margin &&
 			at.Value <= a.samples[min(nearTo*size, len(a.samples))-1].EndSeconds+margin
-		// A drop whose time is too uncertain is not sharp either.
+		// Also reject a drop whose time is too uncertain.
 		located := at.High-at.Low <= max(0.5*min(at.Value-start, end-at.Value), 2*a.typical)
 		if !near || !located || !a.dropLasts(start, at.Value, end) {
 			bounds = append(bounds[:i+1], bounds[i+2:]...)

@@ -31,17 +31,19 @@ type dropPosterior struct {
 	// sample `last` that carries over to the sample.
 	last, next []int
 	kept       []float64
-	// prefix[k][i] is the cost of the samples before i, if the drop comes after them and the last one that is not aside
-	// is on level k. suffix[i] is the cost of the samples from i on, if the drop comes before them.
+	// prefix[k][i] is the cost (-2 times the log-likelihood) of all samples before sample i, assuming that the drop
+	// comes after them and that the last of them that is not aside is on level k. suffix[i] is the cost of sample i and
+	// all later samples, assuming that the drop comes before them.
 	prefix [][]float64
 	suffix []float64
 }
 
-// Costs of events before the drop, in squared standard deviations of the noise: a turn between two levels, an outlier
-// or the start of a dip, and the continuation of a dip. Dips only go down.
+// Costs of unusual samples, in squared standard deviations of the noise: turnCost for a turn between two levels before
+// the drop, outlierCost for an outlier or the start of a dip, and dipCost for each further sample of a dip. A dip is
+// always below its level.
 const turnCost, outlierCost, dipCost = 12, 30, 20
 
-// far is the number of standard deviations beyond which a sample is not noise.
+// far is the number of standard deviations beyond which a deviation does not count as noise.
 const far = 5
 
 // dropTime estimates the time of a drop and its 95 % interval, with equal prior probability for all times. The rate of
@@ -93,8 +95,9 @@ func (t *dropPosterior) deviation(before side, share float64) float64 {
 	return t.after.deviation*t.after.level*(1-share) + before.deviation*before.level*share
 }
 
-// cost returns the cost of sample i. off is its deviation and last is that of the preceding sample, both in standard
-// deviations. deviation is the standard deviation itself.
+// cost returns the cost of sample i: -2 times its log-likelihood, but less for outliers and dips. off is the deviation
+// of sample i and last is the deviation of the preceding sample that is not aside, both in standard deviations.
+// deviation is the standard deviation of sample i.
 func (t *dropPosterior) cost(i int, off, last, deviation float64) float64 {
 	if t.aside[i] {
 		return 0
@@ -166,7 +169,8 @@ func (t *dropPosterior) cheapest(i, k int, off, deviation float64) float64 {
 	return best
 }
 
-// at returns the cost of a drop inside sample i. share is the share of the sample that lies before the drop.
+// at returns the cost of all samples, assuming that the drop lies inside sample i and that the given share of this
+// sample comes before the drop.
 func (t *dropPosterior) at(i int, share float64) float64 {
 	best := math.Inf(1)
 	next := t.next[i]
@@ -255,8 +259,8 @@ func posterior(samples []Sample, at func(i int, share float64) float64, rough fl
 		cells = divided
 	}
 	e := quantiles(samples, cells, rough)
-	// A drop exactly between two samples is likely, so the interval includes the edge of the best sample if the cost
-	// there is not much higher than the lowest cost.
+	// Drops often fall exactly between two samples, so extend the interval to the edges of the most likely sample if
+	// the cost there is not much higher than the lowest cost.
 	best := slices.MinFunc(cells, func(a, b cell) int { return cmp.Compare(a.cost, b.cost) })
 	const about = 5
 	if at(best.sample, 0) <= best.cost+about {

@@ -18,7 +18,7 @@ type ChangePoint struct {
 	Before, After float64
 	// Change is the relative difference of the levels: -0.1 is 10 % less.
 	Change float64
-	// Chance is the probability that runs in random order would show as sharp a change.
+	// Chance is the probability that a change at least as sharp would appear if the runs were in random order.
 	Chance float64
 	// Differences lists the entries of HistoryRun.Facts that differ between the two runs, sorted by name.
 	Differences []FactChange
@@ -33,7 +33,7 @@ const (
 	// leastLevelRuns is the minimum number of runs on a level.
 	leastLevelRuns = 4
 	// changeChance is the highest accepted probability that a change point is due to chance. orders is the number of
-	// random orders that are tested.
+	// random permutations of the runs that this probability is estimated from.
 	changeChance = 0.005
 	orders       = 999
 	// mostChangeRuns limits the number of runs that are searched, because the computing time grows with the square of
@@ -41,10 +41,11 @@ const (
 	mostChangeRuns = 400
 )
 
-// ChangePoints finds the changes in the level of a figure over a history, oldest first. It uses E-divisive: the energy
-// statistic of Matteson and James, tested against random orders of the runs. Changes smaller than the tolerance are
-// omitted. name is the name of the figure. Only runs with the newest run's key that measured the figure under the
-// newest run's condition are compared. The same history always yields the same result.
+// ChangePoints finds the changes in the level of the figure with the given name. The history must be oldest first.
+// ChangePoints uses E-divisive: the energy statistic of Matteson and James, tested against random permutations of the
+// runs. It compares only valid runs that have the same HistoryRun.Key as the newest run and measured the figure under
+// the same RunMetric.Condition. It omits changes smaller than the tolerance. The same history always yields the same
+// result.
 func ChangePoints(history []HistoryRun, name string, policy RegressionPolicy) ([]ChangePoint, error) {
 	if err := checkHistory(history, &policy); err != nil {
 		return nil, fmt.Errorf("find change points: %w", err)
@@ -59,7 +60,8 @@ func ChangePoints(history []HistoryRun, name string, policy RegressionPolicy) ([
 	return d.points(runs, policy.Tolerance), nil
 }
 
-// figures returns the runs that have the figure, and the logarithms of its values.
+// figures returns the runs that can be compared with the newest run, and the logarithms of their values of the figure
+// with the given name.
 func figures(history []HistoryRun, name string, policy *RegressionPolicy) ([]*HistoryRun, []float64) {
 	newest := &history[len(history)-1]
 	at := slices.IndexFunc(newest.Metrics, func(one RunMetric) bool { return one.Name == name })
@@ -92,8 +94,8 @@ type divider struct {
 	cuts   []cut
 }
 
-// divide cuts the runs [from, to) where their level changes most sharply, unless chance explains the change, and then
-// divides both parts.
+// divide cuts the runs [from, to) at the sharpest change of level, unless the change may be due to chance, and then
+// divides both parts in the same way.
 func (d *divider) divide(from, to int) {
 	if to-from < 2*leastLevelRuns {
 		return
@@ -118,7 +120,8 @@ func (d *divider) divide(from, to int) {
 //
 //	nm/(n+m) (2 mean|x-y| - mean|x-x'| - mean|y-y'|)
 //
-// with distances between runs on different sides and on the same side. The sums are updated from one cut to the next.
+// where x and x' are any of the n runs on the left side, and y and y' any of the m runs on the right side. The sums are
+// updated incrementally from one cut to the next.
 func sharpest(x []float64) (at int, sharpness float64) {
 	var within0, within1, between float64
 	for i := range x {

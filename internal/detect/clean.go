@@ -6,7 +6,7 @@ import (
 )
 
 // dipSeconds is the longest interruption that does not count as a change. cleanSeconds is the window of the running
-// median that removes such interruptions. It must be more than twice dipSeconds.
+// median that removes such interruptions. The window must be more than twice as long as dipSeconds.
 const (
 	dipSeconds   = 32
 	cleanSeconds = 75
@@ -17,7 +17,7 @@ const (
 const standsOut = 4.5 * 1.4826
 
 // pace is a factor that scales all durations used for detection. It is less than 1 for a short series, which may be a
-// drain in miniature.
+// scaled-down drain, in which dips are shorter too.
 type pace float64
 
 func paceOf(samples []Sample) pace {

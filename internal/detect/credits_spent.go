@@ -18,7 +18,8 @@ func fillGaps(samples []Sample) (filled []Sample, missingSeconds float64) {
 	return filled, missingSeconds
 }
 
-// checkEarlier returns an error for samples that are out of order or not before the series.
+// checkEarlier returns an error if the samples overlap or are out of order, or if they do not end before the series
+// starts.
 func checkEarlier(earlier []Sample, start float64) error {
 	if len(earlier) == 0 {
 		return nil
@@ -63,8 +64,8 @@ func around(samples []Sample, from, step int) float64 {
 // levels are the rates before and after a drop.
 type levels struct{ before, after float64 }
 
-// done returns the amount completed in a sample up to a time. If the sample's rate is between both levels, the drop
-// lies inside the sample, and the rate in its first part was the level before the drop.
+// done returns the amount completed in a sample up to the time `until`. A sample whose rate is between the two levels
+// contains the drop: its rate is assumed to be the level before the drop at first, and then the level after it.
 func (l levels) done(s Sample, until float64) float64 {
 	passed := min(s.EndSeconds, until) - s.StartSeconds
 	if passed <= 0 {

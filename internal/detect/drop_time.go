@@ -105,8 +105,8 @@ func (a *analysis) sideOf(samples []Sample, skipFirst, skipLast int) noisySide {
 	return s
 }
 
-// withoutStrays returns the deviations of values from a level. It omits the stray values that overlapping dips leave
-// after cleaning, and splits the deviations into stretches there.
+// withoutStrays returns the deviations of values from a level. It omits stray values, which remain after cleaning where
+// dips overlap, and splits the deviations into stretches where it omits values.
 func withoutStrays(values []float64, level float64) [][]float64 {
 	off := make([]float64, len(values))
 	for i, v := range values {

@@ -190,7 +190,8 @@ func (l scalabilityLaw) most() float64 {
 	return math.Sqrt((l.a - l.b) / l.c)
 }
 
-// scale fits the law by least squares of relative errors, with nonnegative contention and coherency.
+// scale fits the scalability law by minimizing the squares of the relative errors. Contention and coherency must not be
+// negative.
 func scale(steps []Point) (scalabilityLaw, bool) {
 	best, least, found := scalabilityLaw{}, math.Inf(1), false
 	for _, use := range [][3]bool{{true, true, true}, {true, true, false}, {true, false, true}, {true, false, false}} {

@@ -5,15 +5,17 @@ import (
 	"slices"
 )
 
-// Criteria for a lasting drop. Each value has the reason that its comment gives; none was tuned to individual series.
+// Criteria for a lasting drop. Their values follow from the reasons in the comments; none was tuned to individual
+// series.
 const (
-	// lastingSeconds is the minimum time that the lower level must have lasted: longer than a dip.
+	// lastingSeconds is the minimum duration of the lower level. It is longer than a dip.
 	lastingSeconds = 45
 	// separation is the minimum gap between the lowest level before a drop and the highest level after it, as a share
-	// of the drop. Without such a gap, the rate was on the lower level before, or returns to the upper one later.
+	// of the drop. Without such a gap, the rate was near the lower level before the drop, or returned to the upper
+	// level after it.
 	separation = 0.25
-	// outlast is the factor by which the rate must stay on the lower level longer than in any earlier stay, for the
-	// earlier stays to be ignored. When the rate merely alternates between two levels, no stay is that long.
+	// Earlier stays on the lower level are ignored if the rate stays there at least `outlast` times as long after the
+	// drop. If the rate merely alternates between two levels, no stay is that much longer than the others.
 	outlast = 8
 	// sharpness is the minimum gap at the drop between the straight lines fitted to the rates before and after it, as a
 	// share of the drop. In a drift, these lines meet.
@@ -31,8 +33,8 @@ const (
 	// priorNoise is the noise that is assumed before any values are known, as a share of the level. It counts as much
 	// as priorValues measured values, because a few equal values do not prove that there is no noise.
 	priorNoise, priorValues = 0.02, 4
-	// straightBase is the minimum by which a step must fit the values better than a straight line, in units of the
-	// noise variance.
+	// straightBase is the minimum amount by which a step must reduce the sum of squares compared with a straight line,
+	// in units of the noise variance.
 	straightBase = 5
 )
 
@@ -45,17 +47,16 @@ type dropSearch struct {
 	white  *whitened
 	noise  noise
 	pace   pace
-	// extra is the additional certainty that a drop needs because the search is repeated, in units of the noise
-	// variance.
+	// extra is the additional certainty required of a drop, in units of the noise variance. It compensates for
+	// searching the series several times, which makes false drops more likely.
 	extra float64
 	// begin is the index of the first block after the ramp-up.
 	begin int
-	// segments lists the first block of each segment, from the second segment on. lasting lists those that begin with a
-	// lasting drop.
+	// segments lists the index of the first block of each segment, except for the first segment. lasting lists the
+	// segments among these that begin with a lasting drop.
 	segments []int
 	lasting  []int
-	// patched lists the ranges of blocks that patch has overwritten, each as its first block and the block after its
-	// last.
+	// patched lists the ranges [from, to) of blocks that the function patch has overwritten.
 	patched [][2]int
 }
 
@@ -101,8 +102,9 @@ func (c *dropSearch) find() {
 	c.confirm()
 }
 
-// patch overwrites short segments that differ from both neighbours with the levels before and after. Such segments are
-// left over from dips that were too close together for the function clean. patch reports whether there were any.
+// patch overwrites short segments that differ from both neighbours: the first half of such a segment with the level
+// before it, and the second half with the level after it. These segments remain where dips were too close together for
+// the function clean. patch reports whether it overwrote any segment.
 func (c *dropSearch) patch(bounds []int) bool {
 	patched := false
 	for i := 1; i+2 < len(bounds); i++ {
@@ -127,7 +129,7 @@ func (c *dropSearch) patch(bounds []int) bool {
 	return patched
 }
 
-// bounds returns the first blocks of all segments, followed by the number of blocks.
+// bounds returns the index of the first block of each segment, followed by the number of blocks.
 func (c *dropSearch) bounds() []int {
 	return append(append([]int{0}, c.segments...), len(c.values))
 }
@@ -153,8 +155,8 @@ func (c *dropSearch) rampUp(bounds []int) int {
 	return begin
 }
 
-// separated returns the downward changes for which every earlier level exceeds every later level by at least the
-// share `separation` of the drop.
+// separated returns the downward changes that separate the levels: apart from short stays, every earlier level must
+// exceed every later level by at least the share `separation` of the drop.
 func (c *dropSearch) separated(bounds []int) []int {
 	var found []int
 	for i := 1; i+1 < len(bounds); i++ {
@@ -200,7 +202,7 @@ func (c *dropSearch) regimes() []int {
 	return append(append([]int{c.begin}, c.lasting...), len(c.values))
 }
 
-// confirm removes the least certain candidate, one at a time, until all that remain are certain.
+// confirm repeatedly removes the least certain candidate drop until all remaining drops are certain.
 func (c *dropSearch) confirm() {
 	for len(c.lasting) > 0 {
 		bounds := c.regimes()
@@ -246,10 +248,10 @@ func (c *dropSearch) marginOf(values []float64, from, at, to int) float64 {
 	return pair.margin(from, at, to)
 }
 
-// flattened removes alternation between levels on both sides, so that it does not count as noise: it moves all
-// segments before the drop to the lowest of them and all segments after it to the highest, which can only make the
-// drop smaller. A side alternates if its rate rose several times; a drift does not count. flattened reports whether
-// a side alternated.
+// flattened removes alternation between levels before and after the drop, because alternation is not noise. It shifts
+// all segments before the drop to the lowest of their levels, and all segments after the drop to the highest of theirs,
+// which can only make the drop smaller. A side counts as alternating if the rate rose several times; a drift does not.
+// flattened reports whether a side alternated.
 func (c *dropSearch) flattened(from, at, to int) ([]float64, bool) {
 	flat := slices.Clone(c.values)
 	turned := c.flatten(flat, from, at, func(level, other float64) bool { return level < other })
@@ -292,8 +294,8 @@ func (c *dropSearch) flatten(flat []float64, from, to int, before func(level, ot
 	return true
 }
 
-// margin returns how far a drop at block `at` exceeds the required certainty: the smallest margin of all criteria, in
-// standard deviations of the noise. If it is negative, the drop is not certain.
+// margin returns how clearly a drop at block `at` meets the criteria: the smallest margin of any criterion, in standard
+// deviations of the noise. If the margin is negative, the drop is not certain.
 func (c *dropSearch) margin(from, at, to int) float64 {
 	n := float64(to - from)
 	squares, before, after := c.white.two(from, at, to)

@@ -15,9 +15,10 @@ type turns struct {
 	longestLow float64
 }
 
-// Criteria for alternation between two levels. The rate must stay on each level at least leastTurns times, and in total
-// for more of the time than chance explains (leastShare). The levels must be at least levelsApart standard deviations
-// apart. If the stays on one level are as short as dips, the stays on the other must be regular.
+// Criteria for alternation between two levels. The rate must stay on each level at least leastTurns times, and for at
+// least the share leastShare of the time, which is more than chance explains. The levels must be at least levelsApart
+// standard deviations apart. If the stays on one level are as short as dips, the stays on the other level must be of
+// similar length (see regular).
 const (
 	leastTurns   = 3
 	levelsApart  = 4
@@ -84,8 +85,8 @@ func twoMeans(rates []float64) (low, high float64) {
 func cheapestPath(rates []float64, low, high float64) []bool {
 	turn := 0.5 * (high - low) * (high - low)
 	var costLow, costHigh float64
-	// fromLow[i] records whether the cheapest paths that end at rate i on the low and on the high level come from the
-	// low level.
+	// fromLow[i] records, for the cheapest path that is on the low level at rate i and for the cheapest path that is on
+	// the high level there, whether the path is on the low level at the preceding rate.
 	fromLow := make([][2]bool, len(rates))
 	for i, r := range rates {
 		toLow, toHigh := costLow, costHigh

@@ -10,8 +10,8 @@ const (
 	// mostLiveBlocks bounds the detector's memory and its work per sample. When that number is reached, neighbouring
 	// blocks are joined, so that a block covers at most 1/160 of the time.
 	mostLiveBlocks = 320
-	// A drop counts only if it has lasted for liveSeconds, or for the time set in the options, and also for liveShare
-	// of the time since the start of the detector's history.
+	// A drop counts only if it has lasted for LiveOptions.LastingSeconds, which is liveSeconds by default, and for at
+	// least the share liveShare of the time since the start of the detector's history.
 	liveSeconds = 85
 	liveShare   = 0.02
 	// rampUpSeconds is the longest ramp-up. returnedSeconds is the minimum time for which the rate must have been back
@@ -20,11 +20,11 @@ const (
 	// liveExtra is the additional certainty, in units of the noise variance, that a live detector requires of a drop. A
 	// single analysis requires less, because it does not test the drop again with each sample.
 	liveExtra = 12
-	// fewBlocks is the largest number of blocks for which each sample triggers all stages of an evaluation. That takes
-	// no longer than a single stage with more blocks.
+	// fewBlocks is the largest number of blocks for which a complete evaluation runs with each sample. With so few
+	// blocks, all stages together take no longer than a single stage takes when there are more blocks.
 	fewBlocks = 160
-	// openingShare determines how often the detector searches the first samples for a short burst: each time the number
-	// of samples has grown by 1/openingShare.
+	// openingShare determines how often the detector searches the first samples for a short burst. It repeats the
+	// search whenever the number of samples has grown by the fraction 1/openingShare.
 	openingShare = 16
 	// leastBlocks is the number of blocks needed on either side of a drop.
 	leastBlocks = 4
@@ -38,8 +38,8 @@ type LiveOptions struct {
 	Precision float64
 	// BaselineSeconds is the minimum time on the baseline; 0 means 60.
 	BaselineSeconds float64
-	// LastingSeconds is the minimum time that a drop must have lasted; 0 means 85. Use a shorter time for a
-	// miniature drain, whose dips are shorter too.
+	// LastingSeconds is the minimum duration of a drop; 0 means 85. Use a shorter time for a scaled-down drain, which
+	// has shorter dips.
 	LastingSeconds float64
 }
 
@@ -75,19 +75,20 @@ type Live struct {
 	size    int
 	pending Sample
 	count   int
-	// squares is the sum of the squared rates of the pending samples times their seconds, and covered is the sum of
-	// those seconds.
+	// squares is the sum of rate^2 x seconds over the samples of the pending block, and covered is the sum of their
+	// seconds.
 	squares, covered float64
 	last             Sample
 	begun            bool
 	// seen is the number of samples so far. When it reaches nextOpening, the first samples are searched again for a
 	// short burst.
 	seen, nextOpening int
-	// stage is the next stage of the evaluation of the blocks, which is spread over several samples.
+	// stage is the next stage of the current evaluation. An evaluation is spread over several samples if there are many
+	// blocks.
 	stage      int
 	liveWindow liveWindow
-	// lowLevel is the logarithm of the rate on a lower level from which the rate returned. lowSeconds is the longest
-	// time on such a level.
+	// lowLevel is the logarithm of the rate after the last drop that was withdrawn because the rate returned.
+	// lowSeconds is the longest duration of such a drop, or 0 if no drop was withdrawn.
 	lowLevel, lowSeconds float64
 }
 
@@ -185,7 +186,7 @@ func (l *Live) join(s Sample) {
 	}
 }
 
-// restart discards the prepared data after the blocks have changed.
+// restart discards the current evaluation, because the blocks have changed.
 func (l *Live) restart() {
 	l.stage = 0
 	l.liveWindow.reset()

@@ -7,7 +7,8 @@ import (
 
 // liveWindow holds a live detector's evaluation of its blocks in buffers that are allocated once.
 type liveWindow struct {
-	// values are the cleaned logarithms of the rates of the first blocks. raw are the logarithms before cleaning.
+	// values are the cleaned logarithms of the rates of the blocks that existed when the evaluation began. raw are the
+	// logarithms before cleaning.
 	values, raw []float64
 	// middle[i] is the median of raw[i-half:i+half+1]. A new block changes only the last `half` entries.
 	middle []float64
@@ -32,7 +33,7 @@ func newLiveWindow() liveWindow {
 // reset discards the evaluation.
 func (k *liveWindow) reset() { k.values, k.middle, k.at = k.values[:0], k.middle[:0], 0 }
 
-// prepare cleans the blocks.
+// prepare begins an evaluation: it computes the logarithms of the rates of the blocks, and replaces dips and outliers.
 func (l *Live) prepare() {
 	k, n := &l.liveWindow, len(l.blocks)
 	k.values, k.at = k.values[:0], 0
@@ -63,8 +64,9 @@ func (l *Live) prepare() {
 	}
 }
 
-// slide updates the running median. Its window is shorter at both ends, so the last `half` entries are recomputed. With
-// more than fewBlocks values, slide keeps the current window if its half width differs from `half` by only one.
+// slide updates the running median of raw. Near both ends of raw, the window is shorter, so slide recomputes the last
+// `half` entries. With more than fewBlocks values, it keeps the current window if the half width differs from `half` by
+// only one.
 func (k *liveWindow) slide(half int) {
 	n := len(k.raw)
 	if half > k.half+1 || half < k.half-1 || half != k.half && n <= fewBlocks {
@@ -108,7 +110,8 @@ func (l *Live) refine() {
 	}
 }
 
-// best splits the blocks into two levels with the least sum of squares, and derives the ramp-up and the noise from it.
+// best splits the blocks into the two levels with the least sum of squares, and estimates the ramp-up and the noise
+// from this split.
 func (l *Live) best() {
 	k := &l.liveWindow
 	n := len(k.values)

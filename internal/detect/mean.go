@@ -25,10 +25,10 @@ const (
 // cause if the level varies as it does in these samples and each sample is correlated with the previous one. ok is
 // false if there are fewer than three samples.
 //
-// From eight samples on, the result is the wider of two estimates. One assumes a first-order autoregression, and is
-// valid for such noise. The other is computed from the means of batches, from 32 samples on. It is valid for any noise
-// if batches are longer than the time over which samples are correlated. A trend or a changing level makes the interval
-// wide.
+// With eight or more samples, MeanError returns the wider of two estimates. The first assumes that the noise is a
+// first-order autoregression. The second requires 32 samples and is computed from the means of batches. It is valid for
+// any noise if batches are longer than the time over which samples are correlated. A trend or a changing level makes
+// the interval wide.
 func MeanError(samples []Sample) (half float64, ok bool) {
 	if len(samples) < leastForMean {
 		return 0, false

@@ -9,7 +9,7 @@ type measuredStretch struct {
 	segment Segment
 	// variance is the variance of the segment's mean, and freedom is its degrees of freedom.
 	variance, freedom float64
-	// half is half the width of the mean's interval due to noise alone.
+	// half is half the width of the mean's 95 % interval, considering only noise.
 	half float64
 }
 
@@ -71,8 +71,9 @@ func (a *analysis) intervalError(start, end, mean float64) float64 {
 	return math.Abs(amount/seconds - mean)
 }
 
-// whole returns the samples between two times, without those that contain a drop at either edge, because these
-// contain both levels. If fewer than two remain, it returns all.
+// whole returns the samples between two times, except for samples at the edges that extend beyond these times. Such
+// samples contain a drop, and therefore both levels. If fewer than two whole samples remain, whole returns all samples,
+// cut at the edges.
 func (a *analysis) whole(start, end float64) []Sample {
 	cut := a.between(start, end)
 	inner := cut
@@ -88,7 +89,7 @@ func (a *analysis) whole(start, end float64) []Sample {
 	return inner
 }
 
-// originalSeconds returns the length of the sample of which this one is a part.
+// originalSeconds returns the length of the complete sample from which the given part was cut.
 func (a *analysis) originalSeconds(part Sample) float64 {
 	return a.samples[a.sampleAt(part.StartSeconds)].seconds()
 }
@@ -122,9 +123,9 @@ func (a *analysis) measureStretch(start, end float64) measuredStretch {
 	return m
 }
 
-// extended returns the mean over the whole stretch, including the partial samples that a drop cut off at its edges.
-// These are assumed to have the rates of their neighbours, which differ from the mean by more than noise if the rate
-// alternates.
+// extended returns the mean over the whole stretch, including the partial samples at its edges, which a drop has cut
+// off. They are assumed to have the rates of their neighbours. If the rate alternates, these rates differ from the mean
+// by more than noise, so the partial samples must be included.
 func extended(samples []Sample, mean, start, end float64) float64 {
 	first, last := samples[0], samples[len(samples)-1]
 	seconds := last.EndSeconds - first.StartSeconds
@@ -140,8 +141,8 @@ func lengths(stretches [][]float64) (sum float64) {
 }
 
 // residuals returns the deviations of samples from the mean of their segment, in stretches without dips and outliers,
-// and the number of segments. A mean includes dips, drift and alternation as measured; its uncertainty depends on the
-// noise alone.
+// and the number of segments. The mean of a stretch includes dips, drift and alternation, but its uncertainty depends
+// only on the noise.
 func (a *analysis) residuals(samples []Sample) (stretches [][]float64, means float64) {
 	if len(samples) < leastSamples || len(a.breaks) == 0 {
 		return nil, 0

@@ -59,12 +59,12 @@ func leastVariance(values []float64) float64 {
 	return max(1e-10, largest*largest*1e-14)
 }
 
-// fitNoise estimates the noise from deviations in stretches, each about its own mean, and corrects the bias due to the
-// estimated means.
+// fitNoise estimates the noise from stretches of deviations. The deviations in each stretch are relative to its own
+// mean. fitNoise corrects the bias that estimating these means causes.
 func fitNoise(stretches [][]float64) noise { return fitNoiseAbout(stretches, float64(len(stretches))) }
 
-// fitNoiseAbout is fitNoise for stretches that were cut from the given number of longer stretches, each with its own
-// mean.
+// fitNoiseAbout is like fitNoise, but for stretches that were cut from longer ones. means is the number of longer
+// stretches, each of which had its own mean.
 func fitNoiseAbout(stretches [][]float64, means float64) noise {
 	var products, squares, count, pairs float64
 	for _, deviations := range stretches {
@@ -153,7 +153,7 @@ func student(freedom float64) float64 {
 	return z + (z3+z)/(4*f) + (5*z5+16*z3+3*z)/(96*f*f) + (3*z7+19*z5+17*z3-15*z)/(384*f*f*f)
 }
 
-// deviations returns the values less their mean.
+// deviations returns the deviations of the values from their mean.
 func deviations(values []float64) []float64 {
 	result := slices.Clone(values)
 	center(result)

@@ -11,18 +11,19 @@ const lengthen = 2
 // their number, in units of the noise variance.
 const scaleExtra = 5
 
-// findRegimes finds the lasting drops at all scales: in the whole series, in its first leastSamples samples, in the
-// first twice as many, and so on.
+// findRegimes finds the lasting drops at all scales: in the whole series, in its first leastSamples samples, and in
+// ever longer beginnings of the series, each twice as long as the previous one.
 //
-// A change that is short compared with the whole series counts as a dip or an outlier. At the start of the series it
-// may be a burst: a disk's cache, or a small bucket. So the first seconds alone decide whether there is a burst of a
-// few seconds, and the rest can only show that the rate returned. A longer baseline changes neither decision.
+// A change that is short compared with the whole series counts as a dip or an outlier. At the start of the series,
+// however, it may be a burst, such as a disk's cache or a small bucket. Whether the series starts with a burst of a few
+// seconds is therefore decided from its first seconds alone. Later samples can only show that the rate returned. The
+// length of the baseline does not affect either decision.
 func (a *analysis) findRegimes() {
 	a.findLevels()
 	a.findOpenings()
 }
 
-// findOpenings finds the lasting drops in the first samples.
+// findOpenings searches the first samples for lasting drops, at each scale that is shorter than the series.
 func (a *analysis) findOpenings() {
 	scale := leastSamples
 	for scale*lengthen*2 <= len(a.samples) {
@@ -44,10 +45,11 @@ func (a *analysis) findOpenings() {
 	}
 }
 
-// openingLasts reports whether the drops in the first samples last. A drop does not last if, up to the sample `first`,
-// the rate is above the middle of both levels for most of a stretch that is half as long as the time on the upper level
-// and at least three samples long. Nor does a drop last if the rate decays by half of the drop, either during the burst
-// or on the lower level up to the end of the next longer scale: a rate that continues to decrease that much is a drift.
+// openingLasts reports whether the drops in the first samples last. A drop does not last if the rate returns before
+// sample `first`: if it is above the middle of the two levels for most of a stretch that is at least three samples long
+// and at least half as long as the time on the upper level. A drop also does not last if the rate decays by half of the
+// drop, either during the burst or on the lower level up to the end of the next longer scale, because a rate that
+// continues to decrease that much is a drift.
 func (a *analysis) openingLasts(part *analysis, first int) bool {
 	const returned, leastReturn = 0.5, 3
 	horizon := min(lengthen*len(part.samples), first)
@@ -89,7 +91,8 @@ func decay(stretch []Sample, floor float64) float64 {
 	return math.Log(max(first, floor) / max(last, floor))
 }
 
-// returnsAbove reports whether the rate is above a level for most of any stretch of the given seconds.
+// returnsAbove reports whether there is a stretch of the given length, in seconds, during most of which the rate is
+// above a level.
 func returnsAbove(samples []Sample, level, seconds float64) bool {
 	const most = 0.75
 	window, above, from := 0.0, 0.0, 0
@@ -127,8 +130,9 @@ func (a *analysis) adoptOpening(part *analysis) {
 	a.breaks = breaks
 }
 
-// fastStart returns the start of the first level that was clearly faster than the rest of it, or nil if there is none.
-// Such a start need not be a burst: it may consist of only one or two samples, or contain a long dip.
+// fastStart describes the start of the first level if it was clearly faster than the rest of the level. Otherwise it
+// returns nil. A fast start is not necessarily a burst: it may consist of only one or two samples, or contain a long
+// dip.
 func (a *analysis) fastStart() *FastStart {
 	const leastFaster, standsOut, mostOfAll, first = 1.25, 5, 0.25, 3
 	samples := a.samples[a.begin:]
@@ -159,6 +163,6 @@ func (a *analysis) fastStart() *FastStart {
 		return nil
 	}
 	amount, seconds := total(samples, 0, head)
-	rest, restSeconds := total(samples, head+1, len(samples)) // the sample between may be a mixture of both
+	rest, restSeconds := total(samples, head+1, len(samples)) // the first sample after the fast start may contain both rates
 	return &FastStart{Seconds: samples[head-1].EndSeconds - samples[0].StartSeconds, Rate: amount / seconds, Rest: rest / restSeconds}
 }

@@ -2,8 +2,9 @@ package detect
 
 import "math"
 
-// A drop does not last if the rate is near the lower level before it, or near the upper level after it, for more than
-// returnShare of the time on that level. Only stays of at least returnSeconds count.
+// A drop does not last if the rate is near the lower level before the drop for more than returnShare of the time on the
+// lower level after it, or near the upper level after the drop for more than returnShare of the time on the upper level
+// before it. Only stays of at least returnSeconds count.
 const (
 	returnSeconds = 10
 	returnShare   = 0.3
@@ -59,7 +60,7 @@ func (a *analysis) dropLasts(start, at, end float64) bool {
 		(!last || highNoise > 0.001)
 }
 
-// tailShare returns the approximate share of normal noise that exceeds a distance on one side.
+// tailShare returns the approximate share of normally distributed noise that exceeds a distance in one direction.
 func tailShare(distance, deviation float64) float64 {
 	return 0.6 * math.Erfc(distance/max(deviation, 1e-9)/math.Sqrt2)
 }

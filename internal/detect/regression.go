@@ -21,15 +21,15 @@ type RunMetric struct {
 	Condition string
 }
 
-// HistoryRun is a run in a history.
+// HistoryRun is one of the runs that Regression and ChangePoints compare.
 type HistoryRun struct {
 	ID      string
 	Started time.Time
-	// Valid is false for a run whose result does not count.
+	// Valid is false if the run's figures must not be compared with those of other runs.
 	Valid bool
-	// Key is the hash of what was run and of the kind of store. Only runs with the same key are compared.
+	// Key is a hash of the run's specification and of the kind of store. Only runs with the same key are compared.
 	Key string
-	// Metrics are in order of importance. The first four are evaluated.
+	// Metrics are sorted by importance. Regression evaluates only the first four.
 	Metrics []RunMetric
 	// Facts maps names to circumstances of the run that may explain a change, such as the kernel version.
 	Facts map[string]string
@@ -87,10 +87,10 @@ const falseAlarmRate = 0.01
 type RegressionPolicy struct {
 	// Against is the number of earlier runs to compare with; 0 means 20.
 	Against int
-	// Tolerance is the share by which a figure may change, such as 0.05; 0 means 0.05.
+	// Tolerance is the relative change below which a figure counts as unchanged; 0 means 0.05, which is 5 %.
 	Tolerance float64
 	// AcceptedSince excludes runs that started before it. Later runs count again even if they were judged worse than
-	// the excluded runs. Zero excludes none.
+	// the excluded runs. The zero time excludes no runs.
 	AcceptedSince time.Time
 }
 
@@ -118,19 +118,19 @@ type MetricChange struct {
 type RegressionReport struct {
 	Verdict RegressionVerdict
 	Metrics []MetricChange
-	// Baseline and Pooled are the IDs of the runs on both sides, oldest first.
+	// Baseline lists the IDs of the earlier runs in the comparison, and Pooled those of the newest runs, oldest first.
 	Baseline, Pooled []string
 	// Open is true if the newest runs are under suspicion. They stay out of the baseline until the suspicion is
 	// resolved.
 	Open bool
-	// Uses maps the ID of each run to its use in the evaluation of later runs.
+	// Uses maps the ID of each run to its role in the evaluation of later runs.
 	Uses map[string]RunUse
 }
 
-// Regression compares the last run of a history, oldest first, with earlier runs. It takes earlier verdicts from the
-// history if they are recorded, and recomputes them otherwise. It ignores runs that are not valid or whose key
-// differs from the newest run's. It returns an error if the history is empty or has more than 2,000 runs, if a
-// figure is not positive and finite, or if the policy is out of range.
+// Regression compares the newest run of a history with earlier runs. The history must be oldest first. Regression uses
+// the recorded verdicts on earlier runs, and computes those that are not recorded. It ignores runs that are not valid,
+// started before AcceptedSince, or have a different key than the newest run. It returns an error if the history is
+// empty or has more than 2,000 runs, if a figure is not positive and finite, or if the policy is out of range.
 func Regression(history []HistoryRun, policy RegressionPolicy) (RegressionReport, error) {
 	if err := checkHistory(history, &policy); err != nil {
 		return RegressionReport{}, fmt.Errorf("compare runs: %w", err)

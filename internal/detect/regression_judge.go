@@ -31,8 +31,8 @@ const (
 	leastSpread = 0.0005
 )
 
-// judge compares a figure of the pooled newest runs with the baseline. doubtful is true if the figure seems worse but
-// that is not certain.
+// judge compares a figure of the pooled newest runs with the baseline. doubtful is true if it is likely that the figure
+// is worse, whether or not this is certain enough for a verdict.
 func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics int) (change MetricChange, doubtful bool) {
 	before := values(s.baseline, metric)
 	before = before[max(0, len(before)-s.policy.Against):]
@@ -116,7 +116,8 @@ func (c *MetricChange) show(side *runsSide, look *runsComparison) {
 	c.Newest = math.Exp(side.mean + look.difference)
 }
 
-// values returns the logarithms of a figure from the runs that have it under the same condition.
+// values returns the logarithms of a figure: one for each run that has a metric with the same name and the same
+// condition as the given metric.
 func values(runs []*HistoryRun, metric *RunMetric) []float64 {
 	var found []float64
 	for _, run := range runs {

@@ -78,9 +78,9 @@ func (a *analysis) within(at Estimate) []float64 {
 	return times
 }
 
-// refillAt returns the refill rate that would follow if the drop had happened at a different time. It differs from the
-// drop's refill only if the refill is assumed to be the level after the drop, because the samples between the two times
-// then move into or out of that level.
+// refillAt returns the refill rate that would result if the drop had happened at the time `at`. It differs from
+// d.Refill only if the refill is assumed to be the level after the drop. The samples between the estimated time and
+// `at` then move into or out of that level.
 func (a *analysis) refillAt(i int, at float64, d Drop) float64 {
 	after := a.measured[i+1].segment
 	if d.RefillSource != RefillAssumed || at == after.StartSeconds {
@@ -136,8 +136,8 @@ func (a *analysis) warn() {
 	}
 }
 
-// peak returns the highest mean over whole samples of at least the given seconds, or the burst's mean if there are
-// none.
+// peak returns the highest mean rate over consecutive samples that together last at least the given number of seconds.
+// If there are no such samples, it returns the mean of the burst.
 func (a *analysis) peak(seconds float64) float64 {
 	highest, amount, length, first := 0.0, 0.0, 0.0, 0
 	for i, s := range a.samples {

@@ -11,7 +11,7 @@ type Options struct {
 	Refill       *float64
 	RefillSource RefillSource
 	// Earlier is the I/O before the series, in order and on the same time axis, so its times may be negative. It
-	// affects only the amount spent. There was no I/O between its samples.
+	// affects only the amount spent. The store is assumed to be idle between these samples.
 	Earlier []Sample
 }
 
@@ -88,12 +88,13 @@ type Warning struct {
 	Message string
 }
 
-// FastStart is a start of the series that was clearly faster than the rest of the first level, but need not be a burst.
+// FastStart describes a series that was clearly faster at its start than during the rest of the first level. A fast
+// start is not necessarily a burst.
 type FastStart struct {
 	// Seconds is the length of the start.
 	Seconds float64
-	// Rate is the mean rate of the start. Rest is that of the rest of the first level, without its first sample, which may
-	// contain the end of the start.
+	// Rate is the mean rate of the start. Rest is the mean rate of the rest of the first level, without the first
+	// sample after the start, which may contain both rates.
 	Rate, Rest float64
 }
 

@@ -24,7 +24,7 @@ const (
 // errNoSamples is returned for an empty series.
 var errNoSamples = errors.New("the series has no samples")
 
-// SampleError describes a sample of a series that cannot be used.
+// SampleError describes an invalid sample of a series.
 type SampleError struct {
 	// Index is the index of the sample, from 0.
 	Index  int
@@ -50,8 +50,8 @@ func check(samples []Sample) error {
 	return nil
 }
 
-// refuse returns the reason why a sample is invalid or cannot follow the sample before, or "" if it is valid. before is
-// nil for the first sample.
+// refuse returns the reason why a sample is invalid or cannot follow the preceding sample, or "" if it is valid. before
+// is the preceding sample, or nil if there is none.
 func refuse(s Sample, before *Sample) string {
 	switch {
 	case !(math.Abs(s.StartSeconds) <= maxSeconds) || !(math.Abs(s.EndSeconds) <= maxSeconds):
@@ -131,8 +131,8 @@ func total(samples []Sample, from, to int) (amount, seconds float64) {
 	return amount, seconds
 }
 
-// group joins every `size` neighbouring samples into one with the same total amount. Its rate is the mean over the
-// samples, without the gaps between them.
+// group joins every `size` consecutive samples into one with the same total amount. The rate of the joined sample is
+// the mean over its parts and does not include the gaps between them.
 func group(samples []Sample, size int) []Sample {
 	if size <= 1 {
 		return samples

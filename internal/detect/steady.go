@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// The steady-state rule of SNIA's Performance Test Specification 2.0.2 (2.1.24), on rounds of one minute: over a window
-// of five rounds, the rounds differ by at most 20 % of their mean, and the best straight line through them changes by
-// at most 10 % of the mean.
+// The steady-state rule of SNIA's Performance Test Specification 2.0.2 (2.1.24), applied to rounds of one minute: over
+// a window of five rounds, the rates of the rounds differ by at most 20 % of their mean, and their best-fit line
+// changes by at most 10 % of the mean.
 const (
 	RoundSeconds  = 60
 	WindowRounds  = 5
 	mostExcursion = 0.20
-	// MostSlope is the maximum change of the best straight line over the window, as a share of the mean.
+	// MostSlope is the maximum change of the best-fit line over the window, as a share of the mean.
 	MostSlope = 0.10
 	// leastCovered is the minimum share of a round that samples must cover.
 	leastCovered = 0.95
@@ -45,12 +45,14 @@ type Round struct {
 	Whole bool
 }
 
-// SteadyWindow is the evaluation of five rounds. Excursion and Slope are shares of the mean, and not negative.
+// SteadyWindow is the evaluation of five consecutive rounds. Excursion is the difference between the highest and the
+// lowest rate of a round, and Slope is the absolute change of the best-fit line over the window, both as a share of the
+// mean.
 type SteadyWindow struct {
 	StartSeconds, EndSeconds float64
 	Mean                     Estimate
 	Excursion, Slope         float64
-	// Falls is true if the best straight line through the rounds falls.
+	// Falls is true if the best-fit line falls.
 	Falls  bool
 	Steady bool
 }
@@ -76,8 +78,8 @@ const (
 	WarnNotAssessed WarningKind = "NotAssessed"
 )
 
-// AssessSteady evaluates the rounds of a series, which is the sum over all clients. The samples must be in order;
-// otherwise the error wraps a *SampleError with the offending sample.
+// AssessSteady determines whether a series was steady. The series must be the sum over all clients. The samples must be
+// in order; otherwise the error wraps a *SampleError that describes the offending sample.
 func AssessSteady(samples []Sample, options SteadyOptions) (SteadyResult, error) {
 	if err := check(samples); err != nil {
 		return SteadyResult{}, fmt.Errorf("assess the steady state: %w", err)

@@ -109,9 +109,9 @@ func edge(values []float64, from, to int, place float64) (value, variance float6
 	return sy/n + sxy/sxx*x, 1/n + x*x/sxx
 }
 
-// segmentation returns the optimal segmentation of the values into levels of at least `shortest` values: the least sum
-// of squares of innovations plus a penalty for each change. It returns the first index of each segment, from the second
-// segment on.
+// segmentation divides the values into levels of at least `shortest` values each. It minimizes the sum of squares of
+// the innovations plus a penalty for each change. It returns the index of the first value of each level, except for the
+// first level.
 func segmentation(w *whitened, shortest int, penalty float64) []int {
 	n := len(w.values)
 	if n < 2*shortest {
