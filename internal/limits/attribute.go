@@ -10,13 +10,13 @@ import (
 
 // Thresholds for deciding what may have held a rate back; see docs/design/0007-limits.md.
 const (
-	// reach is the largest difference between a rate and a limit at which the limit may have held the rate back. It is
-	// a share of the limit.
+	// reach is the largest difference between a rate and a limit, as a share of the limit, at which the limit may have
+	// held the rate back.
 	reach = 0.10
 	// idle is the utilization below which a limit cannot be the reason that operations wait.
 	idle = 0.80
-	// Two suspects tie if the rate is about equally near to their limits. This is the case if its distances from the
-	// two limits, as shares of the limits, differ by less than `apart`.
+	// Two suspects tie if the distances of the rate from their limits, each as a share of the limit, differ by less
+	// than `apart`.
 	apart = 0.02
 	// A client's CPU may hold the rate back if its use is at least busyCPU, or if the client was throttled in more than
 	// the share `throttled` of the periods.
@@ -70,8 +70,8 @@ type Attribution struct {
 	Suspects []Suspect
 	// Ambiguous is true if suspects with different causes tie for first place.
 	Ambiguous bool
-	// PercentOfBaseline and PercentOfBurst compare the rate with the effective limits for this load. They are 0 if
-	// those are not known.
+	// PercentOfBaseline is the rate as a percentage of what the limits allow for this load without burst credits, and
+	// PercentOfBurst as a percentage of what they allow with credits. They are 0 if the limits are unknown.
 	PercentOfBaseline, PercentOfBurst float64
 	// Documented holds the effective limits.
 	Documented Effective
@@ -104,7 +104,7 @@ func (c Computed) Attribute(m Measured) Attribution {
 	return made
 }
 
-// judge collects and ranks the suspects.
+// judge holds the suspects for one measured rate, and the figures to rank them by.
 type judge struct {
 	computed Computed
 	measured Measured
@@ -115,8 +115,8 @@ type judge struct {
 	nearest *Suspect
 }
 
-// ranked sorts the suspects by evidence, then by nearness. Without suspects, it returns CauseUnknown with the
-// reasons.
+// ranked sorts the suspects by evidence, and then by how near the rate is to their limits. If there are no suspects, it
+// returns CauseUnknown and the reasons why no cause is named.
 func (j *judge) ranked() []Suspect {
 	if len(j.suspects) == 0 {
 		return []Suspect{j.unknownCause()}
@@ -162,7 +162,7 @@ func (j *judge) operationsQueue() bool {
 	return m.FloorSeconds > 0 && m.LatencySeconds >= queued*m.FloorSeconds
 }
 
-// belowQueueDepth reports whether fewer operations were outstanding than the load requests.
+// belowQueueDepth reports whether clearly fewer operations were outstanding than the queue depth of the load.
 func (j *judge) belowQueueDepth() bool {
 	share, known := j.measured.outstandingShare()
 	return known && share < measure.MinLittleShare

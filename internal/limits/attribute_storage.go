@@ -23,7 +23,8 @@ func (j *judge) storage() {
 	}
 }
 
-// fasterThanDisks reports whether reads are faster than the documented disks, so that a cache must serve them.
+// fasterThanDisks reports whether reads are faster than the documented disks allow, which means that a cache serves
+// them.
 func (j *judge) fasterThanDisks() bool {
 	uncachedLimit := j.uncachedLimit()
 	return j.measured.Load.Operation == Read && uncachedLimit.Limit != nil && j.measured.share(uncachedLimit) > 1+reach
@@ -98,7 +99,8 @@ func (j *judge) suspect(limit *Limit, burst bool, fill *Fill) Suspect {
 	return made
 }
 
-// addLoadEvidence adds the evidence from the load itself for or against a limit of the storage.
+// addLoadEvidence adds evidence for or against a limit of the storage: queueing operations, the effect of a deeper
+// queue, and the number of outstanding operations.
 func (j *judge) addLoadEvidence(s *Suspect) {
 	m := j.measured
 	s.rank = 1
@@ -136,9 +138,10 @@ func (j *judge) suspectSpentCredits(at Suspect, fill *Fill) {
 	j.suspects = append(j.suspects, made)
 }
 
-// cached returns the load to compare with a limit. For a limit that depends on caches, it includes the share of reads
-// that a cache may serve. If all data fits into the server's memory, it includes no such share, so that disks are
-// compared as if the cache were cold.
+// cached returns the measured load with the CachedShare to assume for a limit. The share is 1 for a limit that applies
+// only to cached reads. For a limit that does not apply to cached reads, it is the share of random reads that the
+// server's cache may serve, but 0 if all data fits into the server's memory, so that disks are compared as if the cache
+// were cold.
 func (j *judge) cached(limit *Limit) Load {
 	load := j.measured.Load
 	if limit.CacheOnly {

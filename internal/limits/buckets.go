@@ -17,8 +17,8 @@ type Buckets struct {
 type creditAccount struct {
 	limit   *Limit
 	account credits.Account
-	// matters is true if one of the loads passed to Open empties the bucket, or if no load empties any bucket. Percent
-	// and SecondsTo ignore buckets that do not matter.
+	// matters is true if the bucket counts for Percent and SecondsTo: if one of the loads passed to Open empties it, or
+	// if these loads empty none of the buckets.
 	matters bool
 }
 
@@ -31,9 +31,9 @@ type Spending struct {
 	MaybeCached bool
 }
 
-// Open opens accounts for all limits with a published bucket. Their fill is unknown at first. If the given loads empty
-// some of the buckets, only those count, for example in Percent; otherwise all buckets count. Open returns nil if no
-// limit has a published bucket.
+// Open opens an account for each limit with a published bucket. The fill of the buckets is unknown at first. If the
+// given loads empty some of the buckets, methods such as Percent consider only those; otherwise they consider all
+// buckets. Open returns nil if no limit has a published bucket.
 func (c Computed) Open(loads ...Load) *Buckets {
 	made := &Buckets{}
 	for index := range c.Limits {

@@ -30,7 +30,7 @@ func (d Dimension) units() (rate, amount string) {
 type Limit struct {
 	// Name describes what is limited, such as "server disk throughput".
 	Name string
-	// Row is the key of the catalog's row; empty for a limit of the specification.
+	// Row is the key of the catalog's row; empty for a limit that the specification sets.
 	Row       string
 	Layer     Layer
 	Dimension Dimension
@@ -45,7 +45,7 @@ type Limit struct {
 	// OperationUnitBytes is the largest size of an operation that counts as one; a larger operation counts as several.
 	// 0 means that every operation counts as one.
 	OperationUnitBytes float64
-	// Units is the number of flows, nodes or disks that the figures sum up; at least 1.
+	// Units is the number of flows, nodes or disks over which the figures are summed; at least 1.
 	Units int
 	// Arithmetic shows how the baseline, the burst and the bucket were computed: "14.4 TiB x 200 MB/s/TiB = 2,880
 	// MB/s".
@@ -61,7 +61,7 @@ type Limit struct {
 	// Given is true if the specification sets the limit. Its layer is then unknown.
 	Given bool
 	Note  string
-	// parts is the number of parts of the target, such as volumes or types of machines, that the limit sums up.
+	// parts is the number of parts of the target, such as volumes or types of machines, over which the limit is summed.
 	parts int
 }
 
@@ -86,9 +86,9 @@ type Computed struct {
 	CatalogVersion string
 }
 
-// Compute returns every limit that applies to a target. declared holds the limits of its specification, which take
-// precedence over discovered ones; nil if there are none. Errors are mistakes in the specification, and name the field,
-// the value and the remedy. Limits that are merely unknown are in Missing.
+// Compute returns every limit that applies to a target. declared holds the limits that the specification sets, or nil
+// if it sets none. They take precedence over discovered limits. An error indicates a mistake in the specification, and
+// names the field, the value and the remedy. Unknown limits are not errors; Missing lists them.
 func (c *Catalog) Compute(d Description, declared *v1alpha1.Limits) (Computed, error) {
 	made := Computed{CatalogVersion: c.version}
 	reached := traffic("")
@@ -119,8 +119,8 @@ func depth(layer Layer) int {
 	return slices.Index([]Layer{LayerInstance, LayerFlow, LayerNetwork, LayerDisk, LayerVolume}, layer)
 }
 
-// find resolves a volume by the preset, or else by its driver. It does not look for rows if the specification contains
-// the limits.
+// find determines the catalog rows of a volume from the preset in the specification or, if there is none, from the
+// volume's driver. If the specification sets the limits itself, find returns no rows.
 func (c *Catalog) find(v Volume, declared *v1alpha1.Limits) (resolved, error) {
 	switch {
 	case declared != nil && declared.Preset != "":
@@ -131,8 +131,8 @@ func (c *Catalog) find(v Volume, declared *v1alpha1.Limits) (resolved, error) {
 	return c.resolve(v), nil
 }
 
-// dropPartial removes those of the limits from the given index on that are known for fewer than all parts, such as
-// volumes: they limit those parts, not the target.
+// dropPartial removes limits that are not known for all parts of the target, such as its volumes, because these do not
+// limit the target as a whole. It considers only the limits from index `from` on.
 func (made *Computed) dropPartial(from, parts int, of string) {
 	made.Limits = append(made.Limits[:from], slices.DeleteFunc(made.Limits[from:], func(l Limit) bool {
 		if l.parts < parts {
@@ -142,8 +142,8 @@ func (made *Computed) dropPartial(from, parts int, of string) {
 	})...)
 }
 
-// volume adds the limits of a volume's rows; the limits of volumes that are loaded together add up. It returns false if
-// the volume shares a server that was already added.
+// volume adds the limits in the catalog rows of a volume. The limits of volumes that are loaded together are summed.
+// volume adds nothing and returns false if the limits of the volume's server were already added for another volume.
 func (made *Computed) volume(c *Catalog, d Description, v Volume, found resolved) bool {
 	made.addMissing(found.missing...)
 	made.note(found.notes...)
@@ -197,9 +197,9 @@ func (made *Computed) adapt(computed *Limit, limit limitRow, found resolved) {
 		" limits stored bytes: the data rate can be higher by the compression ratio"})
 }
 
-// oneServer reports whether all volumes of the same kind as the given one, with the given rows, are directories or
-// volumes on one existing server, so that the server's limits must be added only once. The rows show this too, because
-// the driver is not known in the plan of a run.
+// oneServer reports whether all volumes of this kind are directories or volumes on one existing server, so that the
+// server's limits must be added only once. It recognizes such volumes by their driver or by their catalog rows, because
+// the driver is unknown while a run is planned.
 func oneServer(v Volume, rows []string) bool {
 	of := func(prefix string) bool {
 		return slices.ContainsFunc(rows, func(row string) bool { return strings.HasPrefix(row, prefix) })

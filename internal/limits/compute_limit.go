@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// units describes the disks, nodes or other equal units of a limit that is the sum over all of them.
+// units describes the identical units, such as disks or nodes, over which a limit is summed.
 type units struct {
 	count  int
 	each   string // the plural noun for the units, such as "flows"; empty for volumes

@@ -16,7 +16,7 @@ type Description struct {
 	Region string
 }
 
-// Volume is one kind of volume of a target.
+// Volume describes one or more equal volumes of a target.
 type Volume struct {
 	// Driver is the name of the CSI driver, such as ebs.csi.aws.com; empty for a volume without one.
 	Driver string
@@ -53,8 +53,9 @@ type Missing struct {
 	What string
 }
 
-// parameter returns the value of the first of the names that is set. The modified attributes take precedence over the
-// volume's attributes, which take precedence over the class. Like the drivers, it ignores case.
+// parameter returns the value of the first of the given parameters that is set. Values in Modified take precedence over
+// those in Attributes, which take precedence over those in Parameters. Like the drivers, parameter ignores the case of
+// names.
 func (v Volume) parameter(names ...string) (string, bool) {
 	for _, from := range []map[string]string{v.Modified, v.Attributes, v.Parameters} {
 		for _, name := range names {

@@ -40,7 +40,7 @@ func azureDisk(v Volume, c *Catalog) resolved {
 	return found
 }
 
-// azureDisks is the CSI driver for Azure disks, which the host of the client's machine may cache.
+// azureDisks is the name of the CSI driver for Azure disks. The host of a client's machine may cache these disks.
 const azureDisks = "disk.csi.azure.com"
 
 // hostCache returns the cachingMode of an Azure disk, and whether the host caches the disk in this mode. The default

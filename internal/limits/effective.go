@@ -12,11 +12,11 @@ type Load struct {
 	CachedShare float64
 }
 
-// Bound is the lowest of several limits for a load.
+// Bound is the rate that one limit, or the lowest of several limits, allows for a load.
 type Bound struct {
 	// BytesPerSecond and OperationsPerSecond are the rates that the limit allows; 0 if not known.
 	BytesPerSecond, OperationsPerSecond float64
-	// Limit is the lowest limit; nil if none is known. Burst is true if the bound is the burst of Limit.
+	// Limit is the limit that sets the bound; nil if none is known. Burst is true if the bound is the burst of Limit.
 	Limit *Limit
 	Burst bool
 	// Arithmetic shows how the rate follows from the limit: "5,000 IOPS x 64 KiB = 327.68 MB/s".
@@ -25,8 +25,8 @@ type Bound struct {
 
 // Effective holds the effective limits of a target.
 type Effective struct {
-	// Burst is the bound if every bucket contains credits, and Baseline is the bound if none does. They are equal if
-	// nothing bursts.
+	// Burst is the bound while every bucket contains credits, and Baseline is the bound once all buckets are empty.
+	// They are equal if no limit has a burst.
 	Burst, Baseline Bound
 	// BytesBurst, BytesBaseline, OperationsBurst and OperationsBaseline are the lowest limits of one dimension alone,
 	// with and without credits. Their Limit is nil if there is none.
@@ -83,7 +83,8 @@ func (l *Limit) applies(load Load) bool {
 	return true
 }
 
-// Rate returns the limit in its own dimension, with or without its burst.
+// Rate returns the burst of the limit if burst is true and the limit has one; otherwise the baseline. The rate is in
+// the dimension of the limit: bytes or operations per second.
 func (l *Limit) Rate(burst bool) float64 {
 	if burst && l.Burst > 0 {
 		return l.Burst

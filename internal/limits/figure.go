@@ -28,18 +28,19 @@ type figure struct {
 type environment struct {
 	// capacityBytes is the size of the volume; 0 if it is not known.
 	capacityBytes float64
-	// terabytes is the capacity in the vendor's TiB if that is not 2^40 bytes, otherwise 0.
+	// terabytes is the capacity in the vendor's TiB if the vendor's TiB is not 2^40 bytes; otherwise it is 0.
 	terabytes float64
 	// parameter returns a provisioned parameter.
 	parameter func(name string) (string, bool)
-	// complete is true if an absent parameter has the driver's default, and false if it is unknown.
+	// complete is true if absent parameters are known to have the driver's defaults; otherwise their values are
+	// unknown.
 	complete bool
 	// baseline is the value of the baseline, for figures that are multiples of it.
 	baseline float64
 }
 
-// value is the result of a figure, in bytes, operations or seconds (rates per second), with its arithmetic as text; or
-// a description of what is missing.
+// value is the result of evaluating a figure. It is either an amount in bytes, operations or seconds (for rates, per
+// second) with its arithmetic as text, or a description of what is missing.
 type value struct {
 	amount  float64
 	text    string

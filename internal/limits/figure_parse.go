@@ -55,7 +55,8 @@ func parseFigure(node *yaml.Node, kinds ...kind) (*figure, error) {
 	return text.parse(kinds)
 }
 
-// figurePart is one part of a figure: its text, the variable that receives its value, and whether it is per capacity.
+// figurePart is a field of a figureText: its name and text, the variable that receives the parsed quantity, and whether
+// the quantity must be per GiB or TiB of capacity.
 type figurePart struct {
 	field, text string
 	into        **quantity

@@ -8,7 +8,7 @@ type Cause string
 // Possible causes that held a rate back.
 const (
 	CauseDisk        Cause = "Disk"        // limited by the disks or the volume
-	CauseLimit       Cause = "Limit"       // limited by a limit of the specification, whose layer is unknown
+	CauseLimit       Cause = "Limit"       // limited by a limit that the specification sets, whose layer is unknown
 	CauseNetwork     Cause = "Network"     // limited by the network of the storage server
 	CauseFlow        Cause = "Flow"        // limited by a single network connection
 	CauseInstance    Cause = "Instance"    // limited by the client's machine: its network or its path to the disks
@@ -57,8 +57,8 @@ func (m Measured) fill(limit *Limit) *Fill {
 // Measured holds the figures of a phase, or of one level of it, over all clients. Values that were not measured are
 // zero.
 type Measured struct {
-	// Load is the requested load. Its CachedShare affects only the documented limits, for a load that is meant to
-	// read from a cache; the attribution uses WorkingSetBytes instead.
+	// Load is the requested load. Its CachedShare, which is set for a load that is meant to read from a cache, affects
+	// only the documented limits. The attribution uses WorkingSetBytes instead.
 	Load Load
 	Rate
 	// LatencySeconds is the mean latency of an operation.

@@ -14,10 +14,10 @@ type Overridden struct {
 	Replaced bool
 }
 
-// Override returns a catalog in which the rows and presets of a ConfigMap's data extend those of c, or replace the
-// ones with the same key. Each value of the data is a file in the catalog's format. Override checks it as strictly as
-// the catalog itself, and rejects all of it if anything is wrong; the error names the file, the key and the remedy.
-// The changes are sorted by file and key.
+// Override returns a copy of c to which it adds the rows and presets in the data of a ConfigMap. They replace rows and
+// presets of c with the same key. Each value of the data is a file in the catalog's format. Override checks these files
+// as strictly as the built-in ones, and accepts either all or none of them; the error names the file, the key and the
+// remedy. It also returns the changes, sorted by file and key.
 func (c *Catalog) Override(data map[string]string) (*Catalog, []Overridden, error) {
 	made := &Catalog{version: c.version, rows: maps.Clone(c.rows), presets: maps.Clone(c.presets)}
 	var changes []Overridden

@@ -8,10 +8,11 @@ import (
 	"github.com/storagebench/storagebench/internal/credits"
 )
 
-// Rates describes the limits of a load in one dimension, per second, as a single token bucket, if that is possible.
-// Values that are not known are 0.
+// Rates describes the limits of a load in one dimension as a single token bucket, if that is possible. Rates are per
+// second. Unknown values are 0.
 type Rates struct {
-	// Baseline and Burst are the lowest of the limits; Burst is 0 if nothing bursts.
+	// Baseline and Burst are the lowest rates that the limits allow without and with credits. Burst is 0 if nothing
+	// bursts.
 	Baseline, Burst float64
 	// Bucket and Refill describe the limit whose credits the load spends first, if the rate then falls to the baseline.
 	// Otherwise they are 0, because a single bucket cannot represent a second bucket that empties later, or one whose
@@ -58,8 +59,9 @@ type Main struct {
 	Limit *Limit
 }
 
-// Main returns the bucket that a load empties first: a drain measures it, and it must refill before another drain. Main
-// returns false if no bucket is published, or if several buckets are published and the load empties none of them.
+// Main returns the bucket that a load empties first. This is the bucket that a drain measures, and that must refill
+// before another drain. Main returns false if no bucket is published, or if several buckets are published and the load
+// empties none of them.
 func (c Computed) Main(load Load) (Main, bool) {
 	if load.BlockBytes <= 0 {
 		load.BlockBytes, c = 1<<20, c.ofDimension(Bytes)
@@ -151,8 +153,9 @@ func (l *Limit) CreditBytes(load Load) float64 {
 	return load.BlockBytes
 }
 
-// Settled returns the rate, in bytes per second, at which a load settles after a burst: the last level with a
-// documented start, else the baseline. It returns 0 if nothing bursts.
+// Settled returns the rate, in bytes per second, at which a load settles after a burst. This is the rate of the last
+// level of its timeline or, if the timeline has no second level or the block size is unknown, the baseline. Settled
+// returns 0 if nothing bursts.
 func (c Computed) Settled(load Load) float64 {
 	if load.BlockBytes > 0 {
 		if levels := c.ThrottleTimeline(load, math.Inf(1)).Levels; len(levels) > 1 {

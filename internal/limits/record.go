@@ -208,8 +208,8 @@ func figureOf(amount *int64) float64 {
 	return float64(max(0, *amount))
 }
 
-// Describe computes the documented limits of a target and returns them with its description as a record. Errors are
-// mistakes in the target's limits, and name the field, the value and the remedy.
+// Describe computes the documented limits of a target and returns them with its description as a record. An error
+// indicates a mistake in the target's limits, and names the field, the value and the remedy.
 func (c *Catalog) Describe(target *v1alpha1.Target, d Description) (v1alpha1.StorageDescription, error) {
 	computed, err := c.Compute(d, target.DocumentedLimits())
 	if err != nil {

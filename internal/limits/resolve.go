@@ -17,7 +17,7 @@ type resolved struct {
 	compressed bool
 	// flowsPerNode is the number of network connections of each node; 0 if it is not known.
 	flowsPerNode int
-	// complete is true if absent parameters have their defaults.
+	// complete is true if absent parameters are known to have the driver's defaults.
 	complete bool
 	// parameters holds values that replace the volume's own parameters, whose format may differ.
 	parameters map[string]string

@@ -89,7 +89,7 @@ type limitRow struct {
 	above, upTo     float64
 	regions         []string
 	regionalBurst   *figure
-	raised          bool // compression raises the limit: it counts stored bytes
+	raised          bool // the limit applies to bytes as stored, so compression raises the data rate that it allows
 	passed          bool // the limit does not apply to reads that a cache serves
 	note            string
 }

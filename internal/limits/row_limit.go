@@ -40,7 +40,8 @@ func parseLimit(node *yaml.Node) (limitRow, error) {
 	return made, nil
 }
 
-// sizes parses the conditions on the capacity, and the size of a counted operation.
+// sizes parses the range of capacities for which the limit applies, and the largest size of an operation that counts as
+// one.
 func (l *limitRow) sizes(text limitText) (err error) {
 	for _, one := range []struct {
 		field, text string
@@ -89,8 +90,8 @@ func (l *limitRow) rates(text limitText) (err error) {
 	return nil
 }
 
-// credits parses the bucket of a burst: its size, the length of the burst, or the word for an unpublished size or a
-// billed burst.
+// credits parses the bucket of a burst, which is given as its size, as the length of the burst, or as a word if the
+// size is not published or the burst is billed.
 func (l *limitRow) credits(text limitText) (err error) {
 	if l.burst == nil {
 		if !text.Bucket.IsZero() || text.BurstSeconds != "" || !text.Refill.IsZero() {

@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// strictly decodes a part of a document. Unknown fields and duplicate keys are errors; decoding the node directly would
-// accept unknown fields.
+// strictly decodes a part of a YAML document and returns an error for unknown fields and duplicate keys. Decoding the
+// node directly would accept unknown fields.
 func strictly(node *yaml.Node, into any) error {
 	text, err := yaml.Marshal(node)
 	if err != nil {

@@ -12,8 +12,8 @@ type Level struct {
 	StartSeconds, Seconds float64
 	// BytesPerSecond and OperationsPerSecond are the rates of the load.
 	BytesPerSecond, OperationsPerSecond float64
-	// Limit is the limit that sets the rate, or nil if the load itself requests no higher rate. Burst is true if the
-	// rate is the limit's burst.
+	// Limit is the limit that sets the rate, or nil if no limit does because the load requests no more. Burst is true
+	// if the rate is the limit's burst.
 	Limit *Limit
 	Burst bool
 }
@@ -33,11 +33,11 @@ type ThrottleTimeline struct {
 	// Drains holds the drain of every limit with a published bucket.
 	Drains []Drain
 	// Unpublished lists the limits whose baseline is below the load's initial rate and whose bucket size is not
-	// published. Because of them, levels may end earlier than stated.
+	// published. If their credits run out, levels end earlier than stated.
 	Unpublished []*Limit
 }
 
-// limitBucket is the account of a limit's credits along a timeline.
+// limitBucket tracks the credits of one limit while a timeline is computed.
 type limitBucket struct {
 	limit   *Limit
 	account credits.Account
@@ -47,8 +47,8 @@ type limitBucket struct {
 	drained float64
 }
 
-// ThrottleTimeline computes the timeline of a load of demandBytesPerSecond, from full buckets. math.Inf(1) is
-// unlimited demand. The block size of the load must be known.
+// ThrottleTimeline computes the rate over time of a load that requests demandBytesPerSecond and starts with full
+// buckets. math.Inf(1) means unlimited demand. If the block size of the load is unknown, the timeline is empty.
 func (c Computed) ThrottleTimeline(load Load, demandBytesPerSecond float64) ThrottleTimeline {
 	made := ThrottleTimeline{}
 	if load.BlockBytes <= 0 {

@@ -20,7 +20,8 @@ const (
 	duration      kind = "seconds"
 )
 
-// The binary units of capacity. Throughout the project decimal units are powers of 1000, binary units powers of 1024.
+// Binary units of capacity, in bytes. Throughout the project, decimal units are powers of 1000 and binary units are
+// powers of 1024.
 const (
 	gibibyte = 1 << 30
 	tebibyte = 1 << 40
@@ -30,8 +31,8 @@ const (
 type unit struct {
 	kind   kind
 	factor float64
-	// perBytes is the capacity to which a figure per capacity refers, in bytes: 2^40 for IOPS/TiB. It is 0 for other
-	// figures.
+	// perBytes is the capacity, in bytes, that a figure per capacity refers to, such as 2^40 for IOPS/TiB. It is 0 for
+	// other figures.
 	perBytes float64
 }
 

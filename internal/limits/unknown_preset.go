@@ -21,12 +21,12 @@ func (e *UnknownPresetError) Error() string {
 	return fmt.Sprintf("%s: %.128q %s", presetField, e.Preset, e.Remedy)
 }
 
-// maxAlike is the maximum number of names in a message.
+// maxAlike is the maximum number of similar names that an error message suggests.
 const maxAlike = 4
 
 // similarPresets lists the presets with the most similar names.
 func (c *Catalog) similarPresets(name string) string {
-	// A longer text cannot be a name, and comparing it would be slow.
+	// Cut the name to 128 bytes, the maximum length of a preset's name, because comparing a longer text would be slow.
 	name = name[:min(len(name), 128)]
 	all := c.Presets()
 	far := map[string]int{}
