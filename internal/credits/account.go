@@ -1,7 +1,7 @@
 package credits
 
-// Account estimates the fill level of a bucket over time. It is as accurate as the Bucket that it was opened for. A
-// copy of an Account is independent of the original.
+// Account estimates the fill level of a bucket over time. The estimate is only as accurate as the figures of the
+// Bucket. A copy of an Account is independent of the original.
 type Account struct {
 	bucket      Bucket
 	most, least float64
@@ -39,9 +39,9 @@ func (a *Account) Idle(seconds float64) { a.Load(0, seconds) }
 // Emptied records that the bucket was observed to be empty: the load fell to the baseline and stayed there.
 func (a *Account) Emptied() { a.most, a.least = 0, 0 }
 
-// Demand records a load that demands the given rate per second, or math.Inf(1) for unlimited demand. It returns the
-// amount that the bucket lets through in the given seconds if it was full initially: the lower of demand and burst rate
-// while there are credits, then at most the baseline.
+// Demand records a load that demands the given rate per second for the given time; math.Inf(1) means unlimited demand.
+// It returns the amount that the bucket lets through during that time if it was full initially. While there are
+// credits, the bucket lets through the demand, up to the burst rate; after that, at most the baseline.
 func (a *Account) Demand(demand, seconds float64) (through float64) {
 	a.least, _ = a.bucket.pass(a.least, demand).after(a.bucket, a.least, seconds)
 	a.most, through = a.bucket.pass(a.most, demand).after(a.bucket, a.most, seconds)
@@ -56,8 +56,8 @@ func (a *Account) Work(demand, amount float64) (seconds float64) {
 	return seconds
 }
 
-// SecondsTo returns how long the bucket must be without load until it holds at least the given percentage, whatever its
-// initial fill level was.
+// SecondsTo returns how long the bucket must be idle to hold at least the given percentage of its size, regardless of
+// its initial fill level.
 func (a Account) SecondsTo(percent float64) float64 {
 	return max(0, a.bucket.FillSeconds(percent)-a.least/a.bucket.Refill)
 }

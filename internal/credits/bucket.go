@@ -46,7 +46,7 @@ func (b Bucket) DrainSeconds(credits float64) float64 {
 // credits refill at least as fast as they are spent.
 func (b Bucket) Needs(seconds float64) float64 { return max(0, b.Burst-b.Refill) * seconds }
 
-// FillSeconds returns how long an empty bucket without load takes to fill to the given percentage.
+// FillSeconds returns how long an empty bucket takes to refill to the given percentage while it is idle.
 func (b Bucket) FillSeconds(percent float64) float64 { return b.Size * percent / 100 / b.Refill }
 
 // clamp limits a fill level to the range 0 to Size.

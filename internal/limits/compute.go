@@ -143,7 +143,7 @@ func (made *Computed) dropPartial(from, parts int, of string) {
 }
 
 // volume adds the limits in the catalog rows of a volume. The limits of volumes that are loaded together are summed.
-// volume adds nothing and returns false if the limits of the volume's server were already added for another volume.
+// volume adds no limits and returns false if those of the volume's server were already added for another volume.
 func (made *Computed) volume(c *Catalog, d Description, v Volume, found resolved) bool {
 	made.addMissing(found.missing...)
 	made.note(found.notes...)

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// RoundTrip is one request for the time: the local clock when the request was sent and when the answer arrived, and the
-// remote clock in between.
+// RoundTrip is the result of a request for the time of a remote clock: the local times at which the request was sent
+// and the answer arrived, and the remote time in between.
 type RoundTrip struct {
 	LocalSendNanoseconds    int64
 	RemoteNanoseconds       int64
@@ -24,10 +24,10 @@ type ClockOffset struct {
 	RemoteNanoseconds int64 `json:"remoteNanoseconds"`
 }
 
-// EstimateClock estimates the offset from the shortest round trip, which has the smallest uncertainty. It returns an
-// error if there is no round trip, if an answer was received before its request was sent, or if an instant is out of
-// range. Local instants may be up to MaxInstant away from zero, remote ones up to half of that (73 years), so that
-// adding an offset to such an instant, or subtracting it, cannot overflow an int64.
+// EstimateClock estimates the offset of a remote clock from the shortest round trip, which has the smallest
+// uncertainty. It returns an error if there is no round trip, if an answer was received before its request was sent, or
+// if an instant is out of range. Local instants may be up to MaxInstant away from zero, and remote instants up to half
+// of that (73 years), so that adding the offset to an instant, or subtracting it, cannot overflow an int64.
 func EstimateClock(trips []RoundTrip) (ClockOffset, error) {
 	if len(trips) == 0 {
 		return ClockOffset{}, errors.New("estimate clock: no round trips")
@@ -81,9 +81,10 @@ type RemoteClock struct {
 }
 
 // CombineClocks combines two estimates of a remote clock's offset, for example from the start and the end of a step.
-// Clocks run at different speeds, so the offset changes linearly between the estimates; outside of them, the nearer
-// estimate applies. A change that drift cannot explain is noise if one offset fits both estimates. If no offset fits
-// both, a machine was suspended or its clock was set, and the uncertainty covers both estimates.
+// Clocks run at different speeds, so the offset is assumed to change linearly between the estimates; before and after
+// them, the nearer estimate applies. If drift cannot explain the change, but the uncertainties of both estimates
+// overlap, the offset is assumed to be constant. If they do not overlap, a machine was suspended or its clock was set,
+// and the uncertainty covers both estimates.
 func CombineClocks(first, last ClockOffset) RemoteClock {
 	var drift uint64 // the greatest offset change, in ns, that drift explains; 0 unless last is later than first
 	if last.RemoteNanoseconds > first.RemoteNanoseconds {

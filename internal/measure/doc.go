@@ -1,6 +1,6 @@
-// Package measure turns the counters of a benchmark tool into defensible figures.
+// Package measure turns the counters of a benchmark tool into the figures of a result.
 //
-// Every figure of a result is computed here, once, from values that add up exactly:
+// Every figure is computed here, once, from values that add up exactly:
 //
 //   - Latency is kept in fio's own histogram grid (Histogram). The bins of many jobs, clients and steps are added, and
 //     a percentile is computed once, from the sum, by fio's rule. Percentiles are never averaged.
@@ -9,6 +9,6 @@
 //   - Instants come from many machines. They are translated to one clock, and the uncertainty of that translation is
 //     kept with them (ClockOffset).
 //
-// The package is pure: it reads no clock, opens nothing and logs nothing. Times are int64 nanoseconds of one clock,
-// the reference clock, unless a name says otherwise.
+// The package is pure: it does not read clocks, open files or write logs. Times are int64 nanoseconds of one clock, the
+// reference clock, unless a name says otherwise.
 package measure

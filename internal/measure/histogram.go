@@ -7,8 +7,9 @@ import (
 	"math"
 )
 
-// ErrCounterReset is wrapped by errors about a counter that decreased. The tool restarted its counters (fio does so
-// at the end of its ramp time), so the later state is a new start: do not subtract the earlier state from it.
+// ErrCounterReset is wrapped by errors about a counter that decreased. It means that the tool restarted its counters,
+// as fio does at the end of its ramp time. The later state then does not include the earlier one, so do not subtract
+// it.
 var ErrCounterReset = errors.New("a counter decreased")
 
 // page holds the counts of one group of buckets. A page that is reachable from a Histogram is never changed, only
@@ -47,8 +48,8 @@ func HistogramOf(bins iter.Seq2[uint64, uint64]) (Histogram, error) {
 	return h, nil
 }
 
-// addFresh counts into pages that are not shared with another Histogram. The caller ensures that the total does not
-// overflow.
+// addFresh adds n to the count of a bucket. It changes the page in place, so the page must not be shared with another
+// Histogram. The caller ensures that the total does not overflow.
 func (h *Histogram) addFresh(index int, n uint64) {
 	if n == 0 {
 		return

@@ -5,7 +5,7 @@ import "fmt"
 // Operation is a kind of I/O that is counted and timed separately.
 type Operation int
 
-// The operations, in the order of all arrays indexed by Operation.
+// All operations, in the order used by arrays that are indexed by Operation.
 const (
 	// Read is a read of data.
 	Read Operation = iota

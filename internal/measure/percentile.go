@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// MinSamplesAbove is the number of samples that must lie above a percentile for it to be reported. With fewer, the
-// figure is the latency of a few single I/Os, which no other run reproduces.
+// MinSamplesAbove is the number of samples that must lie above a percentile for it to be reported. With fewer samples,
+// the percentile would depend on a few single I/Os and would not be reproducible.
 const MinSamplesAbove = 10
 
 // fioPercentileScale is the precision of fio's percentiles, which it prints with six decimals.

@@ -35,7 +35,8 @@ type edges struct {
 	WarmUp                           bool
 }
 
-// SeriesBytes returns the memory, in bytes, of a series with the given number of samples and of different operations.
+// SeriesBytes returns the memory, in bytes, of a series with the given number of samples that contain the given number
+// of different operations.
 func SeriesBytes(samples, operations int) int {
 	return samples * (int(unsafe.Sizeof(edges{})) + operations*int(unsafe.Sizeof(Counter{})))
 }
@@ -88,8 +89,8 @@ func (s *Series) Append(sample Sample) error {
 	return nil
 }
 
-// Until returns the part of the series up to an instant, without a copy of its samples. A sample that ends later is
-// cut at the instant.
+// Until returns the part of the series up to an instant, without copying samples. If a sample ends later, only its
+// share up to the instant counts.
 func (s *Series) Until(nanoseconds int64) *Series {
 	i := s.firstAfter(nanoseconds)
 	if i == len(s.edges) {
@@ -199,8 +200,8 @@ func (s *Series) Span() (span ClientSpan, ok bool) {
 	return span, ok
 }
 
-// CoveredNanoseconds returns how much of the window lies inside samples. What was completed in the rest of the window
-// is missing from its counters.
+// CoveredNanoseconds returns how much of the window lies inside samples. I/O during the uncovered part of the window
+// was not recorded, so CountersIn does not include it.
 func (s *Series) CoveredNanoseconds(window Window) int64 {
 	var covered int64
 	for i := s.firstAfter(window.StartNanoseconds); i < len(s.edges) && s.edges[i].StartNanoseconds < window.EndNanoseconds; i++ {

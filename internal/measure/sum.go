@@ -2,11 +2,12 @@ package measure
 
 import "fmt"
 
-// maxGridCells bounds the memory of a Grid: 14 days in steps of one second. The longest run takes half of that.
+// maxGridCells bounds the memory of a Grid: 14 days in steps of one second, which is twice the length of the longest
+// run.
 const maxGridCells = 14 * 24 * 3600
 
-// Grid holds what several clients completed together in steps of equal length. The last cell ends with the window and
-// can be shorter.
+// Grid holds the total I/O of several clients in steps of equal length. The last cell ends with the window and can be
+// shorter.
 type Grid struct {
 	Window
 	StepNanoseconds int64

@@ -72,8 +72,7 @@ type TimeBound struct {
 	// Window is the time in which every client was running.
 	Window Window
 	Rates  Rates
-	// Share is the share of a client's own measured time that lies in the window, from 0 to 1: the smallest share of
-	// all clients.
+	// Share is the smallest share, 0 to 1, of any client's measured time that lies in the window.
 	Share   float64
 	Verdict WindowVerdict
 	// StartSkewNanoseconds is the time from the first client's start to the last client's start.
@@ -81,16 +80,16 @@ type TimeBound struct {
 	// Coverage is the smallest share of the window, 0 to 1, that a client's samples cover. If it is less than 1,
 	// samples were lost and the rates are too low.
 	Coverage float64
-	// Clients holds each client's own rates in the window, in the order of the series.
+	// Clients holds the rates of each client in the window, in the order of the series.
 	Clients []Rates
 }
 
 // ErrNoCommonWindow is returned if there was no time in which every client was running.
 var ErrNoCommonWindow = errors.New("the clients never ran at the same time")
 
-// MeasureTimeBound computes the throughput as all bytes in the common window over its length. It is not the sum of the
-// clients' own averages, which would include times when some clients had the storage to themselves. The error wraps
-// ErrNoCommonWindow if a client measured nothing or the clients did not overlap.
+// MeasureTimeBound computes the throughput as all bytes in the common window, divided by the length of the window. It
+// is not the sum of the clients' own averages, which would include times when some clients had the storage to
+// themselves. The error wraps ErrNoCommonWindow if a client measured nothing or the clients did not overlap.
 func MeasureTimeBound(series []*Series) (TimeBound, error) {
 	spans, err := spansOf(series)
 	if err != nil {
@@ -126,12 +125,13 @@ type WorkBound struct {
 	// were running.
 	TailNanoseconds      int64
 	StartSkewNanoseconds int64
-	// Clients holds each client's own rates over its own time, in the order of the series.
+	// Clients holds the rates of each client, computed over the client's own measured time instead of the window, in
+	// the order of the series.
 	Clients []Rates
 }
 
-// MeasureWorkBound computes the throughput as all bytes, except those of warm-ups, over the time from the first
-// start to the last end. The error wraps ErrNoCommonWindow if a client measured nothing.
+// MeasureWorkBound computes the throughput as all bytes, except those of warm-ups, divided by the time from the first
+// client's start to the last client's end. The error wraps ErrNoCommonWindow if a client measured nothing.
 func MeasureWorkBound(series []*Series) (WorkBound, error) {
 	spans, err := spansOf(series)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"math/bits"
 )
 
-// Uint128 is an unsigned integer of 128 bits. It holds the sum of 2^64 latencies, so sums are exact and, unlike sums of
-// floating-point numbers, do not depend on the order of addition.
+// Uint128 is an unsigned integer of 128 bits. It can hold the sum of 2^64 latencies, so sums are exact and, unlike sums
+// of floating-point numbers, do not depend on the order of addition.
 type Uint128 struct {
 	High uint64
 	Low  uint64

@@ -18,8 +18,8 @@ const (
 // notKnown is shown for values that are not finite.
 const notKnown = "n/a"
 
-// throughputDigits and latencyDigits are numbers of significant digits. Latencies have only three, because they come
-// from buckets that are up to 1.6 % wide, so a fourth digit would be noise.
+// throughputDigits and latencyDigits are the numbers of significant digits that are shown. Latencies have only three,
+// because they come from buckets that are up to 1.6 % wide, so a fourth digit would be noise.
 const (
 	throughputDigits = 4
 	latencyDigits    = 3
@@ -69,13 +69,13 @@ func FormatShare(share float64) string {
 	return strconv.FormatFloat(share*100, 'f', 1, 64) + " %"
 }
 
-// FormatTail formats a share that may be small as a percentage: "0.814 %", "4.83 %", "0.014 %".
+// FormatTail formats a share, which may be small, as a percentage: "0.814 %", "4.83 %", "0.014 %".
 func FormatTail(share float64) string {
 	const tailDigits = 3
 	return withUnit(digits(share*100, tailDigits), " %")
 }
 
-// FormatRatio formats a ratio in thousandths: "1.98:1".
+// FormatRatio formats a ratio that is given in thousandths: 1980 is "1.98:1".
 func FormatRatio(milli int64) string {
 	if milli >= 100_000 {
 		return strconv.FormatInt(milli/1000, 10) + ":1"

@@ -79,8 +79,8 @@ const (
 	WindowsInvalid
 )
 
-// JudgeWindow computes, for each client, the share of its own time that lies in the window, from 0 to 1. It returns the
-// smallest share and the verdict.
+// JudgeWindow determines how well a window represents the clients. It computes which share of each client's time, 0 to
+// 1, lies in the window, and returns the smallest share and the verdict.
 func JudgeWindow(window Window, spans []ClientSpan) (share float64, verdict WindowVerdict) {
 	if !window.sound() || len(spans) == 0 {
 		return 0, WindowsInvalid

@@ -20,8 +20,8 @@ type Answer struct {
 	// dropped.
 	Series []Series
 	More   int
-	// leastStart is the lowest value at the start of the step of all series, including those that Add has dropped; nil
-	// if there is none.
+	// leastStart is the lowest value that any series had at the start of the step, including the series that Add has
+	// dropped; nil if no series had a value then.
 	leastStart *float64
 	// Problem explains why there is no answer. Refused is true if the server refused the query, so that repeating it is
 	// useless.
@@ -42,7 +42,7 @@ type Series struct {
 	summary *summary
 }
 
-// summary holds what a result needs from the points of a series.
+// summary holds the figures of a series that a result contains, computed from its points.
 type summary struct {
 	figures
 	// start is the value at the start of the step; nil if there is none.
@@ -89,7 +89,8 @@ func inOrder(q *Query, points []Point) []Point {
 	})
 }
 
-// OmitPoints drops the values over time, because a run keeps only a limited number of them.
+// OmitPoints drops the values over time of all series. Use it when the run already keeps such values for MaxOver
+// series.
 func (a *Answer) OmitPoints() {
 	for i := range a.Series {
 		a.Series[i].summary.over = nil

@@ -84,8 +84,8 @@ type evaluator struct {
 	made        Outcome
 }
 
-// remark is a problem with an observation that affects one or more steps. Its text describes the problem in the first
-// of these steps.
+// remark is a problem with an observation in one or more steps. Its text describes the problem in the first affected
+// step.
 type remark struct {
 	kind  remarkKind
 	text  string
@@ -206,7 +206,7 @@ func (e *evaluator) warn(found bool) {
 	}
 }
 
-// order sorts the entries by step, in the order of the plan, and bounds their number.
+// order sorts the series by step, in the order of the plan, and truncates the lists to their maximum lengths.
 func (e *evaluator) order() {
 	place := map[string]int{}
 	for i, planned := range e.run.Spec.Steps {
