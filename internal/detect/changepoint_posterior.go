@@ -46,9 +46,9 @@ const turnCost, outlierCost, dipCost = 12, 30, 20
 // far is the number of standard deviations beyond which a deviation does not count as noise.
 const far = 5
 
-// dropTime estimates the time of a drop and its 95 % interval, with equal prior probability for all times. The rate of
-// the sample that contains the drop is a mix of both levels, which shows where in the sample the drop lies. Within
-// samples that are aside, all times are equally likely.
+// dropTime estimates the time of a drop and its 95 % interval. It assumes that all times are equally likely a priori.
+// The rate of the sample that contains the drop is a mix of both levels, which shows where in the sample the drop lies.
+// Within samples that are aside, all times remain equally likely.
 func (t *dropPosterior) dropTime() Estimate {
 	t.samples, t.aside = withGaps(t.samples, t.aside)
 	t.link()
@@ -56,7 +56,7 @@ func (t *dropPosterior) dropTime() Estimate {
 	return posterior(t.samples, t.at, t.rough)
 }
 
-// link finds, for each sample, the nearest samples before and after it that are not aside.
+// link finds the nearest samples before and after each sample that are not aside, and sets kept.
 func (t *dropPosterior) link() {
 	n := len(t.samples)
 	t.last, t.kept = make([]int, n), make([]float64, n)

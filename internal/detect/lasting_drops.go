@@ -260,7 +260,7 @@ func (c *dropSearch) flattened(from, at, to int) ([]float64, bool) {
 }
 
 // flatten shifts the segments in [from, to) to a common level if they alternate, and reports whether they do. The
-// common level is the lowest or the highest of their levels: the one that `before` ranks first.
+// common level is the level that `before` sorts first, which is either the lowest or the highest.
 func (c *dropSearch) flatten(flat []float64, from, to int, before func(level, other float64) bool) bool {
 	var levels []float64
 	bounds := []int{from}

@@ -33,7 +33,7 @@ type HistoryRun struct {
 	Metrics []RunMetric
 	// Facts maps names to circumstances of the run that may explain a change, such as the kernel version.
 	Facts map[string]string
-	// Judged is the recorded verdict on the run, and JudgedSince is the policy's AcceptedSince at that time. The
+	// Judged is the recorded verdict on the run, and JudgedSince is the AcceptedSince of the policy that led to it. The
 	// verdict is computed again if AcceptedSince has changed or if Judged is "".
 	Judged      RegressionVerdict
 	JudgedSince time.Time

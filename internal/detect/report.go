@@ -66,8 +66,8 @@ func (a *analysis) drop(i int, at Estimate) Drop {
 	return d
 }
 
-// within returns candidate times of a drop inside an interval: its two ends and, if whole samples lie between them,
-// some of the samples' edges, because the amount spent is extreme at an edge.
+// within returns times at which a drop may have occurred: both ends of the given interval and, if whole samples lie
+// between them, the edges of some of these samples, because the amount spent is extreme at an edge.
 func (a *analysis) within(at Estimate) []float64 {
 	const most = 40
 	times := []float64{at.Low, at.High}

@@ -162,7 +162,8 @@ func (j *judge) operationsQueue() bool {
 	return m.FloorSeconds > 0 && m.LatencySeconds >= queued*m.FloorSeconds
 }
 
-// belowQueueDepth reports whether clearly fewer operations were outstanding than the queue depth of the load.
+// belowQueueDepth reports whether clearly fewer operations were outstanding than the load is configured to keep
+// outstanding.
 func (j *judge) belowQueueDepth() bool {
 	share, known := j.measured.outstandingShare()
 	return known && share < measure.MinLittleShare

@@ -38,13 +38,13 @@ func (j *judge) suspectLoad() {
 	}
 }
 
-// loadRank returns the rank of a suspect on the client, such as its CPU or the tool. share is the utilization of the
-// suspect.
+// loadRank returns the rank of a suspect in the load itself: the clients' CPU or the rate limit. share is its
+// utilization.
 func (j *judge) loadRank(share float64) int {
 	return choose(j.belowQueueDepth() || share >= 1-reach/2, 0, 1)
 }
 
-// addLittlesLaw adds evidence for a suspect on the client if, by Little's law, clearly fewer operations were
+// addLittlesLaw adds evidence for a suspect in the load itself if, by Little's law, clearly fewer operations were
 // outstanding than configured.
 func (j *judge) addLittlesLaw(s Suspect) Suspect {
 	if share, known := j.measured.outstandingShare(); known && share < measure.MinLittleShare {

@@ -213,8 +213,8 @@ func checkUse(sources map[string]Source, rows map[string]row) error {
 	return nil
 }
 
-// nearest suggests names for an unknown key: up to 24 names with the same store or, if the store is also unknown, all
-// stores.
+// nearest suggests up to 24 names for an unknown key: the rows and presets of the same store or, if the store is also
+// unknown, the known stores.
 func (c *Catalog) nearest(key string) string {
 	prefix, _, _ := strings.Cut(key, "/")
 	var like []string

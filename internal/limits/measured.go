@@ -25,7 +25,7 @@ type Rate struct {
 	BytesPerSecond, OperationsPerSecond float64
 }
 
-// Fill is the known range of a limit's credits, in percent of a full bucket.
+// Fill is the range in which the credits of a limit are known to be, in percent of a full bucket.
 type Fill struct {
 	// Most is the fill if the bucket was full at first. Least is the fill if it was empty at first.
 	Most, Least float64
@@ -97,8 +97,8 @@ func (m Measured) AtLevel(rate Rate, latencySeconds float64, emptied ...string) 
 	return m
 }
 
-// share returns the share of a bound that was reached: in operations if the block size is known, otherwise in the
-// bound's own dimension. It returns 0 if they cannot be compared.
+// share returns the rate as a share of a bound. It compares operations if the block size is known, otherwise the
+// bound's own dimension. It returns 0 if the rate and the bound cannot be compared.
 func (r Rate) share(of Bound) float64 {
 	switch {
 	case of.OperationsPerSecond > 0 && r.OperationsPerSecond > 0:
@@ -121,8 +121,8 @@ func (r Rate) shareOf(ceiling Rate) float64 {
 	return share
 }
 
-// outstandingShare returns the share of the requested operations that were outstanding, by Little's law, or false if
-// it is not known.
+// outstandingShare returns the mean number of outstanding operations, by Little's law, as a share of the configured
+// number. It returns false if the share is unknown.
 func (m Measured) outstandingShare() (float64, bool) {
 	if m.LatencySeconds <= 0 || m.Outstanding <= 0 || m.OperationsPerSecond <= 0 {
 		return 0, false

@@ -148,8 +148,8 @@ func (l *Latency) Sub(earlier *Latency) (Latency, error) {
 	return difference, nil
 }
 
-// Without returns the latencies other than those in part, of which only the bins are known. If part is not contained in
-// l, the error wraps ErrCounterReset.
+// Without returns the latencies of l except for those in part, which has only bins. If part is not contained in l, the
+// error wraps ErrCounterReset.
 //
 // Bins and count are exact. The sum is computed from the remaining bins, so the mean is within 1 % of the true mean. Do
 // not subtract the sum of part's bins from the exact sum instead: if part contains a stall, the error of that sum can

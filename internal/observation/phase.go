@@ -23,7 +23,8 @@ type PhaseSeries struct {
 // Mean returns the mean of all values.
 func (p *PhaseSeries) Mean() float64 { return p.total / float64(p.points) }
 
-// InPhase returns the values of an observation in a phase, one entry per series, in the order of the status.
+// InPhase returns the values of an observation in a phase, with one entry per series, in the order in which the series
+// first appear in the status.
 func InPhase(steps []v1alpha1.ResolvedStep, observed *v1alpha1.Observations, observation, phase string) []PhaseSeries {
 	if observed == nil {
 		return nil

@@ -19,7 +19,8 @@ type Query struct {
 	Expression  string
 	// Step is empty for a query that only checks that the expression can be evaluated.
 	Step string
-	// Start is the first I/O of the step, Measured the start of its measured time, End its last I/O.
+	// Start and End are the times of the first and the last I/O of the step. Measured is the start of its measured
+	// time.
 	Start, Measured, End time.Time
 	// Resolution is the interval between two evaluations. It divides the time from Start to End evenly, except for
 	// rounding to milliseconds.
@@ -34,8 +35,8 @@ func (q *Query) Evaluations() int {
 	return int(q.End.Sub(q.Start)/q.Resolution) + 1
 }
 
-// Checks returns a query for each observation that shows, before any load starts, whether the observation can be
-// evaluated.
+// Checks returns one query per observation. The answers show, before any load starts, whether Prometheus can evaluate
+// the observations.
 func Checks(run *v1alpha1.RunSpec, now time.Time) []Query {
 	var all []Query
 	for i := range run.Observations {
@@ -67,7 +68,8 @@ func Queries(run *v1alpha1.BenchmarkRun, interval time.Duration) []Query {
 	return all
 }
 
-// End returns the end of the last recorded step that the run's observations cover, or zero if there is none.
+// End returns the end of the last recorded step for which the run has an observation, or the zero time if there is no
+// such step.
 func End(run *v1alpha1.BenchmarkRun) time.Time {
 	var last time.Time
 	for _, q := range Queries(run, time.Second) {
