@@ -14,11 +14,12 @@ type Kind string
 
 // Possible values of Kind, the most severe first.
 const (
-	// Differs means that the option has no equivalent, so that the converted load differs from the original.
+	// Differs means that the option has no equivalent, so the converted load differs from the original.
 	Differs Kind = "Differs"
 	// Elsewhere means that the option is set in the benchmark, not in the profile.
 	Elsewhere Kind = "Elsewhere"
-	// Unneeded means that the option needs no action, or does not affect the load.
+	// Unneeded means that the option can be omitted, for example because storagebench always does what it requests, or
+	// because it does not affect the load.
 	Unneeded Kind = "Unneeded"
 )
 
@@ -38,24 +39,25 @@ type Note struct {
 
 // Workload is one converted load.
 type Workload struct {
-	// Name is the name for the profile.
+	// Name is the name of the profile.
 	Name string
 	Spec v1alpha1.WorkloadProfileSpec
-	// Duration and WarmUp are the times that the command line sets; 0 if it sets none. A profile cannot contain them:
-	// users set them in the benchmark's phase.
+	// Duration and WarmUp are the duration and the warm-up of the original load, or 0 if it has none. A profile cannot
+	// contain them: users set them in the benchmark's phase.
 	Duration, WarmUp time.Duration
 	// Processes is the total number of MPI processes of all clients; 0 if the command line does not set it.
 	Processes int64
 	Notes     []Note
 }
 
-// Options supply what a command line does not contain.
+// Options provides information that the command line lacks.
 type Options struct {
-	// Name is the name of the profile. "" means the name of the tool or of the job.
+	// Name is the name of the profile. If it is empty, the profile gets the name of the tool or of the fio job.
 	Name string
-	// DatasetBytes is the size of each client's data, if the command line relies on the size of existing files.
+	// DatasetBytes is the size of each client's dataset. It is required if the command line relies on the size of
+	// existing files.
 	DatasetBytes int64
-	// ReadFile returns the content of a file that the command line names. nil means that files cannot be read.
+	// ReadFile returns the content of a file that the command line names. If it is nil, files cannot be read.
 	ReadFile func(name string) ([]byte, error)
 }
 
@@ -127,7 +129,7 @@ func shown(text string) string {
 	return strings.Map(safe, text)
 }
 
-// all joins up to 20 problems into one error, so that users can fix them together.
+// all joins up to 20 problems into one error, so that users can fix all of them at once.
 func all(problems []error) error {
 	const most = 20
 	if len(problems) > most {

@@ -82,8 +82,8 @@ func (w *diskspdWriter) convert() (Workload, error) {
 
 func seconds(count int64) time.Duration { return time.Duration(count) * time.Second }
 
-// given returns the option with a key of diskspdSpan.given as the user wrote it, or a default if the user did not set
-// the option.
+// given returns an option as the user wrote it, or a default if the user did not set the option. key is a key of
+// diskspdSpan.given.
 func (w *diskspdWriter) given(key, otherwise string) string {
 	if text, ok := w.span.given[key]; ok {
 		return text
@@ -91,7 +91,7 @@ func (w *diskspdWriter) given(key, otherwise string) string {
 	return otherwise
 }
 
-// dataset computes how much of each target the load uses.
+// dataset computes how many bytes of each target the load uses, and sets the profile's datasetSize.
 func (w *diskspdWriter) dataset() error {
 	t := w.target
 	size := t.size
@@ -134,7 +134,7 @@ func (w *diskspdWriter) dataset() error {
 	return nil
 }
 
-// caching converts the option -S, which sets the caches that DiskSpd uses.
+// caching converts the option -S, which selects the caching mode.
 func (w *diskspdWriter) caching() {
 	t := w.target
 	option := w.given("S", w.given("h", "no -S"))
@@ -165,8 +165,8 @@ func (w *diskspdWriter) caching() {
 	}
 }
 
-// hint returns the value of fio's fadvise_hint for -fr and -fs. Without these options DiskSpd gives no hint, so hint
-// returns "0".
+// hint returns the value of fio's fadvise_hint for -fr and -fs. Without these options DiskSpd passes no hint to
+// Windows, so hint returns "0", which means no hint.
 func (w *diskspdWriter) hint() v1alpha1.FioOptionValue {
 	random, sequential := strings.Contains(w.target.hints, "r"), strings.Contains(w.target.hints, "s")
 	if strings.Contains(w.target.hints, "t") {

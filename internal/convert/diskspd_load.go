@@ -52,7 +52,8 @@ func (w *diskspdWriter) threads() error {
 		w.notes.unneeded(w.given("o", "-o2, the default of -o"), "each thread copies mapped memory one block at a time")
 		depth = 1
 	case !t.direct() && !t.mapped && depth > 1 && t.randomRatio == 100:
-		// Through the page cache libaio does one operation at a time, so each outstanding operation becomes a job.
+		// If I/O goes through the page cache, libaio performs only one operation at a time. So each outstanding
+		// operation becomes a job of its own.
 		w.spread, jobs, depth, shared = depth, jobs*depth, 1, true
 		files = w.targets
 		w.profile.IOEngine = v1alpha1.FioPsync
@@ -130,7 +131,7 @@ func (w *diskspdWriter) stride() {
 // random converts -r, -rs and -rd, which set the alignment, the share and the distribution of random offsets.
 func (w *diskspdWriter) random() {
 	t := w.target
-	w.profile.Options["norandommap"] = "1" // as in DiskSpd, a random load may repeat blocks before it has used all blocks
+	w.profile.Options["norandommap"] = "1" // as in DiskSpd, offsets may repeat before all blocks were accessed
 	align := t.alignment()
 	option := w.given("r", "-r")
 	asked := fmt.Sprintf("%d after -r is an alignment of %d bytes, not a percentage; -r alone is 100 %% random", align, align)

@@ -13,7 +13,7 @@ const (
 	whyTracing      = "event tracing exists on Windows only"
 )
 
-// diskspdOptions holds all options of DiskSpd 2.2, by letter.
+// diskspdOptions maps the letter of each option of DiskSpd 2.2 to the parser of the option.
 var diskspdOptions = map[byte]diskspdOption{
 	'?': func(*diskspdLine, string) error { return errors.New("prints help and runs nothing: remove it") },
 	':': diskspdIgnored(Differs, "experimental flags change how DiskSpd paces a limited load", "compare the measured rates"),
@@ -137,7 +137,8 @@ func diskspdTracing(l *diskspdLine, rest string) error {
 	return errors.New("is an unknown kind of event tracing: remove it")
 }
 
-// diskspdRate parses the rate limit -gVALUE[i]: bytes per millisecond, or with the suffix i operations per second.
+// diskspdRate parses the rate limit -gVALUE[i]. The value is in bytes per millisecond or, with the suffix i, in
+// operations per second.
 func diskspdRate(l *diskspdLine, rest string) error {
 	target := &l.target.rateBytes
 	if number, isIOPS := strings.CutSuffix(rest, "i"); isIOPS {

@@ -13,7 +13,8 @@ type diskspdLine struct {
 	// target describes the load, which is the same on each file or device in paths.
 	target diskspdTarget
 	paths  []string
-	// cacheGiven and through record which parts of -S were given, to find conflicts.
+	// cacheGiven and through are true once -S has set a cache mode or write-through, respectively. diskspdCaching uses
+	// them to detect contradictory modes.
 	cacheGiven, through bool
 	limitGiven          bool
 }
@@ -37,7 +38,7 @@ func readDiskspdLine(arguments []string) (*diskspdLine, error) {
 			options = append(options, argument)
 		}
 	}
-	// -b is read first, wherever it is, because sizes in blocks depend on it.
+	// Parse -b first, regardless of its position, because sizes in blocks depend on the block size.
 	for _, pass := range []bool{true, false} {
 		for _, argument := range options {
 			if (argument[1] == 'b') != pass {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// diskspdSpan holds what DiskSpd calls a time span: the options for all targets together.
+// diskspdSpan holds the options that apply to all targets together. DiskSpd calls them a time span.
 type diskspdSpan struct {
 	// duration, warmUp and coolDown are in seconds. With a duration of 0, DiskSpd runs until it is stopped.
 	duration, warmUp, coolDown int64
@@ -16,10 +16,10 @@ type diskspdSpan struct {
 	noAffinity        bool
 	completion        bool
 	randomWrites      bool
-	// given maps the key of an option to the option as the user wrote it. The key is the option's letter, or rs, rd, si
-	// or fh (the hints -fr, -fs and -ft).
+	// given holds each option as the user wrote it, by a key: the letter of the option, or rs, rd, si or fh (for the
+	// hints -fr, -fs and -ft).
 	given map[string]string
-	// extra holds the notes on options that are not converted.
+	// extra holds notes about options that are not converted.
 	extra notes
 }
 
@@ -28,9 +28,10 @@ type diskspdCPU struct{ group, number int64 }
 // diskspdTarget is the load on one file or device.
 type diskspdTarget struct {
 	block uint64
-	// size is the value of -c; 0 if the target already exists.
+	// size is the size in bytes that -c sets, or 0 if the load uses an existing file or device.
 	size uint64
-	// base and limit are the range that the load uses; a limit of 0 means the end of the target.
+	// base and limit are the start and the end of the range that the load uses, in bytes. A limit of 0 means the end of
+	// the target.
 	base, limit uint64
 	// align is the alignment of random offsets, or the stride of sequential ones; nil means the block size.
 	align       *uint64

@@ -11,8 +11,8 @@ import (
 )
 
 // Fio converts a command line of fio, including the job files that it names. The command line may begin with the
-// program's name. Jobs that run at the same time become one workload; groups that are separated by a stonewall become
-// one workload each. Errors name the option and the remedy.
+// program's name. Jobs that run at the same time become one workload. Each group of jobs that a stonewall separates
+// from the others becomes its own workload. Errors name the option and the remedy.
 func Fio(arguments []string, options Options) ([]Workload, error) {
 	if err := checkArguments(arguments); err != nil {
 		return nil, fmt.Errorf("read the command line of fio: %w", err)
@@ -118,7 +118,8 @@ func resourceName(name, otherwise string) string {
 // fioJob is a parsed job of fio.
 type fioJob struct {
 	name string
-	// keep holds the options without a field below, in the order given, with fio's main names and normalized values.
+	// keep holds the options that have no field of their own in fioJob, in the order given. Their names are fio's main
+	// names, and their values are normalized.
 	keep []fio.KnownOption
 	// Each of the following fields holds the value of an option, or fio's default if the job does not set the option.
 	jobs, files, depth uint64

@@ -21,8 +21,8 @@ var fioSizes = []string{
 	"bs", "bsrange", "bssplit", "size", "filesize", "ba", "zonesize", "zonerange", "zoneskip", "buffer_compress_chunk", "rate", "iomem_align", "offset_increment",
 }
 
-// fioElsewhere lists options that a profile cannot contain, because the benchmark sets them. It maps each option to
-// the remedy: what to set instead.
+// fioElsewhere lists options that a profile cannot contain, because the benchmark sets them. It maps each option to the
+// remedy, such as the setting to use instead.
 var fioElsewhere = map[string]string{
 	"directory": "set the target's path or claim", "randseed": "set the seed of an earlier run to repeat its offsets",
 	"loops": "set a duration in the phase, or repeat the phase", "startdelay": "use a separate phase for the load that runs before this job",
@@ -30,7 +30,7 @@ var fioElsewhere = map[string]string{
 	"wait_for": "use one phase per job",
 }
 
-// fioUnneeded lists options that can be omitted without any other action. It maps each option to the reason.
+// fioUnneeded lists options that can simply be omitted. It maps each option to the reason.
 var fioUnneeded = map[string]string{
 	"unlink": "the target's dataPolicy removes files", "unlink_each_loop": "the target's dataPolicy removes files", "create_serialize": whyLayout,
 	"create_on_open": whyLayout, "create_only": whyLayout, "create_fsync": whyLayout, "allow_file_create": whyLayout, "overwrite": whyLayout, "fallocate": whyLayout,
@@ -210,7 +210,7 @@ func (j *fioJob) figure(o fio.KnownOption) {
 		j.direction = o.Value
 		return
 	case "bs":
-		j.block = number // if the job sets several block sizes, parsing fails and the size is 0
+		j.block = number // if bs lists several sizes, parsing fails and number is 0
 		return
 	case "bsrange", "bssplit":
 		j.block = 0

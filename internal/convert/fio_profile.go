@@ -103,7 +103,8 @@ func (w *fioWriter) sizes(j *fioJob) error {
 	return nil
 }
 
-// queue adds a note if the queue depth has no effect, and removes a depth that the engine does not support.
+// queue adds a note if the queue depth has no effect. If the I/O engine does not support a queue depth, it sets the
+// depth to 1.
 func (w *fioWriter) queue(j *fioJob) {
 	switch {
 	case j.depth > 1 && !j.asynchronous():
@@ -212,8 +213,8 @@ func (j *fioJob) mix() int32 {
 	return 50
 }
 
-// typedOption sets the profile's field for an option, or adds the option to the profile's options. It returns false if
-// neither can express the option.
+// typedOption sets the profile's field for an option or, if there is none, adds the option to the profile's options. It
+// returns false if the profile cannot express the option.
 func typedOption(p *v1alpha1.FioProfile, j *fioJob, o fio.KnownOption) bool {
 	number, err := strconv.ParseInt(o.Value, 10, 64)
 	whole := err == nil

@@ -90,8 +90,8 @@ var fioFlags = []string{
 	"fixedbufs", "registerfiles", "sqthread_poll", "nonvectored", "userspace_reap", "thp", "uncached", "exitall", "do_verify_only", "fill_fs",
 }
 
-// fioGeneral lists options that apply to fio itself rather than to a job. The field takes is true if the option takes a
-// value. The field why is the reason why the profile does not need the option.
+// fioGeneral lists options that apply to fio itself rather than to a job. Each entry contains whether the option takes
+// a value, and the reason why a profile does not need the option.
 var fioGeneral = map[string]struct {
 	takes bool
 	why   string
@@ -109,7 +109,7 @@ const (
 	whyProgram = "it does not affect the load"
 )
 
-// fioLine holds the jobs of a command line, and notes on the options of fio itself.
+// fioLine holds the jobs of a command line, and notes about the options in fioGeneral.
 type fioLine struct {
 	sections []fioSection
 	notes    notes

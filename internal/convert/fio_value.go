@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// fioIEC matches sizes such as 4KiB, which fio reads as powers of 1000: its default kb_base=1024 swaps the units of IEC
-// and SI, for old job files.
+// fioIEC matches sizes such as 4KiB, which fio reads as powers of 1000. For compatibility with old job files, fio's
+// default kb_base=1024 swaps the meanings of KiB and KB.
 var fioIEC = regexp.MustCompile(`(?i)([0-9]{1,12})([kmgtp])ib`)
 
 // fioBytes replaces each size that matches fioIEC with its number of bytes as fio interprets it. changed is true if any
@@ -34,7 +34,7 @@ func fioBytes(value string) (written string, changed bool) {
 
 var fioTimePattern = regexp.MustCompile(`^([0-9]{1,9})(us|usec|ms|msec|s|sec|m|min|h|hr|d|)$`)
 
-// fioTime reads a time; without a unit it is in seconds.
+// fioTime parses a time. A number without a unit is in seconds.
 func fioTime(value string) (time.Duration, error) {
 	parts := fioTimePattern.FindStringSubmatch(strings.ToLower(value))
 	if parts == nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/ior"
 )
 
-// IOR converts a command line of IOR, with or without mpirun before it. It sets fields even to the API's defaults,
-// because IOR's defaults differ: IOR shares one file, does not flush, and removes its files.
+// IOR converts a command line of IOR, which may begin with mpirun and its options. Fields are set even if their value
+// equals the API's default, because IOR's own defaults differ: IOR uses one shared file, does not flush, and removes
+// its files.
 func IOR(arguments []string, options Options) ([]Workload, error) {
 	if err := checkArguments(arguments); err != nil {
 		return nil, fmt.Errorf("read the command line of IOR: %w", err)
@@ -51,7 +52,7 @@ type iorWriter struct {
 	notes           notes
 }
 
-// iorDirectives maps the names of the settings in -O to the equivalent options. The names are in lower case, because
+// iorDirectives maps the names that can be set with -O to the equivalent options. The names are in lower case, because
 // IOR ignores case.
 var iorDirectives = map[string]string{
 	"api": "-a", "transfersize": "-t", "blocksize": "-b", "segmentcount": "-s", "fileperproc": "-F", "readfile": "-r", "writefile": "-w", "checkwrite": "-W",
@@ -174,8 +175,7 @@ func (w *iorWriter) flag(name string) bool {
 	return given && option.on()
 }
 
-// only converts a flag to the value of a field: a pointer to true if the flag is set, otherwise nil, because the field
-// defaults to false.
+// only returns the value of a field that defaults to false: a pointer to true if the given flag is set, otherwise nil.
 func (w *iorWriter) only(name string) *bool {
 	if w.flag(name) {
 		return new(true)
@@ -245,7 +245,7 @@ func (w *iorWriter) finish() {
 	}
 }
 
-// onlyMPIIO converts the options that only the API MPIIO has.
+// onlyMPIIO converts the options that apply only to IOR's MPIIO API.
 func (w *iorWriter) onlyMPIIO() {
 	for _, only := range [][2]string{{"-p", "--mpiio.preallocate"}, {"-V", "--mpiio.useFileView"}} {
 		switch {

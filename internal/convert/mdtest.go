@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/ior"
 )
 
-// Mdtest converts a command line of mdtest, with or without mpirun before it.
+// Mdtest converts a command line of mdtest, which may begin with mpirun and its options.
 func Mdtest(arguments []string, options Options) ([]Workload, error) {
 	if err := checkArguments(arguments); err != nil {
 		return nil, fmt.Errorf("read the command line of mdtest: %w", err)
@@ -44,8 +44,8 @@ func Mdtest(arguments []string, options Options) ([]Workload, error) {
 
 type mdtestWriter struct {
 	profile *v1alpha1.MdtestProfile
-	// perDirectory is the value of -I, the number of items per directory. leafOnly is true with -L, which puts files
-	// only into the lowest directories.
+	// perDirectory is the value of -I, the number of items per directory. leafOnly is true if -L is given, which puts
+	// files only into the lowest directories.
 	perDirectory        int64
 	leafOnly            bool
 	fileBytes, readSize int64

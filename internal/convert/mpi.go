@@ -32,7 +32,7 @@ func (o mpiOption) words() []string {
 	return []string{o.String()}
 }
 
-// on reports whether a flag is set. A flag may also have a number as its value, such as -w=0, because IOR accepts that.
+// on reports whether a flag is set. Like IOR, it accepts a flag with a number as its value, such as -w=0.
 func (o mpiOption) on() bool {
 	number, err := strconv.Atoi(o.value)
 	return !o.hasValue || err == nil && number > 0
@@ -41,16 +41,17 @@ func (o mpiOption) on() bool {
 // mpiLine is a command line of IOR or mdtest.
 type mpiLine struct {
 	options []mpiOption
-	// processes is the number of ranks that mpirun starts; 0 if it is not given.
+	// processes is the number of ranks that mpirun starts, or 0 if the command line does not set it.
 	processes int64
 	notes     notes
 }
 
-// readMPI reads a command line, with or without mpirun and the program's name before it. flags contains the letters of
-// the options without a value, and values contains the letters of the options with a value.
+// readMPI reads a command line, which may begin with mpirun and the name of the tool. flags contains the letters of the
+// options that take no value, and values the letters of the options that take one.
 func readMPI(arguments []string, tool, flags, values string) (*mpiLine, error) {
 	l := &mpiLine{}
-	// If the first argument is an option, the program's name is left out, and a later argument that equals it is a path.
+	// If the first argument is an option, the command line does not contain the tool's name. A later argument such as
+	// "ior" is then the value of an option, for example a path.
 	if len(arguments) > 0 && !strings.HasPrefix(arguments[0], "-") {
 		for i, argument := range arguments {
 			if len(program([]string{argument}, tool)) == 0 {
@@ -97,7 +98,7 @@ func readMPI(arguments []string, tool, flags, values string) (*mpiLine, error) {
 	return l, all(problems)
 }
 
-// launcher reads the arguments before the program: mpirun, mpiexec or srun with their options.
+// launcher reads the arguments that precede the tool's name: mpirun, mpiexec or srun with its options.
 func (l *mpiLine) launcher(arguments []string) {
 	for i := 0; i < len(arguments); i++ {
 		name, value, has := strings.Cut(arguments[i], "=")
@@ -138,7 +139,8 @@ func mpiCount(text string, most int64) (int64, error) {
 	return value, nil
 }
 
-// severalPaths adds a note about several paths, separated by @. IOR and mdtest distribute their ranks over these paths.
+// severalPaths adds a note about an option with several paths, separated by @, over which IOR and mdtest distribute
+// their ranks.
 func (n *notes) severalPaths(o mpiOption) {
 	paths := strings.Count(o.value, "@") + 1
 	n.differs(o.String(),

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// profileDocument is a profile as users write it: without a status.
+// profileDocument is a profile in the form that users write, without a status.
 type profileDocument struct {
 	APIVersion string                       `json:"apiVersion"`
 	Kind       string                       `json:"kind"`
@@ -98,8 +98,8 @@ func wrap(text *strings.Builder, entry string) {
 	text.WriteString(line + "\n")
 }
 
-// Seconds formats a duration for a field of the API, in seconds or, if it is not a whole number of seconds, in
-// milliseconds.
+// Seconds formats a duration for a field of the API. It uses milliseconds if the duration is not a whole number of
+// seconds.
 func Seconds(d time.Duration) string {
 	if d%time.Second != 0 {
 		return fmt.Sprintf("%dms", d.Milliseconds())
