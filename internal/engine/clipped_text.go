@@ -5,7 +5,8 @@ import "strings"
 // ClippedHalf is the number of bytes kept from each end of a long text.
 const ClippedHalf = 8 << 10
 
-// ClippedText collects a tool's output of any length, but keeps only its head and its tail. The zero value is empty.
+// ClippedText collects output of any length from a tool, but stores only the beginning and the end of long output. The
+// zero value is empty.
 type ClippedText struct {
 	head []byte
 	tail []byte
@@ -29,7 +30,7 @@ func (t *ClippedText) Add(p []byte) {
 	}
 }
 
-// String returns the text without surrounding white space. If a part was dropped, [...] stands in its place.
+// String returns the text without surrounding white space. It marks dropped text with [...].
 func (t *ClippedText) String() string {
 	tail := string(t.tail)
 	if len(tail) > ClippedHalf {

@@ -1,5 +1,6 @@
-// Package engine defines an engine: a tool that generates load, with the profile that it runs. Each engine is a package
-// below this one, and package engines lists them all. Other packages use an engine without knowing which one it is.
+// Package engine defines the interface of an engine. An engine is a tool that generates load, together with the profile
+// that it runs. Each engine is a package below this one, and package engines lists all of them. Other packages use an
+// engine without knowing which one it is.
 //
 // # How to add an engine
 //
@@ -28,8 +29,8 @@
 // Finally, add a sample to config/samples and a page to docs. Defaults (api/v1alpha1/defaults.go) and the overrides of
 // a phase (v1alpha1.WorkloadOverride, and override.go in package engines) are optional.
 //
-// An engine is pure: it starts no process, opens no file and reads no clock. The agent runs the tool; the plan, the
-// conductor, the result and the command line only call the engine:
+// An engine has no side effects: it starts no process, opens no file and reads no clock. The agent runs the tool; the
+// plan, the conductor, the result and the command line only call the engine:
 //
 //	Validate   plan and the controller of profiles: is the profile valid?
 //	Suits      plan: does a phase need what this profile does not support? (Traits cover what no profile supports.)

@@ -25,15 +25,15 @@ type Engine interface {
 	Suits(use *Use) field.ErrorList
 	// Describe returns what the tool does in a step. The result does not depend on the order of the run's steps.
 	Describe(step *Step) (Description, error)
-	// Render returns the request for one client's part of a step. The caller adds what does not depend on the engine:
-	// the space, the volumes, and the files that Describe lists.
+	// Render returns the request for one client's part of a step. The caller adds the fields that do not depend on the
+	// engine: the required space, the volumes, and the files that Describe lists.
 	Render(step *Step, client *Client) (*agentapi.LoadRequest, error)
 	// Result adds the tool's own figures to the result of a target and returns its findings about the report.
 	Result(step *Step, report *Report, into *v1alpha1.TargetResult) Findings
 }
 
-// Load is a workload: an engine with its profile, together with the engine's traits, which do not depend on the
-// profile. The zero value means that there is no load.
+// Load is an engine with its profile, together with the engine's traits, which do not depend on the profile. The zero
+// value means no load.
 type Load struct {
 	Traits
 	Engine
@@ -63,8 +63,8 @@ type Traits struct {
 	Tools []string
 	// Sources contains a hint on where to get each program that is rarely preinstalled, by the program's name.
 	Sources map[string]string
-	// Versions lists one version of the tool for each form of input that the engine can write, newest first; "" stands
-	// for the newest version. The version on the clients is unknown until they run.
+	// Versions lists one version of the tool for each form of input that the engine can write, the newest first. An
+	// empty string means the newest version. The version on the clients is unknown until they run.
 	Versions []string
 	// SpansClients is true if the clients of a target run one MPI job together.
 	SpansClients bool
@@ -84,15 +84,15 @@ type Traits struct {
 	ReusesFiles bool
 	// SizeField is the profile field that determines the size of the dataset, for messages that suggest raising it.
 	SizeField string
-	// Layers is the key under which package plan adds this engine's layouts to the value that it hashes to identify the
-	// datasets of a run.
+	// Layers is the JSON key of this engine's layouts in the value that package plan hashes to identify the datasets of
+	// a run.
 	Layers string
 }
 
-// Step is a step on one target, as an engine sees it.
+// Step contains the parameters of a step on one target that an engine needs.
 type Step struct {
 	Purpose v1alpha1.StepPurpose
-	// Clients is the number of clients of the target, Processes the number of ranks per client; both are at least 1.
+	// Clients is the number of clients of the target. Processes is the number of ranks per client. Both are at least 1.
 	Clients, Processes int
 	// Duration and WarmUp are the times that the plan sets for the step. Duration is 0 if the step does a fixed amount
 	// of work.
@@ -110,14 +110,14 @@ func (s *Step) Layout() bool {
 	return s.Purpose == v1alpha1.StepPrepare || s.Purpose == v1alpha1.StepPrecondition
 }
 
-// Client is one client of a target, as an engine sees it.
+// Client contains the parameters of one client of a target that an engine needs.
 type Client struct {
 	Index int
-	// Seed is the run's seed. StepSeed differs between all steps of the run, and between the attempts of a step.
+	// Seed is the run's seed. StepSeed is different for each step of the run and for each attempt of a step.
 	Seed, StepSeed uint64
 	// Version is the version of the tool on the clients; empty if unknown.
 	Version string
-	// Shared is true if all clients of an MPI job work in the launcher's directory.
+	// Shared is true if all clients of an MPI job work in the directory of the client that starts the job.
 	Shared bool
 	// Addresses are the addresses of the clients of an MPI job (host and port), by client index.
 	Addresses []string
@@ -142,11 +142,11 @@ type Use struct {
 // Description describes what a load does in a step. Its figures apply to one client.
 type Description struct {
 	// Reads, Writes and Trims are true if the load performs such operations. Syncs is true if writes are flushed during
-	// the load or are synchronous, SyncsAtEnd if every writer flushes its files when it ends.
+	// the load or are synchronous. SyncsAtEnd is true if every writer flushes its files when it ends.
 	Reads, Writes, Trims, Syncs, SyncsAtEnd bool
-	// Buffered is true if some I/O goes through the page cache, Random if the offsets are in random order.
+	// Buffered is true if some I/O goes through the page cache. Random is true if the offsets are in random order.
 	Buffered, Random bool
-	// NoStorage is true if the load touches no file, Metadata if it works on file names instead of file data.
+	// NoStorage is true if the load accesses no files. Metadata is true if it works on file names instead of file data.
 	NoStorage, Metadata bool
 	// NeedsFiles is true if the load reads files that an earlier step must have laid out. Rewrites is true if the load
 	// replaces laid-out files, and can leave them shorter.
@@ -166,7 +166,7 @@ type Description struct {
 	// ClosedLoop is true if each operation starts when a previous one completes: the profile sets neither a rate limit
 	// nor pauses.
 	ClosedLoop bool
-	// Files yields the name and the size of each of the client's files after a prepare step; nil if the names are
+	// Files yields the name and the size of each of the client's files after a prepare step. It is nil if the names are
 	// unknown or if Ranks describes the files. There can be many files. LayoutJobs is the only override that changes
 	// them.
 	Files iter.Seq2[string, uint64]
@@ -178,8 +178,8 @@ type Description struct {
 	JobFiles JobFiles
 	// Setup identifies the work that a prepare step must do before the load can run. It is empty if there is none.
 	Setup string
-	// Layer returns the settings, other than Files, that determine what a prepare step of this load lays out on a target,
-	// as a value that can be encoded as JSON. Layer is nil if nothing is laid out.
+	// Layer returns the settings, other than Files, that determine the data that a prepare step of this load lays out
+	// on a target. The result can be encoded as JSON. Layer is nil if nothing is laid out.
 	Layer func(target string) any
 	// Cached is set if the client's own memory may serve reads.
 	Cached Cached
@@ -187,8 +187,8 @@ type Description struct {
 	Cautions []string
 }
 
-// Limit returns the workload's rate limit in bytes per second: the tighter one if it limits bytes and operations. It is 0
-// if there is none, or if only operations are limited and their size varies.
+// Limit returns the workload's rate limit in bytes per second. If both bytes and operations are limited, it returns the
+// lower of the two limits. It returns 0 if there is no limit, or if only operations are limited and their size varies.
 func (d *Description) Limit() float64 {
 	limit := d.LimitBytesPerSecond
 	if byOperations := d.LimitIOPS * float64(d.BlockBytes); byOperations > 0 && (limit == 0 || byOperations < limit) {
@@ -205,7 +205,7 @@ type Cached struct{ Why, Remedy string }
 type RankFiles struct {
 	// Name is the name of the first file; empty if there are no files.
 	Name string
-	// Count is the number of files, Bytes the size of each.
+	// Count is the number of files, and Bytes is the size of each.
 	Count, Bytes uint64
 }
 

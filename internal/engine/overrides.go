@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Overrides replace values of a workload in a step of a ramp or sweep; 0 and nil keep the workload's own values.
+// Overrides replaces values of a workload in a step of a ramp or sweep. A field that is 0 or nil replaces nothing.
 type Overrides struct {
 	Jobs, QueueDepth int32
 	BlockSizeBytes   int64
@@ -32,8 +32,8 @@ type Overrides struct {
 type Offer struct {
 	// IOPS is the rate of each client in operations per second; 0 for a closed loop.
 	IOPS int64
-	// Latency is the store's latency up to which operations must arrive at the offered rate. It determines the number
-	// of jobs.
+	// Latency is the highest latency of the store at which operations must still arrive at the offered rate. It
+	// determines the number of jobs.
 	Latency time.Duration
 }
 

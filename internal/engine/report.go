@@ -21,8 +21,8 @@ type Report struct {
 	Version string
 	// Job is the report of the MPI job; nil if there is none.
 	Job *Job
-	// Sampled returns the number of bytes that an operation had moved by the given time, according to the samples of all
-	// clients. It is nil if samples are missing.
+	// Sampled returns the number of bytes that an operation had moved by the given time. It computes the number from
+	// the samples of all clients. Sampled is nil if samples are missing.
 	Sampled func(until time.Time, operation measure.Operation) uint64
 }
 
@@ -44,7 +44,7 @@ type ClientReport struct {
 type Job struct {
 	// CommandLine is the program and its arguments.
 	CommandLine []string
-	// Ranks is the number of ranks, Clients the number of clients on which they ran.
+	// Ranks is the number of ranks, and Clients is the number of clients on which they ran.
 	Ranks, Clients int
 	// MPIVersion is the version of Open MPI.
 	MPIVersion string
@@ -60,10 +60,11 @@ type Repetition struct {
 	// Index is the index of the repetition, counted from 0.
 	Index int
 	Bytes uint64
-	// BytesExact is false if Bytes is only an estimate: the product of rounded figures.
+	// BytesExact is false if Bytes is only an estimate, computed from rounded figures.
 	BytesExact                          bool
 	BytesPerSecond, OperationsPerSecond float64
-	// Open, Transfer and Close overlap between ranks. Each of them, like OperationsPerSecond, is positive only if IOR
+	// Open, Transfer and Close are the times of these three stages. They can overlap, because one rank may still open
+	// its file while another already transfers data. Each of them, like OperationsPerSecond, is positive only if IOR
 	// printed it.
 	Open, Transfer, Close time.Duration
 	// Total is the time from the first rank's start to the last rank's end.
@@ -84,8 +85,8 @@ type Program struct {
 	CommandLine []string
 	// ExitCode is the exit code, or 128 plus the number of the signal that killed the program.
 	ExitCode int
-	// Duration is the time from the program's start to its exit. Flush is the time after the exit until all data of the
-	// program is on the storage.
+	// Duration is the time from the program's start to its exit. Flush is the time that it took after the exit to write
+	// all remaining data of the program to the storage.
 	Duration, Flush time.Duration
 	// CutShort is true if the program was stopped before it exited by itself.
 	CutShort bool
@@ -142,8 +143,8 @@ type Warning struct {
 	Text    string
 }
 
-// Pattern describes the data that a tool writes. It differs between tools and versions, and a store that compresses
-// data is faster if the data compresses well.
+// Pattern describes the data that a tool writes, which depends on the tool and its version. A store that compresses
+// data is faster if the data is compressible.
 type Pattern struct {
 	Version, Name string
 	// RatioMilli is the lz4 compression ratio of the data, times 1000; 0 if unknown.
@@ -151,7 +152,7 @@ type Pattern struct {
 	// Asked is true if the profile requests data that is as compressible as the user's own. Compression by the store is
 	// then part of the result and causes no warning.
 	Asked bool
-	// Repeats explains why the data may be compressible although RatioMilli is unknown.
+	// Repeats explains why the data may be compressible if RatioMilli is unknown.
 	Repeats string
 	// Remedy names the setting for incompressible data.
 	Remedy string

@@ -98,7 +98,7 @@ func (e Engine) Render(step *engine.Step, _ *engine.Client) (*agentapi.LoadReque
 }
 
 // layer identifies the files that a profile's setup program creates on a target. The files themselves are unknown
-// before the program runs, so layer consists of the target, the command line and the working directory.
+// before the program runs, so layer contains the target, the command line and the working directory instead.
 type layer struct {
 	Target           string
 	Setup            []string

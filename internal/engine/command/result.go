@@ -80,9 +80,9 @@ func commonSource(report *engine.Report) v1alpha1.CommandSource {
 	return v1alpha1.SourceCalls
 }
 
-// summable reports whether the sum of a source's counts is that of all clients: the source is available on all of them.
-// The statistics of the mount cover a whole machine, so if two clients may share one, each would count the bytes of
-// both.
+// summable reports whether a source's counts can be added up over all clients, which requires that the source is
+// available on each of them. The statistics of a mount cover a whole machine. They cannot be added up if two clients
+// may run on the same machine, because each of the two counts would include the bytes of both clients.
 func summable(report *engine.Report, source v1alpha1.CommandSource) bool {
 	if source == v1alpha1.SourceMount && mayShareMachine(report.Clients) {
 		return false
@@ -93,7 +93,8 @@ func summable(report *engine.Report, source v1alpha1.CommandSource) bool {
 	})
 }
 
-// mayShareMachine reports whether two clients run, or may run, on one machine.
+// mayShareMachine reports whether two clients run on the same machine, or whether this cannot be ruled out because the
+// machine of a client is unknown.
 func mayShareMachine(clients []engine.ClientReport) bool {
 	machines := map[string]bool{}
 	for i := range clients {

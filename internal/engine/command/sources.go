@@ -27,18 +27,18 @@ func Known(source v1alpha1.CommandSource) bool { return slices.Contains(Order, s
 // Choice is the count to use for a program, compared with the count of the source that differs most from it.
 type Choice struct {
 	Count
-	// Other is the count that differs most from the chosen one. Direction is "read" or "written", whichever differs
-	// more. Share is the difference in this direction divided by the larger of the two counts, from 0 to 1. Compared is
-	// false if there is no other count.
+	// Other is the count that differs most from the chosen one. Direction, "read" or "written", is the direction in
+	// which they differ most. Share is the difference in this direction divided by the larger of the two counts, from 0
+	// to 1. Compared is false if there is only one count.
 	Other     Count
 	Direction string
 	Share     float64
 	Compared  bool
 }
 
-// notableBytes and notableShare set the minimum number of bytes in a direction for two counts to be compared. The
-// minimum is notableBytes or the share notableShare of all bytes, whichever is larger. Smaller counts normally differ,
-// because every program reads its libraries and may print a line at its end.
+// notableBytes and notableShare determine the minimum number of bytes in a direction for which counts are compared:
+// notableBytes, or notableShare of the bytes of both directions, whichever is larger. Smaller counts normally differ,
+// because every program reads its libraries and may print a line when it ends.
 const (
 	notableBytes = 1 << 20
 	notableShare = 0.02

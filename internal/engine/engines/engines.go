@@ -79,9 +79,9 @@ func Resize(path *field.Path, spec *v1alpha1.Engine, size resource.Quantity) *fi
 	return fio.Resize(path, spec.Fio, size)
 }
 
-// KeepRun copies the details of how the tool was run in a cell, such as its command line, to the result of the phase.
-// The command line is the same for all cells, except for the number of ranks. KeepRun does not copy the tool's own
-// figures, which would take too much space for all cells.
+// KeepRun copies details of the tool's execution in a cell, such as its command line, to the result of the phase. The
+// command line is the same for all cells, except for the number of ranks. KeepRun does not copy the tool's own figures,
+// which would take too much space for all cells.
 func KeepRun(into, cell *v1alpha1.TargetResult) {
 	if cell.IOR != nil {
 		into.IOR = &v1alpha1.IORResult{MPIRun: cell.IOR.MPIRun, API: cell.IOR.API, DataPattern: cell.IOR.DataPattern}

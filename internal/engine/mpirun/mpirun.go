@@ -1,5 +1,5 @@
-// Package mpirun writes the command line of Open MPI's mpirun, which runs ior and mdtest as one job over the clients of
-// a target. It is pure: the agent runs the command line, and a plan shows it.
+// Package mpirun builds the command line of Open MPI's mpirun, which runs ior or mdtest as one job across the clients
+// of a target. It has no side effects: the agent executes the command line, and a plan displays it.
 package mpirun
 
 import (
@@ -18,19 +18,19 @@ const (
 type Job struct {
 	// Major is Open MPI's major version.
 	Major int
-	// Hosts is the number of hosts, Ranks the total number of ranks on all hosts.
+	// Hosts is the number of hosts. Ranks is the total number of ranks on all hosts.
 	Hosts, Ranks int
 	// Hostfile is the path of the file that lists the hosts.
 	Hostfile string
 	// Agent is the path of the agent's program, the same on every host.
 	Agent string
-	// Network and NIC select the interfaces that MPI uses: Network those in a network, NIC a single one by its name.
-	// Open MPI 5 uses only NIC.
+	// Network and NIC select the network interfaces that MPI uses. Network selects all interfaces with an address in a
+	// network, and NIC selects one interface by its name. Open MPI 5 uses only NIC.
 	Network, NIC string
-	// Program is the program that each rank runs, with Arguments.
+	// Program and Arguments are the command that each rank runs.
 	Program   string
 	Arguments []string
-	// More holds pairs of an MCA parameter's name and value, which replace the default values. Only tests set it.
+	// More holds the names and values of MCA parameters that replace the defaults. Only tests set it.
 	More [][2]string
 }
 
@@ -84,8 +84,8 @@ func (j Job) transport() [][2]string {
 	return settings
 }
 
-// Environment returns the variables that mpirun needs in addition to the ones that every MPI tool gets. They allow
-// mpirun to run as any user, including root, and make Open MPI 5 start all daemons itself.
+// Environment returns the environment variables that mpirun needs in addition to those that the agent sets for all MPI
+// programs. They allow mpirun to run as any user, including root, and make Open MPI 5 start all daemons itself.
 func (j Job) Environment() []string {
 	if j.Major >= Newest {
 		return []string{
