@@ -10,7 +10,7 @@
 //	ControlGroup yes     yes      yes           no              no                no (counts one container)
 //	Mount        yes     yes      yes           no              no                YES
 //
-// YES in capitals marks I/O that should not be counted, because it is not I/O of the program on storage.
+// YES in capitals marks I/O that should not be counted, because it is not the program's own storage I/O.
 //
 // Sources close to the storage are preferred, in the order Mount, ControlGroup, Storage, Calls. A source is used only
 // if it is available and its counts exclude the I/O of other clients. If another available source differs by more than

@@ -6,7 +6,8 @@ import (
 )
 
 // Arguments returns arguments that make fio read its job from standard input and print its running totals at the given
-// interval, truncated to whole milliseconds (at least 1). With an interval of 0, fio prints only the result.
+// interval. The interval is truncated to whole milliseconds, but is at least 1 ms. If it is 0, fio prints only the
+// result.
 func Arguments(interval time.Duration) []string {
 	arguments := []string{"--output-format=json+", "--eta=never"}
 	if interval > 0 {

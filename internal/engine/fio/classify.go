@@ -11,7 +11,7 @@ type complaint struct {
 	pattern *regexp.Regexp
 	failure Failure
 	// certain is true for complaints that mean failure regardless of the exit status: fio counts a job that was killed,
-	// or that never started, as one that ended normally.
+	// or that never started, as successful.
 	certain bool
 }
 

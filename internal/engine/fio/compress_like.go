@@ -11,16 +11,17 @@ const (
 	// undecidedPercentage is a placeholder for the compress percentage in a job file. The client replaces it after it
 	// has sampled the data that the profile's compressLike refers to.
 	undecidedPercentage = "50"
-	// mostCompressed is the highest percentage: beyond it fio's buffers are a few bytes of noise between zeros, and
-	// the compression ratio depends more on an algorithm's headers than on the data.
+	// mostCompressed is the highest percentage. Above it, fio's buffers consist of zeros and a few random bytes, and
+	// the compression ratio depends more on the headers of the compressed format than on the data.
 	mostCompressed = 98
 	// leastCompressed is the lowest percentage. It is not 0, because at 0 fio writes the same few buffers repeatedly.
 	leastCompressed = 1
 )
 
-// PercentFor returns the buffer_compress_percentage at which fio's data compresses by the given ratio, 1 or more.
-// Measured with fio 3.33 in chunks of 4 KiB: lz4 reached 1.98:1 at 50 %, 2.98:1 at 67, 4.86:1 at 80, 9.5:1 at 90 and
-// 18:1 at 95, the same for blocks from 4 KiB to 1 MiB; zstd compressed only slightly better.
+// PercentFor returns the buffer_compress_percentage at which fio's data compresses by the given ratio, 1 or more. In
+// measurements with fio 3.33 and chunks of 4 KiB, lz4 reached a ratio of 1.98:1 at 50 %, 2.98:1 at 67 %, 4.86:1 at
+// 80 %, 9.5:1 at 90 % and 18:1 at 95 %, regardless of the block size (from 4 KiB to 1 MiB). The ratio of zstd was only
+// slightly better.
 func PercentFor(ratio float64) int {
 	if !(ratio > 1) {
 		return leastCompressed

@@ -17,8 +17,8 @@ var ErrNoResult = errors.New("fio printed no result")
 
 var versionPattern = regexp.MustCompile(`^fio-[3-9]\.[0-9]{1,4}([-.+][0-9A-Za-z.+-]{1,80})?$`)
 
-// Decode reads one JSON object of fio. A figure that is missing, out of range, duplicate, or inconsistent with the
-// figures that fio computed from it is an error.
+// Decode reads one JSON object of fio. It returns an error if a figure is missing, out of range, duplicate, or
+// inconsistent with the figures that fio computed from it.
 func Decode(raw []byte) (*Document, error) {
 	root, err := parse(raw)
 	if err != nil {
@@ -80,8 +80,8 @@ type decoder struct {
 	object *value
 	where  string
 	err    error
-	// binned is true once a latency with bins has been read, unbinned once a latency with percentiles but without bins
-	// has been read.
+	// binned is true once a latency with bins has been read. unbinned is true once a latency with percentiles but
+	// without bins has been read.
 	binned, unbinned bool
 }
 
@@ -159,10 +159,10 @@ func decodeJob(item *value) (job Job, racy, err error) {
 }
 
 // countFileOperations corrects the counts of fio's engines for operations on file names (fileEngines). fio counts these
-// operations as reads or writes whose bytes were never moved, and reports the time of each call as completion latency.
-// countFileOperations assigns them to the operation that the engine performs, without bytes and with that time as total
-// latency. instant is true if all operations together took less than a millisecond, which would be implausible for real
-// reads and writes.
+// operations as reads or writes although they move no data, and reports the time of each call as completion latency.
+// countFileOperations assigns them to the operation that the engine performs, sets their bytes to 0, and uses the
+// completion latency as the total latency. instant is true if all operations together took less than a millisecond,
+// which would be implausible for real reads and writes.
 func countFileOperations(job *Job, ioengine *value) (instant bool) {
 	if ioengine == nil {
 		return false
@@ -187,8 +187,9 @@ func countFileOperations(job *Job, ioengine *value) (instant bool) {
 
 // countDataSyncs moves fdatasync operations from the short reads to the syncs. fio's array of operation counts ends
 // with syncs, so each fdatasync increments the field after the array, which counts short reads (tested with 3.33; 3.14
-// and others print the same). If the job does not read, all short reads are fdatasync operations. If it reads, at most
-// the number of syncs that were timed but not counted is moved.
+// and others print the same). If the job does not read, all short reads are fdatasync operations. If it reads, some
+// short reads may be real: countDataSyncs then moves no more than the difference between the timed and the counted
+// syncs.
 func countDataSyncs(job *Job) {
 	read, sync := &job.Operations[measure.Read], &job.Operations[measure.Sync]
 	if sync.Total.Count <= sync.Operations {
@@ -202,8 +203,8 @@ func countDataSyncs(job *Job) {
 	read.ShortOperations -= moved
 }
 
-// checkBinned returns an error if a histogram is missing although others are present. fio prints a histogram for every
-// direction, or for none.
+// checkBinned returns an error if a latency histogram is missing in one direction but present in another. fio prints it
+// for all directions or for none.
 func checkBinned(job *Job) error {
 	missing := func(latency *measure.Latency) bool { return latency.Count > 0 && latency.Histogram.Count() == 0 }
 	var total, completion bool

@@ -50,7 +50,7 @@ func Describe(profile *v1alpha1.FioProfile, parameters Parameters) (engine.Descr
 	return made, nil
 }
 
-// files yields each file with its size.
+// files yields the name and the size of each file.
 func (l *load) files(yield func(name string, bytes uint64) bool) {
 	region, volumes := uint64(0), 0
 	for i := range l.sections {

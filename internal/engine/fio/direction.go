@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// decodeDirection decodes "read", "write", "trim" or "sync". racy is a disagreement between figures that can occur in
-// dumps of a running fio.
+// decodeDirection decodes "read", "write", "trim" or "sync". racy describes a disagreement between figures that is
+// normal in a dump of a running fio. It is nil if there is none.
 func decodeDirection(object *value, operation measure.Operation) (result OperationTotal, racy, err error) {
 	if object == nil || object.kind != '{' {
 		if operation == measure.Sync && object == nil {
@@ -81,7 +81,8 @@ func checkTotals(object *value, result *OperationTotal) error {
 	return nil
 }
 
-// checkWork returns an error for bytes moved in zero time, and for timed operations that moved no bytes.
+// checkWork returns an error if bytes were moved but the runtime is 0, or if latencies were recorded but no bytes were
+// moved.
 func checkWork(result *OperationTotal) error {
 	switch {
 	case result.Bytes > 0 && result.RuntimeMilliseconds == 0:

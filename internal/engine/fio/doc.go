@@ -3,11 +3,11 @@
 //
 // # Rendering
 //
-// Render returns the text of a job file, which is fed to `fio -` (see Arguments) with the client's dataset directory
-// as working directory. The text names files only relative to it: data.JOB.FILE, for every purpose, so that a
-// measured step uses the files that prepare wrote. The names differ with several volumes or raw devices (see spread).
-// A user's own job file is parsed more strictly than fio parses it, checked option by option against an allow-list, and
-// rendered anew; no byte of it is passed through unchecked.
+// Render returns the text of a job file, which is fed to `fio -` (see Arguments) with the client's dataset directory as
+// working directory. The text names files only relative to this directory. Their names are data.JOB.FILE in all kinds
+// of steps, so a measured step uses the files that a prepare step wrote. The names differ with several volumes or raw
+// devices (see spread). A user's own job file is parsed more strictly than fio parses it, checked option by option
+// against an allow-list, and rendered anew; no byte of it is passed through unchecked.
 //
 // # Reading
 //

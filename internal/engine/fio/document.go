@@ -3,7 +3,7 @@ package fio
 import "github.com/storagebench/storagebench/internal/measure"
 
 // Document is one JSON object of fio's output, decoded and checked for consistency. It is either the result of a run or
-// a dump written during the run; the JSON does not say which.
+// a dump that was written during the run. The JSON does not distinguish them.
 type Document struct {
 	// Version is fio's version, such as "fio-3.33".
 	Version string
@@ -28,7 +28,8 @@ type Job struct {
 	// Host is the name of the client's host; empty except in client/server mode.
 	Host  string
 	Group int64
-	// Errno is the job's error; 0 for none. For a group of jobs it is the error of the first failed job.
+	// Errno is the job's error number, or 0 if there was no error. For a group of jobs, it is the error number of the
+	// first failed job.
 	Errno int
 	// Continued is true if the job was set to continue after errors (continue_on_error). TotalErrors then counts them.
 	Continued   bool
@@ -56,9 +57,9 @@ type OperationTotal struct {
 	SubmissionCount           uint64
 }
 
-// Completed returns the number of completed operations, which equals the number of recorded latencies. total_ios counts
-// issued operations instead: it lacks operations that were issued in the ramp and completed after it, and includes an
-// operation that failed. Without latencies (gtod_reduce=1), total_ios is the only count.
+// Completed returns the number of completed operations, which equals the number of recorded latencies. In contrast,
+// total_ios counts issued operations: operations that were issued in the ramp and completed after the ramp are missing,
+// and failed operations are included. If fio records no latencies (gtod_reduce=1), total_ios is the only count.
 func (t *OperationTotal) Completed() uint64 {
 	if timed := max(t.Total.Count, t.Completion.Count); timed > 0 {
 		return timed

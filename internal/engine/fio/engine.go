@@ -54,7 +54,7 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 		}
 	}
 	if step.Layout() {
-		// A layout writes the whole dataset, with its own block size and queue depth.
+		// A layout writes the whole dataset. Its block size and queue depth differ from those of the load.
 		made.Reads, made.Writes, made.Trims, made.BlockBytes, made.MaxOutstanding = false, true, false, 0, 0
 		return made, nil
 	}
@@ -161,8 +161,8 @@ func parametersOf(step *engine.Step, client *engine.Client) Parameters {
 	return parameters
 }
 
-// layer holds all settings, except the files, that determine the content that one prepare phase writes on one target.
-// It omits settings that only affect how fast the files are read or written later.
+// layer holds the settings, other than the files, that determine what a prepare phase writes on a target. It omits
+// settings that only affect how fast the files are read or written later.
 type layer struct {
 	Target          string
 	CompressPercent *int32
@@ -191,8 +191,8 @@ func layerOf(target string, profile *v1alpha1.FioProfile) layer {
 	return l
 }
 
-// ContentOf returns a short name for the content that a load writes into its files, regardless of the target. Equal
-// names mean the same kind of content.
+// ContentOf returns a short name for the kind of content that a load writes into its files, regardless of the target.
+// Loads that write the same kind of content have the same name.
 func ContentOf(profile *v1alpha1.FioProfile) string { return engine.NameOf(layerOf("", profile)) }
 
 // Resize sets the dataset size of a profile. The size is validated later, with the rest of the profile.

@@ -10,9 +10,9 @@ import (
 
 // Exit describes how the process of fio ended.
 type Exit struct {
-	// Code is the exit code, meaningless if Signal is set.
+	// Code is the exit code. It is meaningful only if Signal is 0.
 	Code int
-	// Signal is the signal that killed the process; 0 for none.
+	// Signal is the signal that killed the process, or 0 if none did.
 	Signal syscall.Signal
 }
 
@@ -21,18 +21,19 @@ const stoppedCode = 128
 
 // Expectation describes what a run must have done to be complete. The zero value requires nothing.
 type Expectation struct {
-	// MeasuredMilliseconds is the time for which each job must run after its warm-up; 0 if the work of the jobs is
-	// fixed instead.
+	// MeasuredMilliseconds is the time for which each job must run after its warm-up, or 0 if the jobs do a fixed
+	// amount of work.
 	MeasuredMilliseconds int64
 	WarmUpMilliseconds   int64
 	// Jobs is the number of jobs in all sections, with numjobs applied. It is needed only with MeasuredMilliseconds.
 	Jobs int
 	// MaxOutstanding is the maximum number of operations outstanding at any time.
 	MaxOutstanding uint64
-	// WrittenBytes is the number of bytes that the run must have written, if its work is fixed, as in a prepare step;
-	// otherwise 0.
+	// WrittenBytes is the number of bytes that the run must have written. It is 0 unless the run writes a fixed amount,
+	// as a prepare step does.
 	WrittenBytes uint64
-	// Operations is the number of operations that a job with one operation per file must have done; 0 for other jobs.
+	// Operations is the number of operations that a job with one operation per file must have completed, or 0 for other
+	// jobs.
 	Operations uint64
 }
 
@@ -51,9 +52,9 @@ type Result struct {
 	ToolMessages string
 }
 
-// Final evaluates a run by its output, by how the process ended, and by its standard error. None of them is
-// sufficient alone: the exit code counts failed jobs modulo 256 and misses killed ones, it is 128 after a stop that
-// lost nothing, and a run without a single document can exit with 0.
+// Final evaluates a run by its output, by how the process ended, and by its standard error. None of these is sufficient
+// alone. The exit code is the number of failed jobs modulo 256, and does not count killed jobs. It is 128 if fio was
+// stopped, even if no figures were lost, and it can be 0 for a run that printed no document.
 //
 // The outcome is Complete or Stopped only if the last document is the final one, is consistent, and nothing else
 // contradicts it.
@@ -80,7 +81,8 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 		result.Outcome = Stopped
 		result.Message = "fio was stopped early; its measurements so far are used"
 		if expected.WarmUpMilliseconds > 0 && !result.Snapshot.measured() {
-			// Discard the snapshot's figures: they are from the ramp, and fio would have discarded them at its end.
+			// Discard the snapshot's figures. They are from the ramp, and fio itself would have discarded them at the
+			// end of the ramp.
 			result.Message = "fio was stopped during the warm-up: nothing was measured"
 			result.Snapshot.Operations = [measure.NumOperations]OperationTotal{}
 		}
@@ -139,7 +141,7 @@ func (j *judge) jobErrors() bool {
 	return false
 }
 
-// complaints fails a run if fio printed a message that means failure regardless of the exit code.
+// complaints marks a run as failed if fio printed a message that means failure regardless of the exit code.
 func (j *judge) complaints() bool {
 	failure, line, ok := ofText(j.stderrText, true)
 	return ok && j.fail(failure, line)
@@ -158,7 +160,7 @@ func (j *judge) noDocument() bool {
 	return j.fail(FailureNoOutput, joinReasons(firstComplaint(j.stderrText), reason))
 }
 
-// notFinal fails a run if its last readable document may be a dump instead of the result.
+// notFinal marks a run as failed if its last readable document may be a dump instead of the result.
 func (j *judge) notFinal() bool {
 	switch {
 	case j.output.Partial:
@@ -175,8 +177,8 @@ func (j *judge) notFinal() bool {
 	return false
 }
 
-// hasUnexpectedOutput reports whether the text holds anything that fio does not print after its result. The only text
-// that fio prints there is its response to a second signal.
+// hasUnexpectedOutput reports whether the text after fio's result contains anything other than fio's response to a
+// second signal, which is the only text that fio prints there.
 func hasUnexpectedOutput(text string) bool {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, expectedMessages[0]) {
@@ -204,7 +206,7 @@ func (j *judge) nothingDone() bool {
 	return j.fail(FailureNoIO, firstComplaint(j.stderrText))
 }
 
-// incomplete fails a run that ended normally but too early.
+// incomplete marks a run as failed if it ended normally but too early.
 func (j *judge) incomplete() bool {
 	if j.exit.Code == stoppedCode {
 		return false
@@ -231,9 +233,9 @@ func (j *judge) incomplete() bool {
 	return false
 }
 
-// cutShort fails a layout that wrote too few bytes. On a full volume a write can be short; fio then tries to write
-// the rest and gets ENOSPC. But if the very last write is short, fio has issued all its bytes and ends normally
-// (io_issue_bytes_exceeded in its backend.c, seen with 3.33 on two of 60 full volumes).
+// cutShort marks a layout as failed because it wrote too few bytes. On a full volume, a write can be short. fio then
+// tries to write the rest and gets ENOSPC. But if the very last write is short, fio has already issued all writes and
+// ends normally (io_issue_bytes_exceeded in its backend.c, seen with 3.33 on two of 60 full volumes).
 func (j *judge) cutShort(written uint64) bool {
 	lacks := fmt.Sprintf("it wrote only %d of %d bytes", written, j.expected.WrittenBytes)
 	if cut := j.result.Snapshot.Operations[measure.Write].ShortOperations; cut > 0 {
@@ -252,7 +254,7 @@ func (j *judge) jobsRuntime() uint64 {
 	return uint64(j.expected.Jobs) * (each - min(each, tolerated(each)))
 }
 
-// tolerated returns the tolerated shortfall of a complete run's time: 2 % plus 250 ms. fio starts the clock of its
-// deadline shortly before the clock of its figures; on a node without an idle processor the difference was 141 ms.
+// tolerated returns by how much a complete run may be shorter than requested: 2 % plus 250 ms. fio starts the clock of
+// its deadline shortly before the clock of its figures; on a node without an idle processor the difference was 141 ms.
 // The figures cover the measured time and remain valid.
 func tolerated[T int64 | uint64](milliseconds T) T { return milliseconds/50 + 250 }

@@ -46,7 +46,7 @@ func (j *judge) warnOf(operation measure.Operation, total *OperationTotal) {
 	}
 }
 
-// expectedMessages lists the prefixes of the lines that fio normally prints when it stops early.
+// expectedMessages lists the prefixes of the lines that fio normally prints when it is stopped early.
 var expectedMessages = []string{"fio: terminating on signal ", "fio: terminating on timeout"}
 
 // unknownMessages returns up to three unexpected lines, followed by the number of the remaining ones.

@@ -45,7 +45,7 @@ func jobFileLoad(text string, datasetBytes uint64) (load, error) {
 	return result, nil
 }
 
-// sectionReader reads the options of a section as numbers or text, and keeps the first error.
+// sectionReader reads the options of a section as numbers or text, and stores the first error.
 type sectionReader struct {
 	from *section
 	err  error

@@ -34,9 +34,9 @@ type section struct {
 // global section.
 var sectionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 _.:+-]{0,63}$`)
 
-// parseJobFile reads a user's job file. It accepts less than fio does, and nothing that fio would read differently: no
-// includes, no "$" of any kind, no option twice in a section, no quotes. Every option is on the allow-list. The error
-// joins all problems, up to 20.
+// parseJobFile reads a user's job file. It accepts only a subset of fio's syntax, and rejects everything that fio might
+// interpret differently: include, "$" of any kind, duplicate options in a section, and quotes. It accepts only options
+// on the allow-list. The error joins all problems, up to 20.
 func parseJobFile(text string) ([]section, error) {
 	if len(text) > maxJobFileBytes {
 		return nil, fmt.Errorf("the job file has %d bytes, the limit is %d", len(text), maxJobFileBytes)
@@ -184,7 +184,7 @@ func mergeSettings(below, above []setting) []setting {
 	return append(result, above...)
 }
 
-// get returns a setting's value; ok is false if the section does not have it.
+// get returns the value of a setting. ok is false if the section does not contain the setting.
 func (s *section) get(name string) (value string, ok bool) {
 	for _, one := range s.settings {
 		if one.name == name {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// value is a JSON value. Objects are not decoded with encoding/json, because it keeps the last of two equal keys,
-// ignores what is missing, and matches keys in any case: all three would let a damaged document pass.
+// value is a JSON value. Objects are not decoded with encoding/json, which would accept damaged documents: it uses the
+// last of several values with the same key, ignores missing keys, and ignores the case of keys.
 type value struct {
 	// kind is the first byte of an object, a list or a string ('{', '[' or '"'); 0 for other scalars.
 	kind    byte
@@ -44,8 +44,8 @@ type parser struct {
 	raw []byte
 	at  int
 	// options is true inside "global options" and "job options", which may have duplicate keys: fio repeats options
-	// that were set twice. This does no harm, because only the I/O engine is read from these objects, and it is set
-	// once.
+	// that were set twice. Duplicates are harmless here, because only the I/O engine is read from these objects, and it
+	// is set once.
 	options bool
 }
 
@@ -67,7 +67,7 @@ func (p *parser) space() {
 	}
 }
 
-// take skips white space and consumes the next byte if it is c. It returns false if it is not.
+// take skips white space and consumes the next byte if this byte is c. Otherwise it returns false.
 func (p *parser) take(c byte) bool {
 	p.space()
 	if p.peek() != c {
@@ -102,8 +102,8 @@ func (p *parser) value(depth int) (*value, error) {
 	return &value{text: string(text)}, nil
 }
 
-// scalarPattern matches JSON's numbers and words, and also the nan and inf that C prints after a division by zero.
-// Those are rejected only where a figure is read.
+// scalarPattern matches JSON's numbers and words, and also the nan and inf that C prints after a division by zero. A
+// nan or inf is rejected only if its value is needed.
 var scalarPattern = regexp.MustCompile(`^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null|-?nan|-?inf)$`)
 
 func (p *parser) object(depth int) (*value, error) {

@@ -10,7 +10,7 @@ func MainName(name string) string {
 
 // KnownOption is an option of fio as it is written to a job file.
 type KnownOption struct {
-	// Name is fio's main name of the option, even if an alias was given.
+	// Name is fio's main name for the option, even if an alias was given.
 	Name string
 	// Value is the value as it is written to the job file. Sizes are plain numbers of bytes.
 	Value string

@@ -27,7 +27,7 @@ type loadSection struct {
 	// may run more jobs.
 	layoutJobs int
 	shared     bool
-	// bytesPerJob, if not 0, is the number of bytes of each shared file that belong to one job.
+	// bytesPerJob is the size of each job's part of each shared file, in bytes. It is 0 if all jobs use whole files.
 	bytesPerJob uint64
 	// volumes is the number of volumes that the files are spread over; 0 means one volume. device is true if the
 	// volumes are raw devices. region is the offset on each device at which the section's data begins.
@@ -46,7 +46,7 @@ type loadSection struct {
 	settings []setting
 }
 
-// diskless reports whether the engine touches no file.
+// diskless reports whether the I/O engine accesses no files.
 func (s *loadSection) diskless() bool { return s.engine == "null" }
 
 // outstanding returns the maximum number of operations that the section keeps outstanding.
@@ -101,7 +101,7 @@ func (s *loadSection) has(name, value string) bool {
 	return slices.ContainsFunc(s.settings, func(one setting) bool { return one.name == name && one.value == value })
 }
 
-// synchronous reports whether each write ends only when its data is on the storage.
+// synchronous reports whether each write returns only after its data has been written to the storage.
 func (s *loadSection) synchronous() bool {
 	return s.sets("sync") && !s.has("sync", "0") && !s.has("sync", "none")
 }

@@ -16,10 +16,10 @@ import (
 // An open loop consists of many fio jobs that each do one operation at a time, at random intervals. fio submits inline:
 // if an operation is due while its job still waits for the preceding one, it starts late, and no latency includes that
 // wait. This is rare only if there are many more jobs than outstanding operations. In a model of one server with
-// constant service time, the share of operations above the 99th percentile came out 26 % too low with 10 x rate x
-// latency jobs, 9 % too low with 40 x and 4 % with 60 x. So openLoop uses 40 x rate x latency jobs, or fewer where fio
-// or the API do not allow that many, but never fewer than 10 x. fio's own open loop, io_submit_mode=offload, does not
-// end when a rate is set (fio 3.33).
+// constant service time, the measured share of operations above the 99th percentile was 26 % too low with 10 x rate x
+// latency jobs, 9 % too low with 40 x, and 4 % too low with 60 x. So openLoop uses 40 x rate x latency jobs, or fewer
+// where fio or the API do not allow that many, but never fewer than 10 x. fio's own open loop, io_submit_mode=offload,
+// does not end when a rate is set (fio 3.33).
 const (
 	leastPerOutstanding = 10
 	jobsPerOutstanding  = 40
@@ -29,7 +29,7 @@ const (
 // The jobs must share files: see suitsOpenLoop.
 func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioProfile, error) {
 	outstanding := float64(offer.IOPS) * offer.Latency.Seconds()
-	// In fio, the rate of a job in one direction is a whole number of operations per second.
+	// fio accepts only a whole number of operations per second as the rate of a job in one direction.
 	rarest := int64(float64(offer.IOPS) * rarerShare(profile))
 	if rarest < 1 {
 		return nil, fmt.Errorf("%d operations per second per client include less than one read or one write per second: raise "+
@@ -54,10 +54,11 @@ func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioPr
 	return &made, nil
 }
 
-// settle returns the length of the first part of an open loop's measured time, in which latencies do not count. At the
-// end of ramp_time, as at the start of a job, fio 3.33 considers the next arrival of every job due, so all jobs issue
-// an operation at once. A server that completes C operations per second works off this queue in jobs / (C - rate)
-// seconds: 0.4 s at 65 % of C. Until then the queue, not the offered load, makes latencies as high as jobs / C.
+// settle returns the length of the initial part of an open loop's measured time whose latencies are ignored. At the end
+// of ramp_time, as at the start of a job, fio 3.33 considers the next operation of every job due, so all jobs issue an
+// operation at once. A server that completes C operations per second needs jobs / (C - rate) seconds to drain this
+// queue, for example 0.4 s at a rate of 65 % of C. Until then, latencies can be as high as jobs / C because of the
+// queue, not because of the offered load.
 func settle(offer engine.Offer, duration time.Duration) time.Duration {
 	if offer.IOPS == 0 {
 		return 0

@@ -8,8 +8,8 @@ import (
 // option describes an option of fio that users may set.
 type option struct {
 	rule valueRule
-	// field is the field of the profile that sets the option; empty if there is none. If there is one, the profile's
-	// options must not contain the option, so that there is only one way to set it. A job file may contain it.
+	// field is the field of the profile that sets the option, or "" if there is none. An option with a field may occur
+	// in a job file but not in the profile's options, so that there is only one way to set it.
 	field string
 	// engines lists the I/O engines that have the option; empty means all.
 	engines []string

@@ -5,7 +5,7 @@ type Outcome string
 
 // Outcomes of a step. None of them is the zero value, so an outcome that was never set does not count as a success.
 const (
-	// Complete means that fio did everything that its job asked for.
+	// Complete means that fio did everything that its job file requested.
 	Complete Outcome = "Complete"
 	// Stopped means that fio was stopped early, and its output covers the work until then.
 	Stopped Outcome = "Stopped"
@@ -83,7 +83,7 @@ const (
 	// WarnCountsDisagree means that the numbers of issued and timed operations differ by more than the outstanding
 	// operations explain.
 	WarnCountsDisagree WarningKind = "CountsDisagree"
-	// WarnNoBins means that there is no histogram, so there are no percentiles.
+	// WarnNoBins means that fio printed no latency histogram, so there are no percentiles.
 	WarnNoBins WarningKind = "NoBins"
 	// WarnShortOperations means that operations moved fewer bytes than requested.
 	WarnShortOperations WarningKind = "ShortOperations"

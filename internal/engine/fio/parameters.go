@@ -74,7 +74,7 @@ func (p *Parameters) apply(profile *v1alpha1.FioProfile) (*v1alpha1.FioProfile, 
 }
 
 // seed mixes the step's seed, the client and the purpose into a seed for fio, with splitmix64 by Sebastiano Vigna. The
-// result is positive, because 0 would give all jobs the same sequence of random numbers.
+// result is positive, because with 0 all jobs would use the same sequence of random numbers.
 func (p *Parameters) seed() uint64 {
 	mixed := p.Seed
 	for _, more := range []uint64{uint64(p.ClientIndex), uint64(p.Purpose)} { // #nosec G115 -- any bits are a seed

@@ -28,9 +28,9 @@ const (
 	usualRatio  = 1040
 	refillRatio = 1000
 	sameRatio   = 235_000
-	// repeatsBelow is the block size below which fio's buffers may repeat within the data that a store compresses at
-	// once: with one operation in flight lz4 compressed blocks of 4 KiB 10:1 and of 16 KiB 3.8:1; with 32 in flight it
-	// compressed both 1.06:1.
+	// repeatsBelow is the block size below which fio's buffers may repeat within the data that a store compresses as
+	// one unit. With one operation in flight, lz4 compressed blocks of 4 KiB at 10:1 and blocks of 16 KiB at 3.8:1.
+	// With 32 in flight, it compressed both at 1.06:1.
 	repeatsBelow = 64 << 10
 )
 
@@ -69,8 +69,8 @@ func patternOf(profile *v1alpha1.FioProfile, step *engine.Step) engine.Pattern {
 	return made
 }
 
-// likePattern returns the pattern of data that is as compressible as the user's own. If clients found different data,
-// it reports the most compressible.
+// likePattern returns the pattern of data that is as compressible as the user's own data. If the clients sampled
+// different data, it uses the most compressible sample.
 func likePattern(name string, report *engine.Report) engine.Pattern {
 	made := engine.Pattern{Name: "compressed like " + v1alpha1.Truncate(name, 40), Asked: true, Remedy: patternRemedy}
 	var most *engine.DataSample
@@ -94,8 +94,8 @@ func likePattern(name string, report *engine.Report) engine.Pattern {
 	return made
 }
 
-// buffersOf returns the options of the profile or of its job file, by name. It includes the options that stand for the
-// profile's fields refillBuffers and compressibility.
+// buffersOf returns the options of the profile or of its job file, by name. It includes the options that the profile's
+// fields refillBuffers and compressibility set.
 func buffersOf(profile *v1alpha1.FioProfile) map[string]string {
 	set := map[string]string{}
 	// Without a job file, or with an invalid one, there are no sections.

@@ -15,9 +15,9 @@ type limit struct {
 	reads, writes uint64
 }
 
-// rates reads rateLimit. fio has no limit for both directions together, and does not accept a limit of bytes together
-// with a limit of operations. With a single block size the tighter of the two limits applies, and readPercent divides
-// it between reads and writes.
+// rates reads rateLimit. fio limits reads and writes separately, and does not accept a limit on bytes together with a
+// limit on operations. If there is only one block size, rates uses the lower of the two limits. It divides the limit
+// between reads and writes according to readPercent.
 func (r *typedReader) rates() *limit {
 	given := r.profile.RateLimit
 	if given == nil {
@@ -87,8 +87,8 @@ func (l *limit) setting(s *loadSection, number int) setting {
 // split returns the sections of the load: one for all jobs, or one for each job if
 //
 //   - a rate is not divisible by the number of jobs, or
-//   - jobs share files: fio gives a file only to the first job of a section; the others have none and silently do
-//     nothing (add_file in filesetup.c).
+//   - jobs share files: fio gives a shared file only to the first job of a section. The other jobs have no file
+//     and silently do nothing (add_file in filesetup.c).
 func (r *typedReader) split(rates *limit) []loadSection {
 	whole := r.section
 	jobs := uint64(whole.jobs) // #nosec G115 -- at least 1

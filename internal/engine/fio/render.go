@@ -94,7 +94,7 @@ func flatten(err error) []error {
 	return all
 }
 
-// refuseBesideJobFile refuses typed fields that are set together with a job file.
+// refuseBesideJobFile returns an error for each typed field that is set together with a job file.
 func refuseBesideJobFile(path *field.Path, p *v1alpha1.FioProfile) field.ErrorList {
 	var problems field.ErrorList
 	for _, other := range []struct {
@@ -166,8 +166,8 @@ func (w *writer) measure(what *load, parameters *Parameters) error {
 		return fmt.Errorf("warmUp %v: must be from 0 to %v", parameters.WarmUp, maxDuration)
 	}
 	if parameters.WarmUp >= parameters.Duration && what.limited() {
-		// With a rate limit, fio would end such a load during the ramp: its function rate_ddir (io_u.c) compares the
-		// option runtime with the time since the start of the ramp.
+		// If the ramp is not shorter than runtime, fio would end a rate-limited load during the ramp: its function
+		// rate_ddir (io_u.c) compares the option runtime with the time since the start of the ramp, not since its end.
 		return fmt.Errorf("warmUp %v must be shorter than duration %v, because a rate-limited load would end during the warm-up",
 			parameters.WarmUp, parameters.Duration)
 	}
@@ -226,8 +226,8 @@ func (w *writer) files(s *loadSection, jobs int) {
 	}
 }
 
-// contentSettings are the options that determine what the files contain and where the load runs. A layout sets them
-// too.
+// contentSettings are the options that determine the content of the files, and the processors and the memory that the
+// jobs use. A layout sets them too.
 var contentSettings = []string{
 	"buffer_compress_percentage", "buffer_compress_chunk", "refill_buffers", "zero_buffers", "scramble_buffers",
 	"buffer_pattern", "dedupe_percentage", "dedupe_mode", "dedupe_working_set_percentage", "dedupe_global",
@@ -237,8 +237,9 @@ var contentSettings = []string{
 // blockSettings are the options that determine the size of operations. A precondition sets them too.
 var blockSettings = []string{"bs", "bsrange", "bssplit", "ba", "bs_unaligned"}
 
-// A layout writes large blocks, several at a time. layoutMemoryBytes bounds the bytes that all jobs of a client keep
-// outstanding. A precondition uses the profile's block size, so one block per job may exceed the bound.
+// A layout writes large blocks, and each job keeps several of them outstanding. layoutMemoryBytes limits the
+// outstanding bytes of all jobs of a client. A precondition uses the profile's block size, so even one block per job
+// may exceed this limit.
 const (
 	layoutDepth       = 16
 	layoutBlockBytes  = 1 << 20
@@ -250,7 +251,7 @@ func layoutQueue(jobs, block uint64) uint64 {
 	return min(layoutDepth, max(1, layoutMemoryBytes/(jobs*block)))
 }
 
-// layout writes the sections whose jobs lay out all files or, for a precondition, overwrite them.
+// layout writes the sections of a prepare, whose jobs write all files, or of a precondition, whose jobs overwrite them.
 func (w *writer) layout(what *load, parameters *Parameters) error {
 	if parameters.Duration != 0 || parameters.WarmUp != 0 {
 		return errors.New("a layout ends when all data is written: duration and warmUp must be 0")
@@ -290,13 +291,14 @@ func (w *writer) layout(what *load, parameters *Parameters) error {
 	return nil
 }
 
-// laidOut returns the load's sections as a layout runs them. Together they cover all files, each file in only one
-// section. A layout has its own number of jobs, I/O engine and queue depth, and a prepare its own block size.
+// laidOut converts the load's sections to those of a layout. Each file belongs to exactly one of them. laidOut replaces
+// the number of jobs, the queue depth and, if necessary, the I/O engine. For a prepare, it also replaces the block
+// size.
 func (l *load) laidOut(purpose Purpose) []loadSection {
 	var all []loadSection
 	jobs := uint64(0)
 	for i, s := range l.sections {
-		// Further sections that share files use the files of the first section.
+		// Sections that share files use the files of the first section.
 		if s.diskless() || s.shared && i > 0 {
 			continue
 		}
@@ -321,8 +323,8 @@ func (l *load) laidOut(purpose Purpose) []loadSection {
 }
 
 // overwritten returns the minimum number of bytes that one pass of a precondition writes: fio does not write the rest
-// of a file, or of a job's part of a device, after its last whole block. If blocks vary in size, at least half of it is
-// written, because it is no smaller than a block.
+// of a file, or of a job's part of a device, after the last whole block. If blocks vary in size, fio writes at least
+// half of each file or part, because each is at least as large as a block.
 func (l *load) overwritten() uint64 {
 	var sum uint64
 	for _, s := range l.laidOut(Precondition) {

@@ -10,9 +10,9 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// lateMilliseconds is the delay from which a dump counts as late: the time from fio's request for the dump until fio
-// writes it. fio counts some figures when it requests a dump, and others when it writes the dump. In a late dump, the
-// two groups of figures are from clearly different times.
+// lateMilliseconds is the minimum delay of a dump that counts as late. The delay is the time between fio's request for
+// a dump and the writing of the dump. fio reads some figures when it requests a dump, and others when it writes the
+// dump. In a late dump, these two groups of figures are from clearly different times.
 const lateMilliseconds = 100
 
 // ErrNoTimestamp is returned for a document without timestamp_ms, which cannot be sampled.
@@ -40,32 +40,35 @@ type Delta struct {
 	// There is a gap between the last warm-up sample and the first measured sample, because fio drops the figures of
 	// that time.
 	Sample measure.Sample
-	// Histograms count the latencies of the completed operations; empty in the ramp, in which fio records none.
+	// Histograms count the latencies of the completed operations. They are empty in the ramp, because fio records no
+	// latencies there.
 	Histograms [measure.NumOperations]measure.Histogram
 	// LateMilliseconds is the time for which the dump at the sample's end waited for a job to return from an I/O call.
-	// The operations of a late dump are divided between this sample and the next in proportion to time. Bytes are exact.
+	// The operations of a late dump are divided between this sample and the next in proportion to time. The bytes need
+	// no such estimate and are exact.
 	LateMilliseconds int64
 }
 
 // Sampler turns the running totals of --status-interval into deltas.
 //
-// A sample is returned one dump late, because only the next dump shows how late the previous one was. Close returns the
-// remaining samples. The final document is added like the others.
+// A sample is returned only after the next dump, because that dump shows how late the previous one was. Close returns
+// the remaining samples. The final document must be added too, like the dumps.
 type Sampler struct {
 	options SamplerOptions
 	live    *epoch
 	ramp    *epoch
-	// held is the newest dump, whose sample is not yet returned. base is the preceding dump, with the totals at the
-	// end of the last returned sample; if base is nil, these totals are zero.
+	// held is the newest dump. Its sample has not been returned yet. base is the dump that ended the last returned
+	// sample. If base is nil, the sample of held starts at totals of zero.
 	held *point
 	base *point
-	// first is the first dump of the measured part after a ramp, until dropMixed has checked it; otherwise nil.
+	// first is the first dump of the measured part after a ramp. It is nil before that dump, and again once dropMixed
+	// has checked the dump.
 	first *point
 	// end and ended are the time and the totals at the end of the last returned sample.
 	end   int64
 	ended [measure.NumOperations]measure.Counter
 	// loaded is the newest dump that was written under load. stopped is the time at which the load was stopped early,
-	// in milliseconds on the wall clock; 0 if it was not. See loadEnd.
+	// in milliseconds on the wall clock, or 0 if the load was not stopped. See loadEnd.
 	loaded  *point
 	stopped atomic.Int64
 }
@@ -73,7 +76,7 @@ type Sampler struct {
 // epoch is a period in which fio counts without a reset: the ramp, or the measured part.
 type epoch struct {
 	// origin is the time at which the epoch's first job began: the minimum of timestamp - runtime over all dumps,
-	// because a late dump can only yield a later time.
+	// because the delay of a late dump only increases this difference.
 	origin int64
 	warm   bool
 }
@@ -105,8 +108,8 @@ func NewSampler(options SamplerOptions) *Sampler {
 // Add processes the next document and returns the samples that it completes, usually one.
 //
 // An error that wraps measure.ErrCounterReset means that a total decreased (fio was replaced, or its figures are
-// wrong). After such an error, and after the wall clock was set back, no sample covers the time since the previous
-// dump, and sampling resumes with this document.
+// wrong). After such an error, and also if the wall clock was set back, sampling resumes with this document, and no
+// sample covers the time since the previous dump.
 func (s *Sampler) Add(document *Document) ([]Delta, error) {
 	if document.TimestampMilliseconds == 0 {
 		return nil, ErrNoTimestamp
@@ -147,7 +150,7 @@ func (s *Sampler) Add(document *Document) ([]Delta, error) {
 // Close returns the remaining samples. Add must not be called afterwards.
 func (s *Sampler) Close() []Delta { return s.release(true) }
 
-// restart returns the complete samples and starts sampling anew from a dump.
+// restart returns the complete samples and restarts sampling at the given dump.
 func (s *Sampler) restart(next *point) []Delta {
 	deltas := s.release(true)
 	s.live = &epoch{origin: next.written - max(next.runtime, 0)}
@@ -186,12 +189,13 @@ func (s *Sampler) release(last bool) []Delta {
 	s.held = nil
 	if end <= start {
 		if !last || s.live != held.epoch || held.counters == s.ended {
-			// The time since the last sample is too short for another one. The next sample includes the dump's figures.
+			// No time has passed since the start of this sample, so do not return it. The next sample includes its
+			// figures.
 			return nil
 		}
 		// No sample follows, so this sample gets a length of 1 ms. This happens if fio is stopped with operations in
-		// flight: the last dump waits for all of them without counting any, and fio ends in the millisecond in which it
-		// writes that dump.
+		// flight: fio writes the last dump only when all of these operations are complete, but the dump does not count
+		// them, and fio ends within the same millisecond.
 		end = start + 1
 	}
 	counters := held.counters
@@ -235,8 +239,8 @@ func between(before, after [measure.NumOperations]measure.Counter) (difference [
 	return difference
 }
 
-// counted returns the instant at which a dump's bytes were counted. The last document is not a dump: its bytes were
-// counted at the end of the runtime.
+// counted returns the instant at which a dump's bytes were counted. The last document is the result instead of a dump.
+// Its bytes were counted at the end of the runtime.
 func (p *point) counted(base *point, jobs int, last bool) int64 {
 	if p.whenWritten && !last || p.runtime <= 0 {
 		return p.written

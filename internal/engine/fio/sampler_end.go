@@ -12,23 +12,24 @@ import (
 //
 //	 bytes                            .---- final
 //	   |                              |
-//	   |            .-----------------'     a dump that is requested here has the bytes of the end of the load
+//	   |            .-----------------'     dumps requested here show the bytes as of the end of the load
 //	   |       .--'
 //	   |  .--'
 //	   '------------|-----------------|---> time
-//	             load end      in flight is complete
+//	             load end      all operations complete
 //
-// Linear interpolation over that time would be wrong on both sides of the load's end. The number of issued operations
-// shows how many were completed by the end of the load, because none is issued after it. A job that keeps its queue
-// filled has as many operations in flight at the end of the load as at the last dump before the end, so in between it
-// completed as many operations as it issued.
+// Linear interpolation across the end of the load would be wrong both before and after the end. But the number of
+// operations that were completed by the end of the load follows from the number of issued operations, because no
+// operation is issued after the end. A job that keeps its queue full has as many operations in flight at the end of the
+// load as at the last dump before the end. Between these two instants, it therefore completed as many operations as it
+// issued.
 
-// Stopped records that the load was stopped early, at an instant of the wall clock of fio's machine. It may be called
-// concurrently with Add.
+// Stopped records that the load was stopped early, at the given time on the wall clock of fio's machine. It may be
+// called concurrently with Add.
 func (s *Sampler) Stopped(wallNanoseconds int64) { s.stopped.Store(wallNanoseconds / 1e6) }
 
-// loadEnd returns the time at which the jobs stop issuing operations, in milliseconds of the wall clock; 0 in the
-// ramp, or if the time is unknown.
+// loadEnd returns the time at which the jobs stop issuing operations, in milliseconds on the wall clock. It returns 0
+// in the ramp, or if the time is unknown.
 func (s *Sampler) loadEnd(of *epoch) int64 {
 	if of == nil || of.warm {
 		return 0
@@ -65,10 +66,11 @@ func (s *Sampler) atLoadEnd(held *point, counters [measure.NumOperations]measure
 	return totals, true
 }
 
-// mostInFlight returns the maximum difference between issued and completed operations in a dump: Outstanding, if it is
-// known. A warm-up doubles the maximum, because operations in flight at the end of a ramp are never timed, so they
-// remain in the difference. A larger difference shows a torn dump: fio reads the two counters one after the other, and
-// on a machine without spare CPU time it may stall in between while the jobs go on.
+// mostInFlight returns the maximum difference between issued and completed operations in a consistent dump. It is the
+// number of outstanding operations, if known. A warm-up doubles the maximum, because operations in flight at the end of
+// a ramp are never timed and so remain in the difference. A larger difference means that the dump is inconsistent: fio
+// reads the two counters one after the other, and on a machine without spare CPU time it may stall in between while the
+// jobs continue.
 func (s *Sampler) mostInFlight() uint64 {
 	switch {
 	case s.options.Outstanding == 0:
@@ -80,7 +82,7 @@ func (s *Sampler) mostInFlight() uint64 {
 }
 
 // bytesOf converts a number of operations to bytes. It uses the largest mean operation size among the totals, because
-// the mean of a late dump is too small: the dump counts bytes earlier than operations.
+// the mean of a late dump is too small: its bytes were counted earlier than its operations.
 func bytesOf(operations uint64, totals []measure.Counter) uint64 {
 	largest := uint64(0)
 	for _, total := range totals {

@@ -15,7 +15,7 @@ type placing int
 const (
 	// placeEnd means that the dump ends a sample.
 	placeEnd placing = iota
-	// placeUnusable means that the dump mixes figures of different epochs.
+	// placeUnusable means that the figures of the dump are not all from the same epoch.
 	placeUnusable
 	// placeImpossible means that a total decreased, which fio's totals never do within an epoch.
 	placeImpossible
@@ -33,11 +33,12 @@ func (s *Sampler) pointOf(snapshot *Snapshot) *point {
 	return next
 }
 
-// completed returns the completed bytes and operations. fio's total_ios counts issued operations: it includes those in
-// flight, and after a ramp it lacks those that were in flight at the ramp's end (with 32 in flight it was 306 for 337
-// operations). Each completed operation has a latency, so the latencies are counted instead. Their number is capped by
-// what the issued operations allow, because fio may stall between reading the two counters. fio records no latencies in
-// the ramp, so in the ramp issued operations count as soon as any bytes are complete.
+// completed returns the completed bytes and operations. fio's total_ios is the number of issued operations. It includes
+// operations in flight and, after a ramp, excludes operations that were in flight at the end of the ramp (in one test
+// with 32 in flight, total_ios was 306 after 337 operations). Each completed operation has a latency, so the number of
+// latencies is used instead. This number is limited to the maximum that the issued operations allow, because fio may
+// stall between reading the two counters. fio records no latencies in the ramp. There, the number of issued operations
+// is used as soon as any bytes were moved.
 func (s *Sampler) completed(total *OperationTotal, operation measure.Operation) measure.Counter {
 	counter := total.Counter
 	switch {
@@ -79,8 +80,8 @@ func countsWhenWritten(version string) bool {
 
 // place assigns a dump to an epoch: the ramp or the measured part.
 //
-// A total that decreases marks the end of the ramp. If the ramp is shorter than the interval between dumps, no total
-// decreases. fio records no latency in the ramp, so the first latency marks its end as well.
+// The ramp has ended if a total decreases. If the ramp is shorter than the interval between dumps, no total decreases.
+// So place also detects the end of the ramp by the first recorded latency, because fio records none in the ramp.
 func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 	last := cmp.Or(s.held, s.base)
 	fell := last != nil && next.fellBelow(last)
@@ -113,7 +114,8 @@ func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 // unusable.
 func (s *Sampler) placeAfterRamp(next *point) placing {
 	if next.runtime <= 0 {
-		// The dump was requested in the ramp and written after it, so its totals belong to neither part.
+		// The dump was requested in the ramp and written after the ramp, so its totals are neither those of the ramp
+		// nor those of the measured part.
 		return placeUnusable
 	}
 	measured := &epoch{origin: next.written - next.runtime}
@@ -121,9 +123,10 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 		ramp := s.options.WarmUp.Milliseconds()
 		earliest := s.ramp.origin + ramp
 		if measured.origin < earliest-min(lateMilliseconds, ramp/4) && next.runtime <= 2*ramp {
-			// The longest runtime is that of a job that is still in its ramp, so it is hardly longer than the ramp. A
-			// runtime of more than twice the ramp is measured time. It only seems to begin too early, because the dumps
-			// of the ramp were late, so that the start of the ramp was estimated too late.
+			// According to this dump, the measured part began before the ramp ended. So the longest runtime is that of
+			// a job that was still in its ramp, and the dump mixes figures of both parts. But if the runtime exceeds
+			// twice the ramp, no job can still be in its ramp, and the dump is usable: the ramp ended earlier than
+			// assumed, because its dumps were late and its start was estimated too late.
 			return placeUnusable
 		}
 	}
@@ -131,10 +134,11 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 	return placeEnd
 }
 
-// dropMixed drops the dump that began the measured part if the next dump shows that some jobs were still in their ramp
-// at that time, so that its totals mix both parts. Jobs do not begin at the same time (on a busy machine their starts
-// can differ by a large part of a second), and each job resets its own totals. If a job resets them after the dump, its
-// runtime grows by less than the time until the next dump. The difference is the length of the ramp.
+// dropMixed drops the first dump of the measured part if the next dump shows that some jobs were still in their ramp at
+// the time of the first. The totals of the first dump then mix both parts. Jobs do not start at the same time (on a
+// busy machine, their starts can differ by a large fraction of a second), and each job resets its own totals at the end
+// of its ramp. If a job does so between the two dumps, its runtime increases by less than the time between the dumps:
+// the length of the ramp is missing.
 func (s *Sampler) dropMixed(next *point) {
 	first := s.first
 	s.first = nil

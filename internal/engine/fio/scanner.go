@@ -2,7 +2,8 @@ package fio
 
 import "errors"
 
-// Limits on the size and the nesting of one document. For comparison, a json+ dump of one reporting group has 34 kB.
+// Limits on the size and the nesting of one document. For comparison, the size of a json+ dump of one reporting group
+// is 34 kB.
 const (
 	maxDocumentBytes = 64 << 20
 	maxDepth         = 32
@@ -14,9 +15,9 @@ var (
 	errTooLarge = errors.New("larger than 64 MiB")
 )
 
-// scanner follows the structure of one JSON object byte by byte. It detects the end of a document as soon as it
-// arrives, and gives up on a damaged one at the first byte that cannot occur there in a JSON object. It is more
-// lenient than parse only in numbers and strings.
+// scanner follows the structure of one JSON object byte by byte. It detects the end of a document as soon as the last
+// byte arrives, and rejects a damaged document at the first byte that is not valid at its position in a JSON object.
+// Only numbers and strings are checked less strictly than by parse.
 type scanner struct {
 	expect expectation
 	// open holds '{' or '[' for each level of nesting.

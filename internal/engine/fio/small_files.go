@@ -24,11 +24,11 @@ import (
 //	Write    psync        open(O_CREAT), one write (timed), close
 //	Read     psync        open, one read (timed), close
 //
-// Without create_on_open, fio lays out the files of filestat and filedelete itself before it begins; with the option,
-// it fails if a file is missing. filecreate opens an existing file and counts it as created, so the agent removes
-// leftover files first. filecreate does not create folders.
+// Without create_on_open, fio itself creates the files for filestat and filedelete before it begins. With
+// create_on_open, fio fails if a file is missing. filecreate opens an existing file and counts it as created, so the
+// agent removes leftover files first. filecreate does not create folders.
 //
-// openfiles=1 makes fio close each file before it opens the next; otherwise it keeps all of them open.
+// With openfiles=1, fio closes each file before it opens the next. Without it, fio keeps all files open.
 
 // fileEngines are fio's engines for operations on file names.
 var fileEngines = map[string]measure.Operation{"filecreate": measure.Create, "filestat": measure.Stat, "filedelete": measure.Delete}
@@ -54,8 +54,8 @@ var fileJobs = map[v1alpha1.Operation]fileJob{
 const maxSmallFileBytes = 1 << 20
 
 // fileSettings are the options of a workload that a smallFiles phase applies. The phase sets the options in
-// replacedSettings itself. It refuses all other options, because they would have no effect, or a different effect than
-// in other phases.
+// replacedSettings itself. It refuses all other options, because in this phase they would have no effect or a different
+// one.
 var (
 	fileSettings = slices.Concat(slices.DeleteFunc(slices.Clone(contentSettings), func(name string) bool { return name == "openfiles" }),
 		[]string{"fsync_on_close", "sync", "invalidate", "fadvise_hint", "randrepeat"})
@@ -196,7 +196,7 @@ func (e Engine) renderFiles(step *engine.Step, client *engine.Client) (*agentapi
 	return &agentapi.LoadRequest{Dataset: dataset, Tool: &agentapi.LoadRequest_Fio{Fio: tool}}, nil
 }
 
-// smallFiles writes the section whose jobs perform one operation on each file.
+// smallFiles writes a section with jobs that perform one operation on each file.
 func (w *writer) smallFiles(s *loadSection, how fileJob) {
 	w.section(s.name)
 	w.set("ioengine", how.engine)

@@ -25,14 +25,14 @@ type Output struct {
 	// Documents is the number of documents. Last is the last document; nil if there was none.
 	Documents int
 	Last      *Document
-	// Damaged lists the first maxDamages documents that cannot be read. DamagedAfterLast is true if any unreadable
-	// document came after Last, so that Last is not the final one.
+	// Damaged lists the first maxDamages documents that cannot be read. DamagedAfterLast is true if an unreadable
+	// document followed Last. Last is then not the final document.
 	Damaged          []Damage
 	DamagedAfterLast bool
 	// Partial is true if the output ended inside a document.
 	Partial bool
-	// Noise is the text outside of documents. NoiseAfterLast is the noise after Last. If a text is long, only its head
-	// and its tail are kept.
+	// Noise is the text outside of documents. NoiseAfterLast is the noise after Last. Only the beginning and the end of
+	// a long text are stored.
 	Noise          string
 	NoiseAfterLast string
 	// Bytes is the length of the output.
@@ -113,7 +113,7 @@ func (s *Stream) next(c byte) {
 }
 
 // begin starts a document when its head is complete. The head is the beginning of the document, up to and including its
-// first key. The parameter is the length of the head, which is at the end of pending.
+// first key. The parameter is the length of the head in bytes; pending ends with the head.
 func (s *Stream) begin(head int) {
 	if s.live {
 		s.damaged(errors.New("another document starts within it"))
@@ -193,8 +193,8 @@ const maxHeadSpace = 64
 
 // headMatcher finds the beginning of documents.
 type headMatcher struct {
-	// length is the length of the match so far, in bytes: the "{", the space after it and the matched part of the key;
-	// 0 for no match.
+	// length is the length of the match so far in bytes, which consists of the "{", the space after it and the matched
+	// part of the key. It is 0 if there is no match.
 	length int
 	inKey  int
 }

@@ -28,7 +28,7 @@ type typedReader struct {
 	path     *field.Path
 	problems field.ErrorList
 	section  loadSection
-	// readPercent, dataset and random are the checked values of the profile.
+	// readPercent, dataset and random are values of the profile that have been validated.
 	readPercent int32
 	dataset     uint64
 	random      bool
@@ -169,7 +169,7 @@ func (r *typedReader) counts(layoutJobs int) {
 	r.dataset = r.bytes("datasetSize", &p.DatasetSize)
 }
 
-// layout divides the dataset into files. The functions shape, engine and counts must have checked the fields before.
+// layout divides the dataset into files. It must be called after shape, engine and counts, which validate the fields.
 func (r *typedReader) layout() {
 	s := &r.section
 	files := uint64(s.fileSets()) * uint64(s.files) // #nosec G115 -- at least 1
@@ -186,7 +186,7 @@ func (r *typedReader) layout() {
 	if !s.shared || r.random || s.jobs == 1 || len(r.problems) > 0 {
 		return
 	}
-	// Sequential jobs would all access the same blocks of a file, so each job gets its own part of it.
+	// Sequential jobs would all access the same blocks of a shared file, so each job gets its own part of the file.
 	s.bytesPerJob = s.fileBytes / uint64(s.jobs) / s.blockBytes * s.blockBytes // #nosec G115 -- at least 1
 	if s.bytesPerJob == 0 {
 		r.invalid("datasetSize", r.profile.DatasetSize.String(), fmt.Sprintf(
@@ -259,9 +259,9 @@ func (r *typedReader) content() {
 }
 
 // refill sets whether each write has new data. With a compress percentage above 0, fio generates new data for each
-// write, unless refill_buffers=0 makes it repeat a few buffers: with a percentage of 50, lz4 then reached 3.9:1, and
-// zstd 934:1.
-// With a percentage of 0 fio does not generate new buffers by itself, and lz4 reached 15:1 with blocks of 4 KiB.
+// write, unless refill_buffers=0 is set. fio then repeats a few buffers: at a percentage of 50, lz4 reached a ratio of
+// 3.9:1, and zstd 934:1. With a percentage of 0, fio repeats a few buffers unless refill_buffers=1 is set: lz4 reached
+// 15:1 with blocks of 4 KiB.
 func (r *typedReader) refill() {
 	refill, c := r.profile.RefillBuffers, r.profile.Compressibility
 	switch {

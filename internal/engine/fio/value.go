@@ -62,7 +62,7 @@ func matching(pattern, remedy string) valueRule {
 	}
 }
 
-// size checks a number of bytes in fio's notation and returns it as a plain number.
+// size checks a number of bytes in fio's notation, and returns the number without a unit.
 func size(value string) (string, error) {
 	bytes, err := parseSize(value)
 	if err != nil {

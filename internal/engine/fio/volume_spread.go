@@ -16,11 +16,11 @@ const DeviceOffsetBytes = 1 << 20
 // deviceFile is the name of a raw device's region in Description.Files.
 const deviceFile = "device"
 
-// spread puts the load on several volumes, or on raw devices. Volumes are loaded like a stripe: each file becomes one
-// file on every volume, and each job moves to the next volume with every operation, so that all volumes get the same
-// number of operations from each job, at any queue depth. File names contain the volume as a folder, which the caller
-// of fio must provide: file N of a job is in folder N, on volume N modulo the number of volumes. The name of a device
-// is just N.
+// spread distributes the load over several volumes, or over raw devices. It uses the volumes like a stripe: each file
+// becomes one file on every volume, and each job moves to the next volume with every operation, so that all volumes get
+// the same number of operations from each job, at any queue depth. File names contain the volume as a folder, which the
+// caller of fio must provide: file N of a job is in folder N, on volume N modulo the number of volumes. The name of a
+// device is just N.
 func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList {
 	volumes := max(parameters.Volumes, 1)
 	if volumes == 1 && !parameters.Devices {
@@ -48,8 +48,8 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 		s.fileBytes = per
 		s.volumes, s.device = volumes, parameters.Devices
 		if s.bytesPerJob > 0 {
-			// With several volumes, each file is smaller, and so is the part of a file that belongs to each job. This part
-			// must still contain at least one block.
+			// Each file is divided by the number of volumes, and so is each job's part of the file. This part must
+			// still contain at least one block.
 			s.bytesPerJob = s.bytesPerJob / uint64(volumes) // #nosec G115 -- at least 1
 			if block := max(s.blockBytes, 1); s.bytesPerJob/block == 0 {
 				problems = append(problems, field.Invalid(path.Child("datasetSize"), s.fileBytes, fmt.Sprintf(
@@ -142,9 +142,9 @@ func (s *loadSection) uneven() bool {
 	return s.blockBytes == 0 || step || s.sets("ba", "bs_is_seq_rand")
 }
 
-// deviceSize returns the value of fio's option size with which a job stays within its own region of each device. fio
-// compares only the offset of an operation with size. Where the operation ends, it compares with the end of the file,
-// and for a device this is the end of the device.
+// deviceSize returns the value of fio's option size that keeps a job within its own region of each device. fio compares
+// only the start of an operation with size. It compares the end of an operation with the end of the file, which is the
+// end of the whole device.
 func (s *loadSection) deviceSize() uint64 {
 	own := s.ownRegion()
 	if s.uneven() {

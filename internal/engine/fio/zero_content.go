@@ -7,14 +7,15 @@ import (
 )
 
 // zeroChunkBytes is the largest compression chunk that leaves some non-zero data in every 64 KiB. fio fills
-// compressibility.percent of each chunk with zeros: at 50 percent, half of each chunk.
+// compressibility.percent of each chunk with zeros, for example half of each chunk at 50 percent.
 const zeroChunkBytes = 16 << 10
 
-// zeroWords are substrings of the names of options that may make fio write data that is not random.
+// zeroWords identifies the options that may make fio write non-random data. Each word is a substring of an option's
+// name.
 var zeroWords = []string{"zero_buffers", "buffer_pattern", "buffer_compress", "dedupe", "trim", "verify"}
 
-// MayHoldZeros reports whether fio may write a stretch of 64 KiB that is all zeros. If not, 64 KiB of zeros in a
-// file prove that the file no longer contains what fio wrote.
+// MayHoldZeros reports whether fio may write 64 KiB or more of consecutive zeros. If it may not, such zeros in a file
+// prove that the file no longer contains the data that fio wrote.
 func MayHoldZeros(profile *v1alpha1.FioProfile) bool {
 	text := profile.JobFile
 	for name := range profile.Options {
