@@ -11,14 +11,14 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// maxOpenRepetitions is the number of repetitions requested for a step that storagebench stops. It is far below the range
-// of IOR's counters. A run completes fewer, unless its repetitions last less than a second for hours; the result then
-// has the warning ResultIncomplete.
+// maxOpenRepetitions is the number of repetitions to request for a step that storagebench stops. It is far below the
+// maximum of IOR's counters. A run normally completes fewer repetitions. If it completes all of them, for example
+// because each took less than a second for hours, its result has the warning ResultIncomplete.
 const maxOpenRepetitions = 50_000
 
-// Arguments returns the arguments of IOR for one step, without the program's name. The file is relative to the working
-// directory, no argument names another path, and none needs a shell. Errors name the field of the profile, the value
-// and the remedy.
+// Arguments returns the arguments of IOR for one step, without the program's name. The name of the data file is
+// relative to the working directory. No argument contains another path, or text that a shell must expand. Errors name
+// the field of the profile, the value and the remedy.
 func Arguments(profile *v1alpha1.IORProfile, parameters Parameters) ([]string, error) {
 	w, problems := readProfile(field.NewPath("ior"), profile)
 	if len(problems) > 0 {
@@ -70,7 +70,8 @@ func Arguments(profile *v1alpha1.IORProfile, parameters Parameters) ([]string, e
 	return a, nil
 }
 
-// SegmentsOf returns the number of segments in a list of Arguments, for Stream.Segments; 0 if the list does not set it.
+// SegmentsOf returns the number of segments that a list of arguments from Arguments sets, or 0 if it sets none. The
+// result is meant for Stream.Segments.
 func SegmentsOf(arguments []string) int64 {
 	at := slices.Index(arguments, "-s")
 	if at < 0 || at+1 >= len(arguments) {
@@ -80,8 +81,8 @@ func SegmentsOf(arguments []string) int64 {
 	return segments
 }
 
-// ChecksWrites reports whether a list of Arguments makes IOR read back the data of each write. IOR prints no row for
-// these reads.
+// ChecksWrites reports whether a list of arguments from Arguments makes IOR read back the data of each write. IOR
+// prints no row for these reads.
 func ChecksWrites(arguments []string) bool { return slices.Contains(arguments, "-W") }
 
 var patternLetters = map[string]string{"Timestamp": "t", "Offset": "o", "Incompressible": "i", "Random": "r"}
@@ -121,7 +122,7 @@ type pace struct {
 	limit                   time.Duration
 }
 
-// pace derives the IOR options from the duration of a step, by the rules in the package documentation.
+// pace derives the IOR options from the duration of a step. The package documentation describes the rules.
 func (w *workload) pace(parameters *Parameters) pace {
 	if parameters.Purpose == Prepare {
 		return pace{prepares: true, writes: true, repetitions: 1, keep: true}

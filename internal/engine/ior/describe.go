@@ -13,13 +13,14 @@ import (
 // Sizes describes a load of IOR or mdtest, together with the sizes of its files on several clients.
 type Sizes struct {
 	engine.Description
-	// RankBytes is the total file size of one rank, DatasetBytes that of all clients. For mdtest, both cover all files
-	// of an iteration.
+	// RankBytes is the total size of the files of one rank, and DatasetBytes is the total size of the files of all
+	// clients. For mdtest, both include all files of an iteration.
 	RankBytes, DatasetBytes uint64
 	// FileSizes maps the names of the IOR files of all ranks, relative to the working directory, to their sizes in
-	// bytes. With a file per process and more than maxListed ranks it is empty. It is nil for mdtest.
+	// bytes. It is empty if there is a file per process and more than maxListed ranks. It is nil for mdtest.
 	FileSizes map[string]uint64
-	// Inodes is the number of mdtest's files and directories that exist at the same time, over all ranks; 0 if unknown.
+	// Inodes is the maximum number of files and directories of all mdtest ranks that exist at the same time, or 0 if it
+	// is unknown.
 	Inodes uint64
 }
 
@@ -53,7 +54,8 @@ func Describe(profile *v1alpha1.IORProfile, clients, ranksPerClient int) (Sizes,
 	return sizes, nil
 }
 
-// checkRanks returns an error if the number of clients or of ranks is too large to multiply file sizes by it.
+// checkRanks returns an error if the number of clients or of ranks is invalid, or so large that the total file size
+// could overflow.
 func checkRanks(clients, ranksPerClient int) error {
 	if clients < 1 || ranksPerClient < 1 || clients > 1<<16 || ranksPerClient > 1<<16 {
 		return fmt.Errorf("%d clients with %d ranks each: both must be from 1 to %d", clients, ranksPerClient, 1<<16)

@@ -1,6 +1,6 @@
-// Package ior is the engine for IOR and mdtest 3.3.0 and later, under MPI: it writes their arguments, reads their
-// output, and evaluates how they ended. mdtest comes with IOR and shares its options and messages, so this package
-// covers both.
+// Package ior is the engine for IOR and mdtest 3.3.0 and later, under MPI: it generates their arguments, reads their
+// output, and evaluates their runs. mdtest comes with IOR and shares its options and messages, so this package covers
+// both.
 //
 // # Rendering
 //
@@ -11,15 +11,16 @@
 // IOR itself limits the duration of a step, in whole seconds or minutes, with three options:
 //
 //	-D N                  the stonewall: each write and each read of a repetition ends after N seconds
-//	-O minTimeDuration=N  starts the file over until N seconds have passed (4.0.0 and later)
+//	-O minTimeDuration=N  repeats the file from its start until N seconds have passed (4.0.0 and later)
 //	-T M                  no repetition begins after M minutes
 //
 // A time-bound step (steady, a step of a ramp, a cell of a sweep: Parameters.Duration) sets -D to the profile's
 // stonewall, or else to the whole duration (half of it if the step both writes and reads), and requests enough
 // repetitions to fill the duration. A step that only writes or only reads sets minTimeDuration to the same time as -D,
-// so that a file that is too small cannot end it early. A step that does both does not set it: IOR stops each read
-// after the amount that was written; with minTimeDuration it would then wait for the rest of the time without a single
-// read, and count that time. 3.3.0 does not have the option, so its files must be large enough.
+// so that a file that is too small cannot end it early. A step that both writes and reads does not set it, because IOR
+// stops each read after as many bytes as were written. With minTimeDuration, IOR would then wait for the remaining time
+// without reading anything, and include this time in the rate. IOR 3.3.0 does not support minTimeDuration, so its files
+// must be large enough.
 //
 // A work-bound step (Duration 0) runs the profile's repetitions over all its blocks, with -D only if the profile sets
 // stonewall. Limit becomes -T, rounded up to minutes. A burst drain is a work-bound step with more repetitions than it
@@ -33,23 +34,23 @@
 //
 //	3.3.0   CSV has no rows, so Arguments requests the table; JSON nests each repetition one level deeper
 //	4.0.0   CSV has a heading and rows, but no version, no parameters and no end mark
-//	4.1.0   the same
+//	4.1.0   as in 4.0.0
 //
 // The JSON is read line by line, one name per line, because it is invalid with -v, after warnings, after a stonewall
 // and when IOR is killed.
 //
-// A row counts if every field is valid and its bandwidth, rate and times agree within rounding: lines that two ranks
-// wrote at the same time must not be mistaken for figures. The bytes of a repetition come from the warning before its
-// row, which IOR prints whenever they differ from the bytes that its parameters imply. Without a warning they follow
-// from the parameters, if known: CSV does not contain the segments, so the caller provides them (Stream.Segments). If
-// the parameters are unknown, the bytes are the only multiple of whole blocks that fits the figures, or else the
-// product of bandwidth and time, with Repetition.BytesExact false.
+// A row is used only if every field is valid, and if its bandwidth, rate and times agree within rounding. So lines that
+// two ranks wrote at the same time are not mistaken for figures. The bytes of a repetition come from the warning before
+// its row, which IOR prints whenever they differ from the bytes that its parameters imply. Without a warning they
+// follow from the parameters, if known: CSV does not contain the segments, so the caller provides them
+// (Stream.Segments). If the parameters are unknown, the bytes are the multiple of whole blocks that fits the figures,
+// if there is only one. Otherwise they are the product of bandwidth and time, and Repetition.BytesExact is false.
 //
 // Final and FinalMdtest evaluate a run by its output, exit status, standard error and expectation:
 //
-//	exit 0     3.3.0, also after an unknown option
-//	exit 255   MPI_Abort, after an error of IOR's own
-//	exit 1     SIGTERM to mpirun; rows that had been printed are complete and count
+//	exit 0     success; 3.3.0 also exits with 0 after an unknown option
+//	exit 255   MPI_Abort, after an error that IOR itself detected
+//	exit 1     SIGTERM to mpirun; rows that had been printed are complete and valid
 //	exit N     N words of data were wrong, modulo 256
 //
 // # Limits of these figures

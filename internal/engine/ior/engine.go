@@ -17,7 +17,7 @@ var Traits = engine.Traits{
 	Sources: sources, SpansClients: true, Layers: "Ranks", SizeField: "blockSize",
 }
 
-// sources maps the programs of an MPI job to hints on where to get them.
+// sources maps each program of an MPI job to a hint on where to get it.
 var sources = map[string]string{
 	string(v1alpha1.EngineIOR):    ofIOR,
 	string(v1alpha1.EngineMdtest): ofIOR,
@@ -172,9 +172,9 @@ func mpiRequest(kind v1alpha1.EngineKind, step *engine.Step, client *engine.Clie
 	return &agentapi.LoadRequest{Dataset: &agentapi.Dataset{}, Tool: &agentapi.LoadRequest_Mpi{Mpi: tool}}, tool
 }
 
-// rankFiles lists the files of a job in this client's directory. If the clients share a directory, the list for the
-// launcher has the files of all ranks, and the lists for other clients are empty. Otherwise the list for each client
-// has the files of its own ranks, whose numbers are consecutive.
+// rankFiles lists the files of a job in this client's directory. If the clients share a directory, rankFiles returns
+// the files of all ranks for the client that starts the job, and no files for other clients. Otherwise it returns the
+// files of the client's own ranks, which have consecutive numbers.
 func rankFiles(sizes *Sizes, step *engine.Step, client *engine.Client) []*agentapi.DataFile {
 	if client.Shared && client.Index != engine.Launcher {
 		return nil
@@ -197,8 +197,8 @@ func rankFiles(sizes *Sizes, step *engine.Step, client *engine.Client) []*agenta
 	return all
 }
 
-// parametersOf returns the parameters that a step adds to a profile. The duration for IOR includes the warm-up, because
-// IOR runs the load during the warm-up too.
+// parametersOf returns the parameters that a step adds to a profile. The duration includes the warm-up, because IOR
+// runs the load during the warm-up too.
 func parametersOf(step *engine.Step, client *engine.Client) Parameters {
 	parameters := Parameters{Purpose: Measure, Version: client.Version, Seed: client.Seed}
 	switch {
@@ -212,7 +212,7 @@ func parametersOf(step *engine.Step, client *engine.Client) Parameters {
 	return parameters
 }
 
-// layer holds everything that determines the files that a prepare phase lays out.
+// layer holds the settings that determine which files a prepare phase lays out, and their content.
 type layer struct {
 	Target, Pattern                   string
 	Verify, FilePerProcess            bool

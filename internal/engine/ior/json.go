@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// jsonObject is the object of IOR's JSON output that is being read: a result or a row of the summary. The JSON is read
+// jsonObject is the current object of IOR's JSON output, which is a result or a row of the summary. The JSON is read
 // line by line, because IOR writes one name per line. A decoder would reject most of it: warnings appear before and
 // between the values, -v adds more lines, and the output of a killed run is truncated.
 type jsonObject struct {
@@ -99,8 +99,8 @@ func (s *Stream) beginObject(isSummary bool, access string, line int) {
 
 func (s *Stream) jsonValue(name, value string) {
 	object := &s.json
-	// A result with a duplicate figure is damaged. The summary may have duplicates: 3.3.0 prints three of its names
-	// twice.
+	// A result with a duplicate figure is damaged. The summary may have duplicates, because IOR 3.3.0 prints three of
+	// its names twice.
 	known, isFigure := jsonFigures[name]
 	if object.isSummary {
 		object.summaryValue(name, value)

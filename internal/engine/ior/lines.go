@@ -6,12 +6,12 @@ import (
 	"unicode"
 )
 
-// maxLineBytes is the maximum length of a line. IOR's own lines have at most a few hundred bytes; a path has up to
-// 4096.
+// maxLineBytes is the maximum length of a line. IOR's own lines are a few hundred bytes long at most. A line can also
+// contain a path, of up to 4096 bytes.
 const maxLineBytes = 64 << 10
 
-// lineSplitter splits bytes into lines. It passes on each line, without its line break and trailing white space, as soon
-// as the line is complete. If a line is too long, it passes on only the beginning of the line, with long set.
+// lineSplitter splits bytes into lines. It passes on each line, without its line break and trailing white space, as
+// soon as the line is complete. If a line is too long, it passes on only the beginning, and sets textLine.long.
 type lineSplitter struct {
 	pending []byte
 	// skipping is true while the rest of an overlong line is being skipped.

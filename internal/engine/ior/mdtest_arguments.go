@@ -73,7 +73,8 @@ func readMdtest(path *field.Path, profile *v1alpha1.MdtestProfile) (mdtestWorklo
 	return w, r.problems
 }
 
-// checkArguments refuses args that conflict with each other or with the profile's fields.
+// checkArguments adds an error for each option in args that conflicts with another option or with a field of the
+// profile.
 func (w *mdtestWorkload) checkArguments(r *reader) {
 	given := map[string]argument{}
 	for _, argument := range w.args {
@@ -111,7 +112,7 @@ func (w *mdtestWorkload) checkArguments(r *reader) {
 }
 
 // MdtestArguments returns the arguments of mdtest for one step, without the program's name. The directory is relative
-// to the working directory. mdtest always ends when its work is done, so Duration and Limit of the parameters have
+// to the working directory. mdtest always ends when its work is done, so parameters.Duration and parameters.Limit have
 // no effect.
 func MdtestArguments(profile *v1alpha1.MdtestProfile, parameters Parameters) ([]string, error) {
 	w, problems := readMdtest(field.NewPath("mdtest"), profile)
@@ -177,7 +178,7 @@ func DescribeMdtest(profile *v1alpha1.MdtestProfile, clients, ranksPerClient int
 func (w *mdtestWorkload) inodes(ranks uint64) uint64 {
 	for _, argument := range w.args {
 		if argument.name == "-S" || argument.name == "-W" {
-			return 0 // -S creates one file for all ranks, -W as many files as the time allows
+			return 0 // -S creates one file for all ranks; -W creates files until its time has passed
 		}
 	}
 	folders, level := uint64(1), uint64(1)

@@ -61,8 +61,8 @@ func (e Mdtest) Describe(step *engine.Step) (engine.Description, error) {
 	}
 	made := sizes.Description
 	made.Metadata = true
-	// With -N, a rank reads files that a rank of another client has written, so they are not in its own client's
-	// memory.
+	// With -N, a rank reads files that a rank of another client wrote. These files are not in the memory of the reading
+	// client.
 	shifted := slices.ContainsFunc(e.Profile.Args, func(argument string) bool { return strings.HasPrefix(strings.TrimSpace(argument), "-N") })
 	if made.Reads && !(shifted && step.Clients > 1) {
 		made.Cached = engine.Cached{Why: "mdtest reads data that it has just written, and the data of",

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// MdtestRate is a row of mdtest's summary: the operations per second of all ranks together, summarized over the
+// MdtestRate is a row of mdtest's summary. It summarizes the total operations per second of all ranks over the
 // iterations. In 3.3.0, the maximum, minimum and deviation also include the differences between ranks. In 4.0.0 and
 // later, they include only the differences between iterations.
 type MdtestRate struct {
@@ -28,8 +28,8 @@ type MdtestOutput struct {
 	NotMeasured []string
 	// Times is true if mdtest printed a summary of times, in addition to the summary of rates or instead of it.
 	Times bool
-	// Warnings holds mdtest's warnings, each once, except warnings about failed operations, which mdtest counts as
-	// done. FailedOperations is the number of warnings about failed operations, FirstFailed the first of them.
+	// Warnings holds mdtest's warnings without duplicates. It excludes warnings about failed operations, which mdtest
+	// counts as completed: FailedOperations is the number of these warnings, and FirstFailed is the first of them.
 	Warnings         []string
 	MoreWarnings     int
 	FailedOperations int64
@@ -160,7 +160,8 @@ func (s *MdtestStream) begin(line textLine) {
 	}
 }
 
-// row reads a row of the summary. A row has a name of several words, which ends with a colon in 3.3.0, and figures.
+// row reads a row of the summary. A row consists of a name of several words, which ends with a colon in 3.3.0, and of
+// figures.
 func (s *MdtestStream) row(line textLine) {
 	fields := strings.Fields(line.text)
 	if fields[0] == "Operation" {
@@ -174,7 +175,7 @@ func (s *MdtestStream) row(line textLine) {
 	}
 	kind := fields[0]
 	if !slices.Contains([]string{"Directory", "File", "Tree"}, kind) || strings.Contains(line.text, "(stonewall)") {
-		// mdtest 3.3.0 adds a row for creation until the stonewall, which has only a mean. That row is ignored.
+		// Ignore the row that mdtest 3.3.0 adds for creation until the stonewall. It contains only a mean.
 		return
 	}
 	if len(fields) < s.figures+2 || len(fields) > s.figures+4 {
@@ -236,8 +237,8 @@ func (s *MdtestStream) rate(line int, name string, figures []string) {
 	})
 }
 
-// notMeasured reports whether text stands for a missing figure: the nan and inf that C prints, NA, and 1e308, the
-// initial value of mdtest's search for the minimum.
+// notMeasured reports whether text represents a missing figure. mdtest prints nan, inf or NA, or 1e308, which is the
+// initial value of its search for the minimum.
 func notMeasured(text string) bool {
 	text = strings.TrimPrefix(text, "-")
 	if text == "nan" || text == "inf" || text == "NA" {

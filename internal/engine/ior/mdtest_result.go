@@ -15,17 +15,18 @@ type MdtestExpectation struct {
 // once, at the end.
 type MdtestResult struct {
 	Outcome Outcome
-	// Failure is set if the outcome is Failed; Message then explains it in mdtest's own words. Message is also set for
-	// Stopped.
+	// Failure is set if the outcome is Failed; Message then explains the failure and quotes mdtest. Message is also set
+	// for Stopped.
 	Failure Failure
 	Message string
-	// Output is everything that was found. Its rates are valid only if the outcome is Complete; a stopped run has none.
+	// Output is everything that was found. Its rates are valid only if the outcome is Complete. A stopped run has no
+	// rates.
 	Output   MdtestOutput
 	Warnings []Warning
 }
 
-// FinalMdtest evaluates a run of mdtest by its output, its exit status and its standard error. Neither the exit code
-// nor the summary is enough: mdtest counts failed operations as done and only prints a warning.
+// FinalMdtest evaluates a run of mdtest by its output, its exit status and its standard error. The exit code and the
+// summary are not sufficient, because mdtest counts failed operations as completed and only prints a warning.
 func FinalMdtest(output MdtestOutput, exit Exit, stderr string, expected MdtestExpectation) MdtestResult {
 	var said MdtestStream
 	_, _ = said.Write([]byte(stderr + "\n"))

@@ -9,7 +9,7 @@ import (
 // maxNumber is the largest figure that is accepted. It ensures that products of two figures do not overflow.
 const maxNumber = 1e15
 
-// number is a figure as it was printed: the exact value lies between value-half and value+half.
+// number is a printed, and therefore rounded, figure. The exact value lies between value-half and value+half.
 type number struct {
 	value, half float64
 	// absent is true if the tool printed no figure, such as "-" or "NA".
@@ -53,7 +53,7 @@ func rounded(value float64) int64 {
 	return int64(math.Round(max(value, 0)))
 }
 
-// span is the range of exact values that a printed, and thus rounded, figure can have.
+// span is the range of exact values that correspond to a rounded figure.
 type span struct{ low, high float64 }
 
 func (n number) span() span { return span{max(n.value-n.half, 0), n.value + n.half} }

@@ -8,8 +8,8 @@ import (
 
 // option is an option that users may give in args.
 type option struct {
-	// If the value of the option is a whole number, it must be from least to most. If most is 0 and words is empty, the
-	// option is a flag.
+	// least and most are the minimum and the maximum of an option whose value is a whole number. If most is 0 and words
+	// is empty, the option is a flag.
 	least, most int64
 	// isSize is true if the value is a number of bytes, which may have the suffix k, m or g.
 	isSize bool
@@ -29,8 +29,8 @@ type options struct {
 	allowed map[string]option
 	// fields maps options to the fields of the profile that set them.
 	fields map[string]string
-	// refused maps well-known options to the reason for refusing them. Options that are in none of the maps are refused
-	// too.
+	// refused maps well-known options to the reason for refusing them. Options that are missing in all three maps are
+	// refused too.
 	refused map[string]string
 }
 

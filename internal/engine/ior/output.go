@@ -22,24 +22,25 @@ const (
 // last rank's end.
 type Repetition struct {
 	Operation measure.Operation
-	// Test is the index of the test, which is above 0 only if the output has several tests. Index is the index of the
+	// Test is the index of the test; it is always 0 unless the output has several tests. Index is the index of the
 	// repetition. Both count from 0.
 	Test, Index int
 	// BytesPerSecond is the bandwidth that IOR printed: all bytes divided by the total time.
 	BytesPerSecond int64
-	// OperationsPerSecondMilli is the number of transfers divided by the time of the write or read alone, per second
-	// and times 1000; -1 if not printed.
+	// OperationsPerSecondMilli is the number of transfers per second, times 1000. It excludes the time for opening and
+	// closing files. It is -1 if IOR did not print it.
 	OperationsPerSecondMilli int64
 	// BlockBytes and TransferBytes are 0 if not printed.
 	BlockBytes, TransferBytes int64
-	// OpenNanoseconds, TransferNanoseconds and CloseNanoseconds overlap between ranks; -1 if not printed.
+	// OpenNanoseconds, TransferNanoseconds and CloseNanoseconds can overlap, because one rank may still open its file
+	// while another already transfers data. They are -1 if IOR did not print them.
 	OpenNanoseconds, TransferNanoseconds, CloseNanoseconds int64
 	TotalNanoseconds                                       int64
 	// Tasks is the number of ranks; 0 if unknown.
 	Tasks int
-	// Bytes is the number of bytes moved. BytesExact is true if IOR printed the number, if the parameters (printed, or
-	// Stream.Segments) determine it, or if only one number of whole blocks fits the figures. Otherwise Bytes is
-	// the product of bandwidth and time, and only as precise as the printed figures.
+	// Bytes is the number of bytes moved. BytesExact is true if IOR printed the number, if the printed parameters or
+	// Stream.Segments determine it, or if only one number of whole blocks fits the figures. Otherwise Bytes is the
+	// product of bandwidth and time, which is only as precise as the printed figures.
 	Bytes      int64
 	BytesExact bool
 }
@@ -51,14 +52,12 @@ type Summary struct {
 	MaxBytesPerSecond, MinBytesPerSecond, MeanBytesPerSecond, StdDevBytesPerSecond int64
 	MeanNanoseconds                                                                int64
 	Tasks, Repetitions                                                             int
-	// StonewallNanoseconds and StonewallBytesPerSecond are the time and the bandwidth of all ranks until the
-	// stonewall, if the ranks then completed their work (stoneWallingWearOut); otherwise 0. In 4.0.0 and later,
-	// IOR prints the bandwidth of one rank, and in earlier versions that of all ranks. This field always holds the
-	// bandwidth of all ranks.
+	// StonewallNanoseconds and StonewallBytesPerSecond are the time and the bandwidth until the stonewall, if the ranks
+	// continued until their work was complete (stoneWallingWearOut). Otherwise both are 0. StonewallBytesPerSecond is
+	// always the bandwidth of all ranks, although IOR 4.0.0 and later print the bandwidth of one rank.
 	StonewallNanoseconds, StonewallBytesPerSecond int64
 
-	// tolerance is the rounding error of the maximum, minimum and mean bandwidth in bytes per second. It follows from
-	// the number of printed digits.
+	// tolerance is the maximum rounding error of the printed maximum, minimum and mean bandwidth, in bytes per second.
 	tolerance float64
 }
 
@@ -83,21 +82,21 @@ type Output struct {
 	// CommandLine is the command line as IOR printed it; "" for CSV.
 	CommandLine string
 	API         string
-	// Tests is the number of tests. Only an IOR script has more than one. Tasks, Nodes and DeclaredRepetitions describe
-	// the last test; 0 if not printed.
+	// Tests is the number of tests. Only an IOR script has more than one test. Tasks, Nodes and DeclaredRepetitions
+	// describe the last test. They are 0 if IOR did not print them.
 	Tests, Tasks, Nodes, DeclaredRepetitions int
 
 	Repetitions  []Repetition
 	Summaries    []Summary
 	Stonewalled  []Stonewalled
 	StonewallHit int
-	// Warnings holds each of IOR's warnings once, except for the warnings that every stonewall causes.
+	// Warnings holds IOR's warnings without duplicates, and without the warnings that every stonewall causes.
 	Warnings []string
-	// MoreWarnings is the number of warnings that were not kept.
+	// MoreWarnings is the number of further warnings that Warnings does not contain.
 	MoreWarnings int
 	// Errors holds the first lines of output in which IOR or MPI reports a failure.
 	Errors []string
-	// DataErrors is the number of words in the data that IOR's check found to be wrong.
+	// DataErrors is the number of incorrect words that IOR found when it verified the data.
 	DataErrors int64
 	// Usage is true if IOR printed its help instead of a result.
 	Usage bool
@@ -108,9 +107,9 @@ type Output struct {
 	// Partial is true if the output ends inside a line or an object.
 	Partial bool
 	Damaged []Damage
-	// MoreDamaged is the number of damaged parts that were not kept.
+	// MoreDamaged is the number of further damaged parts that Damaged does not contain.
 	MoreDamaged int
-	// Noise is text that was not recognized. Only the head and the tail of a long text are kept.
+	// Noise is text that was not recognized. Only the beginning and the end of a long text are stored.
 	Noise string
 	Bytes int64
 }
@@ -128,7 +127,7 @@ func (o *Output) AddMessages(words Output) {
 	o.DataErrors = min(o.DataErrors+words.DataErrors, maxNumber)
 }
 
-// warn keeps a warning unless it is a duplicate.
+// warn adds a warning to the output unless it is a duplicate.
 func (o *Output) warn(text string) {
 	text = clip(text)
 	switch {

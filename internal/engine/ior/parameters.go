@@ -25,13 +25,14 @@ const (
 // Parameters are the settings that a step adds to a profile.
 type Parameters struct {
 	Purpose Purpose
-	// Version is the version of the tool, such as "4.0.0", as its output or help shows it. "" means 4.0.0 or later.
+	// Version is the version of the tool, such as "4.0.0", as printed in its output or help. An empty string means
+	// 4.0.0 or later.
 	Version string
-	// Duration makes a Measure step time-bound: repetitions continue for that time. 0 means that the step is
-	// work-bound: it ends when the work that the profile sets is done.
+	// Duration is the time for which a time-bound Measure step runs repetitions. It is 0 if the step is work-bound,
+	// which means that it ends when it has completed the work that the profile specifies.
 	Duration time.Duration
-	// Limit is the time after which a work-bound step begins no further repetition. If the profile does not set the
-	// number of repetitions, they continue until then. 0 means no limit.
+	// Limit is the time after which a work-bound step does not start another repetition, or 0 if there is no limit. If
+	// the profile does not set the number of repetitions, the step runs repetitions until Limit.
 	Limit time.Duration
 	// Seed is the seed of the run. It determines the signature of the data, so that a later step can verify it.
 	Seed uint64

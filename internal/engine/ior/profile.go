@@ -154,8 +154,8 @@ func (w *workload) checkSizes(r *reader) {
 	}
 }
 
-// checkTogether refuses combinations of fields that IOR refuses or silently misinterprets. It also sets the default of
-// reorderTasks.
+// checkTogether adds an error for each combination of fields that IOR rejects or silently misinterprets. It also sets
+// the default of reorderTasks.
 func (w *workload) checkTogether(r *reader, profile *v1alpha1.IORProfile) {
 	if w.direct && w.api != "POSIX" {
 		r.refuse("direct", true, "only the POSIX API supports direct I/O: remove direct, or set api to POSIX")

@@ -12,16 +12,16 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Limits of the API: maxListedRepetitions is the maximum number of listed repetitions per operation, maxRates the
-// maximum number of mdtest's rates.
+// Limits of the API. maxListedRepetitions is the maximum number of listed repetitions per operation. maxRates is the
+// maximum number of rates of mdtest.
 const (
 	maxListedRepetitions = 32
 	maxRates             = 32
 )
 
 // ratios holds the lz4 -1 compression ratios of files that IOR wrote with transfers of 1 MiB, in thousandths, by
-// version and data pattern. They were measured with IOR 3.3.0 and 4.0.0. IOR 3.3.0 does not know the letter of the
-// pattern Random and uses its default pattern. In 4.0.0, the Incompressible pattern restarts its random numbers for
+// version and data pattern. They were measured with IOR 3.3.0 and 4.0.0. IOR 3.3.0 does not support the pattern Random
+// and uses its default pattern instead. In 4.0.0, the Incompressible pattern restarts its random number generator for
 // each word, so all words are equal.
 var ratios = map[string]map[string]int64{
 	"3.3": {"Timestamp": 3990, "Offset": 3990, "Incompressible": 990, "Random": 3990},
@@ -114,9 +114,9 @@ func runOf(kind v1alpha1.EngineKind, step *engine.Step, report *engine.Report, f
 // clients' memory instead of the storage.
 const leastFlushes = 5
 
-// judgeFlushes warns if writes may have gone only to the clients' own memory. Without -Y, IOR flushes only at the end of
-// each repetition, or never. In a step with a fixed duration, IOR overwrites its file repeatedly within a repetition, and
-// data that is overwritten in memory never reaches the storage.
+// judgeFlushes warns if some written data may never have left the clients' memory. Without -Y, IOR flushes only at the
+// end of each repetition, or never. In a step with a fixed duration, IOR overwrites its file repeatedly within a
+// repetition, and data that is overwritten in memory never reaches the storage.
 func (e Engine) judgeFlushes(step *engine.Step, report *engine.Report, findings *engine.Findings) {
 	made, err := Describe(e.Profile, step.Clients, step.Processes)
 	workBound := step.Purpose == v1alpha1.StepMeasure && step.Duration == 0
@@ -202,11 +202,12 @@ func reported(length time.Duration) *int64 {
 	return new(int64(length))
 }
 
-// sampleEdge is the uncertainty in time when samples are compared with the end of a repetition: the end lies inside a
-// sample, and IOR's output line about the repetition is read some time after it was printed.
+// sampleEdge is the uncertainty of the end of a repetition on the time axis of the samples. The end usually lies within
+// a sample, and IOR's output line about the repetition is read some time after it was printed.
 const sampleEdge = engine.SampleInterval + engine.SampleInterval/2
 
-// judgeRepetitions warns if the bytes of the samples and IOR's own bytes differ at the end of a repetition.
+// judgeRepetitions warns if, at the end of a repetition, the bytes of the samples and the bytes that IOR reported
+// differ.
 func (e Engine) judgeRepetitions(report *engine.Report, findings *engine.Findings) {
 	if report.Sampled == nil {
 		return // another warning reports the missing samples

@@ -16,7 +16,7 @@ type Outcome string
 const (
 	// Complete means that the tool did everything that was requested.
 	Complete Outcome = "Complete"
-	// Stopped means that the tool was stopped. Repetitions that had finished by then count.
+	// Stopped means that storagebench stopped the tool. The repetitions that had finished are valid.
 	Stopped Outcome = "Stopped"
 	// CutShort means that the tool ended too early, for the reason in Failure. The repetitions that had finished are
 	// valid.
@@ -71,7 +71,7 @@ type WarningKind string
 const (
 	// WarnToolMessages means that the tool itself printed a warning.
 	WarnToolMessages WarningKind = "ToolMessages"
-	// WarnStonewalled means that the stonewall ended repetitions before their work was done.
+	// WarnStonewalled means that the stonewall ended some repetitions before all their data was transferred.
 	WarnStonewalled WarningKind = "Stonewalled"
 	// WarnFewerRepetitions means that IOR's own time limit (-T) ended the run before the last repetition.
 	WarnFewerRepetitions WarningKind = "FewerRepetitions"
@@ -90,9 +90,9 @@ const (
 
 // Exit describes how the process of mpirun ended.
 type Exit struct {
-	// Code is the exit code, meaningless if Signal is set.
+	// Code is the exit code. It is meaningful only if Signal is 0.
 	Code int
-	// Signal is the signal that killed the process; 0 for none.
+	// Signal is the signal that killed the process, or 0 if none did.
 	Signal syscall.Signal
 	// Stopped is true if storagebench stopped the process.
 	Stopped bool
@@ -103,8 +103,8 @@ type Expectation struct {
 	// Repetitions is the number of repetitions of each operation in Operations.
 	Repetitions int
 	Operations  []measure.Operation
-	// Limited is true if IOR had a time limit after which no repetition begins (-T). There may then be fewer
-	// repetitions.
+	// Limited is true if IOR had a time limit (-T), after which it does not start another repetition. Final then does
+	// not check the number of repetitions.
 	Limited bool
 	// Tasks is the number of ranks.
 	Tasks int
@@ -113,8 +113,8 @@ type Expectation struct {
 // Result describes how a step of IOR ended and what it measured.
 type Result struct {
 	Outcome Outcome
-	// Failure is set for CutShort and Failed; Message then explains it in the tool's own words. Message is also set for
-	// Stopped.
+	// Failure is set if the outcome is CutShort or Failed. Message then explains the failure and quotes the tool.
+	// Message is also set for Stopped.
 	Failure Failure
 	Message string
 	// Output is everything that was found. Its repetitions are valid unless Outcome is Failed.
@@ -125,8 +125,8 @@ type Result struct {
 }
 
 // Final evaluates a run of IOR by its output, its exit status and its standard error. Neither the exit code nor the
-// output is sufficient: IOR 3.3.0 exits with 0 after an unknown option, a check of data exits with the number of errors
-// modulo 256, and the rows of a killed run look like those of a complete one.
+// output is sufficient alone: IOR 3.3.0 exits with 0 after an unknown option, the exit code after failed data
+// verification is the number of errors modulo 256, and the rows of a killed run look like those of a complete one.
 func Final(output Output, exit Exit, stderr string, expected Expectation) Result {
 	var said Stream
 	_, _ = said.Write([]byte(stderr + "\n"))
@@ -187,7 +187,7 @@ func (j *judge) decide() {
 	}
 }
 
-// stoppable reports whether a failure may only be a consequence of stopping the run.
+// stoppable reports whether a failure can be a mere consequence of stopping the run.
 func stoppable(failure Failure) bool {
 	switch failure { //nolint:exhaustive // a stop does not cause the other failures
 	case FailureTruncated, FailureKilled, FailureNoOutput, FailureOther:

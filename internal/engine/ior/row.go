@@ -145,8 +145,8 @@ func operationOf(access string) (measure.Operation, bool) {
 	return 0, false
 }
 
-// repetition turns a row into a Repetition. moved is the number of bytes that IOR printed before the row, or that its
-// parameters imply; 0 if unknown.
+// repetition turns a row into a Repetition. moved is the number of bytes that IOR printed before the row or that its
+// parameters imply, or 0 if unknown.
 func (r *row) repetition(operation measure.Operation, moved int64) (Repetition, error) {
 	f := &r.figures
 	if f[figureBandwidth].absent || f[figureTotal].absent {
@@ -187,8 +187,8 @@ func (r *row) repetition(operation measure.Operation, moved int64) (Repetition, 
 	return result, nil
 }
 
-// blockBytes returns the size of a block if only one size fits the printed figures: sizes are multiples of 8, and a
-// block is a multiple of the transfer size. The table rounds sizes of 3,600 KiB and more to whole KiB.
+// blockBytes returns the size of a block if the printed figures determine it. The transfer size is a multiple of 8, and
+// the block size is a multiple of the transfer size. IOR's table rounds sizes of 3,600 KiB and more to whole KiB.
 func (r *row) blockBytes() (int64, bool) {
 	transfer, ok := r.figures[figureTransfer].span().by(kibibyte).multiple(8)
 	if !ok || r.figures[figureTransfer].absent || r.figures[figureBlock].absent {

@@ -22,8 +22,8 @@ const (
 // is complete. It is an io.Writer that never fails, and accepts standard error mixed in. It stores at most 65,536
 // repetitions, so its memory is bounded. The zero value is ready to use.
 type Stream struct {
-	// Segments is the number of segments of each rank, if known from elsewhere (SegmentsOf); 0 otherwise. The table and
-	// JSON formats contain this number, but CSV does not: without it, the CSV figures of a repetition shorter than a
+	// Segments is the number of segments of each rank, for example from SegmentsOf, or 0 if unknown. The table and JSON
+	// formats contain this number, but CSV does not: without it, the CSV figures of a repetition shorter than a
 	// millisecond do not determine its bytes.
 	Segments int64
 
@@ -65,8 +65,8 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Repetitions returns the repetitions that ended since the last call. In the JSON format, Close can end one more, which
-// the next call returns.
+// Repetitions returns the repetitions that ended since the last call. In the JSON format, Close may complete another
+// repetition, which the next call of Repetitions returns.
 func (s *Stream) Repetitions() []Repetition {
 	found := s.output.Repetitions[s.given:]
 	s.given = len(s.output.Repetitions)
@@ -99,7 +99,7 @@ func ReadOutput(r io.Reader) (Output, error) {
 	return stream.Close(), nil
 }
 
-// lastLine processes a last line that has no line break. A line that could be a truncated row is not used.
+// lastLine processes a last line without a line break. It ignores a line that could be a truncated row.
 func (s *Stream) lastLine(line textLine) {
 	if s.isVersion33CSV(line) || s.message(line) {
 		return

@@ -56,8 +56,8 @@ func parseInto(target *number, text string) bool {
 	return ok
 }
 
-// summarized checks a row of the summary and adds it to the output. It ignores a row without valid figures, and adds a
-// warning. IOR prints such rows because it divides by the time of repetitions that never ran.
+// summarized checks a row of the summary and adds it to the output. If the row has no valid figures, summarized ignores
+// the row and adds a warning. IOR prints such rows if some repetitions never ran, because it divides by their time.
 func (s *Stream) summarized(read *summaryFigures, line int) {
 	operation, ok := operationOf(read.access)
 	if !ok {
@@ -118,7 +118,7 @@ func checkSummaries(output *Output) error {
 			{spread.MaxBytesPerSecond, row.MaxBytesPerSecond}, {spread.MinBytesPerSecond, row.MinBytesPerSecond},
 			{spread.MeanBytesPerSecond, row.MeanBytesPerSecond},
 		} {
-			// The table rounds bandwidths by up to half a MiB, the JSON by much less.
+			// Bandwidths are rounded by up to half a MiB in the table, and by much less in the JSON format.
 			allowed := row.tolerance + 0.5*mebibyte + 2
 			if difference := float64(pair[0]) - float64(pair[1]); difference > allowed || difference < -allowed {
 				return fmt.Errorf("%w: %s %d and %d bytes/s", errSummaryDiffers, row.Operation, pair[1], pair[0])
@@ -128,8 +128,8 @@ func checkSummaries(output *Output) error {
 	return nil
 }
 
-// Spread summarizes the bandwidths of repetitions of one operation, each with the same weight, as IOR does. Without
-// repetitions it returns the zero value.
+// Spread summarizes the bandwidths of repetitions of one operation. Like IOR, it gives each repetition the same weight.
+// If there are no repetitions, it returns the zero value.
 func Spread(repetitions []Repetition) Summary {
 	if len(repetitions) == 0 {
 		return Summary{}
@@ -161,7 +161,7 @@ func meanAndDeviation(values []float64) (float64, float64) {
 	return mean, math.Sqrt(squares / float64(len(values)))
 }
 
-// Spreads returns the Spread of each operation that occurs, writes first.
+// Spreads returns the Spread of each operation that has repetitions. Writes come before reads.
 func Spreads(repetitions []Repetition) []Summary {
 	var all []Summary
 	for _, operation := range []measure.Operation{measure.Write, measure.Read} {
