@@ -140,7 +140,7 @@ type fioJob struct {
 
 func (j *fioJob) random() bool { return strings.HasPrefix(j.direction, "rand") }
 
-// asynchronous reports whether the engine can keep more than one operation outstanding.
+// asynchronous reports whether the job's I/O engine can keep more than one operation outstanding.
 func (j *fioJob) asynchronous() bool {
 	return j.engine == "libaio" || j.engine == "io_uring" || j.engine == "posixaio" || j.engine == "null"
 }

@@ -126,7 +126,7 @@ func (j *fioJob) add(known fio.KnownOption) {
 	j.keep = append(j.keep, known)
 }
 
-// special processes options that need their own rules. It returns false if the general rules apply to the option.
+// special converts an option to which the general rules do not apply. It returns false for all other options.
 func (j *fioJob) special(o fioOption) (done bool, err error) {
 	switch o.name {
 	case "runtime", "ramp_time":

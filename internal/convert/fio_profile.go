@@ -256,7 +256,7 @@ func typedOption(p *v1alpha1.FioProfile, j *fioJob, o fio.KnownOption) bool {
 }
 
 // typedRate sets the rate limit to the sum over the jobs. It returns false for a mixed load, because fio limits reads
-// and writes separately, which the field cannot express.
+// and writes separately, but the field limits both together.
 func typedRate(p *v1alpha1.FioProfile, j *fioJob, name string, rate int64, whole bool) bool {
 	jobs := int64(j.jobs) // #nosec G115 -- checked by its rule
 	if !whole || *p.ReadPercent != 0 && *p.ReadPercent != 100 || rate > math.MaxInt64/jobs {

@@ -103,7 +103,7 @@ type Count struct {
 	ReadOperations, WriteOperations uint64
 }
 
-// Bytes returns the bytes of a direction, "read" or "written".
+// Bytes returns the number of bytes in a direction, "read" or "written".
 func (c Count) Bytes(direction string) uint64 {
 	if direction == "written" {
 		return c.WriteBytes
@@ -149,8 +149,8 @@ type Pattern struct {
 	Version, Name string
 	// RatioMilli is the lz4 compression ratio of the data, times 1000; 0 if unknown.
 	RatioMilli int64
-	// Asked is true if the profile requests data that is as compressible as the user's own. Compression by the store is
-	// then part of the result and causes no warning.
+	// Asked is true if the profile requests data that is as compressible as the user's own data. Compression by the
+	// store is then part of the result and causes no warning.
 	Asked bool
 	// Repeats explains why the data may be compressible if RatioMilli is unknown.
 	Repeats string

@@ -14,8 +14,7 @@ type Exit struct {
 	Signal syscall.Signal
 }
 
-// killed is the base of the exit code of a program that was killed by a signal: as in shells, the exit code is killed
-// plus the number of the signal.
+// killed is added to the number of a signal to form the exit code of a program that the signal killed, as shells do.
 const killed = 128
 
 // ExitCode returns the exit code, or 128 plus the number of the signal that killed the program.

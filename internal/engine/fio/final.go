@@ -19,7 +19,7 @@ type Exit struct {
 // stoppedCode is fio's exit code after SIGINT and SIGTERM (and after 128 failed jobs).
 const stoppedCode = 128
 
-// Expectation describes what a run must have done to be complete. The zero value requires nothing.
+// Expectation contains the requirements for a complete run. The zero value requires nothing.
 type Expectation struct {
 	// MeasuredMilliseconds is the time for which each job must run after its warm-up, or 0 if the jobs do a fixed
 	// amount of work.
@@ -245,7 +245,7 @@ func (j *judge) cutShort(written uint64) bool {
 	return j.fail(FailureTruncated, lacks)
 }
 
-// jobsRuntime returns the smallest sum of all jobs' runtimes that a complete run can have, in milliseconds.
+// jobsRuntime returns the minimum total runtime of all jobs in a complete run, in milliseconds.
 func (j *judge) jobsRuntime() uint64 {
 	if j.expected.Jobs < 1 || j.expected.MeasuredMilliseconds < 1 {
 		return 0

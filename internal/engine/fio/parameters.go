@@ -25,7 +25,7 @@ const (
 // Parameters are the settings that a step adds to a profile.
 type Parameters struct {
 	Purpose Purpose
-	// Duration is the time that is measured, after WarmUp. Both apply only to Measure.
+	// Duration is the measured time, which begins after WarmUp. Both apply only to Measure.
 	Duration time.Duration
 	WarmUp   time.Duration
 	// Overrides cannot be combined with a job file.

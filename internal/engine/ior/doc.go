@@ -4,9 +4,9 @@
 //
 // # Rendering
 //
-// Arguments and MdtestArguments return the exact argument list of one step, the same for every rank. It names files
-// only relative to the working directory (FileName, MdtestDirectory). Further options of the tools are checked against
-// an allow-list and rendered anew.
+// Arguments and MdtestArguments return the exact argument list of one step, which is the same for every rank. The list
+// names files only relative to the working directory (FileName, MdtestDirectory). Other options that users may set are
+// checked against an allow-list and rendered anew.
 //
 // IOR itself limits the duration of a step, in whole seconds or minutes, with three options:
 //

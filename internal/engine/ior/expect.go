@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Expect returns the Expectation for Final: what a complete run of IOR must have done, given the profile and the
-// parameters that Arguments used. It returns an error for an invalid profile.
+// Expect returns the Expectation for Final, given the profile and the parameters that were passed to Arguments. It
+// returns an error if the profile is invalid.
 func Expect(profile *v1alpha1.IORProfile, parameters Parameters, ranks int) (Expectation, error) {
 	w, problems := readProfile(field.NewPath("ior"), profile)
 	if len(problems) > 0 {
@@ -30,7 +30,7 @@ func Expect(profile *v1alpha1.IORProfile, parameters Parameters, ranks int) (Exp
 	return expected, nil
 }
 
-// ExpectMdtest returns the MdtestExpectation for FinalMdtest: what a complete run of mdtest must have done.
+// ExpectMdtest returns the MdtestExpectation for FinalMdtest, given the profile and the number of ranks.
 func ExpectMdtest(profile *v1alpha1.MdtestProfile, ranks int) (MdtestExpectation, error) {
 	w, problems := readMdtest(field.NewPath("mdtest"), profile)
 	if len(problems) > 0 {

@@ -26,7 +26,7 @@ type textLine struct {
 	long bool
 }
 
-// add splits p into lines, and calls take with each line that is complete.
+// add splits p into lines, and calls take for each complete line.
 func (s *lineSplitter) add(p []byte, take func(textLine)) {
 	for len(p) > 0 {
 		end := bytes.IndexByte(p, '\n')

@@ -122,7 +122,7 @@ func (s *MdtestStream) line(line textLine) {
 	}
 }
 
-// launched reads "mdtest-4.0.0 was launched with 4 total task(s) on 1 node(s)".
+// launched parses the line "mdtest-4.0.0 was launched with 4 total task(s) on 1 node(s)".
 func (s *MdtestStream) launched(text string) {
 	fields := strings.Fields(text)
 	if len(fields) != 10 || len(fields[0]) > 40 {
@@ -137,7 +137,7 @@ func (s *MdtestStream) launched(text string) {
 	}
 }
 
-// begin reads "SUMMARY rate: (of 3 iterations)", and in 4.1 "SUMMARY rate (in ops/sec): (of ...".
+// begin parses the heading "SUMMARY rate: (of 3 iterations)" or, in 4.1, "SUMMARY rate (in ops/sec): (of ...".
 func (s *MdtestStream) begin(line textLine) {
 	s.figures = 4
 	fields := strings.Fields(line.text)

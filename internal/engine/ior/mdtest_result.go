@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// MdtestExpectation describes what a run of mdtest must have done to be complete. The zero value requires nothing.
+// MdtestExpectation contains the requirements for a complete run of mdtest. The zero value requires nothing.
 type MdtestExpectation struct {
 	Iterations, Tasks int
 }

@@ -94,8 +94,8 @@ func (s *Stream) warning(text string) {
 
 func (s *Stream) warn(text string) { s.output.warn(text) }
 
-// stonewalled reads "stonewalling pairs accessed min: 288 max: 467 -- min data: 0.1 GiB mean data: 0.1 GiB time: 1.0s".
-// The figures in GiB are too coarse to be useful.
+// stonewalled parses the line "stonewalling pairs accessed min: 288 max: 467 -- min data: 0.1 GiB mean data: 0.1 GiB
+// time: 1.0s". The figures in GiB are too coarse to be useful.
 func (s *Stream) stonewalled(text string) {
 	fields := strings.Fields(text)
 	if len(fields) != 18 || len(s.output.Stonewalled) >= maxRepetitions {

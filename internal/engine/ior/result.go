@@ -98,7 +98,7 @@ type Exit struct {
 	Stopped bool
 }
 
-// Expectation describes what a run of IOR must have done to be complete. The zero value requires nothing.
+// Expectation contains the requirements for a complete run of IOR. The zero value requires nothing.
 type Expectation struct {
 	// Repetitions is the number of repetitions of each operation in Operations.
 	Repetitions int

@@ -177,7 +177,7 @@ func (s *Stream) heading(line textLine) bool {
 	return true
 }
 
-// begin processes the headings of the columns, after which the rows of a test follow.
+// begin processes the column headings, which precede the rows of a test.
 func (s *Stream) begin(format Format, columns []column, line int) {
 	if columns == nil {
 		s.damaged(line, "unknown headings in the %s", format)
