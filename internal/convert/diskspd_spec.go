@@ -50,7 +50,7 @@ type diskspdTarget struct {
 	writeThrough bool
 	mapped       bool
 	flush        string
-	// rateBytes, in bytes per millisecond, or rateIOPS limits each thread on each target.
+	// Either rateBytes, in bytes per millisecond, or rateIOPS limits the rate of each thread on each target.
 	rateBytes, rateIOPS int64
 	burst, think        int64
 	priority            int64

@@ -61,7 +61,7 @@ type Traits struct {
 	// Tools lists the programs that each client needs. Before the run, a package below internal/agent looks for them.
 	// The list is empty for engines that run their tool as a command.
 	Tools []string
-	// Sources contains a hint on where to get each program that is rarely preinstalled, by the program's name.
+	// Sources maps the name of each program that is rarely preinstalled to a hint on where to get it.
 	Sources map[string]string
 	// Versions lists one version of the tool for each form of input that the engine can write, the newest first. An
 	// empty string means the newest version. The version on the clients is unknown until they run.

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/ior"
 )
 
-// table lists the engines: the traits of each, and the function that makes an Engine from a specification.
+// table contains the traits of each engine, and the function that creates an Engine from a specification.
 var table = []struct {
 	traits engine.Traits
 	load   func(spec *v1alpha1.Engine) engine.Engine

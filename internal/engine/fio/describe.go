@@ -23,7 +23,8 @@ func Describe(profile *v1alpha1.FioProfile, parameters Parameters) (engine.Descr
 		made.Reads = made.Reads || s.reads
 		made.Writes = made.Writes || s.writes
 		made.Trims = made.Trims || s.trims
-		// mmap writes to memory, whether or not the file is open for synchronous writes.
+		// The mmap engine writes to memory, so its writes are not synchronous even if the file is open for synchronous
+		// writes.
 		made.Syncs = made.Syncs || s.syncs || s.writes && s.synchronous() && s.engine != string(v1alpha1.FioMmap)
 		unsynced = unsynced || s.writes && !s.has("end_fsync", "1")
 		made.Jobs += s.jobs

@@ -48,7 +48,7 @@ type OperationTotal struct {
 	// RuntimeMilliseconds is the longest runtime of any job; 0 for Sync.
 	RuntimeMilliseconds int64
 	ShortOperations     uint64
-	// Total is the latency from submission to completion ("lat_ns"), Completion the latency from the end of the
+	// Total is the latency from submission to completion ("lat_ns"). Completion is the part of it after the end of the
 	// submission ("clat_ns"). Sync has only Total.
 	Total      measure.Latency
 	Completion measure.Latency

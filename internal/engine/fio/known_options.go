@@ -1,6 +1,6 @@
 package fio
 
-// MainName returns the main name of an option of fio that may be given by an alias.
+// MainName returns the main name of a fio option, given its main name or an alias.
 func MainName(name string) string {
 	if main, ok := aliases[name]; ok {
 		return main

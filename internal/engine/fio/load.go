@@ -16,7 +16,8 @@ type load struct {
 type loadSection struct {
 	name string
 	jobs int
-	// files is the number of files of each job, or of all jobs together if shared is true. Each has fileBytes bytes.
+	// files is the number of files of each job, or of all jobs together if shared is true. The size of each file is
+	// fileBytes.
 	files     int
 	fileBytes uint64
 	// prefix is the first part of file names: PREFIX.JOB.FILE.

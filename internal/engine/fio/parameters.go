@@ -16,7 +16,7 @@ type Purpose int
 const (
 	// Measure runs the load for a given time, on existing files.
 	Measure Purpose = iota + 1
-	// Prepare writes every byte of every file, once and in order, and flushes it.
+	// Prepare writes every byte of every file once, in order, and flushes the files.
 	Prepare
 	// Precondition overwrites the whole dataset with the load's own block size and pattern.
 	Precondition

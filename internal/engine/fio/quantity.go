@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// whole returns the value of a quantity, and whether it is a whole number. Quantity.AsInt64 is not enough: it returns
-// false for 100Ti and 0.5Gi, which Kubernetes keeps as decimals.
+// whole returns the value of a quantity, and whether it is a whole number. Quantity.AsInt64 is not sufficient, because
+// it returns false for 100Ti and 0.5Gi, which Kubernetes stores as decimals.
 func whole(quantity *resource.Quantity) (value int64, ok bool) {
 	value = quantity.Value()
 	if value == math.MaxInt64 || value == math.MinInt64 {

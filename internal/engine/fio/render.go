@@ -28,7 +28,7 @@ func Validate(path *field.Path, profile *v1alpha1.FioProfile) field.ErrorList {
 	return problems
 }
 
-// read parses a profile, with the parameters of a step applied to it, into a load.
+// read applies the parameters of a step to a profile, and parses the result into a load.
 func read(path *field.Path, profile *v1alpha1.FioProfile, parameters *Parameters) (load, field.ErrorList) {
 	if profile == nil {
 		return load{}, field.ErrorList{field.Required(path, "a fio profile is required")}

@@ -102,7 +102,7 @@ func (e Engine) smallFiles(step *engine.Step) (load, error) {
 		return load{}, errors.New("small files need one volume with a file system: change the volumes of the target")
 	}
 	parameters := parametersOf(step, &engine.Client{})
-	parameters.LayoutJobs = 0 // no other phase uses these files, so the step's own number of jobs determines them
+	parameters.LayoutJobs = 0 // the files depend only on the jobs of this step, because no other phase uses them
 	what, problems := read(field.NewPath("fio"), e.Profile, &parameters)
 	if err := problems.ToAggregate(); err != nil {
 		return load{}, fmt.Errorf("describe the small files of a fio profile: %w", err)

@@ -20,8 +20,8 @@ type Snapshot struct {
 	Errors []JobError
 }
 
-// HasBins reports whether percentiles can be computed from a histogram, or are not needed because no operation was
-// timed. fio prints the histogram only with --output-format=json+ and lat_percentiles=1.
+// HasBins reports whether percentiles can be computed from a histogram. It is also true if no operation was timed. fio
+// prints the histogram only with --output-format=json+ and lat_percentiles=1.
 func (t *OperationTotal) HasBins() bool { return t.Total.Histogram.Count() > 0 || t.Total.Count == 0 }
 
 // JobError is the error of a reporting group.

@@ -40,8 +40,8 @@ type Output struct {
 }
 
 // Stream reads fio's standard output as it arrives and returns each document as soon as its last byte has arrived. It
-// is an io.Writer that never fails. Memory is bounded by the largest document, at most 64 MiB, and documents are found
-// in one pass. The zero value is ready to use.
+// is an io.Writer that never fails. It buffers at most one document, of up to 64 MiB, and finds documents in a single
+// pass. The zero value is ready to use.
 //
 // A document of fio begins with "{" and the key "fio version". These bytes cannot occur within a document, because
 // quotes in strings are escaped. So they always begin a document, and a document that is still open when they arrive is

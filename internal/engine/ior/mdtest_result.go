@@ -19,8 +19,7 @@ type MdtestResult struct {
 	// for Stopped.
 	Failure Failure
 	Message string
-	// Output is everything that was found. Its rates are valid only if the outcome is Complete. A stopped run has no
-	// rates.
+	// Output is the parsed output. Its rates are valid only if the outcome is Complete. A stopped run has no rates.
 	Output   MdtestOutput
 	Warnings []Warning
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// FileName is the name of IOR's data file, relative to the working directory. With a file per process IOR appends the
-// rank.
+// FileName is the name of IOR's data file, relative to the working directory. If each process has its own file, IOR
+// appends the rank to the name.
 const FileName = "ior.data"
 
 // MdtestDirectory is the directory in which mdtest works, relative to the working directory.

@@ -117,7 +117,7 @@ type Result struct {
 	// Message is also set for Stopped.
 	Failure Failure
 	Message string
-	// Output is everything that was found. Its repetitions are valid unless Outcome is Failed.
+	// Output is the parsed output. Its repetitions are valid unless Outcome is Failed.
 	Output Output
 	// Summary has an entry for each operation, which summarizes its repetitions.
 	Summary  []Summary

@@ -19,8 +19,8 @@ const (
 )
 
 // Stream reads the output of IOR as it arrives, in any of its formats, and returns each repetition as soon as its line
-// is complete. It is an io.Writer that never fails, and accepts standard error mixed in. It stores at most 65,536
-// repetitions, so its memory is bounded. The zero value is ready to use.
+// is complete. It is an io.Writer that never fails, and tolerates interleaved text from standard error. It stores at
+// most 65,536 repetitions, so its memory is bounded. The zero value is ready to use.
 type Stream struct {
 	// Segments is the number of segments of each rank, for example from SegmentsOf, or 0 if unknown. The table and JSON
 	// formats contain this number, but CSV does not: without it, the CSV figures of a repetition shorter than a
