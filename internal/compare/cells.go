@@ -61,8 +61,9 @@ func (p *Pair) Usable(cell *v1alpha1.StepResult) bool {
 	return cell != nil && len(cell.Operations) > 0 && !cell.Disqualified()
 }
 
-// CellRate compares the rates of two cells, summed over the operations of each: their bytes per second or, if these do
-// not differ (for example because both are 0), their operations per second. ok is false if a cell has no valid result.
+// CellRate compares the total rates of two cells, summed over their operations. It compares bytes per second or, if
+// these do not differ (for example because both are 0), operations per second. It returns false if a cell has no valid
+// result.
 func (p *Pair) CellRate(baseline, target *v1alpha1.StepResult) (Difference, bool) {
 	if d, ok := p.CellThroughput(baseline, target); ok && (d.Share != 0 || d.Verdict != NoDifference) {
 		return d, ok
@@ -97,9 +98,9 @@ func iops(cell *v1alpha1.StepResult) v1alpha1.Estimate {
 	return operations
 }
 
-// repeatDeviation returns the relative difference up to which two cells count as equal: the largest deviation of a
-// repeated cell from its first measurement, but at least rateResolution. Cells are measured at different times, so a
-// difference of this size may come from a drift of the storage.
+// repeatDeviation returns the largest relative difference at which two cells still count as equal. This is the largest
+// deviation of a repeated cell from its first measurement, but at least rateResolution. Cells are measured at different
+// times, so a drift of the storage may cause a difference of this size.
 func (p *Pair) repeatDeviation() float64 {
 	most := rateResolution
 	for _, steps := range [][]v1alpha1.StepResult{p.Baseline.Steps, p.Target.Steps} {
@@ -112,8 +113,8 @@ func (p *Pair) repeatDeviation() float64 {
 	return most
 }
 
-// CellLatency compares the latencies of one operation in two cells: the means or, if p99 is true, the 99th percentiles,
-// which have no confidence interval.
+// CellLatency compares the latencies of one operation in two cells. It compares the means or, if p99 is true, the 99th
+// percentiles. Percentiles have no confidence interval.
 func (p *Pair) CellLatency(baseline, target *v1alpha1.StepResult, operation v1alpha1.Operation, p99 bool) (Difference, bool) {
 	if !p.Usable(baseline) || !p.Usable(target) {
 		return Difference{}, false

@@ -2,7 +2,7 @@ package compare
 
 import "math"
 
-// Direction says whether higher or lower figures are better.
+// Direction states whether higher or lower figures are better.
 type Direction int
 
 // Possible values of Direction.
@@ -11,12 +11,12 @@ const (
 	LowerIsBetter
 )
 
-// Verdict says which of two figures is better.
+// Verdict states which of two figures is better.
 type Verdict int
 
 // Possible values of Verdict.
 const (
-	// NotJudged means that a confidence interval is missing.
+	// NotJudged means that there is no verdict, because a figure has no confidence interval.
 	NotJudged Verdict = iota
 	// NoDifference means that the interval of the difference contains 0, or that the difference is below the
 	// resolution.
@@ -28,7 +28,7 @@ const (
 // Difference is the relative difference between a figure and the baseline's figure: 0.05 means 5 % higher.
 type Difference struct {
 	Share, Lower, Upper float64
-	// Known is true if Lower and Upper are known.
+	// Known is true if Lower and Upper, the ends of the 95 % interval of Share, are set.
 	Known   bool
 	Verdict Verdict
 }
@@ -62,8 +62,9 @@ func Of(baseline, other Value, better Direction, resolution float64) (Difference
 	return d, true
 }
 
-// mostLog is the maximum logarithmic distance from a value to an end of its interval. If the interval extends down to
-// 0, the distance would be infinite, so mostLog is used instead; e^20 is about half a billion.
+// mostLog is the maximum distance between a value and either end of its interval, as a difference of natural
+// logarithms. For an interval that extends down to 0, the distance would be infinite, so mostLog is used instead; e^20
+// is about half a billion.
 const mostLog = 20
 
 // below and above return the distances from the value to the lower and to the upper end of its interval, as differences

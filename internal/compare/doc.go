@@ -1,5 +1,6 @@
 // Package compare decides which of two figures is better, by how much, and whether chance explains the difference.
-// It is pure. Its core does not depend on targets and runs: a figure is a value with its interval.
+// It has no side effects. In its core, a figure is just a value with an interval, so the core does not depend on targets
+// and runs.
 //
 //	baseline  [----|----]                    other / baseline - 1, computed in logarithms, so that
 //	other                   [---|---]        swapping the two figures only reverses the sign
@@ -10,6 +11,6 @@
 // interval with the upper half of the other's. The method does not assume a normal distribution and is valid for
 // asymmetric intervals, such as those of times.
 //
-// An interval does not show by how much another run would differ: two figures of one run share all conditions of
-// that run. Only repeated runs show this; [FromRounds] uses them.
+// The interval does not cover the differences between runs, because two figures of one run share all conditions of that
+// run. Only repeated runs show how much the figures of different runs vary; [FromRounds] uses them.
 package compare

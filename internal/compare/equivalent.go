@@ -11,9 +11,9 @@ const (
 	Equivalent Equivalence = "Equivalent"
 	// NotEquivalent means that the 95 % interval of the difference is entirely outside the margin.
 	NotEquivalent Equivalence = "NotEquivalent"
-	// Inconclusive means that the interval lies partly inside and partly outside the margin.
+	// Inconclusive means that the 95 % interval of the difference lies partly inside and partly outside the margin.
 	Inconclusive Equivalence = "Inconclusive"
-	// NotTested means that a figure has no interval.
+	// NotTested means that the figures could not be tested, because at least one of them has no interval.
 	NotTested Equivalence = "NotTested"
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Fairness returns how evenly the victims of an interference phase without aggressors share the storage. It uses the
-// blocks in which all of them were loaded and have valid results. It returns nil for other phases, and if there is no
-// such block.
+// Fairness measures how evenly the victims of an interference phase without aggressors share the storage. It uses only
+// the blocks in which all victims were loaded and have valid results. It returns nil if there are no such blocks, and
+// for other phases.
 func Fairness(run *v1alpha1.RunSpec, phase *v1alpha1.PhaseResult) *v1alpha1.FairnessResult {
 	blocks := phasekind.BlocksOf(run.Phase(phase.Name))
 	equals := blocks.Victims

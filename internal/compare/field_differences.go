@@ -9,17 +9,19 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// FieldDifference is a field whose values differ; a missing value is "absent".
+// FieldDifference is a field that has different values in the two compared objects. The value is "absent" in an object
+// that does not have the field.
 type FieldDifference struct {
 	Field    string `json:"field"`
 	Baseline string `json:"baseline"`
 	Other    string `json:"other"`
 }
 
-// maxUnlike is the maximum number of fields listed; longer lists would not help to explain a difference.
+// maxUnlike is the maximum number of differing fields listed. A longer list would not help to explain a difference.
 const maxUnlike = 64
 
-// Differences lists the fields in which two values differ, by JSON path, in the order of their names.
+// Differences lists the fields in which two values differ. Fields are identified by their JSON paths and sorted by
+// name.
 func Differences(a, b any) []FieldDifference {
 	var all []FieldDifference
 	walk("", toJSON(a), toJSON(b), &all)
@@ -88,8 +90,8 @@ func written(value any) string {
 	return string(text)
 }
 
-// EnvironmentDifferences lists the differences between two runs other than their specifications: tools, kernels,
-// machines and storage.
+// EnvironmentDifferences lists the differences between the environments of two runs: tools, kernels, machines and
+// storage.
 func EnvironmentDifferences(a, b *v1alpha1.BenchmarkRunStatus) []FieldDifference {
 	about := func(s *v1alpha1.BenchmarkRunStatus) any {
 		type volume struct{ FileSystem, Options string }

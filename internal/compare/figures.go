@@ -10,7 +10,7 @@ import (
 
 // Relative differences up to these values count as no difference, because they may come from the method of measurement
 // instead of the storage. A rate depends slightly on the position of the measured window within a sample. A percentile
-// is reported as the middle of its histogram bucket, so it is only as precise as the bucket is narrow.
+// is reported as the middle of its histogram bucket, so the width of the bucket limits its precision.
 const (
 	rateResolution       = 0.005
 	percentileResolution = 0.016
@@ -77,9 +77,8 @@ func (p *Pair) figures(made *v1alpha1.TargetComparison) {
 	}
 }
 
-// uncompared states which main figures of one result have no counterpart in the other, because the other lacks the
-// figure or because the figure is 0 there. It returns "" if there are none. It ignores the compression ratio, which some
-// stores do not report.
+// uncompared lists the main figures that cannot be compared because one of the two results lacks the figure or has a
+// value of 0. It returns "" if there are none. It ignores the compression ratio, which some stores do not report.
 func (p *Pair) uncompared() string {
 	kind, levels := phasekind.Of(p.Kind), p.levels()
 	baseline, target := kind.Figures(p.Baseline), kind.Figures(p.Target)
@@ -126,8 +125,8 @@ func (d *Difference) of(figure v1alpha1.FigureName, operation string, baseline, 
 	return made
 }
 
-// levels returns the value of Figure.Operation that selects the drain levels to compare: InOperations if the credits of
-// both drains count operations, otherwise "", which stands for bytes.
+// levels returns the Figure.Operation of the drain levels to compare. This is InOperations if the credits of both
+// drains count operations, and otherwise "", which stands for bytes.
 func (p *Pair) levels() string {
 	_, one := phasekind.MainSeries(p.Baseline.Burst)
 	_, other := phasekind.MainSeries(p.Target.Burst)
@@ -137,7 +136,7 @@ func (p *Pair) levels() string {
 	return ""
 }
 
-// operations returns how many kinds of operations occur in both results.
+// operations returns the number of kinds of operations that occur in both results.
 func (p *Pair) operations() int {
 	both := 0
 	for i := range p.Baseline.Operations {

@@ -67,8 +67,9 @@ func Paired(blocks []Block) (ratio Value, ok bool) {
 	return Between(math.Exp(mean), math.Exp(mean-half), math.Exp(mean+half)), true
 }
 
-// RatioVerdict says whether a ratio from Paired shows a difference. Like Of, it ignores a difference of at most the
-// resolution of the method of measurement. percentile is true for the ratio of two percentiles.
+// RatioVerdict decides whether a ratio from Paired shows a difference. Like Of, it ignores a difference that is within
+// the resolution of the method of measurement. percentile is true if the compared figures are percentiles, which have a
+// coarser resolution than rates.
 func RatioVerdict(ratio Value, better Direction, percentile bool) Verdict {
 	resolution := rateResolution
 	if percentile {

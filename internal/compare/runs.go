@@ -56,8 +56,8 @@ type Cell struct {
 }
 
 // Runs compares the phases that both sides have, in the baseline's order. margin is the largest relative difference at
-// which two figures count as equivalent, such as 0.05. A phase or target that only one side has is listed as refused. So
-// are main figures that only one side has, after the figures that both have.
+// which two figures count as equivalent, such as 0.05. Phases and targets that only one side has are listed as refused.
+// Main figures that only one side has are also listed as refused, after the figures that both sides have.
 func Runs(baseline, other Side, margin float64) []RunPhase {
 	var all []RunPhase
 	for i := range baseline.Status.Phases {
@@ -78,7 +78,7 @@ func Runs(baseline, other Side, margin float64) []RunPhase {
 	for i := len(all) - 1; i >= 0; i-- {
 		one := &all[i]
 		if one.Pair == nil || one.Count != nil {
-			continue // cells are compared one by one
+			continue // ramps and sweeps are compared cell by cell
 		}
 		if why := one.Pair.uncompared(); why != "" {
 			all = slices.Insert(all, i+1, RunPhase{Phase: one.Phase, Kind: one.Kind, BaselineTarget: one.BaselineTarget, Target: one.Target, Refused: why})
@@ -115,8 +115,8 @@ func phaseTargets(baseline, other Side, a, b *v1alpha1.PhaseResult, margin float
 	return all
 }
 
-// of returns the targets of a phase that belong to a side: only the target that the side names or, if it names none,
-// all of them.
+// of returns those targets of a phase that the side includes: only the target that the side names or, if it names none,
+// all targets.
 func of(side Side, phase *v1alpha1.PhaseResult) []*v1alpha1.TargetResult {
 	var all []*v1alpha1.TargetResult
 	for i := range phase.Targets {
@@ -153,7 +153,7 @@ func targets(baseline, other Side, a, b *v1alpha1.PhaseResult, one, two *v1alpha
 	return made
 }
 
-// incomparable returns the reason why two phases of the same name cannot be compared, or "" if they can.
+// incomparable returns the reason why two phases with the same name cannot be compared, or "" if they can.
 func incomparable(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
 	if a.Kind != b.Kind {
 		return fmt.Sprintf("it is a %s phase in one run and a %s phase in the other", a.Kind, b.Kind)
@@ -164,8 +164,8 @@ func incomparable(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
 	return phasekind.Differs(specs[0], specs[1])
 }
 
-// runNotes returns notes about the workloads and client counts if they differ between two runs, because the figures
-// alone do not show such a difference.
+// runNotes returns notes about different workloads and client counts in two runs. The figures alone do not show these
+// differences.
 func runNotes(baseline, other Side, pair *Pair, specs [2]*v1alpha1.Phase, one, two *v1alpha1.TargetResult) []string {
 	var all []string
 	if differs := Differences(baseline.Run.WorkloadOf(specs[0], one.Target), other.Run.WorkloadOf(specs[1], two.Target)); len(differs) > 0 && !phasekind.Of(pair.Kind).LaysOut {

@@ -43,9 +43,9 @@ func Targets(run *v1alpha1.RunSpec, phase *v1alpha1.PhaseResult) []v1alpha1.Targ
 }
 
 // Closed reports whether a target's load is a closed loop, in which each operation starts when a previous one
-// completes. By Little's law, the mean latency is then known as precisely as the operations per second. A load with a
-// rate limit or pauses is not a closed loop, nor is the load of a phase that picks the rate of each step. The load of
-// an fio job file is assumed not to be a closed loop.
+// completes. By Little's law, the mean latency is then known as precisely as the operations per second. A load is not a
+// closed loop if it has a rate limit or pauses, or if its phase chooses the rate of each step, as a search does. The
+// load of an fio job file is assumed not to be a closed loop.
 func Closed(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, target string) bool {
 	workload := run.WorkloadOf(phase, target)
 	if workload == nil || phase != nil && phasekind.Of(phase.Kind()).PicksRates {
@@ -59,8 +59,8 @@ func Closed(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, target string) bool {
 	return err == nil && made.ClosedLoop
 }
 
-// notes returns notes about differences in how two targets were loaded, such as their workloads or client counts. The
-// figures alone do not show such differences.
+// notes returns notes about differences in the loads of two targets, such as different workloads or client counts. The
+// figures alone do not show these differences.
 func notes(run *v1alpha1.RunSpec, spec *v1alpha1.Phase, pair *Pair) []string {
 	var all []string
 	add := func(format string, arguments ...any) {
@@ -94,8 +94,8 @@ type Pair struct {
 	Baseline, Target *v1alpha1.TargetResult
 	// BaselineClosed and TargetClosed report whether the loads are closed loops; see Closed.
 	BaselineClosed, TargetClosed bool
-	// Runs is true if the results are from two runs. They are then compared even if clients of several targets of a run
-	// shared a node (SharedClientNode), and the number of figures is not limited.
+	// Runs is true if the results are from two runs. They are then compared even if clients of different targets of a
+	// run shared a node (SharedClientNode), and the number of figures is not limited.
 	Runs bool
 }
 

@@ -28,7 +28,7 @@ func figuresOf(run *v1alpha1.BenchmarkRun, spec *v1alpha1.Phase) []string {
 }
 
 // targetFigures returns the most important figures of a target. It returns none for a ramp or a sweep, because no
-// single cell represents it.
+// single cell is representative.
 func targetFigures(target *v1alpha1.TargetResult, kind v1alpha1.PhaseKind) []string {
 	if phasekind.Of(kind).InCells() {
 		return nil
@@ -52,7 +52,7 @@ func targetFigures(target *v1alpha1.TargetResult, kind v1alpha1.PhaseKind) []str
 	return words
 }
 
-// drainFigures returns the burst and the baseline of a drain, or nil unless both are known.
+// drainFigures returns the burst and the baseline of a drain, or nil if either is unknown.
 func drainFigures(result *v1alpha1.BurstResult) []string {
 	levels := phasekind.Levels(result)
 	_, of := phasekind.MainSeries(result)
@@ -76,7 +76,8 @@ func operationsText(o *v1alpha1.OperationResult) string {
 
 func rate(bytesPerSecond int64) string { return measure.FormatBytesPerSecond(float64(bytesPerSecond)) }
 
-// maxOwnRates is the number of a tool's own rates that fit into a line.
+// maxOwnRates is the maximum number of rates shown for a tool that reports rates itself. More would not fit on the
+// line.
 const maxOwnRates = 2
 
 // ownRates returns the most important rates that a tool itself reports.

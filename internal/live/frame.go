@@ -10,14 +10,14 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// The minimum size of a frame. A smaller terminal shows only part of it.
+// Minimum size of a frame. A smaller terminal shows only part of the frame.
 const (
 	minWidth  = 40
 	minHeight = 8
 )
 
-// Frame draws the view in as many lines as fit. Each line is one column shorter than the terminal, because some
-// terminals wrap a full line.
+// Frame draws the view in as many lines as the terminal has room for. Each line is one column shorter than the terminal
+// is wide, because some terminals wrap a line that fills the whole width.
 func Frame(view View, options Options) []string {
 	o := options
 	o.Width, o.Height = max(o.Width, minWidth)-1, max(o.Height, minHeight)-1
@@ -57,8 +57,8 @@ func (v *View) head() []line {
 	return []line{title, clock, nil}
 }
 
-// clock formats the elapsed time of the run, with its remaining or total time, or with the verdict of a run that has
-// failed or ended.
+// clock formats the elapsed time of the run. It adds the remaining or total time or, if the run has failed or ended,
+// the verdict.
 func (v *View) clock() string {
 	text := Short(v.Elapsed)
 	switch {
@@ -77,17 +77,17 @@ func (v *View) clock() string {
 	return fmt.Sprintf("%s of about %s, ends about %s", text, Short(v.Elapsed+v.Remaining), v.End.Format(time.TimeOnly[:5]))
 }
 
-// phases lists the phases, or those around the current one if not all fit.
+// phases lists the phases of the run. If not all of them fit, it lists those before and after the current one.
 func (v *View) phases(room int) []line {
 	first, last := 0, len(v.Phases)
-	if room--; last > room { // a blank line follows the phases
+	if room--; last > room { // reserve one line for the blank line after the phases
 		present := 0
 		for i := range v.Phases {
 			if v.Phases[i].State != Coming {
 				present = i
 			}
 		}
-		room = max(1, room-2) // leave two lines, which show how many phases are hidden above and below
+		room = max(1, room-2) // reserve two lines for the numbers of phases hidden above and below
 		first = max(0, min(present-room/2, last-room))
 		last = first + room
 	}
@@ -230,7 +230,7 @@ func (s *Step) rates(o Options) []line {
 	return append(lines, clients)
 }
 
-// credits shows how full the credit bucket of each target is, for the targets with an estimate.
+// credits shows the estimated fill level of each target's credit bucket. It omits targets without an estimate.
 func (s *Step) credits(o Options) []line {
 	if s.Figures == nil {
 		return nil

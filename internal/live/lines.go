@@ -28,8 +28,8 @@ type Lines struct {
 	failed time.Time
 }
 
-// NewLines returns a Lines for a run of the given plan. The first call of Tell reports all steps that have already
-// ended.
+// NewLines returns a Lines that reports a run with the given plan. The first call to Tell reports all steps that have
+// already ended.
 func NewLines(w io.Writer, planned *plan.Plan, now time.Time) *Lines {
 	return &Lines{w: w, plan: planned, done: map[string]bool{}, quiet: now}
 }
@@ -64,7 +64,7 @@ func (l *Lines) Tell(run *v1alpha1.BenchmarkRun, now time.Time) {
 	}
 }
 
-// wait reports why a run has no running step, whenever the reason changes.
+// wait reports why no step of the run is running, and reports again whenever the reason changes.
 func (l *Lines) wait(view *View, now time.Time) {
 	message := view.Stage
 	if view.Message != "" {
@@ -80,8 +80,8 @@ func (l *Lines) wait(view *View, now time.Time) {
 	l.line(message, now)
 }
 
-// ending reports that a run has failed, and that it cannot end before its clients have stopped. It reports this at once
-// and then every ten seconds.
+// ending reports that a run has failed and is waiting for its clients to stop. It reports this at once, and then every
+// ten seconds.
 func (l *Lines) ending(view *View, now time.Time) {
 	first := l.failed.IsZero()
 	if first {
@@ -110,7 +110,7 @@ func (l *Lines) line(words string, now time.Time) {
 	_, _ = fmt.Fprintln(l.w, string(printable(words, false)))
 }
 
-// number formats a step with its position in the plan.
+// number returns the label of a step after its position in the plan, such as [2/5].
 func (l *Lines) number(id string) string {
 	for i, step := range l.plan.Steps {
 		if step.ID == id {

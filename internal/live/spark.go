@@ -13,9 +13,9 @@ var (
 	plainBars = []rune(" ._-=+*%#")
 )
 
-// ratesOf divides the time that the points cover into at most the given number of equal parts, and returns the mean
-// rate per second in each. There are fewer parts if there are too few points. The points are running totals, so nothing
-// between two points is lost.
+// ratesOf divides the time that the points cover into equal parts, and returns the mean rate per second in each part.
+// It uses at most the given number of parts, and fewer if there are too few points. The points are running totals, so
+// the rates include all I/O between two points.
 func ratesOf(points []v1alpha1.LivePoint, total func(v1alpha1.LivePoint) int64, parts int) []float64 {
 	if parts = min(parts, len(points)-1); parts < 1 {
 		return nil

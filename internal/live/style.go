@@ -73,8 +73,8 @@ func (l line) draw(o Options) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// printable returns text with one column per character. Names and messages from outside must neither move the cursor
-// nor break lines.
+// printable returns text with one column per character. Names and messages from users and tools must neither move the
+// cursor nor break lines.
 func printable(text string, plain bool) []rune {
 	var runes []rune
 	for _, r := range text {

@@ -29,14 +29,14 @@ type View struct {
 	Benchmark, Run string
 	// Stage and Message are copied from the run's status, except that the stage of a cancelled run is Cancelled.
 	Stage, Message string
-	// Ended is true once the run has ended. Verdict is the reason if the run failed or is not valid, else empty.
+	// Ended is true once the run has ended. Verdict is the reason why the run failed or is not valid; empty otherwise.
 	Ended, Failed bool
 	Verdict       string
 	// Started is false while the run waits for its clients. Elapsed is the time since the run started.
 	Started bool
 	Elapsed time.Duration
-	// Remaining is the expected time until the run ends. If AtLeast is true, it is only a lower bound. End is the time
-	// at which the run is expected to end.
+	// Remaining is the expected time until the run ends, or a lower bound on it if AtLeast is true. End is the time at
+	// which the run is expected to end.
 	Remaining time.Duration
 	AtLeast   bool
 	End       time.Time

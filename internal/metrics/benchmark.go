@@ -78,8 +78,8 @@ func (p *points) verdict(status *v1alpha1.StorageBenchmarkStatus) {
 	}
 }
 
-// Headlines returns the figures of the newest evaluated run from the benchmark's status, for use after the run was
-// deleted. It returns none if the run was incomplete or not valid.
+// Headlines returns the figures of the newest evaluated run, as recorded in the benchmark's status. They are used after
+// the run has been deleted. Headlines returns none if the run was incomplete or not valid.
 func Headlines(benchmark *v1alpha1.StorageBenchmark) []Point {
 	last := benchmark.Status.LastRun
 	if last == nil || !resultsValid(last.Reason) {
@@ -101,8 +101,8 @@ func resultsValid(reason string) bool {
 		reason == v1alpha1.ReasonFigureAbsent
 }
 
-// Queues counts the runs of each queue. The queue is set in the benchmark; runs without a benchmark, or whose benchmark
-// has no queue, are not counted.
+// Queues counts the runs in each queue. The queue of a run is that of its benchmark. Runs without a benchmark, and runs
+// whose benchmark has no queue, are not counted.
 func Queues(benchmarks map[string]*v1alpha1.StorageBenchmark, runs []*v1alpha1.BenchmarkRun) []Point {
 	type key struct{ namespace, queue string }
 	type count struct{ waiting, live int }

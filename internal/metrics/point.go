@@ -51,7 +51,7 @@ func (p *points) addCount(family *Family, figure *int64, in float64, labels ...s
 	}
 }
 
-// Numbers of API units per base unit of a metric.
+// Conversion factors: the number of API units in one base unit of a metric.
 const (
 	one         = 1
 	milli       = 1e3

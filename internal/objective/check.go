@@ -14,8 +14,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Check finds objectives that the run cannot decide, whatever its results are, so that they are rejected before the run
-// starts. The run's profiles must already be resolved.
+// Check returns a problem for each objective that the run cannot evaluate, whatever its results. Such objectives are
+// rejected before the run starts. The run's profiles must already be resolved.
 func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorList {
 	var problems field.ErrorList
 	for i := range objectives {
@@ -33,7 +33,7 @@ func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorLi
 	return problems
 }
 
-// unsuitable returns the reason why a phase cannot have the objective's figure, or "" if it can.
+// unsuitable returns the reason why a phase cannot provide the objective's figure, or "" if it can.
 func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) string {
 	kind := phase.Kind()
 	inCells := phasekind.Of(kind).InCells()
@@ -60,9 +60,9 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 	return ""
 }
 
-// checkOperation checks the operation that an objective names. It returns a problem if the objective names none but the
-// phase performs several, if the phase never performs the named operation, or if the objective bounds the throughput of
-// an operation that moves no bytes.
+// checkOperation checks the operation that an objective names. It returns a problem in three cases: the objective names
+// no operation although the phase performs several, the phase never performs the named operation, or the objective
+// bounds the throughput of an operation that moves no bytes.
 func checkOperation(path *field.Path, o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) *field.Error {
 	if o.Throughput == nil && o.IOPS == nil && o.Latency == nil {
 		return nil

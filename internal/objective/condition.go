@@ -12,7 +12,7 @@ import (
 // mostNamed is the maximum number of objectives named in one message.
 const mostNamed = 3
 
-// Condition derives the condition ObjectivesMet from the results.
+// Condition derives the ObjectivesMet condition from the results of the objectives.
 func Condition(results []v1alpha1.ObjectiveResult) (status metav1.ConditionStatus, reason, message string) {
 	if len(results) == 0 {
 		return metav1.ConditionTrue, v1alpha1.ReasonNoObjectives, ""

@@ -1,11 +1,12 @@
-// Package objective evaluates a run's results against the objectives of its benchmark. It is pure: it turns an
-// objective and a status into a verdict with its figures and a sentence.
+// Package objective evaluates a run's results against the objectives of its benchmark. It has no side
+// effects. From an objective and a run's status, it derives a verdict, the figures and a sentence that explains them.
 //
 //	Met      the figure is within its bounds, on every target and in every cell that is evaluated
 //	Missed   the figure is out of bounds on at least one target or cell; the worst figure is shown
 //	Unknown  there is no figure to evaluate, such as a percentile with too few samples or a drain that
 //	         did not end; the message says why and what to do
 //
-// An Unknown figure is never Met. If another figure is Missed, so is the objective. The figure itself decides the
-// verdict; if a bound lies within its 95 % interval, the message says so.
+// An unknown figure never counts as met. If any figure of an objective is missed, the objective is missed. The verdict
+// depends only on the figure itself, not on its 95 % interval. If a bound lies within the interval, the message states
+// this.
 package objective

@@ -75,7 +75,7 @@ func boundsOf(o *v1alpha1.Objective) (bounds, error) {
 	return bounds{}, nil
 }
 
-// times parses the bounds of an objective for a duration. T is one of the API's two types for durations.
+// times parses the bounds of an objective on a duration. T is one of the API's two duration types.
 func times[T interface{ Parse() (time.Duration, error) }](name string, least, most *T) (bounds, error) {
 	made := bounds{unit: unitTime}
 	for _, one := range []struct {
@@ -190,7 +190,7 @@ func judge(f figure, limits *bounds) judged {
 	return least
 }
 
-// worseThan reports whether j, rather than other, decides the objective.
+// worseThan reports whether j is worse than other. The worst figure determines the verdict on an objective.
 func (j *judged) worseThan(other *judged) bool {
 	if a, b := severity(j.verdict), severity(other.verdict); a != b {
 		return a > b
@@ -236,8 +236,8 @@ func written(unit string, value int64) string {
 	return strconv.FormatFloat(float64(value)/10, 'f', -1, 64) + " %"
 }
 
-// Direction returns "at most" if the required figure is the upper bound of the objective, and "at least" if it is the
-// lower bound or both.
+// Direction returns "at most" if the required value is the objective's upper bound, and "at least" if it is the lower
+// bound or if both bounds have this value.
 func Direction(o *v1alpha1.Objective, required int64) string {
 	if limits, err := boundsOf(o); err == nil && limits.max != nil && *limits.max == required && (limits.min == nil || *limits.min != required) {
 		return "at most"

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Units of figures in the results of objectives, as in the API.
+// Units of the figures in objective results, as in the API.
 const (
 	unitBytes = "BytesPerSecond"
 	unitIOPS  = "IOPSMilli"
@@ -56,7 +56,7 @@ func figures(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1a
 		}
 		found = append(found, ofTarget(o, phasekind.Of(phase.Kind), target))
 	}
-	// A target without a result must not count as one that met the objective.
+	// A target without a result must not count as having met the objective.
 	for i := range spec.Run.Targets {
 		name := spec.Run.Targets[i].Name
 		wanted := o.Target == "" || o.Target == name
@@ -234,11 +234,11 @@ func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string)
 	return figure{where: where, value: rate.PermilleReached}
 }
 
-// attributionOf returns the attribution whose documented rate the objective refers to, or nil and the reason if there is
-// none. For a drain, it considers only the attributions of the burst or only those of the baseline, as the objective requires. If
-// no attribution is for the objective's operation, it accepts a single remaining attribution in two cases: the
-// objective names no operation, or the attribution covers all operations together and the target performed, apart from
-// syncs, only the objective's operation.
+// attributionOf returns the attribution with the documented rate that the objective refers to. If there is none, it
+// returns nil and the reason. For a drain, it considers only the attributions of the burst or only those of the
+// baseline, depending on the objective. If no attribution is for the objective's operation, it accepts the only
+// remaining attribution in two cases: the objective names no operation, or the attribution covers all operations
+// together and the objective's operation is the only one that the target performed, apart from syncs.
 func attributionOf(o *v1alpha1.Objective, target *v1alpha1.TargetResult) (found *v1alpha1.Attribution, missing string) {
 	burst := o.Ratio.Of == "DocumentedBurst"
 	var candidates []*v1alpha1.Attribution

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/observation"
 )
 
-// evaluationTimeout limits the total duration of the queries of an evaluation.
+// evaluationTimeout limits the total duration of all queries in an evaluation.
 const evaluationTimeout = 60 * time.Second
 
 // Observer evaluates the observations of one run in the background.
@@ -53,7 +53,7 @@ func (o *Observer) Ask(queries []observation.Query) {
 	}()
 }
 
-// Answers returns the answers of the newest evaluation once it has ended.
+// Answers returns the answers of the newest evaluation. ended is false until this evaluation has ended.
 func (o *Observer) Answers() (answers []observation.Answer, ended bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

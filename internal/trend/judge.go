@@ -17,7 +17,7 @@ import (
 // Judgement is the result of comparing a run with earlier ones.
 type Judgement struct {
 	Result v1alpha1.RegressionResult
-	// Reason is the reason for the condition Regressed.
+	// Reason is the reason of the Regressed condition.
 	Reason string
 	// History is the history including the run. It is unchanged if the run cannot be compared.
 	History *v1alpha1.ComparedHistory
