@@ -1,5 +1,5 @@
 // Package compare decides which of two figures is better, by how much, and whether chance explains the difference.
-// It has no side effects. In its core, a figure is just a value with an interval, so the core does not depend on targets
+// It has no side effects. In its core, a figure is just a value with an interval. The core does not depend on targets
 // and runs.
 //
 //	baseline  [----|----]                    other / baseline - 1, computed in logarithms, so that

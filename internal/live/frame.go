@@ -77,7 +77,7 @@ func (v *View) clock() string {
 	return fmt.Sprintf("%s of about %s, ends about %s", text, Short(v.Elapsed+v.Remaining), v.End.Format(time.TimeOnly[:5]))
 }
 
-// phases lists the phases of the run. If not all of them fit, it lists those before and after the current one.
+// phases lists the phases of the run. If not all of them fit, it lists as many as possible around the current one.
 func (v *View) phases(room int) []line {
 	first, last := 0, len(v.Phases)
 	if room--; last > room { // reserve one line for the blank line after the phases

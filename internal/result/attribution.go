@@ -113,8 +113,8 @@ func DrainPoints(whole *Point, burst *v1alpha1.BurstResult) (levels []v1alpha1.A
 	first, last := levelRate(burst, func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Burst }),
 		levelRate(burst, func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Baseline })
 	before, after := whole.AtLevel(first), whole.AtLevel(last)
-	// Before the drop, the limits that later ran out of credits still had some. The fill of their buckets is unknown, so
-	// assume between 50 and 100 %.
+	// Before the drop, the limits whose credits later ran out still had credits. The fill level of their buckets is
+	// unknown, so assume 50 to 100 %.
 	before.Credits = map[string]limits.Fill{}
 	maps.Copy(before.Credits, whole.Credits)
 	for _, name := range names {

@@ -11,12 +11,11 @@ import (
 )
 
 const (
-	// sameLevel is the largest relative difference between a measured rate and a documented baseline at which both are
-	// taken to be the same. A difference of at most confirmedLevel confirms that the limit with this baseline caused
-	// the drop.
+	// sameLevel is the largest relative difference at which a measured rate and a documented baseline count as equal. A
+	// difference of at most confirmedLevel confirms that the limit with this baseline caused the drop.
 	sameLevel, confirmedLevel = 0.10, 0.05
-	// partEmpty is the fill level, in percent, below which a drain is reported to have started with a partly full
-	// bucket.
+	// partEmpty is a fill level in percent. If a drain starts below this level, the result states that the bucket was
+	// only partly full.
 	partEmpty = 95
 	// maxRate is the greatest plausible rate in bytes or operations per second. In thousandths, it still fits into the
 	// API's integers.
@@ -122,9 +121,9 @@ func (d *drain) knownRefill(one dimension) knownRefill {
 }
 
 // earlier returns the I/O that may have spent credits before the series starts: the I/O of earlier steps and of the
-// warm-up. Its times are on the time axis of the series. If the bucket is known to have been empty at the start of the
-// step, earlier steps are omitted: the credits that they spent do not matter for this step, and on a store without
-// credits they may have moved more than the refill provides.
+// warm-up. Its times are on the time axis of the series. Earlier steps are omitted if the bucket is known to have been
+// empty at the start of this step: the credits that they spent are then irrelevant, and on a store without credits,
+// they may have moved more than the refill provides.
 func (d *drain) earlier(one dimension) []detect.Sample {
 	var all []detect.Sample
 	warmUp, warm := d.warmUp(one)
@@ -186,8 +185,8 @@ func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
 	return detect.Sample{StartSeconds: start, Rate: rate}, found && start < 0 && rate > 0 && rate <= maxRate
 }
 
-// main returns the analysis of the dimension whose credits ran out: operations if their credits ran out or if the
-// series of bytes could not be analyzed, otherwise bytes.
+// main returns the analysis of the dimension whose credits ran out. It returns the analysis of operations if operation
+// credits ran out, or if the series of bytes could not be analyzed. Otherwise, it returns the analysis of bytes.
 func (d *drain) main() *detect.Result {
 	if d.result.Dimension == dimensionOperations || !d.ok[inBytes] {
 		return &d.found[inOperations]

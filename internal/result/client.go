@@ -18,12 +18,12 @@ type Client struct {
 
 	// Released is the time at which the tool was released to start; zero if it never was.
 	Released time.Time
-	// IOStart and IOEnd bound the measured I/O; zero if there was none.
+	// IOStart and IOEnd are the start and the end of the measured I/O; zero if there was none.
 	IOStart, IOEnd time.Time
-	// Samples yields the samples in time order, including the warm-up. It can be iterated repeatedly; nil if there are
-	// none.
+	// Samples yields the samples in time order, including the warm-up. It can be iterated repeatedly. It is nil if
+	// there are no samples.
 	Samples iter.Seq[measure.Sample]
-	// Operations are the totals of the measured time that the tool itself reported when it ended.
+	// Operations are the totals for the measured time, as reported by the tool when it ended.
 	Operations [measure.NumOperations]Operation
 	// Ended is true if the client reported that it had finished. It is false for a client that was lost.
 	Ended bool
@@ -64,8 +64,8 @@ type Client struct {
 // Operation holds the totals of one operation on one client.
 type Operation struct {
 	measure.Counter
-	// Latency is the time from submission to completion. Completion is the part of that time that follows the
-	// submission.
+	// Latency is the time from submission to completion of an operation. Completion excludes the time for submitting
+	// the operation (fio's clat).
 	Latency, Completion measure.Latency
 	// SubmissionMeanNanoseconds is the mean time to submit an operation (fio's slat).
 	SubmissionMeanNanoseconds int64
@@ -78,7 +78,8 @@ type Notice struct {
 	Message string
 }
 
-// Remark is a warning about one client that comes from the run's history instead of the client, such as its loss.
+// Remark is a warning about one client that is based on the run's history instead of the client's report. An example is
+// the loss of the client.
 type Remark struct {
 	Warning v1alpha1.WarningType
 	Client  int
@@ -94,13 +95,13 @@ type CPU struct {
 	Throttled                 time.Duration
 }
 
-// History holds what is known about a target besides the reports of the step, mostly from earlier steps. All times are
-// in the conductor's time.
+// History holds information about a target that the reports of the step do not contain, mostly from earlier steps. All
+// times are on the conductor's clock.
 type History struct {
 	// Search describes the search that the step belongs to; nil for other steps.
 	Search *search.Question
-	// Earlier lists the I/O of the run on the target before this step, with one entry, in order, for each earlier step
-	// that performed I/O.
+	// Earlier lists the run's I/O on the target before this step. It has one entry for each earlier step that performed
+	// I/O, in order.
 	Earlier []Span
 	// Documented holds the documented limits that apply to the clients of the step. Its list of limits is empty if none
 	// is documented.

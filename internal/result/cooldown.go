@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Cooldown returns the result, on one target, of an Idle step that started and ended at the given instants. Fold adds
-// the measurements of its redrain.
+// Cooldown returns the result of an Idle step on one target, given the instants at which the step started and ended.
+// Fold adds the measurements of its redrain.
 func Cooldown(step plan.Step, target string, history History, start, end time.Time) v1alpha1.TargetResult {
 	made := v1alpha1.CooldownResult{CreditPercentAtEnd: history.CreditPercentAtEnd}
 	since := history.LastEnd()
@@ -75,8 +75,9 @@ func (h *History) measuredRefill(one dimension) (rate float64, known bool) {
 	return 0, false
 }
 
-// main returns the documented rates of the bucket that a load of the run empties first, and the dimension that its
-// credits count. If no load is known to empty a bucket, it returns the documented rates of bytes, without a bucket.
+// main returns the documented rates of the bucket that the run's loads empty first, and the dimension of its credits.
+// It uses the first load for which such a bucket is known. If there is none, it returns the documented rates of bytes,
+// without a bucket.
 func (h *History) main() (documented, dimension) {
 	for _, load := range append(slices.Clone(h.Loads), limits.Load{}) {
 		if found, ok := h.Documented.Main(load); ok {

@@ -1,5 +1,5 @@
-// Package result turns the reports of a step's clients into the figures and warnings of the API, and the results of
-// steps into those of their phase. It is pure.
+// Package result computes the figures and warnings of the API: those of a step from the reports of its clients, and those
+// of a phase from the results of its steps. It has no side effects.
 //
 // The throughput of a time-bound step is the amount completed while every client was running, divided by that time. The
 // throughput of a work-bound step is the total amount, divided by the time from the first start to the last end. No
@@ -9,7 +9,7 @@
 //
 // Burst, baseline, drops and the steady state are computed from the sum over all clients:
 //
-//	client 0   --..--''--..--|~~       what is in flight at the end is cut off (~)
+//	client 0   --..--''--..--|~~       operations in flight at the end are cut off (~)
 //	client 1     ''--..--''--..|~~
 //	sum        ==================      on a grid of seconds, up to the first client's end of load
 //	             detect.Analyze, detect.AssessSteady

@@ -16,10 +16,11 @@ import (
 // recording that the step was folded.
 //
 // The effect of a step depends on the phase. Steps of a ramp and cells of a sweep are added to Steps. Layout and
-// precondition share one result with the figures of the layout; so do a cooldown and its redrain, with the figures of
-// the redrain. The steps of a smallFiles phase add their operations. A search keeps the steps of all rates that it
-// tried, and the figures at the highest confirmed rate. An interference phase keeps its blocks, and the figures with
-// the most neighbours. A steady phase and a burst drain consist of one step, whose result is the result of the phase.
+// precondition share one result, which has the figures of the layout. A cooldown and its redrain also share one result,
+// which has the figures of the redrain. In a smallFiles phase, each step adds its own operations to the result. The
+// result of a search contains the steps of all rates that it tried, and the figures at the highest confirmed rate. The
+// result of an interference phase contains its blocks, and the figures with the most neighbours. A steady phase and a
+// burst drain consist of one step, whose result is the result of the phase.
 func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	into.Target = made.Target
 	before := *into
@@ -80,9 +81,9 @@ func foldSteady(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Targe
 	}
 }
 
-// setupWarnings returns those warnings of a setup command that concern the data that it creates. It gives them the
-// severity that they have in a prepare phase. Other warnings concern the figures of the setup, which are not part of
-// the phase's result, and are dropped.
+// setupWarnings returns those warnings of a setup command that concern the data that it creates, with the severity that
+// they have in a prepare phase. It drops all other warnings, because they concern the figures of the setup, which are
+// not part of the phase's result.
 func setupWarnings(all []v1alpha1.Warning) []v1alpha1.Warning {
 	var kept []v1alpha1.Warning
 	for _, warning := range all {

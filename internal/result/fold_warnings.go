@@ -13,14 +13,14 @@ import (
 type sources struct {
 	// cells are the affected cells of a ramp or sweep, in order.
 	cells []int32
-	// own and extra are true if the warning concerns a step that is not a cell. own stands for the layout of a prepare
-	// phase. extra stands for the precondition after a layout, or for a drain inserted before cells.
+	// own is true if the warning concerns the layout of a prepare phase. extra is true if it concerns the precondition
+	// after a layout, or a drain inserted before cells. None of these steps is a cell.
 	extra, own bool
 }
 
-// prefix returns the names of the steps that a message is about, as the start of a merged message. It can be removed
-// from the message again, and replaced. It is "" for the layout of a prepare phase alone, and for all phases other than
-// prepare, ramp and sweep.
+// prefix returns the start of a merged message, which names the steps that the message is about. The prefix can later
+// be removed from the message and replaced. It is "" if the message is only about the layout of a prepare phase, and
+// for all phases other than prepare, ramp and sweep.
 func (s sources) prefix(phase *v1alpha1.Phase) string {
 	switch phase.Kind() {
 	case v1alpha1.PhasePrepare:
@@ -59,8 +59,8 @@ func cellsWith(result *v1alpha1.TargetResult, kind v1alpha1.WarningType) []int32
 	return cells
 }
 
-// foldWarnings merges a step's warnings into the phase's warnings: one per type, with the message of the first step
-// that had it and the names of all affected steps.
+// foldWarnings merges a step's warnings into the phase's warnings. The phase has one warning of each type, with the
+// message of the first affected step and the names of all affected steps.
 func foldWarnings(phase *v1alpha1.Phase, before, into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.TargetResult) {
 	for _, warning := range made.Warnings {
 		if step.Kind == v1alpha1.PhaseCooldown {

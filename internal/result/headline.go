@@ -55,9 +55,9 @@ var ranks = map[v1alpha1.FigureName]int{
 	v1alpha1.FigureRefill: 0,
 }
 
-// headlineOf returns the figure that represents a phase: the operation or cell with the most bytes per second, mdtest's
-// first rate, the duration of a program that reports no rate, or the baseline of a drain. If the drain's credits did
-// not run out, it is the burst.
+// headlineOf returns the figure that represents a phase. This is the throughput of the operation or cell with the most
+// bytes per second, mdtest's first rate, the duration of a program that reports no rate, or the baseline of a drain.
+// For a drain whose credits did not run out, it is the burst.
 func headlineOf(figures []phasekind.Figure, named bool) *phasekind.Figure {
 	var chosen *phasekind.Figure
 	for i := range figures {

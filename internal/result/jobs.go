@@ -31,7 +31,8 @@ func (c *Client) total() uint64 {
 	return total
 }
 
-// judgeShort warns if an MPI job ran out of work.
+// judgeShort warns if an MPI job completed its work so early that less than minMeasuredShare of the requested time was
+// measured.
 func (b *builder) judgeShort() {
 	if b.load.SpansClients && !b.step.WorkBound() && b.step.Purpose == v1alpha1.StepMeasure && len(b.usable) > 0 && !b.stopped() &&
 		float64(b.result.WindowNanoseconds) < minMeasuredShare*float64(b.step.Duration) {
@@ -40,7 +41,7 @@ func (b *builder) judgeShort() {
 	}
 }
 
-// lasted reports whether a step ended because it reached its maximum duration, and not because it had measured enough.
+// lasted reports whether a step was ended because it reached its maximum duration, not because it had measured enough.
 // Only steps with an MPI job on one of their targets are ended at that duration.
 func (b *builder) lasted() bool {
 	if !b.step.SpansAnyClients() || b.step.Duration <= 0 {
@@ -103,6 +104,6 @@ func (b *builder) repetitionRates() {
 	b.result.WindowNanoseconds = int64(end.Sub(start))
 }
 
-// ratesAlone reports whether a job reports rates of its own, so that a result without any operations is not an error.
+// ratesAlone reports whether the rates that the job's tool reported suffice as a result, even without any operations.
 // For example, mdtest moves no bytes if its files are empty.
 func (b *builder) ratesAlone() bool { return b.job != nil && len(b.job.Rates) > 0 }

@@ -47,8 +47,8 @@ func (b *builder) judgeLatency(operation measure.Operation, lat *measure.Latency
 	}
 }
 
-// cachedStatNanoseconds is the median time of a stat below which the clients must have answered from cached attributes.
-// No other machine or process can answer a stat that quickly.
+// cachedStatNanoseconds is the threshold for the median time of a stat. A lower median means that the clients answered
+// stats from cached attributes, because no other machine or process can answer that quickly.
 const cachedStatNanoseconds = 5000
 
 // percentiles formats names of percentiles for readers: p999 as p99.9.

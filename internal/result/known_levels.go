@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// leastTail is the minimum time, in seconds, that a redrain must spend at the known baseline at its end.
+	// leastTail is the minimum time, in seconds, for which the rate must stay at the known baseline at the end of a
+	// redrain.
 	leastTail = 5
 	// aboveBaseline is the multiple of the baseline above which a sample lies at least partly in the burst.
 	aboveBaseline = 1.25
@@ -109,7 +110,7 @@ func fullSamples(samples []detect.Sample, above float64) int {
 	return 0
 }
 
-// leading returns the number of consecutive samples above a rate with which the list starts.
+// leading returns the number of consecutive samples above a rate at the start of the list.
 func leading(samples []detect.Sample, above float64) int {
 	for i, s := range samples {
 		if s.Rate <= above {

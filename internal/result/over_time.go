@@ -70,8 +70,8 @@ func (b *builder) points() []series.Point {
 type edges struct {
 	// first is the start of the earliest sample of any client, and last the end of the latest.
 	first, last int64
-	// running is the time from which all clients run, measuring the time from which no client is in its warm-up, and
-	// ending the earliest time at which a client's load ends.
+	// running is the time at which the last client starts, measuring the time at which the last client's warm-up ends,
+	// and ending the earliest time at which a client's load ends.
 	running, measuring, ending int64
 	spans                      []measure.ClientSpan
 }
@@ -107,8 +107,8 @@ func (e *edges) parts() []measure.Window {
 	return all
 }
 
-// leastPoint is the minimum length of a point. In a shorter one, one operation more or less would change the rate a
-// lot.
+// leastPoint is the minimum length of a point. In a shorter point, a single additional operation would change the rate
+// considerably.
 const leastPoint = int64(gridStep / 4)
 
 // together returns the sum of all clients' I/O during one part of the step, as points of one second. It joins a short

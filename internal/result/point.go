@@ -20,7 +20,8 @@ type Point struct {
 	LatencySeconds float64
 	// Derived is true if the latency was not measured but follows from the rate by Little's law.
 	Derived bool
-	// CPUShare and ThrottledShare are those of the busiest client, as shares from 0 to 1.
+	// CPUShare is the CPU usage of the busiest client, as a share of the CPU that its load can use. ThrottledShare is
+	// the share of CPU periods in which the most throttled client was throttled. Both are from 0 to 1.
 	CPUShare, ThrottledShare float64
 	// Documented holds the documented limits for these clients. Credits holds the fill level of each limit whose
 	// credits are tracked, by the name of the limit.
@@ -42,8 +43,8 @@ const (
 	// leastDeeper is the smallest ratio of outstanding operations at which a step counts as deeper than another. Of several
 	// deeper steps, the one whose ratio is closest to aimDeeper is used.
 	leastDeeper, aimDeeper = 1.25, 2.0
-	// sameLatency is a relative difference. If the latencies of the two steps with the fewest outstanding operations
-	// differ by at most this, operations are assumed to queue in neither step.
+	// sameLatency is the largest relative difference between the latencies of two steps at which operations are assumed
+	// to queue in neither of them. It applies to the two steps with the fewest outstanding operations.
 	sameLatency = 0.10
 	// sameOutstanding and sameRate are the largest relative differences, in outstanding operations and in rate, between
 	// a step and another step that can replace it.
@@ -232,8 +233,8 @@ func (p *Point) AtLevel(rate limits.Rate) *Point {
 	return &made
 }
 
-// waits adds up the rates of operations and the time that they took. A sync moves no data, and its caller issues no
-// other requests while it waits, so the time of a sync counts as time of the writes.
+// waits adds up the rates of operations and the time that they took. The time of a sync counts as time of the writes,
+// because a sync moves no data and its caller issues no other requests while it waits.
 type waits struct {
 	rate    limits.Rate
 	seconds float64

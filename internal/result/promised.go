@@ -14,8 +14,8 @@ const (
 	// tooFast is the multiple of the highest documented burst above which a rate is suspicious: something else must
 	// have contributed to it, such as a cache or compression, or the documented limit is wrong.
 	tooFast = 1.25
-	// cacheMemories is the multiple of the server's memory that a dataset must have so that the server's cache can
-	// answer only a small part of the reads.
+	// cacheMemories is a multiple of the server's memory. The server's cache can serve only a small share of the reads
+	// from a dataset of at least this size.
 	cacheMemories = 2
 )
 
@@ -65,7 +65,7 @@ func (b *builder) storageBursts() bool {
 	})
 }
 
-// judgeServerCache warns if the storage server may answer reads from its memory.
+// judgeServerCache warns if the storage server may serve reads from its memory.
 func (b *builder) judgeServerCache(p *Point) {
 	memory := b.history.Documented.Cache.Bytes
 	if !b.measured || !b.described.Reads || memory <= 0 || p.Demand.DatasetBytes <= 0 || b.cacheExpected() || p.Demand.DatasetBytes >= cacheMemories*memory {
@@ -128,7 +128,7 @@ func (b *builder) judgeBurstOnly(p *Point) {
 		return
 	}
 	if main.Limit.CachedReadsPass && p.Demand.Load.Operation == limits.Read && p.Demand.DatasetBytes < cacheMemories*p.Documented.Cache.Bytes {
-		return // the server may answer the reads from memory; judgeServerCache warns about that
+		return // the server may serve the reads from memory; judgeServerCache warns about that
 	}
 	rate, dimension := p.BytesPerSecond, inBytes
 	if main.Limit.Dimension == limits.Operations {

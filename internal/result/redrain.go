@@ -72,8 +72,8 @@ func (d *drain) measureRefill(one dimension, idle float64) {
 	d.analyzeWith(one, earlier)
 }
 
-// sayFull adds to the message that the bucket was full again before the drain, or may have been. It compares the
-// credits spent with the documented bucket, or else with the credits that the first drain spent.
+// sayFull adds a sentence to the message if the bucket was, or may have been, full again before the drain. It compares
+// the credits spent with the documented bucket, or else with the credits that the first drain spent.
 func (d *drain) sayFull(one dimension, at float64) {
 	name := [2]string{"bytes", "operations"}[one]
 	spentWith := func(refill float64) float64 { return d.letThrough(one, at) - refill*at }
@@ -113,7 +113,8 @@ func (d *drain) lastDrop(one dimension) detect.Drop {
 	return drops[len(drops)-1]
 }
 
-// letThrough returns the I/O that was completed before a time near the last drop of the series.
+// letThrough returns the amount of I/O that was completed before a given time, which is an estimate of the time of the
+// last drop in the series.
 func (d *drain) letThrough(one dimension, until float64) float64 {
 	last := d.lastDrop(one)
 	return detect.DoneBefore(d.s.of(one), until, last.Before.Value, last.After.Value)

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// Trials returns the measured steps of a search, in order. each is the measured time of one step.
+// Trials returns the measured steps of a search, in order. each is the measured time per step.
 func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 	if result == nil {
 		return nil
@@ -33,7 +33,7 @@ func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 }
 
 // foldSearch adds a step of a search, or the drain before the search. The figures of the phase are those of the steps
-// that confirm the highest rate. Once such steps exist, the phase also has only their warnings, because other steps
+// that confirm the highest rate. Once there are such steps, the phase has only their warnings, because other steps
 // overload the store on purpose.
 func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	known := slices.ContainsFunc(into.Steps, func(s v1alpha1.StepResult) bool { return int(s.Cell) == step.Cell && s.OfferedIOPS != nil })
@@ -68,8 +68,8 @@ func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, ma
 	into.Knee = searchKnee(into)
 }
 
-// withWarnings returns the warnings in all, plus those in more whose types do not occur in all. The result is sorted
-// and has at most maxWarnings entries.
+// withWarnings merges two lists of warnings. Of the second list, it uses only warnings whose types do not occur in the
+// first. The result is sorted and has at most maxWarnings entries.
 func withWarnings(all, more []v1alpha1.Warning, kind v1alpha1.PhaseKind) []v1alpha1.Warning {
 	all = slices.Clone(all)
 	for _, warning := range more {

@@ -207,7 +207,7 @@ func (b *builder) inFlight() {
 		}
 		loaded, done = max(loaded, end), max(done, completed)
 	}
-	// An I/O end more than maxInFlight after the end of the load must be wrong.
+	// An I/O end time later than maxInFlight after the end of the load must be wrong.
 	if nanoseconds := done - loaded; len(b.usable) > 0 && nanoseconds >= 0 && nanoseconds < int64(maxInFlight) {
 		b.result.InFlightNanoseconds = &nanoseconds
 	}

@@ -63,8 +63,8 @@ const (
 )
 
 const (
-	// plainlyCompressed is the compression ratio, in thousandths, above which a warning says that the tool's own data
-	// compresses.
+	// plainlyCompressed is the compression ratio, in thousandths, above which the result has a warning that the tool's
+	// own data is compressible.
 	plainlyCompressed = 1200
 	// somethingSaved is the smallest compression ratio, in thousandths, at which an unknown file system is assumed to
 	// report compressed sizes: rounding to blocks never makes files smaller than their data.
@@ -195,14 +195,14 @@ func savesSomething(s Space) bool {
 	return ratio != nil && *ratio >= somethingSaved
 }
 
-// noHoles reports whether all data of the files was written sequentially. Not every file system distinguishes holes
-// from the savings of compression.
+// noHoles reports whether all data of the files was written sequentially, so that the files have no holes. On some file
+// systems, holes cannot be distinguished from space saved by compression.
 func (b *builder) noHoles() bool {
 	return b.step.Purpose == plan.Prepare || b.described.NoHoles
 }
 
 // judgeUsage warns if the tool's own data compresses, or if it may compress and the client cannot see whether it does.
-// The figures of compressed data apply only to data that compresses as well.
+// The figures of compressed data apply only to data that compresses equally well.
 func (b *builder) judgeUsage(made *v1alpha1.UsageResult) {
 	measured, pattern := made.CompressionRatioMilli, &b.findings.Pattern
 	switch {

@@ -15,7 +15,7 @@ import (
 )
 
 // Compare returns the data by which a run is compared with other runs: the kind of its storage, its figures, and facts
-// that may explain a change of the figures.
+// that may explain a change in the figures.
 func Compare(run *v1alpha1.BenchmarkRun) *v1alpha1.Comparable {
 	return &v1alpha1.Comparable{
 		Store:   storeOf(&run.Status),
@@ -25,8 +25,9 @@ func Compare(run *v1alpha1.BenchmarkRun) *v1alpha1.Comparable {
 }
 
 // storeOf returns a short hash that identifies the kind of storage behind the targets: driver, class, parameters, file
-// system. The hash excludes what differs between volumes of one kind, such as generated names, and the size and the
-// clients' machines: runs that differ in these are still compared, and the difference may explain a change.
+// system. The hash excludes everything that differs between volumes of one kind, such as generated names. It also
+// excludes the size and the clients' machines: runs that differ in these are still compared, and the difference may
+// explain a change.
 func storeOf(status *v1alpha1.BenchmarkRunStatus) string {
 	type volume struct {
 		Name, Driver, Class, Attributes, Mode, FileSystem string
