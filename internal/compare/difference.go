@@ -18,8 +18,8 @@ type Verdict int
 const (
 	// NotJudged means that there is no verdict, because a figure has no confidence interval.
 	NotJudged Verdict = iota
-	// NoDifference means that the interval of the difference contains 0, or that the difference is below the
-	// resolution.
+	// NoDifference means that the interval of the difference contains 0, or that the difference is within the
+	// resolution of the method of measurement.
 	NoDifference
 	OtherBetter
 	BaselineBetter

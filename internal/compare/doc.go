@@ -1,6 +1,6 @@
 // Package compare decides which of two figures is better, by how much, and whether chance explains the difference.
-// It has no side effects. In its core, a figure is just a value with an interval. The core does not depend on targets
-// and runs.
+// It has no side effects. Its core is independent of targets and runs: it compares figures, each of which is a value
+// with an interval.
 //
 //	baseline  [----|----]                    other / baseline - 1, computed in logarithms, so that
 //	other                   [---|---]        swapping the two figures only reverses the sign

@@ -154,7 +154,7 @@ func (p *Phase) takes() string {
 	return Short(p.Expected)
 }
 
-// now draws the lines about the running step or, between steps, the message of the run.
+// now draws lines about the running step or, between steps, the message of the run.
 func (v *View) now(o Options) []line {
 	step := v.Now
 	if step == nil {

@@ -110,7 +110,7 @@ func (l *Lines) line(words string, now time.Time) {
 	_, _ = fmt.Fprintln(l.w, string(printable(words, false)))
 }
 
-// number returns the label of a step after its position in the plan, such as [2/5].
+// number returns the label of a step, preceded by the position of the step in the plan, such as [2/5].
 func (l *Lines) number(id string) string {
 	for i, step := range l.plan.Steps {
 		if step.ID == id {

@@ -1,5 +1,5 @@
-// Package objective evaluates a run's results against the objectives of its benchmark. It has no side
-// effects. From an objective and a run's status, it derives a verdict, the figures and a sentence that explains them.
+// Package objective evaluates a run's results against the objectives of its benchmark. It has no side effects. From an
+// objective and a run's status, it derives a verdict, the figures and a sentence that explains them.
 //
 //	Met      the figure is within its bounds, on every target and in every cell that is evaluated
 //	Missed   the figure is out of bounds on at least one target or cell; the worst figure is shown

@@ -198,7 +198,7 @@ func (j *judged) worseThan(other *judged) bool {
 	return j.margin < other.margin
 }
 
-// sentence describes the verdict in a sentence.
+// sentence returns a sentence that explains the verdict.
 func (j *judged) sentence(unit string, others int) string {
 	if j.figure.missing != "" {
 		return fmt.Sprintf("%s: %s", j.figure.where, j.figure.missing)

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// bursts describes how the drains and cooldowns ended.
+// bursts describes the outcome of each drain and cooldown.
 func (p *page) bursts(d Document, phases []v1alpha1.PhaseResult) {
 	for phase, target := range v1alpha1.TargetResults(phases) {
 		name := where(d, phase, target)
@@ -73,7 +73,7 @@ func burstTitle(burst *v1alpha1.BurstResult) string {
 	return title + map[string]string{"Bytes": " of bytes", "Operations": " of operations"}[burst.Dimension] + " ran out"
 }
 
-// bucketText states the lower bound on the bucket size if a drain did not empty the bucket.
+// bucketText states a lower bound on the bucket size, which is known if a drain did not empty the bucket.
 func bucketText(burst *v1alpha1.BurstResult) string {
 	series, operation := phasekind.MainSeries(burst)
 	if series == nil || series.BucketAtLeast == nil {
@@ -82,8 +82,8 @@ func bucketText(burst *v1alpha1.BurstResult) string {
 	return ": there were at least " + figureValue(v1alpha1.FigureSpent, operation, *series.BucketAtLeast)
 }
 
-// conclusionOf returns the reason why a step of the phase ended early, or "" if none did. If several did, the last one
-// counts.
+// conclusionOf returns the reason why a step of the phase ended early, or "" if none did. If several steps ended early,
+// it returns the reason of the last one.
 func conclusionOf(d Document, phase string) string {
 	why := ""
 	for _, fact := range d.Steps {
@@ -95,7 +95,7 @@ func conclusionOf(d Document, phase string) string {
 }
 
 // dropTexts describes each drop in the series of the dimension whose credits ran out. For a single drop, it omits the
-// rates before and after, because these are the burst and the baseline, which the report shows on lines of their own.
+// rates before and after, because these are the burst and the baseline, which the report shows separately.
 func dropTexts(burst *v1alpha1.BurstResult) []string {
 	series, operation := phasekind.MainSeries(burst)
 	if series == nil {

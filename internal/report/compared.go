@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Comparison compares runs, or targets of runs, with the first of them.
+// Comparison compares several runs, or targets of runs, with the first one.
 type Comparison struct {
 	SchemaVersion int `json:"schemaVersion"`
 	// MarginPercent is the largest difference, in percent, at which two figures count as the same.
@@ -48,8 +48,8 @@ type RunsComparison struct {
 	Surroundings []compare.FieldDifference `json:"surroundings,omitempty"`
 	Notes        []string                  `json:"notes,omitempty"`
 	Phases       []compare.RunPhase        `json:"phases"`
-	// Equivalent is true if all phases and cells could be compared and every figure that can be tested is the same within
-	// the margin, false if any figure is shown to differ by more, and null otherwise.
+	// Equivalent is true if all phases and cells could be compared, and every figure that can be tested is the same
+	// within the margin. It is false if any figure is shown to differ by more than the margin, and null otherwise.
 	Equivalent *bool `json:"equivalent"`
 }
 
@@ -137,7 +137,7 @@ func equivalent(phases []compare.RunPhase) *bool {
 	yes, no, some := true, false, false
 	add := func(refused string, figures []compare.Figure) {
 		if refused != "" {
-			yes = false // what was not compared does not show equivalence
+			yes = false // figures that were not compared may differ
 		}
 		for _, f := range figures {
 			switch f.Equivalence {
@@ -297,7 +297,7 @@ func (p *page) answer(c *Comparison, one *RunsComparison) string {
 	return fmt.Sprintf("difference of more than %g %% in %s", c.MarginPercent, strings.Join(names, ", "))
 }
 
-// maxUnlikeTold is the maximum number of differing fields that the text lists; the JSON lists all of them.
+// maxUnlikeTold is the maximum number of differing fields in the text. The JSON lists all of them.
 const maxUnlikeTold = 12
 
 func (p *page) differs(title string, one *RunsComparison, fields []compare.FieldDifference) {

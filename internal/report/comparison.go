@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// comparedTargets lists the targets that are compared with the first target in at least one phase, in the order in
-// which the phases have them.
+// comparedTargets lists the targets that are compared with the first target in at least one phase, in the order of
+// their first occurrence in the phases.
 func comparedTargets(d Document) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -79,7 +79,8 @@ func (p *page) comparison(d Document, target string) {
 	}
 }
 
-// remarks collects remarks. Each text occurs once, with the names of the phases, targets or rates that it is about.
+// remarks is a list of remarks without duplicates. Each remark has the names of the phases, targets or rates that it
+// applies to.
 type remarks []struct {
 	text  string
 	about []string
@@ -98,7 +99,7 @@ func (r *remarks) add(about, text string) {
 	}{text, []string{about}})
 }
 
-// sentences returns each text, with the names of the phases, targets or rates that it applies to as a prefix.
+// sentences returns each text once, preceded by the names of the phases, targets or rates that it applies to.
 func (r remarks) sentences() []string {
 	var all []string
 	for _, one := range r {
@@ -180,7 +181,7 @@ func figureValue(figure v1alpha1.FigureName, operation string, value int64) stri
 
 // permilleText formats a difference in thousandths as a signed percentage, with one decimal below 100 %. It shortens
 // larger differences to ">+10000 %": the upper end of an interval from a few noisy samples can be millions of times the
-// figure, and its digits mean nothing.
+// figure, and its digits are meaningless.
 func permilleText(permille int64) string {
 	const most = 100_000
 	if permille > most {

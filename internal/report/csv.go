@@ -34,9 +34,10 @@ const (
 	CSVObservations CSVTable = "observations"
 )
 
-// CSV writes a table of the run's series, with a heading, as in RFC 4180 but with LF line ends. Times are in seconds
-// from the start of the run; the start of an interval is also in RFC 3339. Column names end with their unit.
-// Intervals that were not measured have no row; a percentile with too few operations above it is empty.
+// CSV writes a table of the run's series with a header row, in the format of RFC 4180 but with LF line endings. Times
+// are in seconds from the start of the run; the start of an interval is also given in the format of RFC 3339. Column
+// names end with their unit. Intervals that were not measured have no row. A percentile is empty if too few operations
+// lie above it.
 func CSV(w io.Writer, d Document, table CSVTable) error {
 	write, known := csvTables[table]
 	if !known {
@@ -60,8 +61,8 @@ var csvTables = map[CSVTable]func(*csv.Writer, Document) error{
 	CSVSeries: seriesCSV, CSVLatency: latencyCSV, CSVDistribution: distributionCSV, CSVClients: clientsCSV, CSVObservations: observationsCSV,
 }
 
-// placed lists the first column names of every table, which identify a step and a target. place returns the cells of
-// these columns.
+// placed lists the names of the first columns of every table, which identify a step and a target. place returns the
+// cells of these columns.
 var placed = []string{"phase", "step", "target"}
 
 func place(step *v1alpha1.ResolvedStep, target *series.Target) []string {
@@ -76,9 +77,9 @@ func harmless(name string) string {
 	return printable(name)
 }
 
-// rows writes a table that starts with a heading. For each target of each step, it calls the function of, which adds
-// rows by calling add. The function passes only the cells that follow the first columns: rows itself writes the first
-// columns, which placed lists.
+// rows writes a table with a header row. For each target of each step, it calls of(step, target, add), which adds rows
+// by calling add with the cells that follow the columns in placed. rows itself writes the cells of the columns in
+// placed.
 func rows(out *csv.Writer, d Document, columns []string, of func(step *v1alpha1.ResolvedStep, target *series.Target, add func(...string))) error {
 	failed := out.Write(append(append([]string{}, placed...), columns...))
 	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {

@@ -11,16 +11,16 @@ import (
 // aboveBaseline is the multiple of the documented baseline above which a rate is compared with the documented burst.
 const aboveBaseline = 1.1
 
-// promise is the documented value of a figure and the percentage of the documented value that was measured, both as
-// text. Both are empty if no value is documented.
+// promise holds the documented value of a figure, and the measured figure as a percentage of this value, both as text.
+// Both are empty if no value is documented.
 type promise struct{ value, percent string }
 
 // documentedRates records which documented values the report has already shown.
 type documentedRates map[string]bool
 
-// once returns the documented value if the report has not shown it yet, otherwise "". detail is true if the value is
-// shown only in the details. Such a value is returned once more when it is first needed outside the details, because
-// the short form omits the details.
+// once returns the documented value the first time that the report shows it, and "" after that. detail is true if the
+// value is shown only in the details. Such a value is returned once more when it is first shown outside the details,
+// because the short form omits the details.
 func (t documentedRates) once(p promise, detail bool) string {
 	key := p.value
 	if detail {
@@ -90,8 +90,8 @@ func rateOf(of *v1alpha1.DocumentedRate, bytes bool) int64 {
 }
 
 // bucketValue returns the documented value of a figure that describes the bucket of the limit from burstLimit: its
-// size, its refill, or how long a full bucket lasts. It returns 0 if the value is unknown, or if one of the figure and
-// the bucket counts bytes and the other operations.
+// size, its refill, or how long a full bucket lasts. It returns 0 if the value is unknown, or if the figure is in bytes
+// and the bucket in operations, or vice versa.
 func bucketValue(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure) int64 {
 	limit := burstLimit(d, target)
 	if limit == nil || (limit.Dimension == "Operations") != (f.Operation == phasekind.InOperations) {
@@ -133,9 +133,8 @@ func burstLimit(d Document, target *v1alpha1.TargetResult) *v1alpha1.DocumentedL
 	return nil
 }
 
-// attributionOf returns the attribution of a level of a drain or, if level is "", of an operation. If the target
-// performed only one operation, it also accepts the attribution of all operations together. It returns nil if there is
-// none.
+// attributionOf returns the attribution of a drain level or, if level is "", of an operation. If the target performed
+// only one operation, it also accepts the attribution of all operations together. It returns nil if there is none.
 func attributionOf(
 	target *v1alpha1.TargetResult, level v1alpha1.AttributionLevel, operation string,
 ) *v1alpha1.Attribution {

@@ -31,7 +31,7 @@ func (p *page) environment(d Document) {
 	}
 }
 
-// mountText describes a volume as a client sees it. A raw device has a size and no file system.
+// mountText describes a volume as a client sees it. For a raw device, it states the size instead of the file system.
 func mountText(volume v1alpha1.MountedVolume) string {
 	if volume.FileSystem == "" && volume.SizeBytes > 0 {
 		return fmt.Sprintf("%s without a file system (%s)", volume.Name, measure.FormatBytes(uint64(volume.SizeBytes)))

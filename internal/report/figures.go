@@ -17,7 +17,7 @@ type figureRow struct {
 	main                                        bool
 }
 
-// figures writes a table of the figures of phases. Figures other than a phase's main ones are details.
+// figures writes a table of the figures of phases. The short form shows only each phase's main figures.
 func (p *page) figures(d Document, phases []v1alpha1.PhaseResult, told documentedRates) {
 	var rows []figureRow
 	for i := range phases {
@@ -28,7 +28,7 @@ func (p *page) figures(d Document, phases []v1alpha1.PhaseResult, told documente
 	p.figureTable(d, rows, told)
 }
 
-// otherFigures writes those main figures of phases that are shown neither in a report block nor in the table of phases.
+// otherFigures writes the remaining main figures: those that neither a report block nor the table of phases shows.
 func (p *page) otherFigures(d Document, told documentedRates) {
 	var rows []figureRow
 	for i := range d.Phases {

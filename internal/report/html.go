@@ -113,7 +113,8 @@ func (p *htmlPage) write(w io.Writer) error {
 	return nil
 }
 
-// hashOf returns the hash of a text for the Content-Security-Policy, which then allows this text and no other.
+// hashOf returns the hash of a text in the format of the Content-Security-Policy, which allows only texts whose hashes
+// it lists.
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

@@ -120,8 +120,9 @@ func latencyText(nanoseconds *int64) string {
 	return measure.FormatLatency(uint64(max(*nanoseconds, 0)))
 }
 
-// blockRatio formats a ratio with its 95 % interval. It writes ± and the larger distance from the ratio to an end of
-// the interval or, if that distance exceeds half of the ratio, both ends. It returns "" if there is no ratio.
+// blockRatio formats a ratio with its 95 % interval: the ratio, followed by ± and the larger distance to an end of the
+// interval. If that distance exceeds half of the ratio, it writes only the two ends of the interval. It returns "" if
+// there is no ratio.
 func blockRatio(ratio *v1alpha1.Estimate, digits int) string {
 	if ratio == nil {
 		return ""

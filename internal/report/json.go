@@ -30,7 +30,7 @@ type Document struct {
 	v1alpha1.BenchmarkRunStatus
 	Spec v1alpha1.BenchmarkRunSpec `json:"spec"`
 	// ObjectivesChanged is true if the benchmark's objectives have changed since the run. The document then contains
-	// the current objectives, with their verdicts and the condition ObjectivesMet, instead of those of the run.
+	// the current objectives, their verdicts and the resulting ObjectivesMet condition, instead of those of the run.
 	ObjectivesChanged bool `json:"objectivesChanged,omitempty"`
 	// Series is the run's data over time, compressed and base64-encoded. `report -o csv` decodes it. Series is omitted
 	// if the data is not available.
@@ -47,7 +47,7 @@ func (d Document) With(over *series.Log) Document {
 }
 
 // NewDocument returns the document of a run that the given version of storagebench conducted. If version is empty,
-// NewDocument uses the version of the agents, which is the same.
+// NewDocument uses the version of the run's agents, which have the same version.
 func NewDocument(run *v1alpha1.BenchmarkRun, version string) Document {
 	for _, e := range run.Status.Environments {
 		version = cmp.Or(version, e.AgentVersion)

@@ -14,8 +14,8 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// maxLatencyCharts is the maximum number of charts of latency over time, and of client charts; the CSV tables have all
-// data.
+// maxLatencyCharts is the maximum number of latency-over-time charts, and also of client charts. The CSV tables contain
+// all data.
 const maxLatencyCharts = 8
 
 // percentiles lists the percentiles in the charts.
@@ -107,7 +107,7 @@ func nanosecondsText(nanoseconds float64) string {
 
 // distributions returns one latency distribution chart per phase. A chart shows the share of operations, in percent, in
 // each range of latencies during the measured time. There are no charts for layouts, and none for phases with many
-// steps, because each of their steps has another load.
+// steps, because each of their steps has a different load.
 func distributions(d Document) []view {
 	var views []view
 	names := targetNames(d)

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Maximum numbers of entries that the text lists for a target, a rate or a cause; the JSON lists all.
+// Maximum numbers of entries in the text for each target, rate or cause. The JSON lists all entries.
 const (
 	maxLimitsTold   = 8
 	maxMissingTold  = 3
@@ -19,8 +19,8 @@ const (
 	maxRatesTold    = 12
 )
 
-// limited lists what limited the rates, one entry per cause. The evidence for each rate and the observations in its
-// phase are details.
+// limited lists the causes that limited the rates, with one entry per cause. The details also contain the evidence for
+// each rate, and the observations in its phase.
 func (p *page) limited(d Document) {
 	var causes remarks
 	var evidence []string
@@ -117,7 +117,7 @@ func evidenceText(a *v1alpha1.Attribution) string {
 	return strings.Join(parts, "; ")
 }
 
-// documentedLimits returns the documented limits of all targets, and the limits that are unknown.
+// documentedLimits describes the documented limits of all targets, and names the limits that are unknown.
 func documentedLimits(d Document) []string {
 	var all []string
 	for i := range d.Storage {
@@ -126,7 +126,8 @@ func documentedLimits(d Document) []string {
 	return all
 }
 
-// documentedTexts returns the documented limits of a target, and the limits that are unknown.
+// documentedTexts describes the documented limits of a target. If there are any, it also names the limits that are
+// unknown.
 func documentedTexts(s *v1alpha1.StorageDescription) []string {
 	var all []string
 	for i := range s.Limits[:min(len(s.Limits), maxLimitsTold)] {
@@ -180,7 +181,7 @@ func limitText(l *v1alpha1.DocumentedLimit) string {
 	return text
 }
 
-// suspectText returns a cause with its limit.
+// suspectText names a cause and its limit.
 func suspectText(s *v1alpha1.Suspect) string {
 	text := causeText(s.Cause)
 	if s.Limit == "" {
@@ -195,8 +196,8 @@ func suspectText(s *v1alpha1.Suspect) string {
 // specified is appended to the calculation of a limit whose value comes from the specification.
 const specified = ", as the specification says"
 
-// calculation returns how a limit is computed. It returns "" if the limit is not computed but a plain number, because a
-// table shows that number.
+// calculation returns the arithmetic by which a limit was calculated. It returns "" if the limit is just a number,
+// because a table already shows this number.
 func calculation(arithmetic string) string {
 	arithmetic = strings.TrimSuffix(arithmetic, specified)
 	if !strings.ContainsAny(arithmetic, "=x;") {
@@ -218,14 +219,14 @@ func causeText(c v1alpha1.Cause) string {
 }
 
 // cellsOfCause is the number of cells whose rates were limited by the same cause. most is the highest utilization of
-// the documented limit behind the cause in any of these cells, in thousandths, or 0 if there is no such limit.
+// the cause's documented limit in any of these cells, in thousandths, or 0 if there is no such limit.
 type cellsOfCause struct {
 	cause string
 	cells int
 	most  int64
 }
 
-// causesOfCells counts the steps of a ramp, or the cells of a sweep, by what limited them.
+// causesOfCells counts the steps of a ramp, or the cells of a sweep, by the cause that limited their rates.
 func causesOfCells(steps []v1alpha1.StepResult) []cellsOfCause {
 	var all []cellsOfCause
 	for i := range steps {

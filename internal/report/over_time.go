@@ -22,8 +22,8 @@ func secondsOf(d Document, nanoseconds int64) float64 {
 	return float64(nanoseconds-d.StartTime.UnixNano()) / 1e9
 }
 
-// eachTarget calls the function use for each target of each step, in the order of the steps. It skips targets without a
-// series.
+// eachTarget calls use(step, target) for each target of each step, in the order of the steps. It skips targets without
+// a series.
 func eachTarget(d Document, use func(step *v1alpha1.ResolvedStep, target *series.Target)) {
 	if d.Series.Empty() {
 		return
@@ -126,9 +126,9 @@ func usual(lines []chart.Line) float64 {
 	return 0
 }
 
-// height returns the value at the top of an axis. Usually, that is the highest value. If the highest value is a spike
-// of more than 3 times usual, the axis ends at 1.5 times usual, and told is a sentence that informs the reader of the
-// spike.
+// height returns the value at the top of an axis. This is normally the highest value. If the highest value is more than
+// 3 times the usual value (see usual), it counts as a spike: the axis then ends at 1.5 times the usual value, and told
+// is a sentence about the spike.
 func height(lines []chart.Line) (top float64, told string) {
 	highest, common := most(lines), usual(lines)
 	if common > 0 && highest > 3*common {
@@ -143,9 +143,10 @@ type view struct {
 	// Legend describes the lines; Notes are sentences below the chart.
 	Legend []legendEntry
 	Notes  []string
-	// Phases lists the names of the phases in the order in which the chart numbers them.
+	// Phases lists the names of the phases, in the order of their numbers in the chart.
 	Phases []string
-	// FewPhases is true if the wide drawing has room for the name of every phase.
+	// FewPhases is true if the wide version of the chart has room for the name of every phase. The page contains a wide
+	// and a narrow version of each chart.
 	FewPhases bool
 }
 
@@ -189,8 +190,8 @@ func phaseBands(d Document) []chart.Band {
 	return bands
 }
 
-// timeAxis returns an axis that covers all bands and lines. It usually starts at 0, the start of the run. However, if
-// the time from 0 to the first band or line is at least a quarter of the time that all of them cover, the axis starts
+// timeAxis returns an axis that covers all bands and lines. It starts at 0, the start of the run, unless the first band
+// or line begins much later: after at least a quarter of the time that the bands and lines cover. The axis then starts
 // with that band or line.
 func timeAxis(bands []chart.Band, lines []chart.Line) chart.Axis {
 	from, to := math.Inf(1), math.Inf(-1)
@@ -328,8 +329,8 @@ func textOfRates(title string, d Document, lines []chart.Line, format func(float
 // clock formats a time that is given in seconds from the start of the run.
 func clock(seconds float64) string { return length(int64(seconds * 1e9)) }
 
-// levelsUpTo splits levels: shown holds the first four that are at most twice top, because higher ones would flatten
-// the lines; above holds the others.
+// levelsUpTo splits levels. shown holds the first four levels that are at most twice top, because higher ones would
+// flatten the lines. above holds the others.
 func levelsUpTo(all []chart.Level, top float64) (shown, above []chart.Level) {
 	for _, l := range all {
 		if l.Y <= 2*top && len(shown) < 4 {

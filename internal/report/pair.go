@@ -46,8 +46,8 @@ type pairColumn struct {
 	figure figureOf
 }
 
-// pairMatrix writes the same matrix of two targets side by side, or one below the other if they are too wide. It
-// marks the better cell of each pair. corner is the heading of the column with the row names.
+// pairMatrix writes the matrices of two targets side by side, or one below the other if they are too wide. It marks the
+// better cell of each pair. corner is the heading of the column with the row names.
 func (p *page) pairMatrix(pair *compare.Pair, title, corner string, rows []string, columns []pairColumn) {
 	sides := [2][][]string{}
 	for side := range sides {

@@ -120,7 +120,7 @@ func (p *page) pairLine(pair *compare.Pair, only axis, title string) {
 	p.pairMatrix(pair, title, only.name, only.values, columns)
 }
 
-// rampPair writes, for a ramp of two targets, the steps side by side and the knee of each target.
+// rampPair writes the steps of two targets' ramps side by side, and the knee of each target.
 func (p *page) rampPair(phase string, ramp *v1alpha1.RampPhase, pair *compare.Pair) {
 	only := axisOf(ramp)
 	p.gap()

@@ -47,8 +47,8 @@ type partTable struct {
 	matrix bool
 	// mixed is true if the columns of a matrix show different figures. Shades then compare only the values of a column.
 	mixed bool
-	// The short form leaves out the lines with the indexes in detailRows and the columns with the headings in
-	// detailColumns.
+	// detailRows are the indexes of the lines, and detailColumns the headings of the columns, that the short form
+	// leaves out.
 	detailRows    []int
 	detailColumns []string
 }

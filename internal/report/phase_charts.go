@@ -108,8 +108,8 @@ type loads struct {
 	values          []int64
 	// of returns the load of a step, or false if the chart does not show the step.
 	of func(*v1alpha1.StepResult) (int64, bool)
-	// mark returns a mark for the chart of a target, such as the result of a search: its text and its position on the
-	// axis. The text is "" if the target has no mark. mark is nil if no chart has a mark.
+	// mark returns the text and the axis position of the mark in a target's chart, such as the result of a search. The
+	// text is "" if the target has no mark. The function is nil if no chart has a mark.
 	mark func(*v1alpha1.TargetResult) (string, int64)
 	// inOperations is true if the load is itself a rate of operations. The chart then shows operations, not bytes.
 	inOperations bool
@@ -242,7 +242,7 @@ func curveOfRates(phase *v1alpha1.PhaseResult, axis *loads, index int) view {
 }
 
 // rampPoint returns the point of a step: its throughput or, if moves is false because the steps move no bytes, its
-// IOPS. The point has an interval if that is known.
+// IOPS. The point includes the 95 % interval if this is known.
 func rampPoint(step v1alpha1.StepResult, moves bool, value int64) chart.CurvePoint {
 	bytes, operations, _ := phasekind.Total(step.Operations)
 	total, scale := bytes, 1.0

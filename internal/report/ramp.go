@@ -93,7 +93,7 @@ func marks(knee *v1alpha1.KneeResult, value string, step v1alpha1.StepResult) st
 }
 
 // cellRows returns the table rows of a cell: one row per operation, with four figures. A cell without operations has
-// one row of dashes. Only the first row has the names of the cell at its start and the mark at its end.
+// one row of dashes. Only the first row contains the cell's names and its mark.
 func cellRows(
 	names []string, operations []v1alpha1.StepOperation, figures func(v1alpha1.StepOperation) []string, mark string,
 ) [][]string {

@@ -19,8 +19,9 @@ func invalid(d Document) []item {
 	return all
 }
 
-// remarksOf returns the warnings of one severity, with one entry per type. An entry has each message once, with all
-// phases that reported it. A note is omitted if any phase has a warning of the same type with the same message.
+// remarksOf returns the warnings of one severity, with one entry per type. Each message appears only once in an entry,
+// with the names of all phases that reported it. A note is omitted if any phase has a warning of the same type with the
+// same message.
 func remarksOf(d Document, severity v1alpha1.Severity) []item {
 	var types []v1alpha1.WarningType
 	said := map[v1alpha1.WarningType]*remarks{}

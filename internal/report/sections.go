@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// overTimeID is the ID of the section whose chart appears in text output too.
+// overTimeID is the ID of the section whose chart also appears in text output.
 const overTimeID = "over-time"
 
 // comparisonID is the prefix of the IDs of sections that compare a target or a run with another one.

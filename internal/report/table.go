@@ -49,7 +49,8 @@ func (p *page) operations(d Document, told documentedRates) {
 			add(printable(phase.Name), printable(target.Target), append(noFigures(), "", "")...)
 		}
 		for _, operation := range target.Operations {
-			// A drain's rates are details in this table, because the report block of the drain shows them.
+			// The short form omits the rates of a drain from this table, because the report block of the drain shows
+			// them.
 			detail := target.Burst != nil
 			if detail {
 				table.detailRows = append(table.detailRows, len(table.lines))
@@ -74,8 +75,8 @@ func (p *page) operations(d Document, told documentedRates) {
 }
 
 // inTable reports whether the table of operations includes a target. It leaves out ramps, sweeps and tools that report
-// rates of their own, because they have their own tables; cooldowns without operations, which have no figures; and
-// drains whose credits ran out, because a mean of burst and baseline is meaningless.
+// rates themselves, because these have separate tables; cooldowns without operations, which have no figures; and drains
+// whose credits ran out, because a mean of burst and baseline is meaningless.
 func inTable(phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult) bool {
 	return !phasekind.Of(phase.Kind).InCells() && target.OwnRates() == nil && !phasekind.Drained(target) &&
 		(target.Cooldown == nil || len(target.Operations) > 0)

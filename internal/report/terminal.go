@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// width is the column at which text wraps. In a table wider than maxTableWidth, the names that begin a row move to a
-// line of their own.
+// width is the column at which text wraps. In a table wider than maxTableWidth, the names at the start of a row move to
+// a separate line.
 const width, maxTableWidth = 100, 110
 
 // terminal builds text for a terminal. It replaces unprintable characters, because messages quote the output of tools,
@@ -83,7 +83,7 @@ func (t *terminal) line(indent, text string) {
 	t.WriteString("\n")
 }
 
-// table writes a table. If it is too wide, all name columns except the last move to lines of their own.
+// table writes a table. If it is too wide, all name columns except the last move to separate lines.
 func (t *terminal) table(indent string, table partTable, title string) {
 	lines := slices.Clone(table.lines)
 	if title != "" {

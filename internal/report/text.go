@@ -92,7 +92,7 @@ func hiddenText(d Document) string {
 	return "details hidden; "
 }
 
-// lead returns the reason for a failure, and when the run took place.
+// lead returns the name and the time of the run, after the reason for a failure if there is one.
 func lead(d Document) []string {
 	var texts []string
 	if failed := failure(d); failed != nil {
@@ -120,7 +120,7 @@ func checks(d Document) []string {
 	return words
 }
 
-// failure returns the condition Failed of a run that did not complete, or nil.
+// failure returns the Failed condition of a run that did not complete, or nil.
 func failure(d Document) *metav1.Condition {
 	if failed := meta.FindStatusCondition(d.Conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
 		return failed
@@ -128,7 +128,8 @@ func failure(d Document) *metav1.Condition {
 	return nil
 }
 
-// Verdict states whether the run is complete or cancelled, and valid, and whether it missed objectives.
+// Verdict states whether the run completed, failed or was cancelled, whether it is valid, and whether it missed
+// objectives.
 func Verdict(d Document) string {
 	var words []string
 	switch failed := failure(d); {

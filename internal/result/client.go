@@ -71,8 +71,8 @@ type Operation struct {
 	SubmissionMeanNanoseconds int64
 }
 
-// Notice is a warning from the agent that ran the tool. Warning is the name that the agent sent, which is unchecked;
-// see warningType.
+// Notice is a warning from the agent that ran the tool. Warning is the name of the warning as sent by the agent. It is
+// not validated; see warningType.
 type Notice struct {
 	Warning string
 	Message string

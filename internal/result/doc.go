@@ -1,5 +1,5 @@
-// Package result computes the figures and warnings of the API: those of a step from the reports of its clients, and those
-// of a phase from the results of its steps. It has no side effects.
+// Package result computes the figures and warnings of the API: those of a step from the reports of its clients, and
+// those of a phase from the results of its steps. It has no side effects.
 //
 // The throughput of a time-bound step is the amount completed while every client was running, divided by that time. The
 // throughput of a work-bound step is the total amount, divided by the time from the first start to the last end. No

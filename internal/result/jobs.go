@@ -68,7 +68,8 @@ func (b *builder) sampledUntil(at time.Time, operation measure.Operation) uint64
 }
 
 // repetitionRates replaces the rates from samples with IOR's own definition: the bytes of all repetitions of an
-// operation over the sum of their times, each from its first start to its last end.
+// operation divided by the total time of these repetitions. The time of a repetition is the time from its first start
+// to its last end.
 func (b *builder) repetitionRates() {
 	if b.job == nil || len(b.job.Repetitions) == 0 {
 		return

@@ -108,11 +108,11 @@ func versionList(versions map[string]int) string {
 	return strings.Join(list, ", ")
 }
 
-// judgeBytes warns if the live samples and the tool's own total differ.
+// judgeBytes warns if the sum of a client's live samples and the total that its tool reported differ.
 func (b *builder) judgeBytes() {
 	if b.load.Opaque {
-		// If the tool's I/O is not known before it runs, the samples and the total come from different sources, and the
-		// engine compares them.
+		// If the tool's I/O is not known before the run, the samples and the tool's total come from different sources.
+		// The engine compares them.
 		return
 	}
 	var apart worst

@@ -17,7 +17,7 @@ import (
 // warning.
 const maxDriftPermille = 100
 
-// judgeDrift warns if a repeated cell had a different result.
+// judgeDrift warns if the repetition of a cell had a different result.
 func judgeDrift(phase *v1alpha1.Phase, into *v1alpha1.TargetResult) {
 	into.Warnings = slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningSweepDrift })
 	var most *v1alpha1.StepResult

@@ -19,8 +19,8 @@ const (
 )
 
 // onKnownLevels finds the end of a burst that is too short to be detected as a level, because it lasts only a few
-// samples or part of one. It uses the rates of the burst and of the baseline that an earlier drain measured. The drop
-// is not before the end of the last sample that lies entirely in the burst, even if earlier samples dip. All I/O above
+// samples or less than one. It uses the rates of the burst and of the baseline that an earlier drain measured. The drop
+// is not before the end of the last sample that lies entirely in the burst, even if the rate dips before. All I/O above
 // the baseline after that sample belongs to the burst, so
 //
 //	time of the drop = end of that sample + sum (rate - baseline) dt / (burst - baseline)

@@ -22,8 +22,9 @@ type Doing struct {
 // DoingRate is the current rate of one operation.
 type DoingRate struct {
 	BytesPerSecond, OperationsPerSecond float64
-	// LatencySumNanoseconds is the sum of the latencies of LatencyOperations operations, the ones whose latency is
-	// known. To get the mean latency over all clients, add up both fields and divide the sums.
+	// LatencySumNanoseconds is the sum of the latencies of all operations whose latency is known, and LatencyOperations
+	// is the number of these operations. To get the mean latency over all clients, add up both fields and divide the
+	// sums.
 	LatencySumNanoseconds, LatencyOperations float64
 }
 

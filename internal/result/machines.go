@@ -43,8 +43,8 @@ func (b *builder) machines() []*machine {
 	return all
 }
 
-// sharing returns client i of the clients that may share a machine: first the usable clients, then those whose ranks
-// another client runs.
+// sharing returns the client with index i in the list of all clients that may share a machine. The list starts with the
+// usable clients, followed by the clients whose ranks another client runs.
 func (b *builder) sharing(i int) *Client {
 	if i < len(b.usable) {
 		return &b.usable[i]

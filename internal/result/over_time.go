@@ -31,8 +31,8 @@ func OverTime(step plan.Step, target string, clients []Client, history History) 
 	return made
 }
 
-// clientRates returns the rate of each client, sorted by client. These are the rates from which the result reports the
-// best, the median and the worst client.
+// clientRates returns the rate of each client, sorted by client. The result reports the best, the median and the worst
+// client according to the same rates.
 func (b *builder) clientRates() []series.ClientRate {
 	if len(b.usable) < 2 || len(b.each) != len(b.usable) {
 		return nil

@@ -77,7 +77,7 @@ func (b *builder) judgeServerCache(p *Point) {
 
 func (b *builder) cacheExpected() bool { return b.history.Expect == v1alpha1.ExpectServerCache }
 
-// judgeFast warns about a rate that exceeds the documented limits even with full credits.
+// judgeFast warns if a rate is higher than the documented limits allow even with full credits.
 func (b *builder) judgeFast(p *Point) {
 	load := p.Demand.Load
 	if b.cacheExpected() && load.Operation == limits.Read {

@@ -41,7 +41,7 @@ func (b *builder) rateError(operation measure.Operation) *int64 {
 	return widest
 }
 
-// wider returns the larger of an error, given in millionths, and a share, which it converts to millionths.
+// wider converts a share to millionths, and returns the larger of the result and than, an error in millionths.
 func wider(than *int64, share float64) *int64 {
 	millionths := measure.Round(math.Ceil(share * 1e6))
 	if than != nil && *than > millionths {

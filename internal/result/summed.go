@@ -87,7 +87,7 @@ func (b *builder) sumUp() (s summed, ok bool) {
 	}
 	if each := bytesPerOperation(all); each > 0 {
 		// At the edges of a grid cell, each client's operations are rounded down to whole ones. On a store with
-		// few operations per second, that error exceeds the noise of the bytes.
+		// few operations per second, this error exceeds the noise in the bytes.
 		for i := range s.operations {
 			s.operations[i].Rate = s.bytes[i].Rate / each
 		}

@@ -44,7 +44,7 @@ type builder struct {
 	clients []Client
 	history History
 	// load is the workload, and described holds the engine's description of it. measured is true if the step measures
-	// the workload itself and does not only prepare for it.
+	// the workload itself instead of only preparing for it.
 	load      engine.Load
 	described engine.Description
 	measured  bool

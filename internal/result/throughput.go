@@ -10,7 +10,7 @@ import (
 
 const (
 	// maxStartSkew and maxStartSkewShare, a share of the common window, bound the time between the first I/O of the
-	// first client and that of the last. If the larger bound is exceeded, the result has the warning StartSkew. The
+	// first client and that of the last. If the larger bound is exceeded, the result has a StartSkew warning. The
 	// throughput is not affected, because only the common window counts.
 	maxStartSkew      = 500 * time.Millisecond
 	maxStartSkewShare = 0.02

@@ -27,7 +27,7 @@ func (s *Space) Add(other Space) {
 	s.AllocatedBytes = measure.Sum(s.AllocatedBytes, other.AllocatedBytes)
 }
 
-// maxSpace is larger than the capacity of any store.
+// maxSpace is a number of bytes, or of files, that exceeds the capacity of any store.
 const maxSpace = 1 << 60
 
 // Possible reports whether real files can have these sizes.
@@ -151,7 +151,7 @@ func (b *builder) sumUsage() *Usage {
 	switch total.Compression {
 	case compressionShown, compressionHidden, compressionNone, compressionUnknown:
 	default:
-		total.Compression = compressionUnknown // A newer agent may report other values.
+		total.Compression = compressionUnknown // A newer agent may report a value that this version does not know.
 	}
 	return total
 }

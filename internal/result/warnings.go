@@ -169,7 +169,7 @@ func warningType(name string) (kind v1alpha1.WarningType, prefix string) {
 	return v1alpha1.WarningToolError, fmt.Sprintf("the agent warned of %q: ", v1alpha1.Truncate(name, 40))
 }
 
-// worst collects the clients with a problem, and records which of them has the highest figure.
+// worst collects the clients with a problem, and records the one with the highest figure.
 type worst struct {
 	clients []int
 	client  int
@@ -183,7 +183,7 @@ func (w *worst) add(client int, figure float64) {
 	w.clients = append(w.clients, client)
 }
 
-// others returns a text that says how many clients have the problem, or "" if only one has it.
+// others returns a text that states how many clients have the problem, or "" if only one has it.
 func (w *worst) others() string {
 	if len(w.clients) < 2 {
 		return ""

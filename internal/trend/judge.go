@@ -19,7 +19,7 @@ type Judgement struct {
 	Result v1alpha1.RegressionResult
 	// Reason is the reason of the Regressed condition.
 	Reason string
-	// History is the history including the run. It is unchanged if the run cannot be compared.
+	// History is the history with the run added. It is unchanged if the run cannot be compared.
 	History *v1alpha1.ComparedHistory
 }
 
@@ -42,8 +42,7 @@ func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1a
 	judged := &all[len(all)-1]
 	judged.verdict, judged.accepted = v1alpha1.RegressionVerdict(report.Verdict), rules.AcceptedSince
 	for i := range all {
-		// This policy does not evaluate the runs that it excludes, so keep what an earlier evaluation recorded for
-		// them.
+		// Keep what an earlier evaluation recorded for the runs that the current policy excludes.
 		if use := report.Uses[all[i].name]; use != "" && !all[i].started.Before(rules.AcceptedSince) {
 			all[i].use, all[i].accepted = string(use), rules.AcceptedSince
 		}
