@@ -21,13 +21,14 @@ func (SystemClock) Wall() int64 { return read(unix.CLOCK_REALTIME) }
 func read(id int32) int64 {
 	var now unix.Timespec
 	if err := unix.ClockGettime(id, &now); err != nil {
-		// Both clocks exist on every Linux system, so clock_gettime cannot fail with a valid pointer.
+		// CLOCK_MONOTONIC and CLOCK_REALTIME exist on every Linux system, so clock_gettime cannot fail with a valid
+		// pointer.
 		panic(err)
 	}
 	return now.Nano()
 }
 
-// sleepUntil returns when the monotonic clock reaches at, or when the context ends if that is earlier.
+// sleepUntil returns when the monotonic clock reaches at or ctx is done, whichever is earlier.
 func sleepUntil(ctx context.Context, clock tool.Clock, at int64) error {
 	for {
 		left := time.Duration(at - clock.Monotonic())

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// Config is everything that an agent needs before the first connection.
+// Config is the configuration that an agent reads when it starts.
 type Config = tool.Config
 
 // VolumeConfig describes a volume of the target: a mounted file system with the run's folder, or a raw device.

@@ -72,7 +72,7 @@ func (b *boundedCredentials) enter(who identity.Peer, most int, raw net.Conn) (l
 	})
 }
 
-// boundedConnection frees its slot when it is closed.
+// boundedConnection stops counting towards its limit when it is closed.
 type boundedConnection struct {
 	net.Conn
 

@@ -11,11 +11,11 @@ import (
 
 // Files holds the names of the files that are passed to an agent when it starts.
 type Files struct {
-	// Config is the file with the configuration; required.
+	// Config is the file with the configuration. It is required.
 	Config string
-	// Ready is the file to which the agent writes its address; may be empty.
+	// Ready is the file to which the agent writes its address. If it is empty, the address is not written.
 	Ready string
-	// Lifeline is a file, such as a pipe. The agent exits when it reads the end of this file. May be empty.
+	// Lifeline is a file, such as a pipe. The agent exits when it reads the end of this file. It is optional.
 	Lifeline string
 }
 

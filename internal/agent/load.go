@@ -85,7 +85,7 @@ func (a *Agent) carry(s *step, request *agentapi.LoadRequest) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.leaving && result.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
-		// The agent's exit ended the tool, whatever the tool itself reports.
+		// The load ended because the agent is exiting, so give that as the reason, whatever the tool reports.
 		result.Outcome, result.Reason = agentapi.Outcome_OUTCOME_STOPPED, agentapi.ReasonLeaving
 	}
 	s.write(&agentapi.Record{Entry: &agentapi.Record_Ended{Ended: result}})

@@ -65,7 +65,7 @@ func (l *Log) Append(record *agentapi.Record) error {
 	return nil
 }
 
-// Last returns the sequence number of the newest record; 0 before the first record.
+// Last returns the sequence number of the newest record, or 0 if there is none.
 func (l *Log) Last() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,10 +134,10 @@ func (c *Cursor) Next() ([]*agentapi.Record, error) {
 	return records, nil
 }
 
-// Wait returns when there is a record after the cursor, or when the context ends.
+// Wait returns when there is a record after the cursor, or when ctx is done.
 func (c *Cursor) Wait(ctx context.Context) error { return c.log.Wait(ctx, max(c.after, c.sequence)) }
 
-// Wait returns when there is a record after the sequence number, or when the context ends.
+// Wait returns when there is a record with a higher sequence number than the given one, or when ctx is done.
 func (l *Log) Wait(ctx context.Context, sequence uint64) error {
 	for {
 		l.mu.Lock()

@@ -26,9 +26,9 @@ func (a *Agent) Abandon(reason string) string {
 	return line + "; its load is stopped and its data kept"
 }
 
-// WatchOrphaned returns when the context ends, or when the agent has had no contact for the orphan timeout, counted
-// from the last contact or the current step's deadline, whichever is later. An open Watch counts as contact, because
-// the server notices when its peer is gone.
+// WatchOrphaned returns when ctx is done, or when the agent has had no contact for the orphan timeout, counted from the
+// last contact or the current step's deadline, whichever is later. An open Watch counts as contact, because the server
+// notices when its peer is gone.
 func (a *Agent) WatchOrphaned(ctx context.Context) error {
 	ticker := time.NewTicker(min(time.Second, a.env.Config.OrphanTimeout))
 	defer ticker.Stop()

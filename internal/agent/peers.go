@@ -22,8 +22,9 @@ var launcherMethods = map[string]bool{
 	agentapi.Agent_Release_FullMethodName: true,
 }
 
-// maxRequestBytes is the size limit for a request. The largest is a LoadRequest with 100,000 files, the most that a plan
-// allows per client: it lists each file twice, with some 30 bytes. gRPC's default of 4 MiB is too small for it.
+// maxRequestBytes is the size limit for a request. The largest is a LoadRequest with 100,000 files, the most that a
+// plan allows per client: it lists each file twice, in about 30 bytes each time. gRPC's default of 4 MiB is too small
+// for it.
 const maxRequestBytes = 16 << 20
 
 // accepted returns the peers that may connect to an agent: the conductor of its run, and client 0 of its own target.
@@ -68,8 +69,8 @@ func (a *Agent) NewServer() (*grpc.Server, error) {
 	return server, nil
 }
 
-// authorize refuses a method that the caller may not call. The handshake has verified that the caller belongs to
-// this run and target.
+// authorize returns an error if the caller may not call the method. The handshake has verified that the caller belongs
+// to this run and target.
 func authorize(ctx context.Context, method string) error {
 	caller, err := tool.CallerOf(ctx)
 	if err != nil {

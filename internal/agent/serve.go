@@ -17,9 +17,9 @@ import (
 // Process holds an agent's configuration and the files that it was started with.
 type Process struct {
 	Config Config
-	// Ready receives one line with the address at which the agent listens; may be nil.
+	// Ready receives one line with the address at which the agent listens. It is optional.
 	Ready io.WriteCloser
-	// Lifeline reaches end of file when the process that started the agent exits; may be nil.
+	// Lifeline reaches end of file when the process that started the agent exits. It is optional.
 	Lifeline io.Reader
 	// Stderr receives the one line that an agent prints when it exits on its own.
 	Stderr io.Writer
@@ -39,7 +39,7 @@ const (
 // Serve runs the agent until its conductor calls Finish, the agent is orphaned, or the process receives SIGTERM, SIGINT
 // or SIGHUP. When it returns without an error, all processes of the tool have exited.
 func Serve(p Process) error {
-	// The agent must remove its data even if nothing reads its standard error any longer.
+	// Ignore SIGPIPE, because the agent must remove its data even if nothing reads its standard error.
 	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)

@@ -48,7 +48,7 @@ type Agent struct {
 	outcome    volumes.Outcome
 }
 
-// errDeposed is the cause with which the calls of a leader are canceled when a newer leader replaces it.
+// errDeposed is the cancellation cause of a leader's calls after a newer leader has taken over.
 var errDeposed = errors.New("a newer leader has taken over this run")
 
 // defaultTimeouts are the timeouts that New sets; tests change them.
@@ -108,8 +108,8 @@ func (a *Agent) Describe(ctx context.Context, request *agentapi.DescribeRequest)
 		return nil, err
 	}
 	programs, described := a.tools.describe(ctx), a.volumes.Describe(ctx)
-	// Read the states of the steps last, and together with the last sequence number, so that they match the log up to that
-	// record.
+	// Read the states of the steps last, and under the same lock as the log's last sequence number, so that they match
+	// the log up to that number.
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return &agentapi.DescribeResponse{
@@ -190,7 +190,7 @@ func (a *Agent) Finish(_ context.Context, request *agentapi.FinishRequest) (*age
 		LeftRemoved: int32(min(outcome.Left.Removed, math.MaxInt32)), LeftStays: outcome.Left.Stays}, nil // #nosec G115 -- bounded by min
 }
 
-// checkRemoval refuses removal requests that are clearly mistakes, because removal deletes data.
+// checkRemoval returns an error if the request to remove data is clearly a mistake, because removal is irreversible.
 func (a *Agent) checkRemoval(request *agentapi.FinishRequest) error {
 	if slices.Contains(request.GetGoneBenchmarks(), a.env.Config.BenchmarkUID) {
 		return status.Error(codes.InvalidArgument, "the run's own benchmark is in goneBenchmarks")

@@ -49,7 +49,8 @@ type step struct {
 	order order
 }
 
-// content is a digest of a LoadRequest without its epoch. A newer leader may repeat the request of an older one.
+// content is a digest of a LoadRequest without its epoch, because a newer leader may repeat the request of an older
+// one.
 type content [sha256.Size]byte
 
 func contentOf(request *agentapi.LoadRequest) (content, error) {
@@ -80,7 +81,7 @@ func newStep(a *Agent, key *agentapi.StepKey, loaded content) *step {
 	}
 }
 
-// forTool returns the step as its tool sees it.
+// forTool converts the step to the form that its tool receives.
 func (s *step) forTool(request *agentapi.LoadRequest) *tool.Step {
 	return &tool.Step{Environment: s.agent.env, Request: request, Stopped: s.stopped, Abandoned: s.abandoned,
 		Ended: s.ended,
@@ -115,7 +116,7 @@ func (s *step) start(given order) {
 	s.orders <- given
 }
 
-// stop ends the step's load; only the first reason counts.
+// stop ends the step's load. If it is called again, the first reason is kept.
 func (s *step) stop(reason string) { s.cancel(errors.New(reason)) }
 
 func (s *step) status() *agentapi.StepStatus {
@@ -181,7 +182,8 @@ func (s *step) write(record *agentapi.Record) {
 		mend(record)
 	}
 	if err := s.agent.log.Append(record); err != nil {
-		// The log accepts every record that can be encoded, and mend has made the texts valid.
+		// This cannot fail: the log accepts every record that can be encoded, and mend has made its strings valid
+		// UTF-8.
 		panic(err)
 	}
 }

@@ -26,7 +26,7 @@ type tools struct {
 	command *command.Tool
 }
 
-// System provides what the tools need from the machine. A simulation replaces it.
+// System provides the functions of the machine that the tools use. A simulation replaces it.
 type System interface {
 	mpi.System
 	command.System
@@ -41,8 +41,8 @@ func (a *Agent) newTools() tools {
 	}
 }
 
-// NewSimulated returns an agent that uses the given model of fio. It runs the other tools' processes on system, and
-// connects to other agents with dial.
+// NewSimulated returns an agent for simulations. It uses the given tool in place of fio, runs the processes of the
+// other tools on system, and connects to other agents with dial.
 func NewSimulated(config Config, clock tool.Clock, fio tool.Tool, system System, dial mpi.Dial) *Agent {
 	a := New(config, clock)
 	a.tools = tools{fio: fio, mpi: mpi.New(a.env, a.volumes, system), command: command.New(a.env, a.volumes, system)}
@@ -77,7 +77,7 @@ func (t tools) describe(ctx context.Context) []*agentapi.Tool {
 	return slices.Concat(found...)
 }
 
-// close closes the tools that keep processes between steps.
+// close closes the tools that keep processes running between steps.
 func (t tools) close() {
 	for _, one := range t.all() {
 		if closer, ok := one.(io.Closer); ok {
@@ -112,9 +112,9 @@ func (a *Agent) liveLoad(key *agentapi.StepKey) (tool.Load, error) {
 	return a.live.load, nil
 }
 
-// Subcommand runs the subcommand that the arguments name, if it is one of those that the tools need. mpirun calls
-// launch, in place of ssh, to start its daemon on another client, and each MPI rank starts as rank. The agent calls
-// supervise to run a user's program, and that program may call files to generate its data.
+// Subcommand runs the subcommand that the arguments name. called is false if there is no such subcommand. mpirun runs
+// `agent launch` in place of ssh, to start its daemon on another client. Each MPI rank starts as `agent rank`. The
+// agent runs `agent supervise` to start a user's program, and that program may run `agent files` to generate its data.
 func Subcommand(arguments []string, stdout, stderr io.Writer) (code int, called bool) {
 	if len(arguments) == 0 {
 		return 0, false

@@ -1,4 +1,4 @@
-// Package agentapi is the protocol between a conductor and its agents, with the code that is generated from it.
+// Package agentapi defines the protocol between a conductor and its agents, and contains the code generated from it.
 package agentapi
 
 // Protocol is the version of the service. It increases with each incompatible change; adding an optional field is a
@@ -8,17 +8,17 @@ const Protocol = 1
 // Domain is the domain of the reasons (errdetails.ErrorInfo) that accompany an error's message.
 const Domain = "storagebench.dev"
 
-// ReasonSuperseded is the reason for refusing a leader after a leader with a higher epoch has taken over.
+// ReasonSuperseded means that a leader was refused because a leader with a higher epoch has taken over.
 const ReasonSuperseded = "Superseded"
 
-// ReasonLeaving is the reason why a step ended early if something other than the conductor told the agent to exit: for
+// ReasonLeaving means that a step ended early because something other than the conductor told the agent to exit: for
 // example, its node is drained or its pod is deleted. The run did not request the end of the step, and the agent exits
 // soon after.
 const ReasonLeaving = "AgentLeaving"
 
-// ReasonClientLost is the reason why a step ended early if another client of the same MPI job was lost.
+// ReasonClientLost means that a step ended early because another client of the same MPI job was lost.
 const ReasonClientLost = "ClientLost"
 
-// ReasonStartMissed is the reason why an agent did not start a step if the start order arrived too late: the other
+// ReasonStartMissed means that an agent did not start a step because the start order arrived too late: the other
 // clients had already started without it.
 const ReasonStartMissed = "StartMissed"

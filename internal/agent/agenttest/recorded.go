@@ -1,5 +1,5 @@
-// Package agenttest contains what the tests of the agent and of its tools share: recorded runs of fio, and a clock
-// for replaying them.
+// Package agenttest provides helpers for the tests of the agent and of its tools: recorded runs of fio, and a clock for
+// replaying them.
 package agenttest
 
 import (

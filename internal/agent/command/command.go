@@ -18,7 +18,8 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// System provides what the tool needs from the machine: processes, I/O counters and syncs. A simulation replaces it.
+// System provides the functions of the machine that the tool uses: processes, I/O counters and syncs. A simulation
+// replaces it.
 type System interface {
 	tool.Processes
 	// Supervise starts `agent supervise`. It returns the process, a pipe that starts the user's program when one byte is

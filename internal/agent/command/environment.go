@@ -23,8 +23,8 @@ func environment(path, scratch string) []string {
 func values(data string, client int) command.Values {
 	program, err := os.Executable()
 	if err != nil {
-		// The agent's path is unknown. In the user's program, /proc/self/exe is that program and not the agent, so a command
-		// line that contains the placeholder for the agent's path fails.
+		// Without the agent's path, a command line that contains the placeholder for it fails: in the user's program,
+		// /proc/self/exe refers to that program and not to the agent.
 		program = "/proc/self/exe"
 	}
 	return command.Values{Data: data, Client: client, Agent: program}

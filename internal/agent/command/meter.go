@@ -15,7 +15,7 @@ import (
 //
 // Tested on Linux 6.18 with children that live for milliseconds, grandchildren, orphans whose parent has ended, and
 // threads. The counters of a child whose parent ignores SIGCHLD are lost: no process waits for it, and the kernel
-// discards them. I/O that was counted while such a child was alive still counts, and blind returns its amount.
+// discards them. Their last readings while the child was alive still count, and blind returns the bytes in them.
 type treeMeter struct {
 	system      tool.Processes
 	root        int
@@ -74,8 +74,8 @@ func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
 	return m.total.Since(m.base), nil
 }
 
-// blindShare is the maximum share of all observed bytes that may be missing from the final counters without being
-// reported by blind. Small differences are normal: a reading may include I/O that is cancelled later, or miss some I/O.
+// blindShare is the threshold of blind: it ignores missing bytes up to this share of all observed bytes. Small
+// differences are normal: a reading may include I/O that is cancelled later, or miss some I/O.
 const blindShare = 0.01
 
 // blind returns a lower bound on the bytes moved by processes that no parent waited for, or 0 if they are at most

@@ -18,7 +18,7 @@ func (r *run) result(end *runEnd) *agentapi.Ended {
 	}
 	r.judge(ended, end)
 	if end.remains {
-		return ended // counters of a process that still runs are not final
+		return ended // the counters are not final while the process still runs
 	}
 	ended.Command = &agentapi.CommandResult{
 		CommandLine: r.words, ExitCode: int32(r.reports.exit.ExitCode()), //nolint:gosec // Exit codes have eight bits.

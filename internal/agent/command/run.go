@@ -15,8 +15,8 @@ import (
 
 // runEnd describes how a run of a program ended.
 type runEnd struct {
-	// All three times are on the agent's clock: the run began at start, the program itself exited at endedAt, and the
-	// program's data was on the storage at flushed.
+	// start, endedAt and flushed are times on the agent's clock: when the run began, when the program itself exited,
+	// and when the program's data was on the storage.
 	start, endedAt, flushed int64
 	// stopped is the reason for asking the program to stop; overdue is true if that reason is the deadline of the run.
 	stopped string
@@ -24,7 +24,7 @@ type runEnd struct {
 	// hung is the reason for killing the program; remains is true if the program survived SIGKILL.
 	hung    string
 	remains bool
-	// exit is the exit status of `agent supervise`; nil if it did not exit.
+	// exit is the exit status of `agent supervise`, or nil if it did not exit.
 	exit *tool.Exit
 	done process.IO
 	// unflushed is the reason why written data may not be on the storage.
@@ -116,8 +116,8 @@ func (r *run) carry(deadline int64, samples *samples) runEnd {
 	return end
 }
 
-// counted returns the bytes that the program and its descendants read and wrote, as reported by `agent supervise`; nil
-// without a report.
+// counted returns the bytes that the program and its descendants read and wrote, as reported by `agent supervise`, or
+// nil if there is no report.
 func (r *run) counted() *process.IO {
 	select {
 	case <-r.reported:
@@ -176,7 +176,8 @@ func (r *run) watch(deadlineAt int64, end *runEnd, samples *samples) {
 			// Only log the stall. The phase's deadline ends a program that stays stuck.
 			_ = stall.Look(r.step, time.Duration(now), load, r.meter.stuck, "the program has")
 		case <-ended:
-			// `agent supervise` now reads /proc to kill what the program left. Do not count that as the program's I/O.
+			// `agent supervise` now kills leftover processes, and reads /proc to find them. Do not count these reads as
+			// the program's I/O.
 			ended = nil
 			ticker.Stop()
 		case <-stopped:

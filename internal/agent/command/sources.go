@@ -41,7 +41,7 @@ func (b *byteSources) begin(system System, mount dataset.Mount) {
 }
 
 // end returns the bytes that each source counted since begin. done holds the I/O counters of the program and its
-// descendants, which are another source.
+// descendants, from which end computes the bytes of the other sources.
 func (b *byteSources) end(done process.IO) []*agentapi.ByteSource {
 	var all []*agentapi.ByteSource
 	if b.stats != nil {

@@ -96,7 +96,7 @@ func Supervise(arguments []string) int {
 	}
 	// Report the counters now: some kernels let only root read them once this process has ended.
 	if counters, err := process.ReadIO(os.Getpid()); err == nil {
-		// What this thread did itself, such as reading /proc in endLeft, is not the program's I/O.
+		// Subtract the I/O of this thread, such as reading /proc in endLeft, because it is not the program's.
 		if after, err := process.ReadThreadIO(); err == nil && unread == nil {
 			counters = counters.Since(after.Since(before))
 		}

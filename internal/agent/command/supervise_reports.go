@@ -17,14 +17,15 @@ import (
 type superviseReports struct {
 	// failed is the reason why the program could not be started.
 	failed string
-	// exit describes how the program ended. endedAt is the time at which the exit was reported; 0 without a report.
+	// exit describes how the program ended. endedAt is the time at which the exit was reported, or 0 if there is no
+	// report.
 	exit    command.Exit
 	endedAt int64
 	// ended is closed when the exit of the program is reported.
 	ended chan struct{}
 	// left names the processes that the program left running and that were killed.
 	left string
-	// counted holds the bytes that the program and its descendants read and wrote; nil if not reported.
+	// counted holds the bytes that the program and its descendants read and wrote, or nil if they were not reported.
 	counted *process.IO
 }
 

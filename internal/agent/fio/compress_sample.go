@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// likeTime bounds how long sampling the user's own data may take.
+// likeTime limits the time for sampling the user's own data.
 const likeTime = 30 * time.Second
 
 // knownLike caches the samples of user data whose compressibility the load imitates (compressLike), by volume and path.

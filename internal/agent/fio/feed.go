@@ -36,7 +36,7 @@ type feed struct {
 	// settling holds the latencies from the beginning of an open loop's measured time, while the load settles. The result
 	// excludes these latencies; see settle in internal/engine/fio.
 	settling [measure.NumOperations]measure.Histogram
-	// measured is the start of the first latency record.
+	// measured is the time at which the first latency record starts.
 	measured int64
 	ioEnd    int64
 	problems []string
@@ -82,7 +82,7 @@ func (f *feed) read(output io.Reader) {
 	f.flush()
 }
 
-// problem keeps the first three problems with the samples, to report them in the result.
+// problem records a problem with the samples. The result reports the first three.
 func (f *feed) problem(message string) {
 	if len(f.problems) < 3 {
 		f.problems = append(f.problems, message)
@@ -134,8 +134,8 @@ func (f *feed) collect(delta fio.Delta) {
 	}
 }
 
-// recordLength returns how much time the latency record that begins at elapsed covers. Records end at whole minutes
-// of the step, to within one sample.
+// recordLength returns the length of a latency record. elapsed is the time from the start of the first record to the
+// start of this one. Records end at whole minutes of the step, to within one sample.
 func recordLength(elapsed time.Duration) time.Duration {
 	const aSample = time.Second
 	left := minute - elapsed%minute

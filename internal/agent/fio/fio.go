@@ -53,7 +53,8 @@ func (t *Tool) SparePID() int {
 	return t.spare.waiting.handle.PID()
 }
 
-// files holds the files of a step: a directory on one volume, or several volumes or raw devices.
+// files provides the files of a step. It is implemented by volumes.Files for a step in one directory, and by
+// volumes.Spread for a step on several volumes or on a raw device.
 type files interface {
 	Path() string
 	Locks() []*os.File
@@ -110,7 +111,8 @@ func (t *Tool) ready(step *tool.Step, files files, single *volumes.Files, like *
 		next = func() { go t.spare.keep(how) }
 	}
 	if reusable {
-		// This step needs no fio process. If none can be spawned, the next step that needs one reports the error.
+		// The data already exists, so this step needs no fio process. Ignore err: the next step that needs fio reports
+		// it.
 		files.Close()
 		return &reused{step: step, version: t.known.version(), loadEnded: next}, nil
 	}
@@ -185,7 +187,7 @@ func bytesOf(files []*agentapi.DataFile) uint64 {
 	return bytes
 }
 
-// wrote reports whether fio wrote all bytes of the layout according to its own count.
+// wrote compares the number of bytes that fio reports as written with the size of the layout.
 func wrote(step *tool.Step, ended *agentapi.Ended) volumes.Witness {
 	expected := cmp.Or(step.Request.GetFio().GetWrittenBytes(), bytesOf(step.Request.GetDataset().GetWrites()))
 	var written uint64

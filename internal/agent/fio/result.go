@@ -53,7 +53,7 @@ func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision)
 	return ended
 }
 
-// amend adds to a result the reason why fio was stopped or killed, which fio itself does not know.
+// amend adds to a result why fio was stopped or killed, because fio itself does not know that.
 func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.Exit) {
 	switch {
 	case w.hung != "":
@@ -64,7 +64,7 @@ func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.
 	case judged == fio.Stopped:
 		ended.Reason, ended.Message = tool.ReasonStopped, w.ending
 	case w.early || exit.Signal == syscall.SIGINT:
-		// fio was still starting or reading its job, and could not print anything.
+		// fio was asked to stop while it was starting or reading its job, so it printed no result.
 		ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_STOPPED, tool.ReasonStopped
 		ended.Message = w.ending + "; fio had measured nothing yet"
 	default:
@@ -76,7 +76,7 @@ func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.
 	}
 }
 
-// totals adds the completed bytes and the number of operations for each kind of operation. After a warm-up the bytes
+// totals adds the completed bytes and the number of operations of each kind to the result. After a warm-up the bytes
 // may include a few operations without latencies: fio counts the bytes of the whole batch of completions in which
 // ramp_time ends, but records latencies only for later completions. The excess is less than the queue depth of each
 // job.
@@ -107,8 +107,8 @@ func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
 	}
 }
 
-// settledLatency returns the latencies without those recorded while the load settled, which are known only by histogram
-// bin.
+// settledLatency subtracts settling from all: settling contains the latencies that were recorded while the load
+// settled. They are known only by histogram bin.
 func settledLatency(all *measure.Latency, settling *measure.Histogram) (measure.Latency, error) {
 	if settling.Count() == 0 {
 		return *all, nil

@@ -106,7 +106,7 @@ func (r *run) kill() {
 	}
 }
 
-// gone returns a channel that fires when a fio process that is killed now should have exited.
+// gone returns a channel that fires after Timeouts.Gone, the time within which a killed fio process should exit.
 func (r *run) gone() <-chan time.Time { return time.After(r.step.Timeouts.Gone) }
 
 // reap waits for the output to end (unless givenUp is set) and for fio to exit, and kills leftover descendants. It

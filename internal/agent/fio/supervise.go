@@ -35,7 +35,7 @@ type supervision struct {
 	begun    int64
 	progress process.Progress
 
-	// ending is the reason for asking fio to stop; empty if it was not asked.
+	// ending is the reason for asking fio to stop. It is empty if fio was not asked to stop.
 	ending   string
 	endingAt int64
 	// early is true if fio was asked to stop so early that killing it lost no results.
@@ -74,7 +74,7 @@ func (r *run) supervise(deadlineAt int64) *supervision {
 		case <-r.output:
 			return watch
 		case <-exited:
-			// Jobs that outlive their parent cannot report to it; some wait for it forever.
+			// Kill jobs that outlive the main process: they can no longer report to it, and some wait for it forever.
 			exited = nil
 			watch.clear()
 		case <-stopped:
@@ -132,7 +132,7 @@ func (w *supervision) end(reason string) {
 	}
 }
 
-// look checks the workers and acts if they make no progress.
+// look checks the progress of the workers. It logs a notice if they are stalled, and kills fio if it hangs.
 func (w *supervision) look() {
 	now := time.Duration(w.run.step.Clock.Monotonic())
 	if w.endedEarly(now) {
@@ -146,7 +146,7 @@ func (w *supervision) look() {
 		return
 	}
 	if err := w.progress.Observe(w.run.handle.PID(), now); err != nil {
-		// fio is exiting; the result comes from its output.
+		// Ignore the error: fio is exiting, and the result comes from its output.
 		return
 	}
 	timeouts := w.run.step.Timeouts

@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// spawning holds what is needed to spawn a fio process that waits for its job.
+// spawning holds the settings for spawning a fio process that waits for its job.
 type spawning struct {
 	path      string
 	arguments []string
@@ -29,7 +29,7 @@ func (s spawning) equals(other spawning) bool {
 	return s.path == other.path && slices.Equal(s.arguments, other.arguments) && s.directory == other.directory
 }
 
-// howToSpawn returns what is needed to spawn the fio process of a step.
+// howToSpawn returns the settings for spawning the fio process of a step.
 func (t *Tool) howToSpawn(step *tool.Step, files files) (spawning, error) {
 	path, err := t.checkedFio()
 	if err != nil {

@@ -37,8 +37,9 @@ func (t *Tool) environment(scratch string, more ...string) []string {
 	return append(all, more...)
 }
 
-// launchProgram returns MPI's launch agent: this program. If MPI would misread this program's path, newLauncher accepts
-// only jobs with one host. Such a job needs no launch agent, but MPI still requires an existing program.
+// launchProgram returns the path of MPI's launch agent, which is this program. If MPI would misread the path,
+// launchProgram returns /proc/self/exe instead, and newLauncher accepts only jobs with one host. Such a job does not
+// start the launch agent, but MPI still requires that the program exists.
 func launchProgram() string {
 	path, err := os.Executable()
 	if err == nil {

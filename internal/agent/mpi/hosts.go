@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// host is an IP address of one or more clients. The first of these clients starts the ranks of all of them.
+// host describes the clients that share one IP address. The first of these clients starts the ranks of all of them.
 type host struct {
 	// Name is the clients' IP address.
 	Name string `json:"name"`

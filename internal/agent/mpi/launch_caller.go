@@ -35,8 +35,8 @@ func (m *member) checkCaller(ctx context.Context) error {
 	return nil
 }
 
-// checkLaunch refuses a daemon that is not part of this client's own MPI, or that would be controlled from an address
-// other than the caller's: the controlling process decides which programs the daemon runs.
+// checkLaunch returns an error if the daemon is not part of this client's own MPI, or would be controlled from an
+// address other than the caller's: the controlling process decides which programs the daemon runs.
 func (m *member) checkLaunch(ctx context.Context, command []string) error {
 	if err := m.checkCaller(ctx); err != nil {
 		return err
@@ -93,8 +93,9 @@ func headsOf(command []string) ([]netip.Addr, error) {
 	return heads, nil
 }
 
-// leadsTo reports whether the caller has one of the addresses. All loopback addresses count as equal, because a
-// machine has many. If MPI lists no address of the caller's family, there is nothing to compare.
+// leadsTo reports whether one of the addresses in heads is the caller's. All loopback addresses count as equal, because
+// a machine has many. If heads contains no address of the caller's family, leadsTo returns true, because there is
+// nothing to compare.
 func leadsTo(heads []netip.Addr, caller netip.Addr) bool {
 	caller = caller.Unmap().WithZone("")
 	same := slices.DeleteFunc(slices.Clone(heads), func(head netip.Addr) bool { return head.Is4() != caller.Is4() })

@@ -62,7 +62,7 @@ var daemons = []string{"orted", "prted"}
 // settingFlags are the flags that precede a parameter's name.
 var settingFlags = []string{"-mca", "--mca", "--prtemca"}
 
-// checkDaemon refuses every command except MPI's daemon with the arguments that MPI passes to it.
+// checkDaemon returns an error unless the command is MPI's daemon with the arguments that MPI passes to it.
 func checkDaemon(command []string) error {
 	if len(command) == 0 || !slices.Contains(daemons, command[0]) {
 		return fmt.Errorf("only %s may be launched, and without a path: got %q", strings.Join(daemons, " and "), first(command))

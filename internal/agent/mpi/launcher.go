@@ -122,7 +122,7 @@ func (l *launcher) Run(deadline int64) *agentapi.Ended {
 	return ended
 }
 
-// start starts mpirun; where holds the environment variables with the ranks' directory.
+// start starts mpirun with the environment variables in where, which contain the ranks' directory.
 func (l *launcher) start(where []string) error {
 	path, err := l.find("mpirun")
 	if err != nil {
@@ -202,7 +202,8 @@ func (l *launcher) Repetitions() int {
 	return len(l.output.ends)
 }
 
-// launcherProblem returns the first problem that a launcher reported. MPI's own message does not give the cause.
+// launcherProblem returns the first problem that a launcher reported, because MPI's own message does not give the
+// cause.
 func (l *launcher) launcherProblem() string {
 	for line := range strings.Lines(l.stderr.String()) {
 		if _, problem, found := strings.Cut(line, launchPrefix); found {

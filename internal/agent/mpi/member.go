@@ -107,7 +107,7 @@ func (m *member) wait(deadlineAt int64) memberEnd {
 	giveUp := time.NewTimer(time.Duration(math.MaxInt64))
 	defer giveUp.Stop()
 	var giveUpAt time.Time
-	// The earliest of these timeouts ends this client's part of the job.
+	// within ends this client's part of the job after the timeout, unless an earlier timeout is already set.
 	within := func(timeout time.Duration) {
 		if at := time.Now().Add(timeout); giveUpAt.IsZero() || at.Before(giveUpAt) {
 			giveUpAt = at
@@ -190,7 +190,7 @@ func (m *member) launch(ctx context.Context, command []string, send func(*agenta
 	select {
 	case <-daemon.ended:
 	case <-ctx.Done():
-		// The launcher has disconnected, or this agent is stopping: the launcher cannot be notified.
+		// The launcher has disconnected or this agent is stopping, so the launcher cannot be notified.
 		_ = daemon.clear(m.step.Timeouts.Gone)
 		m.hangUp()
 		return status.FromContextError(ctx.Err()).Err()
@@ -202,7 +202,7 @@ func (m *member) launch(ctx context.Context, command []string, send func(*agenta
 	return output.end(daemon.exit)
 }
 
-// start starts the daemon; it refuses a second one.
+// start starts the daemon. It returns an error if a daemon was already started.
 func (m *member) start(command []string, output *launchOutput) (*mpiProcess, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -29,7 +29,8 @@ import (
 // LauncherClient is the client that starts MPI jobs.
 const LauncherClient = 0
 
-// System provides what the tool needs from the machine: processes and their open files. A simulation replaces it.
+// System provides the functions of the machine that the tool uses: processes and their open files. A simulation
+// replaces it.
 type System interface {
 	tool.Processes
 	// Start starts a program like process.Start.

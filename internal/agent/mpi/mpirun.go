@@ -52,7 +52,7 @@ type job struct {
 	hosts   []host
 	// hostfile is the path of a file with the hosts.
 	hostfile string
-	// agent is the path of this program, on every host.
+	// agent is the path of this program, which must be the same on every host.
 	agent string
 	// scratch is the directory for MPI's temporary files.
 	scratch string
@@ -77,7 +77,7 @@ func (j job) command() []string { return j.line().Command() }
 // environment returns the variables that mpirun needs in addition to Tool.environment.
 func (j job) environment() []string { return j.line().Environment() }
 
-// checkAgentPath refuses a path that MPI would parse as several programs.
+// checkAgentPath returns an error if MPI would parse the path as several programs.
 func checkAgentPath(path string) error {
 	if strings.ContainsAny(path, " \t:,'\"") {
 		return fmt.Errorf("MPI cannot start %q on other hosts; use a path without spaces, colons, commas or quotes",

@@ -16,8 +16,8 @@ import (
 const (
 	// maxSentRepetitions limits the repetitions in a result, because its record must fit into one message.
 	maxSentRepetitions = 1 << 14
-	// maxDisagreement is the maximum difference between the sum of our samples and IOR's own figure, as a share of that
-	// figure.
+	// maxDisagreement is the largest accepted difference between the bytes in our samples and the bytes that IOR
+	// reports, as a share of the latter.
 	maxDisagreement = 0.05
 )
 
@@ -31,8 +31,8 @@ type output struct {
 	mdtest ior.MdtestStream
 	// others holds the output of mpirun itself and of all ranks of IOR except the first.
 	others ior.Stream
-	// ends holds the times at which the result rows of the repetitions were read. seen holds how much this client's ranks
-	// had transferred by the time the last of these rows was read.
+	// ends holds the times at which the result rows of the repetitions were read. seen is the total I/O of this
+	// client's ranks at the time of the last of these rows.
 	ends []int64
 	seen process.IO
 }
@@ -148,8 +148,8 @@ func (o *output) isExpected(warning ior.Warning) bool {
 }
 
 // compare warns if this client's samples do not add up to what its ranks transferred according to IOR. The comparison
-// is possible only if all ranks are on one host or do the same amount of work. With a stonewall, each rank stops at a
-// different point.
+// is possible only if all ranks are on one host or do the same amount of work. With a stonewall they do not, because
+// each rank stops at a different point.
 func (o *output) compare(ended *agentapi.Ended, repetitions []ior.Repetition, job job) {
 	load := o.part.load
 	if load.GetCollective() && len(job.hosts) > 1 {

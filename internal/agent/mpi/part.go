@@ -21,7 +21,7 @@ import (
 // scratchPattern is the os.MkdirTemp pattern of the directories for MPI's temporary files.
 const scratchPattern = "storagebench-mpi-"
 
-// part holds what a launcher and a member have in common: a working directory, and ranks to measure.
+// part is the state that a launcher and a member share, such as the working directory and the ranks to measure.
 type part struct {
 	*Tool
 
@@ -83,7 +83,7 @@ func newRankSamples(step *tool.Step, load *agentapi.MpiTool) *rankSamples {
 	return samples
 }
 
-// check refuses an invalid job, and a job with missing tools.
+// check returns an error if the job is invalid or if required tools are missing.
 func (t *Tool) check(load *agentapi.MpiTool) error {
 	if !slices.Contains(rankPrograms, load.GetProgram()) {
 		return status.Errorf(codes.InvalidArgument, "the step's program is %q, want one of %v",
@@ -219,7 +219,7 @@ func (p *part) gather(ended *agentapi.Ended) {
 	ended.Operations = operations
 	ended.IoStartNanoseconds, ended.IoEndNanoseconds = p.samples.ioStart, p.samples.ioEnd
 	if ended.GetIoStartNanoseconds() == 0 && p.load.GetProgram() == "mdtest" && p.running.firstRank != 0 {
-		// mdtest may transfer no data; then only the time during which its ranks ran is known.
+		// mdtest may transfer no data. Then use the times at which its ranks were first and last seen.
 		ended.IoStartNanoseconds, ended.IoEndNanoseconds = p.running.firstRank, p.running.lastRank
 	}
 	if seen := p.running.meter.seen(); seen < p.ranks && ended.GetOutcome() == agentapi.Outcome_OUTCOME_COMPLETE {

@@ -94,7 +94,7 @@ func (m *mpiProcess) clear(timeout time.Duration) error {
 			return left
 		}
 		if left != nil {
-			wait = 0 // Kill has already waited for the remaining processes.
+			wait = 0 // Kill has already waited, so check without waiting again.
 		}
 		select {
 		case <-m.ended:

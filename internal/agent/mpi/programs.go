@@ -20,7 +20,7 @@ type knownPrograms struct {
 	tools map[string]*agentapi.Tool
 }
 
-// version returns the cached version of a program; empty if it was not read yet.
+// version returns the cached version of a program, or "" if it has not been read yet.
 func (k *knownPrograms) version(name string) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -88,8 +88,8 @@ func (t *Tool) askMPI(ctx context.Context, path string) (version, error) {
 	return parseVersion(answer)
 }
 
-// rankProgramQuestions holds the arguments with which IOR and mdtest print their version while doing almost nothing, in
-// memory only. Neither program has a version option.
+// rankProgramQuestions holds the arguments with which IOR and mdtest print their version. Neither program has a version
+// option, so each runs an almost empty job that only uses memory.
 var rankProgramQuestions = map[string][]string{
 	"ior":    ior.VersionArguments(),
 	"mdtest": {"-a", "DUMMY", "-C", "-F", "-n", "1", "-d", "nothing"},

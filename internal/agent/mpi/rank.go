@@ -50,7 +50,8 @@ func leaveOutputToFirst(program string) error {
 	return unix.Dup3(int(os.Stderr.Fd()), int(os.Stdout.Fd()), 0)
 }
 
-// enterRankDirectory changes to the directory of this client's ranks and verifies that it is the checked directory.
+// enterRankDirectory changes to the directory of this client's ranks and verifies that it is the directory that the
+// agent checked.
 func enterRankDirectory() error {
 	directory, proven := os.Getenv(rankDirectory), os.Getenv(rankDevice)
 	if directory == "" || proven == "" {

@@ -13,8 +13,8 @@ const (
 	// rankLook is the interval between readings of the ranks' counters. It determines how precisely the end of their
 	// I/O is known.
 	rankLook = 50 * time.Millisecond
-	// rankLookEach is the minimum interval between readings per rank: with 100 ranks, it is 300 ms. It bounds the cost of
-	// a reading, which takes 15 microseconds per rank.
+	// rankLookEach, multiplied by the number of ranks, is the minimum interval between readings: 300 ms for 100 ranks.
+	// It bounds the CPU use, because a reading takes 15 microseconds per rank.
 	rankLookEach = 3 * time.Millisecond
 	// rankSearch is the time during which every reading also searches for missing ranks. After that time, or once all
 	// expected ranks are found, the search runs only once per second, because it reads the whole process table. There may
@@ -55,7 +55,8 @@ type rankMeter struct {
 	mu sync.Mutex
 	// ranks maps the PID of each rank to true while the rank runs, and to false once it has exited.
 	ranks map[int]bool
-	// live are the ranks found by the latest reading; base is the I/O that does not count as load.
+	// live lists the PIDs of the ranks that the latest reading found. base is the part of total that does not count as
+	// load.
 	live        []int
 	base, total process.IO
 	armed       bool
@@ -120,7 +121,7 @@ func (m *rankMeter) arm(before process.IO) {
 		m.armed = m.armed || m.system.HasOpenBelow(pid, m.directory)
 	}
 	if m.armed {
-		// The first I/O may have happened between the previous reading and this one.
+		// Count from the previous reading, because the first I/O may have happened since then.
 		m.base = before
 		return
 	}
@@ -146,7 +147,7 @@ func (m *rankMeter) search(now time.Duration, sum process.IO) process.IO {
 			continue
 		}
 		m.ranks[found.PID] = true
-		// What the rank has transferred so far is part of its start, not of the load.
+		// The I/O of the rank so far belongs to its start and not to the load.
 		begun, err := m.system.ReadIO(found.PID)
 		if err != nil || begun.ReadBytes > rankStartMost.ReadBytes || begun.WriteBytes > rankStartMost.WriteBytes {
 			begun = rankStartLeast

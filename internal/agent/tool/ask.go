@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// askTimeout bounds how long describing the tools takes. While a node starts many pods, a tool can need several
+	// askTimeout limits the time for describing the tools. While a node starts many pods, a tool can need several
 	// seconds to print its version. The sum of this timeout and the one for describing the volumes is shorter than the
 	// conductor's timeout.
 	askTimeout = 15 * time.Second
@@ -23,7 +23,7 @@ func Ask(ctx context.Context, command *exec.Cmd, start func(*exec.Cmd) (Program,
 	defer cancel()
 	answer := &Tail{Limit: MaxAnswerBytes}
 	command.Stdout = answer
-	// A shorter WaitDelay could lose the output on a machine that stalls for a moment.
+	// With a shorter WaitDelay, the output could be lost if the machine stalls for a moment.
 	command.WaitDelay = askTimeout
 	program, err := start(command)
 	if err != nil {

@@ -16,7 +16,7 @@ type CPUMeter struct {
 	known bool
 }
 
-// Begin reads the counters; a later call replaces the earlier reading.
+// Begin reads the counters. If it is called again, it replaces the earlier reading.
 func (m *CPUMeter) Begin(clock Clock) {
 	m.since = clock.Monotonic()
 	m.stat, m.known = cgroupCPU()
@@ -50,7 +50,7 @@ func cgroupCPU() (measure.CPUStat, bool) {
 	return stat, err == nil
 }
 
-// CPULimitMilli returns the CPU limit of the cgroup in thousandths of a CPU; 0 without a limit.
+// CPULimitMilli returns the CPU limit of the cgroup in thousandths of a CPU, or 0 if there is no limit.
 func CPULimitMilli() int64 {
 	limit, limited, err := process.CgroupCPULimit()
 	if err != nil || !limited {

@@ -1,6 +1,6 @@
-// Package tool defines the agent's interface to its tools, and contains what the tools share. Each tool is a sibling
-// package (fio, mpi, command); package agent lists them all. The agent's core, which serves the conductor, keeps the
-// log and holds the start barrier, knows tools only through this package's interfaces.
+// Package tool defines the agent's interface to its tools, and contains the code that the tools share. Each tool is a
+// sibling package (fio, mpi, command); package agent lists them all. The agent's core, which serves the conductor,
+// keeps the log and holds the start barrier, knows tools only through this package's interfaces.
 //
 //	Describe    returns the tool's programs and their versions, before the first step
 //	Load        checks a step and prepares its load, which waits for the start
@@ -14,6 +14,6 @@
 // starts and how it stops them, and interprets their output.
 //
 // If a step does not end by itself, it ends in one of three ways: at its deadline, on the agent's clock; when Stopped
-// ends, with the results so far; or when Abandoned is closed, at once. However it ends, no process of the tool may
-// outlive Run.
+// is canceled, with the results so far; or when Abandoned is closed, at once. However it ends, no process of the tool
+// may outlive Run.
 package tool

@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 )
 
-// Environment holds what all tools of an agent share.
+// Environment holds the settings and the clock that all tools of an agent share.
 type Environment struct {
 	Config   Config
 	Clock    Clock
@@ -24,8 +24,8 @@ type Clock interface {
 	Wall() int64
 }
 
-// Config is everything that an agent needs before the first connection. It contains the agent's private key, so it is
-// passed in a file that only the agent can read.
+// Config is the configuration that an agent reads when it starts. It contains the agent's private key, so it is passed
+// in a file that only the agent can read.
 type Config struct {
 	RunUID  string `json:"runUID"`
 	RunName string `json:"runName"`
@@ -41,8 +41,8 @@ type Config struct {
 	Benchmark    string `json:"benchmark"`
 	BenchmarkUID string `json:"benchmarkUID"`
 	DatasetHash  string `json:"datasetHash"`
-	// Installation identifies the operator that manages the benchmark object, and so knows whether it still exists; see
-	// dataset.Owner.
+	// Installation identifies the operator that manages the benchmark object. That operator knows whether the object
+	// still exists; see dataset.Owner.
 	Installation string `json:"installation,omitempty"`
 	// KeepData is true if the data is kept after the run. The agent then marks the data as kept, and does not remove it
 	// when the agent exits on its own.

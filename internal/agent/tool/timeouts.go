@@ -23,7 +23,8 @@ type Timeouts struct {
 	// ends the job. HangUp limits how long it waits after its launcher has disconnected, which usually means that client
 	// 0 is gone.
 	Release, HangUp time.Duration
-	// Finish limits how long a tool may take to stop when the agent must exit: a pod has 120 seconds for everything.
+	// Finish limits how long a tool may take to stop when the agent must exit. A pod has 120 seconds for its whole
+	// shutdown.
 	Finish time.Duration
 	// Gone limits how long a killed tool may take to exit. If the tool is blocked on an I/O that never completes, it does
 	// not exit.

@@ -12,8 +12,8 @@ type Tool interface {
 	// Describe returns the tool's programs. A missing program is reported as a problem, which matters only to runs that
 	// need the program.
 	Describe(ctx context.Context) []*agentapi.Tool
-	// Load checks everything that a step needs and prepares its load. An error refuses the step; Load then leaves
-	// nothing running and nothing open.
+	// Load checks everything that a step needs and prepares its load. If Load returns an error, the step is refused,
+	// and Load leaves no process running and no file open.
 	Load(step *Step) (Load, error)
 }
 
@@ -35,7 +35,7 @@ type Waiting interface {
 	Conclude() *agentapi.Ended
 }
 
-// Step is one attempt of a step on this client, as its tool sees it.
+// Step describes one attempt of a step on this client to the tool that runs it.
 type Step struct {
 	*Environment
 

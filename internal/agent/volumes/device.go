@@ -49,8 +49,8 @@ func (d *devices) release() {
 }
 
 // prepareDevice opens and locks the device. It checks that the step may read or write it as requested. If the run may
-// write the device, prepareDevice checks that a prepare phase has written what the step reads. If the device is only
-// read, it estimates how much of the data to read was never written.
+// write to the device, prepareDevice also checks that a prepare phase has written the data that the step reads. If the
+// device is only read, it estimates how much of the data to read was never written.
 func (f *Files) prepareDevice() error {
 	s, wanted := f.set, f.request.GetDataset()
 	if wanted.GetContent() != "" && !f.request.GetRawWrites() {
@@ -156,7 +156,7 @@ func (f *Files) inspectDevice(ended *agentapi.Ended, hung bool) {
 // clearDevice discards the data that this client has written to a device, and removes its mark.
 func (s *Set) clearDevice(ctx context.Context, volume tool.VolumeConfig, client int) error {
 	if client != s.env.Config.Client {
-		return nil // Every client has its own device.
+		return nil // Each client has its own device, so this one contains no data of other clients.
 	}
 	held := s.devices.of(volume.Name)
 	if held.Device == nil || !held.write {

@@ -46,7 +46,7 @@ type Files struct {
 	// unwritten is the number of bytes that the step may read although they had never been written when the step was
 	// loaded.
 	unwritten uint64
-	// unsure is the reason why it is unknown whether the step reads never-written data; empty if it is known.
+	// unsure is the reason why it is unknown whether the step reads never-written data. It is empty if that is known.
 	unsure string
 }
 
@@ -67,8 +67,8 @@ func (s *Set) Open(step *tool.Step, use Use) (*Files, error) {
 	return files, nil
 }
 
-// files returns a Files for a request without opening anything. The request is the step's own, or the part of it that
-// concerns one volume.
+// files returns a Files for a request without opening anything. The request may be for the whole step or for one of its
+// volumes.
 func (s *Set) files(step *tool.Step, request *agentapi.LoadRequest, use Use) (*Files, error) {
 	volume, err := s.Named(request.GetVolume())
 	if err != nil {
@@ -192,7 +192,7 @@ func (f *Files) Is(info os.FileInfo) bool {
 	return err == nil && os.SameFile(held, info)
 }
 
-// Changed returns the error that refuses a step because its directory was replaced after the check.
+// Changed returns the error for a step that is refused because its directory was replaced after the check.
 func (f *Files) Changed(detail string) error {
 	return tool.Refuse(tool.ReasonVolume, &dataset.Problem{Reason: dataset.ErrChanged, Path: f.Path(), Detail: detail,
 		Remedy: "check what was mounted or moved there meanwhile, and start a new run"})
@@ -218,7 +218,7 @@ func (f *Files) Close() {
 	}
 }
 
-// checkFiles refuses a step that would run out of space or inodes, or read missing data.
+// checkFiles returns an error if the step would run out of space or inodes, or would read missing data.
 func (f *Files) checkFiles() error {
 	wanted := f.request.GetDataset()
 	if wanted.GetNewBytes() > 0 || wanted.GetNewFiles() > 0 {
@@ -244,7 +244,7 @@ func (f *Files) checkFiles() error {
 	return checkReads(f.Dataset, wanted)
 }
 
-// checkReads refuses a step that would read missing data.
+// checkReads returns an error if the step would read missing data.
 func checkReads(directory *dataset.Dataset, wanted *agentapi.Dataset) error {
 	for _, file := range wanted.GetReads() {
 		coverage, err := directory.Written(file.GetName())

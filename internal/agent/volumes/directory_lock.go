@@ -36,7 +36,7 @@ func (h *holds) set(volume string, hold *dataset.Hold) {
 	h.taken[volume] = hold
 }
 
-// drop releases the lock on a volume's directory. A released lock must not be found again: its file is closed.
+// drop releases the lock on a volume's directory. It also removes the lock from h, because the lock's file is closed.
 func (h *holds) drop(volume string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -28,8 +28,8 @@ type findings struct {
 }
 
 // Inspect examines the files after the tool has exited: whether a layout is complete, whether the step read bytes that
-// were never written, and whether direct I/O really bypassed the page cache. It closes the directory. wrote is the
-// result of the tool's own count of writes.
+// were never written, and whether direct I/O really bypassed the page cache. It closes the directory. wrote states
+// whether, by its own count, the tool wrote everything.
 func (f *Files) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 	defer func() { f.Dataset = nil }()
 	if f.device != nil {
@@ -65,7 +65,8 @@ func (f *Files) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 	if found.unsure != "" {
 		tool.Warn(ended, noticeUnsure, "%s", found.unsure)
 	}
-	// A step that also writes may have filled holes that it had read before.
+	// Use the larger of the numbers before and after the step: a step that also writes may fill holes after reading
+	// them.
 	ended.UnwrittenBytes = max(found.unwritten, f.unwritten)
 	if float64(found.cached) > maxCachedShare*float64(found.size) {
 		tool.Warn(ended, "DirectIONotHonoured", "direct I/O was requested, but %d of the files' %d bytes are in the "+

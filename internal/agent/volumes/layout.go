@@ -203,7 +203,8 @@ func fileDiffers(directory *dataset.Dataset, known dataset.LaidOut, file *agenta
 	return why, true, nil
 }
 
-// notKept refuses a step whose layout is missing or unusable on a read-only volume, where it cannot be written again.
+// notKept returns the error for a step whose layout is missing or unusable on a read-only volume, where it cannot be
+// written again.
 func (f *Files) notKept(why string) error {
 	return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the volume at %s is mounted read-only and lacks the data "+
 		"that the phase lays out: %s; first run the same phase with dataPolicy: Retain on a writable claim of this "+

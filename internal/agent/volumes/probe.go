@@ -10,7 +10,7 @@ import (
 )
 
 // probes holds the pending probes of volumes. A probe of a file system that does not respond may never return. Later
-// callers join it, so that each volume has at most one probe.
+// callers wait for the pending probe, so that each volume has at most one probe.
 type probes struct {
 	mu      sync.Mutex
 	pending map[string]*probe
@@ -24,9 +24,9 @@ type probe struct {
 	volume *agentapi.Volume
 }
 
-// describe describes a volume. If the volume does not respond before the context ends, it returns the last good
-// description: the volume may be under load, and a reconnecting conductor must not give up the client because of
-// that. Loading a step checks the volume again.
+// describe describes a volume. If the volume does not respond before ctx is done, it returns the last good description:
+// the volume may be under load, and a reconnecting conductor must not give up the client because of that. Loading a
+// step checks the volume again.
 func (s *Set) describe(ctx context.Context, configured tool.VolumeConfig) *agentapi.Volume {
 	joined := s.probe(configured)
 	select {
@@ -71,7 +71,7 @@ func (s *Set) probe(configured tool.VolumeConfig) *probe {
 }
 
 // describeWithOwners describes a volume, and lists the other benchmarks that have directories on it. before is the
-// latest description without a problem; nil if there is none.
+// latest description without a problem, or nil if there is none.
 func (s *Set) describeWithOwners(configured tool.VolumeConfig, before *agentapi.Volume) *agentapi.Volume {
 	volume := describeVolume(configured)
 	if volume.GetProblem() != "" || configured.Device || configured.ReadOnly {

@@ -99,7 +99,7 @@ func (s *Set) remove(ctx context.Context, volume tool.VolumeConfig, client int, 
 		return s.clearDevice(ctx, volume, client)
 	}
 	if volume.ReadOnly {
-		return nil // Nothing was created on the read-only volume.
+		return nil // Nothing was created on this volume, because it is read-only.
 	}
 	place := volume.Place()
 	mount, err := place.Find()

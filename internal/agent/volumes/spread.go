@@ -108,7 +108,8 @@ func (p *Spread) link(folders int) error {
 // CheckProcess checks that the links in the process's working directory still lead to the volumes.
 func (p *Spread) CheckProcess(int) error { return p.verify() }
 
-// verify checks that the links lead to the volumes that were checked. It tests one link per volume.
+// verify checks that the links lead to the directories or devices that were checked before. It tests one link per
+// volume.
 func (p *Spread) verify() error {
 	for i, volume := range p.volumes {
 		info, err := os.Stat(filepath.Join(p.path, strconv.Itoa(i)))

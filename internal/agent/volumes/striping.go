@@ -82,7 +82,7 @@ func setStriping(lfs string, directory *dataset.Dataset, wanted striping) error 
 		"striping; remove the directory, or request its current striping", directory.Path(), found, wanted)
 }
 
-// striping is the stripe count and stripe size of a directory, in lfs notation; a field is empty if its value was not
+// striping is the stripe count and stripe size of a directory, in lfs notation. A field is empty if its value was not
 // requested.
 type striping struct{ count, size string }
 
@@ -133,7 +133,8 @@ func stripingOf(lfs, path string, wanted striping) (striping, error) {
 		if err != nil {
 			return striping{}, err
 		}
-		// Unexpected output is not an error here, because it differs from the requested value anyway.
+		// Do not check the format of the output: if it is unexpected, it differs from the requested value, and the
+		// caller reports that.
 		*figure.found = strings.ToValidUTF8(strings.Join(strings.Fields(output), " "), "?")
 	}
 	return found, nil
