@@ -87,7 +87,8 @@ func (d *Dataset) Differs(ctx context.Context, files LaidOut, zeros bool) (strin
 		sums := strings.Fields(file.Blocks)
 		offsets := blockOffsets(file.Bytes, each)
 		if len(sums) > 0 && len(sums) != len(offsets) {
-			// The checksums were recorded with a different number of blocks per file.
+			// The number of blocks per file was different when the checksums were recorded. Read the blocks that were
+			// recorded.
 			offsets = blockOffsets(file.Bytes, len(sums))
 		}
 		why, at := "", 0

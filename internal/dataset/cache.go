@@ -18,7 +18,7 @@ func (d *Dataset) DropCache(name string) error {
 	}
 	defer func() { _ = file.Close() }()
 	path := filepath.Join(d.client.path, name)
-	// The kernel does not drop dirty pages.
+	// Write the dirty pages first, because the kernel does not drop them.
 	if err := unix.Fdatasync(int(file.Fd())); err != nil {
 		return classify(path, "write out", err)
 	}

@@ -19,7 +19,7 @@ const (
 	CompressionUnknown Compression = "Unknown"
 )
 
-// Compression returns how the mount's file system reports compressed files.
+// Compression returns whether the allocated space of files on the mount's file system reflects compression.
 func (m Mount) Compression() Compression {
 	switch m.FilesystemType {
 	case "ext2", "ext3", "ext4", "xfs", "tmpfs", "ramfs", "vfat", "exfat":
@@ -42,8 +42,8 @@ func allocatesAtOnce(filesystemType string) bool {
 	return false
 }
 
-// reportsNoSpace reports whether the usage found is from a FUSE file system that returns 0 as the allocated space of
-// every file.
+// reportsNoSpace reports whether found has no allocated space because it comes from a FUSE file system, which may
+// report 0 for every file.
 func reportsNoSpace(filesystemType string, found Usage) bool {
 	return found.AllocatedBytes == 0 && strings.HasPrefix(filesystemType, "fuse")
 }

@@ -128,11 +128,11 @@ func (d *Dataset) Close() error {
 // Remove deletes the client's directory and then the parents that contain only this package's own files. A second call
 // does nothing. It follows no symbolic link and crosses no mount. It fails with ErrChanged if another directory has
 // replaced the opened one, and with ErrHeld if another agent has taken the directory. Other clients may work
-// concurrently. The benchmark's directory stays while a run holds its lock.
+// concurrently. The benchmark's directory is not removed while a run holds its lock.
 func (d *Dataset) Remove(ctx context.Context) error { return d.remove(ctx, lockGuards{}) }
 
-// RemoveWithLock is Remove for an agent whose conductor has died: it also removes the lock, which the agent may have
-// inherited.
+// RemoveWithLock is like Remove, but for an agent whose conductor has died: it also removes the lock, which the agent
+// may have inherited.
 func (d *Dataset) RemoveWithLock(ctx context.Context) error {
 	return d.remove(ctx, lockGuards{never: true})
 }

@@ -57,9 +57,9 @@ type Device struct {
 }
 
 // OpenDevice opens a device for the given use. If the kernel or another agent uses the device, for example as a mounted
-// volume, OpenDevice retries until the context ends and then returns ErrHeld. If the use includes writing, the device
-// must be empty or carry the mark of the same benchmark and client; otherwise the error is ErrForeign and names the
-// data that was found.
+// volume, OpenDevice retries until ctx is done and then returns ErrHeld. If the use includes writing, the device must
+// be empty or carry the mark of the same benchmark and client; otherwise the error is ErrForeign and names the data
+// that was found.
 func OpenDevice(ctx context.Context, path string, use DeviceUse) (*Device, error) {
 	file, err := openExclusive(ctx, path, use.Write)
 	if err != nil {
@@ -159,7 +159,7 @@ func (d *Device) Use(use DeviceUse) error {
 	return d.writeMark()
 }
 
-// proveEmpty refuses a device that contains data. It only samples a large device: see firstData.
+// proveEmpty returns an error if the device contains data. It only samples a large device; see firstData.
 func (d *Device) proveEmpty() error {
 	const remedy = "nothing was written; use an empty device, or wipe this one if its content is not needed (wipefs -a and blkdiscard, or dd from /dev/zero)"
 	name, err := findSignature(d.file, d.size)
@@ -179,9 +179,9 @@ func (d *Device) proveEmpty() error {
 	return nil
 }
 
-// proveGap refuses a device with data between the mark and our data. We write nothing there, so another program has
-// written to the device since it was marked. proveGap reads the gap only once, because the device is opened
-// exclusively.
+// proveGap returns an error if the device contains data between the mark and our data. We write nothing there, so such
+// data means that another program has written to the device since it was marked. proveGap reads the gap only once,
+// because the device is opened exclusively.
 func (d *Device) proveGap() error {
 	if d.gapBlank {
 		return nil

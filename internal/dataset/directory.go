@@ -62,14 +62,15 @@ func newDirectory(root *os.Root, path string) (*directory, error) {
 	id, err := identity(file)
 	if err != nil {
 		_ = root.Close()
-		// On file systems that find open files by name, statx fails if the directory was removed after it was opened.
+		// Some file systems look up open files by name. There, statx fails if the directory was removed after it was
+		// opened.
 		return nil, classify(path, "inspect", err)
 	}
 	return &directory{root: root, path: path, id: id}, nil
 }
 
-// child opens a subdirectory. It refuses a symbolic link, a mount, and a directory that was replaced between Lstat
-// and open.
+// child opens a subdirectory. It returns an error for a symbolic link, a mount, or a directory that was replaced
+// between Lstat and open.
 func (d *directory) child(name string) (*directory, error) {
 	path := filepath.Join(d.path, name)
 	before, err := d.root.Lstat(name)

@@ -79,7 +79,7 @@ func (e *heldError) problem() error {
 
 // Take creates a client's directory, as Create does, for exclusive use by one holder. If another agent holds it (it may
 // be terminating and still removing its files), Take calls waiting once with that holder and waits for that agent to
-// exit. If the context ends first, the error wraps ErrHeld. On a file system without locks, Take does not wait, and the
+// exit. If ctx is done first, the error wraps ErrHeld. On a file system without locks, Take does not wait, and the
 // directory belongs to the newest holder: see Confirm.
 func Take(ctx context.Context, mount Mount, location Location, owner Owner, holder Holder, waiting func(Holder)) (*Dataset, *Hold, error) {
 	return take(ctx, func() (*Dataset, error) { return Create(mount, location, owner) }, holder, waiting)
@@ -149,7 +149,8 @@ func (d *Dataset) hold(holder Holder) (*Hold, error) {
 			_ = file.Close()
 			return &heldError{path: filepath.Join(hash.path, d.location.holderName()), holder: other}
 		}
-		// The previous holder may have removed the directory while we waited.
+		// Check that the lock is still for the opened directory, because the previous holder may have removed the
+		// directory meanwhile.
 		own, err := hash.child(d.location.clientName())
 		if err == nil {
 			if own.id != d.client.id {
@@ -320,7 +321,7 @@ func (d *Dataset) refersTo(name string, file *os.File) bool {
 	return err == nil && os.SameFile(named, open)
 }
 
-// withHash opens the parent of the client's directory, passes it to do, and closes it afterwards.
+// withHash opens the parent of the client's directory, calls do with the parent, and closes it.
 func (d *Dataset) withHash(do func(hash *directory) error) error {
 	top, err := openTop(d.mount)
 	if err != nil {

@@ -118,7 +118,7 @@ func (l *Lock) Release() error {
 		err = errors.Join(err, fmt.Errorf("release the lock: %w", closeErr))
 	}
 	if err == nil {
-		// NFS renames a file that is removed while open to .nfs..., so the directory was not empty before the file
+		// On NFS, removing an open file only renames it to .nfs..., so the directory can be removed only after the file
 		// was closed.
 		err = removeUnlocked(top, l.owner.BenchmarkUID)
 	}

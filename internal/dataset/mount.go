@@ -11,16 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Expectation is what the plan expects of a directory; the zero value expects only a writable directory.
+// Expectation holds the requirements of the plan for a directory. The zero value requires only that the directory is
+// writable.
 type Expectation struct {
 	// MustBeMountPoint requires the path itself to be a mount point.
 	MustBeMountPoint bool `json:"mustBeMountPoint,omitempty"`
-	// NotRootFilesystem refuses the file system that is mounted at "/".
+	// NotRootFilesystem requires that the directory is not in the file system that is mounted at "/".
 	NotRootFilesystem bool `json:"notRootFilesystem,omitempty"`
-	// Device and Inode identify the directory when the run was planned; 0 matches any.
+	// Device and Inode identify the directory that was found when the run was planned. 0 matches any directory.
 	Device uint64 `json:"device,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"`
-	// ReadOnly requires only read access: nothing will be created there.
+	// ReadOnly requires only read access, because the run creates nothing in the directory.
 	ReadOnly bool `json:"readOnly,omitempty"`
 }
 
@@ -45,8 +46,8 @@ type Mount struct {
 	AvailableBytes uint64 `json:"availableBytes"`
 }
 
-// ProveMount inspects a directory without changing anything. It refuses, with a *Problem, a path that is missing,
-// not a directory, a symbolic link, not writable, or not as expected.
+// ProveMount inspects a directory without changing anything. It returns a *Problem if the path is missing, not a
+// directory, a symbolic link, not writable, or not as expected.
 //
 // Tools create missing directories by themselves: without this check, a run on a volume that is not mounted would
 // measure the disk beneath the mount point.
@@ -59,7 +60,8 @@ func ProveMount(path string, expect Expectation) (Mount, error) {
 	return mount, checkAccess(file, mount, expect)
 }
 
-// openMount is ProveMount without the access check. The caller closes the file.
+// openMount works like ProveMount, but does not check the access. It also returns the open directory, which the caller
+// must close.
 func openMount(path string, expect Expectation) (Mount, *os.File, error) {
 	if path == "" {
 		return Mount{}, nil, &Problem{Reason: ErrMissing, Path: `""`, Remedy: "set the path of a directory"}
@@ -86,7 +88,7 @@ func openMount(path string, expect Expectation) (Mount, *os.File, error) {
 	return mount, file, nil
 }
 
-// checkKind refuses anything but a directory.
+// checkKind returns an error unless the path is a directory, and not a symbolic link to one.
 func checkKind(path string) error {
 	info, err := os.Lstat(path)
 	switch {

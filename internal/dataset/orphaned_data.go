@@ -23,8 +23,8 @@ const (
 )
 
 // Owners returns the UIDs of at most 64 benchmarks whose directories on a target were created by the given
-// installation. It omits the benchmark with the given UID (besides), and directories whose ownership file names another
-// installation or none.
+// installation. It omits the benchmark with the UID besides, and directories whose ownership file names another
+// installation or no installation.
 func Owners(mount Mount, installation, besides string) ([]string, error) {
 	if installation == "" {
 		return nil, nil

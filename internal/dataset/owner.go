@@ -58,7 +58,7 @@ func writeOwner(d *directory, owner Owner) error {
 // another client removes the directory.
 var errNoOwner = fmt.Errorf("%w", ErrForeign)
 
-// checkOwner refuses a directory unless it provably belongs to the benchmark.
+// checkOwner returns an error unless the directory provably belongs to the benchmark.
 func checkOwner(d *directory, benchmarkUID string) error {
 	const remedy = "move it away; storagebench does not delete it"
 	owner, err := readOwner(d)

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// denied returns a Problem without a cause for an operation that failed for lack of permission on the directory at the
-// path, or in its parent if it does not exist. The detail names the user and groups of the process, and the directory's
-// owner and mode.
+// denied returns a Problem for an operation that failed because the process lacks permission on the directory at the
+// path, or on its parent if the directory does not exist. The Problem has no Cause. Its Detail names the user and
+// groups of the process, and the directory's owner and mode.
 func denied(path string) *Problem {
 	problem := &Problem{Reason: ErrPermission, Path: path, Remedy: "grant the user of the benchmark rwx permission"}
 	directory, whose := path, "it has"
@@ -29,7 +29,8 @@ func denied(path string) *Problem {
 	if unix.Faccessat(unix.AT_FDCWD, directory, unix.R_OK|unix.W_OK|unix.X_OK, unix.AT_EACCESS) != nil {
 		return problem
 	}
-	// The mode allows it. The kernel's SMB client, for example, checks only the mode, not the server's permissions.
+	// The directory's mode permits the access, so something else denies it. For example, a server may have stricter
+	// permissions: the kernel's SMB client checks only the mode.
 	if isLocal(directory) {
 		problem.Remedy = "its mode allows it, so check the security modules of the kernel, such as AppArmor"
 	} else {

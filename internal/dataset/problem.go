@@ -84,7 +84,7 @@ type InodesError struct {
 	FreeFiles uint64
 }
 
-// Error names both numbers and the path.
+// Error names the number of files needed, the number that can be created, and the path.
 func (e *InodesError) Error() string {
 	return fmt.Sprintf("%s %s: the step creates %d files, but only %d more can be created; delete files, enlarge the volume, or use fewer and larger files",
 		e.Path, ErrNoInodes, e.NeedFiles, e.FreeFiles)

@@ -14,8 +14,8 @@ import (
 )
 
 // removeTree empties a directory. It unlinks symbolic links without following them and skips mounts inside. It
-// continues after a failed removal and returns the first such error of its last pass. Before each removal, it calls may,
-// and stops if may returns an error.
+// continues after a failed removal and returns the first such error of its last pass. It calls the function may before
+// each removal, and stops if the function returns an error.
 func removeTree(may func() error, d *directory) error {
 	for {
 		var first error
@@ -46,7 +46,7 @@ func removeTree(may func() error, d *directory) error {
 
 func removeEntry(may func() error, parent *directory, entry fs.DirEntry) error {
 	name := entry.Name()
-	// The entry type of a listing may be outdated or unknown.
+	// Do not rely on the entry type in the listing, which may be outdated or unknown.
 	info, err := parent.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -169,13 +169,14 @@ func removeParents(top *directory, guards lockGuards, benchmarkUID string, hashe
 type lockGuards struct {
 	// except is the lock that the caller holds and is about to release. It does not guard the directory.
 	except *os.File
-	// never makes the lock guard nothing. An agent whose conductor has died has inherited the conductor's lock, so it
-	// cannot tell whether another process holds it, and no other process will remove it.
+	// never means that the lock does not guard the directory. An agent whose conductor has died has inherited the
+	// conductor's lock. It cannot tell whether another process also holds the lock, and no other process will remove
+	// it.
 	never bool
 }
 
-// guarded reports whether the lock guards a benchmark's directory. If not, it holds the lock until release is called, so
-// that no other run can lock the directory before it is removed.
+// guarded reports whether the lock guards a benchmark's directory. If guarded finds the lock free, it takes the lock
+// and holds it until release is called, so that no other run can lock the directory before it is removed.
 func (g lockGuards) guarded(uid *directory) (guarded bool, release func(), err error) {
 	release = func() {}
 	if g.never || g.except != nil && isNamed(uid, lockFile, g.except) == nil {
@@ -200,7 +201,7 @@ func removeUnlocked(top *directory, benchmarkUID string) error {
 	})
 }
 
-// removeBase opens the directory that contains all benchmarks' data, passes it to below, and then removes it if it is
+// removeBase opens the directory that contains all benchmarks' data, calls below with it, and then removes it if it is
 // empty.
 func removeBase(top *directory, below func(base *directory) error) error {
 	base, err := top.child(baseName)

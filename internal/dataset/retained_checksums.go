@@ -54,8 +54,8 @@ func OpenKept(mount Mount, location Location) (*Kept, error) {
 	return nil, &Problem{Reason: ErrMissing, Path: filepath.Join(base.path, "*", location.DatasetHash, location.clientName())}
 }
 
-// owners lists the names of the benchmarks' directories in alphabetical order, except that the name in the parameter
-// first precedes all others, even if no such directory exists.
+// owners lists the names of the benchmarks' directories. The given name comes first, even if no such directory exists;
+// the others follow in alphabetical order.
 func (d *directory) owners(first string) ([]string, error) {
 	var all []string
 	err := d.each(func(entry fs.DirEntry) (bool, error) {

@@ -62,7 +62,7 @@ func Sample(ctx context.Context, root, name string, visit func(record []byte)) (
 	return files, nil
 }
 
-// noLinks refuses a path that does not exist or has a symbolic link among its components.
+// noLinks returns an error if the path does not exist or if one of its components is a symbolic link.
 func noLinks(top *os.Root, name string) error {
 	if !fs.ValidPath(name) {
 		return fmt.Errorf("sample %q: use a path relative to the target's path", name)

@@ -26,7 +26,7 @@ type Place struct {
 // String returns the folder's path.
 func (p Place) String() string { return filepath.Join(p.Path, p.Folder) }
 
-// CheckFolder rejects anything but a plain relative path inside a volume.
+// CheckFolder returns an error unless the folder is empty or a plain relative path inside a volume.
 func CheckFolder(folder string) error {
 	if folder == "" || filepath.IsLocal(folder) && folder != "." && filepath.Clean(folder) == folder {
 		return nil
@@ -104,8 +104,7 @@ func makeFolder(parent *directory, name string) (*directory, error) {
 	return parent.child(name)
 }
 
-// at returns a description of one of the mount's folders as a Mount of its own, after checking that the folder is
-// accessible as expected.
+// at checks that a folder of the mount is accessible as expected, and returns a Mount that describes the folder.
 func (m Mount) at(folder *directory, expect Expectation) (Mount, error) {
 	file, err := folder.root.Open(".")
 	if err != nil {

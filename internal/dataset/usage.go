@@ -61,8 +61,8 @@ const (
 var ErrTooMuch = errors.New("is too large to count")
 
 // usage returns the current disk usage of the directory's files, even if the file system's figures are not final (see
-// SettledUsage), and the names of the files that occupy less space than their data. It returns the context's error when
-// the context ends, and ErrTooMuch if there are more than maxFiles entries or the directories are nested too deeply. It
+// SettledUsage), and the names of the files that occupy less space than their data. It returns the context's error if
+// ctx is done, and ErrTooMuch if there are more than maxFiles entries or the directories are nested too deeply. It
 // writes nothing and follows no symbolic link.
 func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short []string, err error) {
 	look := usageWalk{ctx: ctx, left: maxFiles, seen: map[uint64]bool{}, types: map[string]*Space{},
@@ -80,7 +80,7 @@ func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short [
 
 // usageWalk is the state of one directory walk.
 type usageWalk struct {
-	ctx  context.Context // the context may be in a field, because a walk lasts for only one call
+	ctx  context.Context // stored in the struct because a walk lasts for only one call
 	left int
 	// compresses is true if the file system may compress, so that holes must be distinguished from compression.
 	compresses bool

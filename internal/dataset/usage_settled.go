@@ -37,8 +37,8 @@ func (d *Dataset) SettledUsage(ctx context.Context, maxFiles int, patience time.
 	})
 }
 
-// awaitSettled repeats the measurement until the disk usage has been unchanged for restFor, or until the waiting
-// context ends.
+// awaitSettled repeats the measurement until the disk usage has been unchanged for restFor, or until the context named
+// waiting is done.
 func awaitSettled(waiting context.Context, found Usage, look func() (Usage, error)) (Usage, error) {
 	since := time.Now()
 	for {
@@ -64,8 +64,7 @@ func awaitSettled(waiting context.Context, found Usage, look func() (Usage, erro
 	}
 }
 
-// writeOut syncs files, and reports whether it finished before the context ended. It does not wait for a hanging
-// sync.
+// writeOut syncs files, and reports whether it finished before ctx was done. It does not wait for a hanging sync.
 func (d *Dataset) writeOut(ctx context.Context, files []string) bool {
 	done := make(chan bool, 1)
 	go func() {

@@ -20,8 +20,8 @@ const (
 	// SourceBlocks is the allocated space of the file. It includes reserved space that was never written, and is
 	// smaller than the written data if the file system compresses.
 	SourceBlocks Source = "Blocks"
-	// SourceBelieved assumes that the whole file is written: the file system reports holes but reported none here,
-	// and it may allocate less space than was written because it compresses.
+	// SourceBelieved means that the whole file is assumed to be written. The file system can report holes but reported
+	// none here, and it may allocate less space than was written because it compresses.
 	SourceBelieved Source = "Believed"
 )
 
@@ -106,7 +106,7 @@ func coverageOf(magic uint32, seeks, believed bool, apparent, blocks, data uint6
 	case believed && blocks > 0:
 		coverage.WrittenBytes, coverage.Source = apparent, SourceBelieved
 	default:
-		// For a file system that does not track holes, the kernel reports the whole file as data.
+		// Use the allocated space: if the file system does not track holes, the kernel reports the whole file as data.
 		coverage.WrittenBytes, coverage.Source = min(apparent, blocks), SourceBlocks
 	}
 	return coverage
@@ -161,8 +161,8 @@ func (m Mount) reportsHoles(magic uint32) bool {
 	return magic == lustreMagic || magic == unix.NFS_SUPER_MAGIC && slices.Contains(m.Options, "vers=4.2")
 }
 
-// listsHoles reports whether a file system is known to distinguish data from holes, so that "all data" is reliable.
-// NFS, FUSE and others may or may not.
+// listsHoles reports whether a file system is known to distinguish data from holes, so that a file without reported
+// holes is completely written. NFS, FUSE and others may report all of a file as data even if it has holes.
 func listsHoles(magic uint32) bool {
 	switch magic {
 	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, zfsMagic:

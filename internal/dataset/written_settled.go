@@ -21,7 +21,7 @@ const (
 	mostLateness = 35 * time.Second
 )
 
-// Lateness returns how long this machine may report outdated file attributes; 0 for local file systems.
+// Lateness returns the maximum age of the file attributes that this machine reports. It is 0 for local file systems.
 func (m Mount) Lateness() time.Duration {
 	if m.OnThisMachine() {
 		return 0
@@ -33,7 +33,7 @@ func (m Mount) Lateness() time.Duration {
 	return min(late, mostLateness)
 }
 
-// seconds returns the largest value among the named mount options, or a default (the parameter usual) if none is set.
+// seconds returns the largest value of the mount options with the given names, or usual if none of them is set.
 func (m Mount) seconds(usual int, names ...string) time.Duration {
 	longest := -1
 	for _, option := range m.Options {
@@ -52,7 +52,7 @@ func (m Mount) seconds(usual int, names ...string) time.Duration {
 
 // Settled measures a file of a known size like Written, but allows for outdated cached attributes. It first flushes
 // data that has not reached the server yet. It then repeats the measurement while the result is Doubtful, or while a
-// network file system reports fewer bytes than expected, but only until the context ends.
+// network file system reports fewer bytes than expected, but only until ctx is done.
 func (d *Dataset) Settled(ctx context.Context, name string, bytes uint64) (Coverage, error) {
 	for flushed := false; ; {
 		// Each attempt reopens the file, which makes some file systems query the server.

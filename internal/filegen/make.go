@@ -72,8 +72,8 @@ func (o Options) Check() error {
 	return nil
 }
 
-// Make creates the files and syncs them to storage. kept is true if they already existed. It refuses a directory with
-// files that an earlier call did not create.
+// Make creates the files and syncs them to storage. kept is true if they already existed. It returns an error if the
+// directory contains files that an earlier call did not create.
 func Make(ctx context.Context, o Options) (kept bool, err error) {
 	if err := o.Check(); err != nil {
 		return false, err
@@ -96,7 +96,7 @@ func Make(ctx context.Context, o Options) (kept bool, err error) {
 	case known.equals(o) && known.Complete && m.complete():
 		return true, nil
 	case !known.equals(o):
-		// This command created the files, but with other arguments.
+		// An earlier call created files with other arguments, so remove them first.
 		if err := m.remove(known); err != nil {
 			return false, err
 		}
@@ -166,7 +166,8 @@ func (m *maker) writeNote(n note) error {
 	return nil
 }
 
-// isNew refuses a directory with files that this command did not create.
+// isNew returns an error if the directory is not empty. It is called if there is no note, so this command has not
+// created the content.
 func (m *maker) isNew() error {
 	directory, err := m.root.Open(m.options.Directory)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -182,8 +183,8 @@ func (m *maker) isNew() error {
 	return nil
 }
 
-// remove removes the files that an earlier call created, and their folders. It refuses a directory in which anything
-// else is left.
+// remove removes the files that an earlier call created, and their folders. It returns an error if the directory
+// contains anything else.
 func (m *maker) remove(earlier *note) error {
 	const what = "remove the files created with other arguments: %w"
 	for index := range min(earlier.Count, maxCount) {

@@ -43,8 +43,8 @@ func CgroupCPUStat() (string, error) {
 	return string(text), nil
 }
 
-// CgroupCPULimit returns the tightest CPU limit of our control group and its visible ancestors; limited is false
-// without a limit.
+// CgroupCPULimit returns the tightest CPU limit of our control group and its visible ancestors. limited is false if
+// there is no limit.
 func CgroupCPULimit() (limit Limit, limited bool, err error) {
 	group, err := ownCgroup()
 	if err != nil {

@@ -30,9 +30,9 @@ func (d DeviceIO) Since(before DeviceIO) DeviceIO {
 // ErrNoDeviceIO means that our control group does not count its I/O on a device.
 var ErrNoDeviceIO = errors.New("the control group does not count I/O of the device")
 
-// CgroupDeviceIO returns the I/O of our control group on a file system's device. It returns ErrNoDeviceIO if the
-// group contains other processes, if the file system has no device, and for cgroup v1, which charges writeback to
-// no group.
+// CgroupDeviceIO returns the I/O of our control group on a file system's device. It returns ErrNoDeviceIO if the group
+// contains other processes, if the file system has no device, or if the group is in cgroup v1, which does not charge
+// writeback to any group.
 func CgroupDeviceIO(device uint64) (DeviceIO, error) {
 	group, err := ownCgroup()
 	if err != nil {
@@ -71,8 +71,8 @@ func (g cgroup) isOurs() bool {
 	return !slices.ContainsFunc(strings.Fields(string(text)), func(pid string) bool { return !ours[pid] })
 }
 
-// deviceNames returns the numbers (major:minor) of a device and, for a partition, of its disk, to which the kernel
-// charges the I/O.
+// deviceNames returns the number (major:minor) of a device. For a partition, it also returns the number of the disk,
+// because the kernel charges the I/O to the disk.
 func deviceNames(device uint64) []string {
 	name := fmt.Sprintf("%d:%d", unix.Major(device), unix.Minor(device))
 	names := []string{name}

@@ -60,8 +60,8 @@ func Start(command *exec.Cmd) (*Handle, error) {
 }
 
 // runOnThread starts the command and returns when it has exited. The kernel sends the parent-death signal when the
-// thread that forked exits, not the process, and Go ends idle threads. So this goroutine locks its thread while the
-// command lives.
+// thread that forked exits, even if the process continues, and Go may end an idle thread. So this goroutine stays
+// locked to its thread while the command runs.
 func (h *Handle) runOnThread(begun chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -70,7 +70,8 @@ func (h *Handle) runOnThread(begun chan<- error) {
 	if err == nil {
 		h.pid = h.command.Process.Pid
 		started.pids[h.pid] = true
-		// The command may have exited, but its process table entry remains until it is reaped.
+		// This also works if the command has already exited, because its process table entry remains until it is
+		// reaped.
 		if stat, statErr := readStat(fmt.Sprintf("/proc/%d/stat", h.pid)); statErr == nil {
 			h.startTicks = stat.StartTicks
 		}
@@ -104,7 +105,7 @@ func (h *Handle) Exited() <-chan struct{} { return h.exited }
 // several times and returns the same error each time.
 func (h *Handle) Wait() error {
 	h.wait.Do(func() {
-		// Do not hold the lock yet: a caller of Wait must not keep others from killing the command.
+		// Wait for the exit without holding mu, so that a caller of Wait does not keep others from killing the command.
 		<-h.exited
 		h.waitErr = h.collect()
 	})
@@ -206,7 +207,7 @@ func (h *Handle) owns(p Process) bool {
 			return true
 		}
 	}
-	// Processes of other users are unreadable and not ours.
+	// The environment of another user's process cannot be read. Such a process does not belong to the command.
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
 	return err == nil && slices.Contains(strings.Split(string(environment), "\x00"), h.cookie)
 }

@@ -28,7 +28,7 @@ func (a *IO) fields() [7]*uint64 {
 	return [...]*uint64{&a.ReadBytes, &a.WriteBytes, &a.ReadCalls, &a.WriteCalls, &a.StorageReadBytes, &a.StorageWriteBytes, &a.CancelledBytes}
 }
 
-// each combines two readings, counter by counter.
+// each combines each counter of two readings with the given function.
 func (a IO) each(b IO, of func(a, b uint64) uint64) IO {
 	var made IO
 	to, from, other := made.fields(), a.fields(), b.fields()

@@ -46,8 +46,8 @@ func SetSubreaper() error {
 	return nil
 }
 
-// KillDescendants kills all descendants of a process, except the given processes and their descendants. It returns
-// when none is left, or with a *LeftError when the context ends. It reaps our children that no caller waits for.
+// KillDescendants kills all descendants of a process, except the given processes and their descendants. It returns when
+// none is left, or with a *LeftError when ctx is done. It reaps our children that no caller waits for.
 //
 // A process may fork while it is being killed, so KillDescendants repeats until it finds nothing. If the process is
 // not a subreaper, an orphan can escape to another parent.

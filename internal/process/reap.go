@@ -16,8 +16,8 @@ const (
 	reapAge = time.Second
 )
 
-// Reap reaps exited orphans that this process has adopted, until the context ends; otherwise they would fill the
-// process table in a long run. It is for process 1 and subreapers, once per process.
+// Reap reaps exited orphans that this process has adopted, until ctx is done. Otherwise they would fill the process
+// table in a long run. It is for process 1 and subreapers, once per process.
 //
 // wait4(-1) would also collect the status of commands that other callers wait for. So Reap works by PID. It never reaps
 // a command started by Start. It reaps any other child only a second after the child's exit, because a caller that

@@ -28,7 +28,7 @@ func (r *registry) collect(pids []int) {
 			continue
 		}
 		var status unix.WaitStatus
-		// An error means that another caller has reaped the child.
+		// Ignore the error: it means that another caller has reaped the child.
 		_, _ = unix.Wait4(pid, &status, unix.WNOHANG, nil)
 	}
 }

@@ -78,7 +78,7 @@ func parseStat(text []byte) (Process, error) {
 		if i == statState {
 			continue
 		}
-		// Some unsigned fields may not fit into an int64; none of them is used.
+		// Accept an unsigned field that does not fit into an int64, because no such field is used.
 		value, err := strconv.ParseInt(field, 10, 64)
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
 			return Process{}, fmt.Errorf("field %d of %q: %w", i+3, text, err)

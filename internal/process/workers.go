@@ -17,10 +17,11 @@ import (
 type Worker struct {
 	PID, TID int
 	Command  string
-	// State is the state as a letter, as in /proc/PID/stat; D means uninterruptible sleep, usually blocked on an I/O.
+	// State is the worker's state as a letter, as in /proc/PID/stat. D means uninterruptible sleep, usually blocked on
+	// an I/O.
 	State byte
-	// OnCPU is the CPU time; Turns is the number of times it was scheduled. At least one of them increases with every
-	// completed I/O, however fast the I/O is.
+	// OnCPU is the CPU time of the worker, and Turns is the number of times that the worker was scheduled. At least one
+	// of them increases with every completed I/O, however fast the I/O is.
 	OnCPU time.Duration
 	Turns uint64
 
