@@ -131,7 +131,7 @@ func (s *step) setState(state agentapi.StepState) {
 	s.state = state
 }
 
-// deadline returns the deadline of the load; 0 until the step has its order.
+// deadline returns the deadline of the load, or 0 if the step has no order yet.
 func (s *step) deadline() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,11 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listBatch bounds the memory for listing a directory with millions of files.
+// listBatch is the number of directory entries that are read at a time. It limits the memory for listing a directory
+// with millions of files.
 const listBatch = 1024
 
 // directory is an open directory that was reached without following a symbolic link. os.Root keeps every name inside
-// the directory; child also refuses symbolic links and mounts in it, which os.Root allows.
+// the directory; child also rejects symbolic links and mounts, which os.Root allows.
 type directory struct {
 	root *os.Root
 	path string

@@ -91,9 +91,9 @@ func TakeOver(ctx context.Context, mount Mount, location Location, holder Holder
 	return take(ctx, func() (*Dataset, error) { return Open(mount, location) }, holder, func(Holder) {})
 }
 
-// TakeUnused is TakeOver for a caller that does not know whether the previous agent is gone. It takes a directory that
-// carries another agent's mark (its holder record) only if a lock that all machines see proves that the agent has
-// exited; otherwise the error wraps ErrHeld.
+// TakeUnused is like TakeOver, but for a caller that does not know whether the previous agent is gone. It takes a
+// directory that carries another agent's mark (its holder record) only if a lock that all machines see proves that the
+// agent has exited; otherwise the error wraps ErrHeld.
 func TakeUnused(ctx context.Context, mount Mount, location Location, holder Holder) (*Dataset, *Hold, error) {
 	open := func() (*Dataset, error) {
 		directory, err := Open(mount, location)
@@ -261,7 +261,7 @@ func (d *Dataset) Confirm(hold *Hold) error {
 // ConfirmMark is like Confirm, but reads the holder record even if the lock seems to suffice: a file server may have
 // given the lock to another machine during a network partition.
 func (d *Dataset) ConfirmMark(hold *Hold) error {
-	// Another exiting client may briefly remove the ownership file.
+	// Retry, because another exiting client may briefly remove the ownership file.
 	err := retryChanged(func() error {
 		return d.withHash(func(hash *directory) error { return hold.checkMark(hash, d.location.holderName()) })
 	})

@@ -14,8 +14,8 @@ type signature struct {
 	magic  string
 }
 
-// signatures lists known contents of devices, so that an error can name the data that would have
-// been lost. The check for zeros, not this list, establishes that a device is empty.
+// signatures lists known contents of devices, so that an error can name the data that would have been lost. The check
+// for zeros, not this list, establishes that a device is empty.
 var signatures = []signature{
 	{"an ext2, ext3 or ext4 file system", 0x438, "\x53\xef"},
 	{"an XFS file system", 0, "XFSB"},

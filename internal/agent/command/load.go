@@ -205,8 +205,8 @@ func (r *run) isIn(verified os.FileInfo) error {
 }
 
 const (
-	// maxDropped limits the number of files whose cached pages are dropped before a command starts; dropTime limits
-	// how long that may take.
+	// maxDropped limits the number of files whose cached pages are dropped before a command starts, and dropTime limits
+	// the time for dropping them.
 	maxDropped = 200_000
 	dropTime   = time.Minute
 )

@@ -56,10 +56,11 @@ func (m *treeMeter) look() process.IO {
 	return m.total.Since(m.base)
 }
 
-// end records the final counters of `agent supervise`. It uses the counters that the process reported, or else reads
-// them from /proc: the process has exited but was not reaped yet. They are complete except for children that no process
-// waited for. If neither is available (the process was killed, and the kernel lets only the root user read the counters
-// of an exited process), end returns an error, and I/O since the last reading is missing.
+// end records the final counters of `agent supervise`. It uses the counters that the process reported. If there are
+// none, it reads the counters from /proc, which is possible because the process has exited but was not reaped yet. They
+// are complete except for children that no process waited for. If neither is available (the process was killed, and the
+// kernel lets only the root user read the counters of an exited process), end returns an error, and I/O since the last
+// reading is missing.
 func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
 	if reported == nil {
 		ended, err := m.system.ReadIO(m.root)

@@ -80,7 +80,7 @@ func (r *run) Run(deadline int64) *agentapi.Ended {
 			err = closeErr
 		}
 		if err != nil {
-			// fio has already exited; its own messages give the cause.
+			// fio has already exited, and its own messages explain why.
 			r.stderr.Note("pass the job to fio: " + err.Error())
 		}
 	}()

@@ -24,8 +24,8 @@ import (
 const (
 	// linkInterval is the interval at which the launchers' reports are read.
 	linkInterval = 100 * time.Millisecond
-	// memberTimeout bounds one Release call; membersTimeout bounds the Release calls to all members at the end of a
-	// step.
+	// memberTimeout limits the time of one Release call. membersTimeout limits the time for calling Release on all
+	// members at the end of a step.
 	memberTimeout  = 10 * time.Second
 	membersTimeout = 1500 * time.Millisecond
 	// launchAlive is the time without messages after which a launcher checks that its member is alive;

@@ -35,7 +35,7 @@ func (o *launchOutput) stderr() io.Writer {
 	return o.writer(func(p []byte) *agentapi.LaunchOutput { return &agentapi.LaunchOutput{Stderr: p} })
 }
 
-// writer returns a writer that never fails: a launcher that disconnects must not end the daemon.
+// writer returns a writer that never fails, so that a launcher that disconnects does not end the daemon.
 func (o *launchOutput) writer(message func([]byte) *agentapi.LaunchOutput) io.Writer {
 	return writerFunc(func(p []byte) (int, error) {
 		o.mu.Lock()

@@ -58,7 +58,7 @@ func (m *member) Discard() {
 	m.close()
 }
 
-// shut makes start refuse further daemons.
+// shut prevents start from starting further daemons.
 func (m *member) shut() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -155,7 +155,7 @@ func (p *part) openShared() error {
 	return nil
 }
 
-// rankWhere returns the environment variables by which ranks find and verify their directory.
+// rankWhere returns the environment variables with which ranks find and verify their directory.
 func (p *part) rankWhere() ([]string, error) {
 	path := p.files.Path()
 	info, err := os.Stat(path)

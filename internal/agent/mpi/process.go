@@ -99,7 +99,7 @@ func (m *mpiProcess) clear(timeout time.Duration) error {
 		select {
 		case <-m.ended:
 			if left == nil {
-				// The process has exited and can start nothing more, so this Kill is final.
+				// The process has exited and cannot start another process, so this Kill is final.
 				left = m.handle.Kill()
 				process.Collect(m.meter.pids())
 				return left

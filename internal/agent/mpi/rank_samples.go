@@ -50,7 +50,7 @@ type rankSamples struct {
 	over           bool
 }
 
-// add records how much the ranks have read and written in total by the given time.
+// add records the total I/O of the ranks at the given time.
 func (r *rankSamples) add(at int64, load process.IO) {
 	if r.over || at <= r.at {
 		return
@@ -96,7 +96,7 @@ func (r *rankSamples) done(at int64) bool {
 	return r.duration > 0 && at >= r.warm()+int64(r.duration)
 }
 
-// grown reports whether the ranks transferred more than MPI's own messages between two readings.
+// grown reports whether the ranks transferred more data between two readings than MPI's own messages need.
 func (r *rankSamples) grown(before, after process.IO) bool {
 	return slices.ContainsFunc(r.counts(before, after), func(c *agentapi.OperationCount) bool { return c.GetBytes() >= rankFloorBytes })
 }

@@ -46,5 +46,5 @@ func Ask(ctx context.Context, command *exec.Cmd, start func(*exec.Cmd) (Program,
 	return answer.String(), err
 }
 
-// BareEnvironment returns the environment of a tool that needs nothing but PATH.
+// BareEnvironment returns the environment of a tool that needs only PATH.
 func BareEnvironment() []string { return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"} }

@@ -16,8 +16,8 @@ type Timeouts struct {
 	// MB/s of storage without credits, and a client may have to wait that long for its next completion. The conductor
 	// allows more time than this; see decide.Policy.
 	Stop time.Duration
-	// Terminate limits how long a tool that got SIGTERM may take to exit. mpirun sends its ranks SIGTERM and, a second
-	// later, SIGKILL; a rank that is blocked on an I/O exits when that I/O completes.
+	// Terminate limits how long a tool that received SIGTERM may take to exit. mpirun sends its ranks SIGTERM and, a
+	// second later, SIGKILL; a rank that is blocked on an I/O exits when that I/O completes.
 	Terminate time.Duration
 	// Release limits how long a member of an MPI job waits, after its own daemon has exited, for the call of Release that
 	// ends the job. HangUp limits how long it waits after its launcher has disconnected, which usually means that client
@@ -29,13 +29,13 @@ type Timeouts struct {
 	// Gone limits how long a killed tool may take to exit. If the tool is blocked on an I/O that never completes, it does
 	// not exit.
 	Gone time.Duration
-	// Files bounds the examination of a step's files after its tool has exited.
+	// Files limits the time for examining a step's files after its tool has exited.
 	Files time.Duration
 	// Held limits how long to wait for a client's previous agent to exit. It exceeds a pod's grace period, and the time
 	// after which a file server drops the locks of a machine that is gone. HeldAtEnd is the limit if the data
 	// only needs to be removed.
 	Held, HeldAtEnd time.Duration
-	// Remove bounds the removal of clients' files on one volume.
+	// Remove limits the time for removing clients' files from one volume.
 	Remove time.Duration
 	// Setup limits how long a setup command may run when it is repeated while its step is being loaded, because the step
 	// has no deadline yet. The step can set another limit. The default is as long as the longest run.

@@ -166,7 +166,7 @@ func (f *Files) lookBefore() {
 	}
 }
 
-// content identifies the data that the step writes into its files; empty if the step writes nothing.
+// content identifies the data that the step writes into its files. It is empty if the step writes nothing.
 func (f *Files) content() string {
 	content := f.request.GetDataset().GetContent()
 	if content != "" {

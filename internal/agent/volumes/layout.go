@@ -82,7 +82,7 @@ func (w *wholeFiles) has(directory *dataset.Dataset, name string, bytes uint64) 
 	return found && known >= bytes
 }
 
-// Layout reports whether the step has nothing to do because everything that it should lay out already exists.
+// Layout reports whether all data that the step should lay out already exists, so that the step has nothing to do.
 // Otherwise, Layout updates the record of laid-out files so that, however the step ends, its data is not mistaken for
 // earlier data.
 func (f *Files) Layout() (reusable bool, err error) {

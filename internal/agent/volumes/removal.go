@@ -25,7 +25,7 @@ type Removal struct {
 	Leaving bool
 }
 
-// Outcome describes what happened to the data.
+// Outcome describes the result of removing the data at the end of an agent.
 type Outcome struct {
 	Removed bool
 	Problem string

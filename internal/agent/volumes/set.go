@@ -16,7 +16,7 @@ import (
 // of this timeout and the one for describing the tools is shorter than the conductor's timeout.
 const describeTimeout = 4 * time.Second
 
-// Set holds the volumes of a client, for the life of its agent.
+// Set holds the volumes of a client for the lifetime of the client's agent.
 type Set struct {
 	env *tool.Environment
 	// instance distinguishes this agent from other agents of the same client.

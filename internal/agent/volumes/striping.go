@@ -16,7 +16,7 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// lfsTime bounds one call of lfs, which queries the servers of the file system.
+// lfsTime limits the time of one lfs call, which queries the servers of the file system.
 const lfsTime = 20 * time.Second
 
 // knownStriping caches the verified striping, so that only the first step calls lfs.
