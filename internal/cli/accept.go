@@ -41,7 +41,7 @@ func Accepts(arguments []string) error {
 	return knownValues(command, "output", "access-mode")
 }
 
-// knownValues returns an error if the value of a flag is not one of those that fixedValues registered for it.
+// knownValues returns an error if the value of a flag is not among the values that fixedValues registered for the flag.
 func knownValues(command *cobra.Command, flags ...string) error {
 	for _, name := range flags {
 		offer, offers := command.GetFlagCompletionFunc(name)

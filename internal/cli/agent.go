@@ -9,7 +9,7 @@ import (
 )
 
 // newAgent returns the hidden command that runs the agent of a local run. The agent is part of this program so that
-// users need only one file.
+// users install only one binary.
 func newAgent(streams Streams) *cobra.Command {
 	var files agent.Files
 	command := &cobra.Command{
@@ -31,9 +31,9 @@ func newAgent(streams Streams) *cobra.Command {
 	return command
 }
 
-// calledAsAgent runs a subcommand of the agent if the arguments begin with one. Tools such as mpirun call these
-// subcommands; in a local run, this program is the agent. The remaining arguments are not parsed as flags of this
-// program.
+// calledAsAgent runs the agent's subcommand that the first argument names, if there is such a subcommand. Tools such as
+// mpirun call the agent's subcommands, and in a local run this program is the agent. The remaining arguments are not
+// parsed as flags of this program.
 func calledAsAgent(arguments []string, streams Streams) (code int, called bool) {
 	return agent.Subcommand(arguments, streams.Out, streams.Err)
 }

@@ -28,7 +28,7 @@ type csvRow struct {
 	values [2]float64
 }
 
-// readCSV reads two columns of numbers under a header. Errors name the line and the remedy.
+// readCSV reads two columns of numbers below a header. Its errors name the line and the remedy.
 func readCSV(r io.Reader, header string) ([]csvRow, error) {
 	scanner := bufio.NewScanner(r)
 	const longest = 4096
@@ -105,9 +105,9 @@ func parseRow(text, header string) (csvRow, error) {
 	return row, nil
 }
 
-// readSeries reads a series. Each timestamp marks the end of a sample, because tools print it when the interval ends.
-// In a file that begins at 0, each timestamp marks the start instead, because no sample can end at 0. A sample spans
-// the interval to the neighbouring timestamp or, if samples are missing, the median interval.
+// readSeries reads rows of time and rate. Each timestamp marks the end of a sample, because tools print it when the
+// interval ends. In a file that begins at 0, each timestamp marks the start instead, because no sample can end at 0. A
+// sample spans the interval to the neighbouring timestamp or, if samples are missing, the median interval.
 func readSeries(r io.Reader) ([]detect.Sample, error) {
 	rows, err := readCSV(r, seriesHeader)
 	if err != nil {

@@ -17,7 +17,7 @@ type kneeDocument struct {
 	// KneeLoad is the load at which the curve of throughput over load bends most. It is null if the curve does not
 	// bend.
 	KneeLoad *kneeFigure `json:"kneeLoad"`
-	// EnoughLoad is the lowest load whose throughput is within 95 % of the plateau.
+	// EnoughLoad is the lowest load whose throughput is at least 95 % of the plateau.
 	EnoughLoad            kneeFigure       `json:"enoughLoad"`
 	PlateauBytesPerSecond kneeFigure       `json:"plateauBytesPerSecond"`
 	Scalability           *kneeScalability `json:"scalability"`

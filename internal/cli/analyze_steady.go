@@ -27,8 +27,8 @@ type steadyWindow struct {
 	EndSeconds         float64         `json:"endSeconds"`
 	MeanBytesPerSecond int64           `json:"meanBytesPerSecond"`
 	MeanInterval       analyzeInterval `json:"meanInterval"`
-	// ExcursionShare is the difference between the highest and the lowest round; SlopeShare is the change along the
-	// best-fit line through the rounds. Both are fractions of the mean.
+	// ExcursionShare is the difference between the rates of the highest and the lowest round. SlopeShare is the change
+	// of the rate along the best-fit line through the rounds. Both are fractions of the mean.
 	ExcursionShare float64 `json:"excursionShare"`
 	SlopeShare     float64 `json:"slopeShare"`
 	Steady         bool    `json:"steady"`

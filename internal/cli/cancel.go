@@ -116,8 +116,8 @@ func (c *cluster) deleteRun(ctx context.Context, run *v1alpha1.BenchmarkRun) err
 	return nil
 }
 
-// awaitEnd waits until a deleted run is gone, and returns a document of its last state, with the results so far. It
-// reads the series while the run exists, because the garbage collector then removes them.
+// awaitEnd waits until a deleted run is gone, and returns a document of its last state, including the results so far.
+// It reads the series while the run still exists, because the garbage collector deletes the series after the run.
 func (c *cluster) awaitEnd(ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun) (report.Document, error) {
 	last := run
 	var over *series.Log
@@ -141,8 +141,8 @@ func (c *cluster) awaitEnd(ctx context.Context, streams Streams, run *v1alpha1.B
 	return report.NewDocument(last, "").With(over), err
 }
 
-// newestSeries reads the series of a run that is being removed. It returns the series known so far if those in the
-// cluster are fewer or cannot be read.
+// newestSeries reads the series of a run that is being deleted. It returns known instead if the series cannot be read
+// or has fewer steps than known, because the garbage collector may already be deleting it.
 func (c *cluster) newestSeries(ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun, known *series.Log) *series.Log {
 	read, err := c.series(ctx, run)
 	if err != nil {

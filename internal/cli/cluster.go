@@ -95,7 +95,7 @@ func decode(from *unstructured.Unstructured, into any) error {
 // errNotInstalled is returned if the API server does not serve the kinds of storagebench.
 var errNotInstalled = errors.New("the cluster has no kind StorageBenchmark: install the operator first (docs/install.md)")
 
-// chooseCluster tells the user how to choose another cluster.
+// chooseCluster is a hint on how to choose another cluster.
 const chooseCluster = "choose a cluster with --kubeconfig or --context; run --local needs no cluster"
 
 // explained returns errNotInstalled if the API server does not serve the requested kind. If the server does not answer,

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// defaultMargin is the difference, in percent, up to which two figures count as the same.
+// defaultMargin is the largest difference, in percent, at which two figures still count as equal.
 const defaultMargin = 5
 
 func newCompare(streams Streams) *cobra.Command {
@@ -104,8 +104,8 @@ func shownEquivalent(made report.Comparison) bool {
 	return !slices.ContainsFunc(made.Comparisons, func(c report.RunsComparison) bool { return c.Equivalent == nil || !*c.Equivalent })
 }
 
-// comparedDocuments reads the runs to compare and gives each a name. If there is only one run and no target was chosen,
-// it returns all targets of the run instead.
+// comparedDocuments reads the runs to compare and names each of them. If the user named only one run and no target, it
+// returns each target of that run as a side of the comparison.
 func comparedDocuments(ctx context.Context, streams Streams, flags *clusterFlags, names []string) ([]report.Compared, error) {
 	var all []report.Compared
 	for _, name := range names {
@@ -139,8 +139,8 @@ func comparedOf(ctx context.Context, streams Streams, flags *clusterFlags, name 
 	return report.Compared{Name: document.Run, Target: target, Document: document}, nil
 }
 
-// named gives each side of a comparison the name of its run, with the target if one was chosen. If several sides have
-// the same name, it uses the end of their paths instead, with as many path elements as needed to distinguish them.
+// named names each side of a comparison after its run and, if one was chosen, its target. Sides with the same name are
+// instead named after the last elements of their paths, with as many elements as needed to distinguish them.
 func named(all []report.Compared, arguments []string) []report.Compared {
 	for i := range all {
 		if all[i].Target != "" {

@@ -142,8 +142,8 @@ type convertDocument struct {
 type convertWorkload struct {
 	Name string                       `json:"name"`
 	Spec v1alpha1.WorkloadProfileSpec `json:"spec"`
-	// DurationSeconds and WarmUpSeconds are settings for the phase; Processes is the number of MPI ranks. They are 0
-	// if the original does not specify them.
+	// DurationSeconds and WarmUpSeconds are the times to set in the phase, and Processes is the number of MPI ranks.
+	// Each is 0 if the original does not specify it.
 	DurationSeconds float64        `json:"durationSeconds"`
 	WarmUpSeconds   float64        `json:"warmUpSeconds"`
 	Processes       int64          `json:"processes"`

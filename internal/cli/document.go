@@ -80,10 +80,10 @@ func clusterDocument(ctx context.Context, flags *clusterFlags, name string) (rep
 	return document, benchmark, err
 }
 
-// judged applies the current verdict of a benchmark to the document of a run, and returns the document and the exit
-// code. The verdict covers the comparison with earlier runs and, unless the specification has changed since the run,
-// the benchmark's current objectives. If benchmark is nil or its verdict is on another run, judged returns the document
-// unchanged. It writes a regression to standard error, because the report of a single run cannot show one.
+// judged applies the benchmark's current verdict to the document of a run, and returns the document and the exit code.
+// The verdict covers the comparison with earlier runs and, unless spec.run has changed since the run, the benchmark's
+// current objectives. If benchmark is nil or its last run is another one, judged returns the document unchanged. It
+// reports a regression on standard error, because the report of a single run cannot show one.
 func judged(streams Streams, document report.Document, benchmark *v1alpha1.StorageBenchmark) (report.Document, int) {
 	if benchmark == nil || benchmark.Status.LastRun == nil || benchmark.Status.LastRun.UID != document.RunUID {
 		return document, report.ExitCode(document)
@@ -167,8 +167,8 @@ func writeTo(streams Streams, name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// replaceFile writes a file atomically, through a temporary file beside it. If name is not a regular file, such as a
-// device, it writes to it directly.
+// replaceFile replaces a file atomically, through a temporary file in the same directory. It writes directly to a file
+// that is not a regular file, such as a device.
 func replaceFile(name string, text []byte) error {
 	if info, err := os.Stat(name); err == nil {
 		if !info.Mode().IsRegular() {

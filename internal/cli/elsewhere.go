@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// runHere always returns an error: a local run tracks processes and verifies mounts, which requires Linux.
+// runHere returns an error on this operating system: a local run tracks processes and verifies mounts, which requires
+// Linux.
 func runHere(context.Context, Streams, []string, runOptions) error {
 	return fmt.Errorf("--local requires Linux, but this is %s: run it in a cluster, or in a Linux container", runtime.GOOS)
 }

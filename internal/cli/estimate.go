@@ -34,7 +34,7 @@ type cost struct {
 	Expected *float64 `json:"expected,omitempty"`
 }
 
-// costOf returns the cost of the given number of runs of the plan, or nil if no price is given.
+// costOf returns the cost of executing the plan the given number of times, or nil if no price is given.
 func costOf(d *planDocument, perHour float64, runs int) *cost {
 	if perHour == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// redrawEvery is the interval between redraws. The view is redrawn even if the run has
-// not changed, because it shows the time.
+// redrawEvery is the interval at which the view is redrawn. The view shows the time, so it is redrawn even if the run
+// has not changed.
 const redrawEvery = time.Second
 
 // follower shows a run in progress, as a live view on a terminal or line by line in a pipe.
@@ -23,8 +23,8 @@ type follower struct {
 
 	mu  sync.Mutex
 	run *v1alpha1.BenchmarkRun
-	// behind is how far the clock that sets the run's timestamps is behind this machine's clock; negative if it is
-	// ahead. known is false until the difference has been measured.
+	// behind is the time by which the clock that sets the run's timestamps is behind this machine's clock. It is
+	// negative if that clock is ahead. known is false until the difference has been measured.
 	behind time.Duration
 	known  bool
 }
@@ -69,8 +69,8 @@ func (f *follower) see(run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// now returns the current time. It uses this machine's clock, unless the clock of the run differs from it by more than
-// a network delay can explain; then it returns the time of the run's clock.
+// now returns the current time by this machine's clock. If that clock differs from the clock that sets the run's
+// timestamps by more than a network delay can explain, now returns the time by the latter.
 func (f *follower) now() time.Time {
 	const tolerance = 2 * time.Second
 	if f.known && f.behind.Abs() > tolerance {

@@ -59,9 +59,9 @@ func newInit(streams Streams) *cobra.Command {
 	return command
 }
 
-// volumeFlags adds the flags that describe the volumes and the clients of a benchmark. The parameter when is the prefix
-// of each help text. It is the condition under which the flags apply, such as "with --storage-class: ", or "" if they
-// always apply. The parameter ofWhat completes the help text of --size after "size of".
+// volumeFlags adds the flags that describe the volumes and the clients of a benchmark. when is the prefix of each help
+// text. It states when the flags apply, such as "with --storage-class: ", and is empty if they always apply. ofWhat
+// completes "size of" in the help text of --size.
 func volumeFlags(command *cobra.Command, options *initOptions, when, ofWhat string) {
 	command.Flags().StringVar(&options.size, "size", "10Gi", when+"size of "+ofWhat+", at least 1Gi")
 	command.Flags().StringVar(&options.accessMode, "access-mode", string(corev1.ReadWriteOnce),
@@ -152,7 +152,8 @@ func (o *initOptions) check() error {
 	return nil
 }
 
-// maxDuration is the maximum of --duration. The two measuring phases, each of this length, end within trialDeadline.
+// maxDuration is the maximum of --duration. Each of the two measuring phases takes this long, and both must end within
+// trialDeadline.
 const maxDuration = 2 * time.Hour
 
 // sizeRemedy returns a hint on how to write the size of a volume.

@@ -18,8 +18,8 @@ type first struct {
 	name string
 	// workload replaces the default workload, which writes and reads 64 KiB blocks. It is nil for the default.
 	workload *v1alpha1.Engine
-	// inFile is true if the file contains the profile's workload instead of a reference, because the cluster may not
-	// have the profile. resized is true if the dataset is smaller than the profile's.
+	// inFile is true if the file contains the workload of the profile itself, because a reference would fail in a
+	// cluster without the profile. resized is true if the dataset is smaller than the profile's.
 	inFile, resized bool
 	// deadline is the activeDeadline of a run, or empty for the default.
 	deadline v1alpha1.Duration
@@ -33,7 +33,7 @@ func quantity(text string) int64 {
 // shared reports whether several nodes can use a volume at the same time.
 func (f *first) shared() bool { return f.accessMode == string(corev1.ReadWriteMany) }
 
-// share returns how much data one client may have, so that half of the volume stays free.
+// share returns the maximum size of one client's data, in bytes. It leaves half of the volume free.
 func (f *first) share() int64 {
 	share := quantity(f.size) / 2
 	if f.claim != "" || f.shared() {
@@ -42,10 +42,10 @@ func (f *first) share() int64 {
 	return share
 }
 
-// maxDefaultDataset is the largest dataset of the default workload: enough to outweigh most caches.
+// maxDefaultDataset is the maximum dataset size of the default workload. It is larger than most caches.
 const maxDefaultDataset = 16 << 30
 
-// powerOfTwo returns the largest power of two that is not above the given number of bytes, but at least 16 MiB.
+// powerOfTwo returns the largest power of two that does not exceed the given number of bytes, but at least 16 MiB.
 func powerOfTwo(bytes int64) resource.Quantity {
 	size := int64(16 << 20)
 	for 2*size <= bytes {
@@ -149,7 +149,7 @@ func (f *first) profiled(line func(string, ...any)) {
 	load := engines.Of(f.workload)
 	warmUp := ", warmUp: 5s"
 	switch {
-	case load.WorkBound: // the phase ends when the work is done, or else after its duration
+	case load.WorkBound: // the phase ends when the work is done, but after its duration at the latest
 		line("    - {name: measure, steady: {duration: 10m}}")
 		return
 	case load.SpansClients:

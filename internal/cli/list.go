@@ -237,7 +237,7 @@ func (d listDocument) text(w io.Writer) error {
 		}
 		display := one.Display
 		if one.Run != one.LastRun {
-			display = nil // the figure is of the last completed run, but the line shows the live run
+			display = nil // the line shows the live run, but the figure belongs to the last completed run
 		}
 		named(one.Namespace, append([]string{one.Name, inPhase(one.Stage, one.Phase), one.Ready, one.Reason, one.Run, next}, displayTexts(display)...)...)
 	}

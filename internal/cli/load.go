@@ -39,7 +39,8 @@ type loadOptions struct {
 	local bool
 }
 
-// load reads files with one StorageBenchmark and the profiles that it refers to. It reports all mistakes at once.
+// load reads files that contain one StorageBenchmark and the profiles that it refers to. It reports all mistakes at
+// once.
 func load(streams Streams, names []string, options loadOptions) (loaded, error) {
 	all, err := loadAll(streams, names, options)
 	if err != nil {
@@ -180,8 +181,8 @@ func profilesOf(objects []admission.Object, namespace string) plan.Profiles {
 	}
 }
 
-// orLibrary extends the lookup of ClusterWorkloadProfiles to the library that is built into this program. A cluster
-// may have different profiles with the same names, so the result does not show what would run there.
+// orLibrary extends the lookup of ClusterWorkloadProfiles to the library that is built into this program. A cluster may
+// have different profiles with the same names, so it may run something else than the result shows.
 func orLibrary(inFile plan.Profiles) plan.Profiles {
 	return func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		if engine, found := inFile(ref); found || ref.Kind != v1alpha1.ClusterWorkloadProfileKind {

@@ -82,11 +82,11 @@ func newMerge(streams Streams) *cobra.Command {
 type fioResult struct {
 	name string
 	fio.Result
-	// interrupted is true if fio reported that a signal stopped it early. Its results until then are included.
+	// interrupted is true if fio reported that a signal stopped it early. Its results up to that point are included.
 	interrupted bool
 }
 
-// readFio reads fio's output. If the output is not a result, the error contains fio's own reason.
+// readFio reads fio's output. If the output is not a result, the error contains the reason that fio printed.
 func readFio(streams Streams, name string) (fioResult, error) {
 	file, err := openInput(streams, name)
 	if err != nil {

@@ -33,8 +33,8 @@ type parseIORRepetition struct {
 	// IOPSMilli is the IOPS in thousandths, over the transfer time only.
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 	Bytes     int64  `json:"bytes"`
-	// BytesExact is true if IOR printed Bytes, or if its parameters or figures determine it. Otherwise Bytes is the
-	// product of bandwidth and time, as precise as the digits that IOR printed.
+	// BytesExact is true if IOR printed Bytes, or if its parameters or figures determine it exactly. Otherwise Bytes is
+	// the product of bandwidth and time, which is only as precise as the digits that IOR printed.
 	BytesExact          bool   `json:"bytesExact"`
 	Tasks               int    `json:"tasks,omitempty"`
 	BlockBytes          int64  `json:"blockBytes,omitempty"`
@@ -99,7 +99,7 @@ func parseIOR(streams Streams, name string) (any, error) {
 	return document, nil
 }
 
-// known returns nil for -1, which stands for a figure that the tool did not print.
+// known returns a pointer to a figure, or nil for -1, which stands for a figure that the tool did not print.
 func known(figure int64) *int64 {
 	if figure < 0 {
 		return nil

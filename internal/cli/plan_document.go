@@ -65,8 +65,8 @@ type planStep struct {
 	// expected duration is unknown.
 	OffsetSeconds float64 `json:"offsetSeconds"`
 	WarmUpSeconds float64 `json:"warmUpSeconds"`
-	// DurationSeconds is the time to measure or to idle, or its maximum if the step can end early. It is 0 if the
-	// step lasts until its work is done, or if its length follows from an earlier measurement.
+	// DurationSeconds is the measured or idle time, or its maximum if the step can end early. It is 0 if the step lasts
+	// until its work is done, or if its length follows from an earlier measurement.
 	DurationSeconds float64 `json:"durationSeconds"`
 	// MinDurationSeconds is the minimum duration of a step that can end early.
 	MinDurationSeconds float64 `json:"minDurationSeconds,omitempty"`
@@ -90,7 +90,7 @@ type planStep struct {
 	Operation v1alpha1.Operation `json:"operation,omitempty"`
 	// Credits is the expected fill level of the credit bucket at the start and at the end, by target.
 	Credits map[string]planCredits `json:"credits,omitempty"`
-	// NewBytes is the maximum free space that the step can fill, over all clients and targets.
+	// NewBytes is the maximum additional space that the step needs, over all clients and targets.
 	NewBytes uint64            `json:"newBytes"`
 	Jobs     map[string]string `json:"jobs"`
 
@@ -206,7 +206,8 @@ func quoted(words []string) string {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+$()-]+$`)
 
-// anyRequest returns the load request for client 0, for the newest version of the tool that supports the load.
+// anyRequest returns the request that loads the step on client 0 of a target. It uses the newest version of the tool
+// that supports the load.
 func anyRequest(step plan.Step, target string, seed int64) (*agentapi.LoadRequest, error) {
 	var problems []error
 	for _, version := range step.Load(target).Versions {

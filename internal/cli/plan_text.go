@@ -17,8 +17,8 @@ import (
 )
 
 type textOptions struct {
-	// jobs is true to also show the job files. all is true to show each step of a long phase on its own line, instead
-	// of one line for the phase.
+	// jobs adds the job files to the text. all shows each step of a long phase on its own line; otherwise such a phase
+	// is a single line.
 	jobs, all bool
 }
 
@@ -211,7 +211,7 @@ func does(step planStep) string {
 	return words
 }
 
-// runsCommand reports whether the step runs a program of the user on every target.
+// runsCommand reports whether the step runs a user-supplied program on every target.
 func (s planStep) runsCommand() bool {
 	for _, target := range s.Targets {
 		if !s.planned.Load(target).Opaque {

@@ -102,7 +102,8 @@ func profileFiles(w io.Writer, profiles []library.Profile) error {
 	return nil
 }
 
-// profileTexts lists profiles, one per line. If wholly is true, it also shows their sources.
+// profileTexts lists profiles, one per line. If wholly is true, it writes a paragraph about each profile instead,
+// including its source.
 func profileTexts(w io.Writer, profiles []library.Profile, wholly bool) error {
 	var b strings.Builder
 	longest := 0

@@ -70,7 +70,8 @@ func outputFlag(command *cobra.Command, output *string, verbose *bool) {
 	command.Flags().BoolVarP(verbose, "verbose", "v", false, "text with notes, evidence, timeline and all other details")
 }
 
-// reportOptions returns the options for a text report on standard output. The report has a chart only on a terminal.
+// reportOptions returns the options for a text report on standard output. The report contains a chart only if standard
+// output is a terminal.
 func reportOptions(streams Streams, verbose bool) report.TextOptions {
 	columns, ascii := live.Terminal(streams.printed)
 	return report.TextOptions{Verbose: verbose, Columns: columns, ASCII: ascii}

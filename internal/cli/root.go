@@ -16,8 +16,8 @@ import (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// screen is Err without the filter for control characters, which the live view needs to move the cursor of a
-	// terminal. printed is Out without that filter.
+	// screen is Err without the filter for control characters: the live view needs these characters to move the cursor
+	// of a terminal. printed is Out without the filter.
 	screen, printed io.Writer
 }
 

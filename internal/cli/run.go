@@ -30,7 +30,7 @@ type runOptions struct {
 	prometheus prometheus.Config
 	// save lists files that the result is also written to.
 	save []string
-	// watch is true to follow a run in a cluster to its end. forceConflicts is true to take over fields that other
+	// watch makes the command follow a run in a cluster to its end. forceConflicts makes it take over fields that other
 	// field managers own.
 	watch, forceConflicts bool
 	// repeat is the number of consecutive runs.
@@ -144,7 +144,8 @@ func (o *runOptions) check(command *cobra.Command) error {
 	return nil
 }
 
-// checkOutputs returns an error for files that cannot or would not be written, and for values out of range.
+// checkOutputs returns an error if a file of --save cannot be written, or would not be because the command does not
+// watch the run. It also checks --price-per-hour and --repeat.
 func (o *runOptions) checkOutputs() error {
 	if !o.watch && len(o.save) > 0 {
 		return errors.New("--save requires watching for the result: remove --watch=false")

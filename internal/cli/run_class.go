@@ -31,21 +31,22 @@ import (
 )
 
 const (
-	// trialDeadline limits the duration of a trial, a run on new volumes, so that a forgotten one stops costing money.
+	// trialDeadline is the maximum duration of a trial, which is a run on new volumes. It limits what a forgotten trial
+	// costs.
 	trialDeadline = 6 * time.Hour
 	// trialStart is the default startTimeout of a run.
 	trialStart = 10 * time.Minute
-	// trialGrace is the minimum time for which the results of a trial stay readable after its runs have ended, if this
-	// program dies before it removes the trial. Kubernetes then deletes the trial.
+	// trialGrace applies if this program dies before it removes the trial. The results stay readable for at least
+	// trialGrace after the runs have ended. Kubernetes then deletes the trial.
 	trialGrace = time.Hour
-	// removeTimeout limits how long this program waits until everything is removed.
+	// removeTimeout limits the wait for the removal of a trial's objects.
 	removeTimeout = 3 * time.Minute
 )
 
 // trialHint is the last line of the live view of a run on new volumes.
 const trialHint = "Ctrl-C stops the run and removes everything"
 
-// Resources of Kubernetes that a run on new volumes uses.
+// Kubernetes resources that a run on new volumes uses.
 var (
 	jobResource   = batchv1.SchemeGroupVersion.WithResource("jobs")
 	claimResource = corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")
@@ -135,7 +136,7 @@ func trialName(class string) string {
 }
 
 // checkClass returns an error if the StorageClass does not exist, and reports whether it retains volumes. If the user
-// may not read StorageClasses, it checks nothing. In that case a wrong class name shows only as claims that stay
+// may not read StorageClasses, it checks nothing. The only symptom of a wrong name is then that the claims stay
 // pending.
 func (c *cluster) checkClass(ctx context.Context, name string) (retains bool, err error) {
 	classes := c.client.Resource(classResource)
@@ -191,7 +192,7 @@ func (c *cluster) chooseProfile(ctx context.Context, streams Streams, trial *fir
 	return nil
 }
 
-// layoutBytes returns the size of the files of one client; 0 if it is not known before a run.
+// layoutBytes returns the size of the files of one client, or 0 if it is not known before a run.
 func layoutBytes(spec *v1alpha1.Engine) uint64 {
 	load := engines.Of(spec)
 	if load.Kind == "" {
@@ -204,8 +205,8 @@ func layoutBytes(spec *v1alpha1.Engine) uint64 {
 	return made.ClientBytes
 }
 
-// fitted returns the workload with a dataset of at most the share of a client, in bytes. It returns the workload
-// unchanged if it fits or cannot be resized.
+// fitted returns the workload with a dataset that fits into share, in bytes per client. It returns the workload
+// unchanged if its dataset already fits or cannot be resized.
 func fitted(spec *v1alpha1.Engine, share int64) *v1alpha1.Engine {
 	if layoutBytes(spec) <= uint64(share) { //nolint:gosec // It is a size.
 		return spec
@@ -237,7 +238,7 @@ func nearestProfile(name string) string {
 	return "; list the profiles of the library with `kubectl storagebench profiles`"
 }
 
-// load reads and plans a benchmark of new volumes, and checks that its data fits on them.
+// load reads and plans a benchmark on new volumes, and checks that its data fits on them.
 func (f *first) load() (loaded, error) {
 	written := &source{name: f.name, text: []byte(f.yaml())}
 	all, err := understand([]*source{written}, loadOptions{seed: 1})
@@ -257,7 +258,7 @@ func (f *first) load() (loaded, error) {
 	return read, nil
 }
 
-// createTrial creates a benchmark of new volumes, and the Job that owns it.
+// createTrial creates a benchmark on new volumes, and the Job that owns it.
 func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded, runs int) error {
 	name := read.benchmark.Name
 	benchmark := &unstructured.Unstructured{Object: read.objects[0].Written}
@@ -287,7 +288,7 @@ func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded,
 	return err
 }
 
-// followTrial follows the runs of a benchmark of new volumes and shows their result. Like followRuns, it returns the
+// followTrial follows the runs of a benchmark on new volumes and shows their result. Like followRuns, it returns the
 // name of the run that it followed last, or the name of the benchmark if it failed while waiting for a run.
 func (c *cluster) followTrial(ctx context.Context, streams Streams, name string, options runOptions) (run string, err error) {
 	run, err = c.awaitRun(ctx, streams, name, func(status *v1alpha1.StorageBenchmarkStatus) string {

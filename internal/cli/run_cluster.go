@@ -72,8 +72,9 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 	return left(ctx, streams, last, err)
 }
 
-// announce estimates a run of a benchmark with the profiles of its files and of the cluster. It writes nothing if a
-// profile is missing or this version cannot plan the run: the operator may wait for the profile or be newer.
+// announce writes an estimate of a run. It looks up profiles in the benchmark's files and then in the cluster. It
+// writes nothing if a profile is missing or this version cannot plan the run: the operator may wait for the profile, or
+// be newer.
 func (c *cluster) announce(ctx context.Context, streams Streams, read loaded, options runOptions) {
 	inFiles := profilesOf(read.objects, read.benchmark.Namespace)
 	resolved, problems := plan.Resolve(&read.benchmark.Spec.Run, func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
@@ -140,9 +141,9 @@ func (c *cluster) namespaceOf(object *unstructured.Unstructured) string {
 	return c.namespace
 }
 
-// ask requests a run of the applied specification if the operator will not start one by itself, and returns a function
-// that finds the name of the run in the status. The operator starts a run by itself if spec.trigger starts runs on
-// changes and spec.run differs from the last run. ask also requests no run if a run of the same specification is live.
+// ask requests a run of the applied specification, unless such a run is live or the operator starts one by itself. The
+// operator does so if spec.trigger starts runs on changes and spec.run differs from the last run. ask returns a
+// function that finds the name of the run in the status.
 func (c *cluster) ask(ctx context.Context, streams Streams, name string, before *v1alpha1.StorageBenchmark, existed bool) (func(*v1alpha1.StorageBenchmarkStatus) string, error) {
 	after := &v1alpha1.StorageBenchmark{}
 	if err := c.get(ctx, benchmarkResource, name, after); err != nil {

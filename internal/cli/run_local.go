@@ -92,8 +92,8 @@ func (r *repetitions) conduct(streams Streams, options runOptions, journal *loca
 	return r.presentAll(streams, options, journal)
 }
 
-// runOnce reads the files of the benchmark, conducts one run and returns its document. Before the first run it also
-// shows what a run does.
+// runOnce reads the files of the benchmark, conducts one run and returns its document. Before the first run, it also
+// shows the estimate and the directories of each target.
 func runOnce(ctx context.Context, streams Streams, options runOptions, first bool, journal *local.Journal) (report.Document, error) {
 	read, err := load(streams, options.files, loadOptions{seed: rand.Int64(), local: true}) //nolint:gosec // It orders cells and fills files; it need not be unpredictable.
 	if err != nil {
@@ -115,8 +115,9 @@ func runOnce(ctx context.Context, streams Streams, options runOptions, first boo
 	return conductLocally(ctx, streams, options, read, directories, journal)
 }
 
-// presentAll shows the results. It also records that this was done, so that the guard process does not show them again;
-// see runHere. An error is no reason to show them again: the guard has the same files and the same standard output.
+// presentAll shows the results, and records that it has done so, so that the guard process does not show them again;
+// see runHere. It records this even after an error, because the guard would fail in the same way: it has the same files
+// and the same standard output.
 func (r *repetitions) presentAll(streams Streams, options runOptions, journal *local.Journal) error {
 	err := r.present(streams, options)
 	journal.Write(local.Entry{Printed: true})

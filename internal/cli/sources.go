@@ -32,7 +32,7 @@ func filesFlag(command *cobra.Command, files *[]string, usage string) {
 	command.Flags().StringArrayVarP(files, "filename", "f", nil, usage)
 }
 
-// shownName returns the name of the source as messages show it.
+// shownName returns the name of the source for messages.
 func (s *source) shownName() string {
 	if s.name == "-" {
 		return "standard input"
@@ -110,7 +110,8 @@ func isDirectory(name string) bool {
 	return name != "-" && err == nil && info.IsDir()
 }
 
-// read decodes the text. If local is true, its benchmarks run on directories, and targets need no claims.
+// read decodes the objects in the file. If local is true, its benchmarks run on directories, so their targets need no
+// claims.
 func (s *source) read(local bool) error {
 	decode := admission.Read
 	if local {

@@ -86,7 +86,7 @@ func (c *cluster) runToWatch(ctx context.Context, streams Streams, name string) 
 	return c.awaitRun(ctx, streams, name, activeRunOf)
 }
 
-// activeRunOf returns the name of the active run, or "" if it has not been created.
+// activeRunOf returns the name of the active run, or "" if there is none or it has not been created yet.
 func activeRunOf(status *v1alpha1.StorageBenchmarkStatus) string {
 	if status.ActiveRun == nil || status.ActiveRun.UID == "" {
 		return ""
@@ -185,7 +185,7 @@ func (c *cluster) result(ctx context.Context, streams Streams, name string) (rep
 	if err != nil {
 		return report.Document{}, 0, err
 	}
-	// The evaluation may have added to the status of the run.
+	// Read the run again, because the evaluation may have extended its status.
 	if err := c.get(ctx, runResource, name, run); err != nil {
 		return report.Document{}, 0, err
 	}
@@ -207,7 +207,7 @@ func (c *cluster) judgedWithin(ctx context.Context, streams Streams, run *v1alph
 		err := c.get(ctx, benchmarkResource, run.Spec.BenchmarkRef.Name, benchmark)
 		switch last := benchmark.Status.LastRun; {
 		case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-			return nil, nil // A run can outlive its benchmark. There is then no evaluation to wait for.
+			return nil, nil // The benchmark may have been deleted before its run ended. There is then no evaluation to wait for.
 		case err != nil:
 			return nil, err
 		case last != nil && last.UID == string(run.UID), activeRunOf(&benchmark.Status) != run.Name:
