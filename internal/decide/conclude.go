@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// running handles a step whose clients are running. It concludes the step once it has measured enough and its
-// minimum time has passed; otherwise the step ends by itself.
+// running handles a step whose clients are running. It concludes the step once Latest is reached, or once the step has
+// measured enough and Earliest has passed. Until then it waits, and the step may end by itself.
 func (s Snapshot) running(step Step, record Record, attempt Attempt, counts counts, now time.Time) Action {
 	last := s.latestEnd(record)
 	reason, earliest := s.Enough[attempt], record.Start.Add(step.Earliest)
@@ -29,7 +29,7 @@ func (s Snapshot) running(step Step, record Record, attempt Attempt, counts coun
 }
 
 // allRun reports whether all remaining clients of the step are running. Once a client has ended or is about to be lost,
-// the load is no longer the requested one, and its measurements do not count.
+// the remaining load is not the requested one, so the step must not be concluded from its samples.
 func (c counts) allRun() bool {
 	return len(c.running) > 0 && len(c.absent)+len(c.loading)+len(c.loaded)+len(c.ended) == 0
 }

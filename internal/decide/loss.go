@@ -7,8 +7,8 @@ import (
 )
 
 // lostParticipants returns the lost clients that a step still needs. A step does not need clients that have completed
-// the attempt. Once it has begun, it also does not need clients that take no part in it: it continues undisturbed, and
-// the next step handles their loss.
+// the attempt. A step with load that has begun does not need clients that take no part in it either, unless the policy
+// is FailRun: it continues undisturbed, and the next step handles their loss.
 func (s Snapshot) lostParticipants(step Step, record Record) []Client {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	started := !record.Start.IsZero()
@@ -72,8 +72,8 @@ func (s Snapshot) endNonRepeatable(step Step, record Record, now time.Time) (Act
 	counts := s.count(step, attempt)
 	lost := slices.ContainsFunc(s.lostParticipants(step, record), func(c Client) bool {
 		_, known := c.Attempts[attempt]
-		// Under ContinueDegraded, a client that did not receive the attempt may have been lost in an earlier step. Such
-		// a client does not end this step.
+		// Under ContinueDegraded, a client to which this attempt was not sent may have been lost in an earlier step. Its
+		// absence does not end this step.
 		return known || s.Policy.OnLoss != ContinueDegraded
 	})
 	switch {
@@ -86,7 +86,7 @@ func (s Snapshot) endNonRepeatable(step Step, record Record, now time.Time) (Act
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}, true
 	}
 	if len(counts.loading)+len(counts.terminated) > 0 {
-		// Wait until clients that are about to be lost are gone; otherwise the next step would include them.
+		// Wait until the loss of terminated clients is detected; otherwise the next step would include them.
 		return Action{Kind: Wait}, true
 	}
 	// Wait for the other clients' results: a restarted conductor detects the loss before it has read them.

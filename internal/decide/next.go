@@ -57,7 +57,7 @@ func (s Snapshot) next(now time.Time) Action {
 	return s.run(*step, begun, now)
 }
 
-// Measured reports whether all steps have a recorded result, so that a cancellation comes too late to fail the run.
+// Measured reports whether all steps have a recorded result. A cancellation then comes too late to fail the run.
 func (s Snapshot) Measured() bool {
 	step, _ := s.current()
 	return step == nil
@@ -159,7 +159,7 @@ func (s Snapshot) unstartable(step Step, record Record, attempt Attempt, counts 
 	return retry(step, record, "clients were stopped before the start")
 }
 
-// retry ends an attempt without a result and begins the next one, with replacements for the lost clients.
+// retry discards an attempt and begins the next one, with replacements for the lost clients.
 func retry(step Step, record Record, reason string, lost ...ClientKey) Action {
 	return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}, Clients: lost, Reason: reason}
 }
@@ -191,8 +191,8 @@ func (s Snapshot) overdue(step Step, record Record, now time.Time) (Action, bool
 			step.ID, live[0], s.Policy.StopGrace, end)}}, true
 }
 
-// abandon ends an attempt in which a client failed: it stops the other clients and keeps their results. It retries
-// if clients failed only because they received the start too late.
+// abandon ends an attempt in which a client failed: it stops the other clients, whose results are kept. It retries the
+// step if clients failed only because they received the start command too late.
 func (s Snapshot) abandon(step Step, record Record, attempt Attempt, counts counts) Action {
 	if live := s.live(step, attempt); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}

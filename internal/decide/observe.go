@@ -6,8 +6,8 @@ import "time"
 type Observing struct {
 	// Pending is true if the run has observations and no evaluation of them is recorded yet.
 	Pending bool
-	// From is the earliest time of an evaluation, and Every is the interval between two evaluations. Once the time By
-	// has been reached, an evaluation counts even if data is missing.
+	// From is the earliest time of an evaluation, and Every is the interval between two evaluations. By is the time
+	// from which an evaluation counts even if data is missing.
 	From, By time.Time
 	Every    time.Duration
 	// Begun is the time at which the newest evaluation began, or zero if there is none. Ended is true once it has

@@ -22,8 +22,8 @@ func (s Step) peerLost(failure *Failure) bool {
 }
 
 // awaitPeerLoss ends an attempt of an MPI job whose clients report the loss of another client. They do not report which
-// client was lost; once the conductor detects the loss, the loss policy applies. If the conductor detects none within
-// LossPatience, all clients are alive, and the others merely could not reach one of them. awaitPeerLoss then records
+// client was lost. Once the conductor detects the loss, the loss policy applies. If the conductor detects none within
+// LossPatience, all clients are alive, and only the connection between some of them failed. awaitPeerLoss then records
 // the result of a step that cannot be repeated, and repeats any other step up to MaxRestarts times. In all other cases,
 // the failure fails the run.
 func (s Snapshot) awaitPeerLoss(step Step, record Record, attempt Attempt, counts counts, now time.Time) Action {

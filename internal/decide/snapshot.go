@@ -145,7 +145,7 @@ type Progress string
 const (
 	// Loading means that the command was sent and has not been answered yet.
 	Loading Progress = "Loading"
-	// Loaded means that the tool has started and waits for its release.
+	// Loaded means that the tool has started and is waiting to be released.
 	Loaded Progress = "Loaded"
 	// Refused means that the step could not be loaded.
 	Refused Progress = "Refused"
@@ -209,7 +209,7 @@ type Policy struct {
 	StartTimeout time.Duration
 	// ActiveDeadline limits the duration of the whole run; 0 means no limit.
 	ActiveDeadline time.Duration
-	// StartLead is the time between deciding the common start and the start itself. It must be longer than a command
+	// StartLead is the time from the decision on the common start to the start itself. It must be longer than a command
 	// takes to arrive.
 	StartLead time.Duration
 	// StopGrace limits how long after a deadline an agent may take to stop, including I/O in flight.
@@ -223,7 +223,7 @@ type Policy struct {
 // ReasonStartMissed is the failure of a client that received the start command after the common start.
 const ReasonStartMissed = "StartMissed"
 
-// Reasons for the failures that this package determines.
+// Reasons for the failures that this package detects.
 const (
 	ReasonStartTimeout = "StartTimeout"
 	ReasonClientLost   = "ClientLost"

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// start sets the common start once; a recorded start is sent again unchanged. A machine that was too busy to deliver
-// the start in time will be just as busy a second later, so each new attempt gets four times the lead.
+// start sends the common start to the clients, and chooses it unless the record already holds one. The lead is the time
+// until the start. Each new attempt has four times the lead of the one before it, because a machine that was too busy
+// to deliver the start in time will be just as busy a second later.
 func (s Snapshot) start(step Step, record Record, attempt Attempt, loaded []ClientKey, now time.Time) Action {
 	begin, deadline := record.Start, record.Deadline
 	if begin.IsZero() {
@@ -17,9 +18,9 @@ func (s Snapshot) start(step Step, record Record, attempt Attempt, loaded []Clie
 	return Action{Kind: Start, Attempt: attempt, Clients: loaded, Start: begin, Deadline: deadline}
 }
 
-// missedStart reports whether the step is to be repeated because clients received the start too late to begin with the
-// others, for example because the conductor died while sending it. It returns false if a client failed for another
-// reason, or after several such attempts.
+// missedStart reports whether the step is to be repeated because clients received the start command too late to begin
+// with the others, for example because the conductor died while sending it. It returns false if a client failed for
+// another reason, or after maxMissedStarts such attempts.
 //
 // If one client of an MPI job missed the start, the failures of the job's other clients are only consequences and do
 // not count.
@@ -32,10 +33,11 @@ func (c counts) missedStart(record Record) bool {
 	})
 }
 
-// maxMissedStarts limits how often a step is repeated because of missed starts. With one client the first attempt has a
-// lead of 42 ms and the third less than a second, which was not enough on a machine with two processors and fifty
-// programs competing for them. The fifth has ten seconds.
+// maxMissedStarts limits how often a step is repeated because of missed starts. With one client, the first attempt has
+// a lead of 42 ms and the third a lead of less than a second, which was too short on a machine with two processors and
+// fifty programs competing for them. The fifth attempt has a lead of ten seconds.
 const maxMissedStarts = 4
 
-// longestLead is the maximum lead. Even with many clients, the lead of the first attempt is only one second.
+// longestLead is the maximum time from the decision on the common start to the start itself. Even with many clients,
+// the first attempt has a lead of only one second.
 const longestLead = 16 * time.Second

@@ -12,7 +12,7 @@ const cell = int64(time.Second)
 
 // flow adds up the samples of several clients, second by second, up to the latest time for which all of them have
 // reported. A client that is blocked on an I/O reports late and delays the flow. The bytes of a late sample are spread
-// over the time that the sample covers, as in results.
+// over the time that the sample covers, as in the computation of results.
 type flow struct {
 	clients []stream
 	// start is the time at which the last client started to measure; next is the start of the next cell.
@@ -24,7 +24,7 @@ type flow struct {
 type stream struct {
 	// taken is the number of samples read so far.
 	taken int
-	// pending holds the samples that end after the completed cells.
+	// pending holds the samples that end after the last complete cell.
 	pending   []measure.Sample
 	seenUntil int64
 	over      bool
@@ -46,7 +46,8 @@ func (f *flow) add(client int, samples []measure.Sample, over bool) {
 	}
 }
 
-// cells returns the seconds that are now complete and have not been returned before.
+// cells returns a sample for each cell that has become complete since the last call. The sample holds the rate of all
+// clients together.
 func (f *flow) cells() []detect.Sample {
 	if !f.findStart() {
 		return nil
@@ -88,8 +89,8 @@ func (f *flow) findStart() bool {
 	return f.begun
 }
 
-// ready reports whether the next cell is complete: each client has reported all of it or has ended, and at least one
-// client has reported all of it.
+// ready reports whether the next cell is complete: each client has reported the whole cell or has ended, and at least
+// one client has reported the whole cell.
 func (f *flow) ready() bool {
 	live := false
 	for i := range f.clients {

@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// judge decides whether a step has measured enough. add takes the samples of a series, one per second, and returns the
-// reason to end the step, or "" while more samples are needed.
+// judge decides whether a step has measured enough. add receives the next sample of a series, which covers one second.
+// It returns the reason to end the step, or "" while more samples are needed.
 type judge interface {
 	add(sample detect.Sample) string
 }
@@ -22,8 +22,8 @@ type judge interface {
 // without credits. baseline is the baseline that the run's last drain of the target measured. Both are in bytes per
 // second, and 0 if unknown.
 func judgeOf(step plan.Step, documented, baseline float64) judge {
-	// The bucket may already be empty before the drain that precedes the steps of a phase, so its rate may not drop.
-	// This drain may therefore end once the rate is at the baseline, as a redrain does.
+	// If the bucket is already empty before the drain that precedes the steps of a phase, the rate does not drop during
+	// this drain. It may therefore end once the rate is at the baseline, as a redrain does.
 	before := phasekind.Of(step.Kind).ManySteps()
 	if baseline == 0 && before {
 		baseline = documented
@@ -38,17 +38,17 @@ func judgeOf(step plan.Step, documented, baseline float64) judge {
 }
 
 // drain waits for a lasting drop of the rate, and then until the level after the drop has been measured. The live
-// detector is cheap: it reads each sample and reports possible drops. The analysis that also evaluates the result then
-// decides from the samples so far whether the drop is real. A drain therefore ends on the same drop that its result
-// reports.
+// detector is cheap: it reads each sample and reports possible drops. detect.Analyze, which also evaluates the result,
+// then decides from the samples so far whether the drop is real. A drain therefore ends on the same drop that its
+// result reports.
 type drain struct {
 	live    *detect.Live
 	samples []detect.Sample
-	// next is the number of samples at which the analysis runs again after it has failed to confirm a drop.
+	// next is the number of samples at which detect.Analyze runs again after it did not confirm a drop.
 	next int
-	// highest is the highest level that can be the baseline; 0 if no baseline is documented.
+	// highest is the highest rate that can be the baseline, or 0 if no baseline is documented.
 	highest float64
-	// why is the reason to end the step, set once the analysis has confirmed the drop.
+	// why is the reason to end the step. It is set once detect.Analyze has confirmed the drop.
 	why string
 }
 
@@ -57,7 +57,7 @@ const (
 	// exceeds baselineSlack times the documented rate, because the target must then still be spending credits from
 	// another bucket.
 	baselineSlack = 1.25
-	// confirmShare sets when the analysis runs again after it has failed to confirm a drop: after one more sample,
+	// confirmShare determines when detect.Analyze runs again after it did not confirm a drop: after one more sample,
 	// plus one for each confirmShare samples since the drop.
 	confirmShare = 16
 )
@@ -92,9 +92,9 @@ func (d *drain) add(sample detect.Sample) string {
 	return d.why
 }
 
-// confirm returns a message about the drop if the analysis of the samples so far finds the same drop as the live
-// detector; otherwise it returns "". The analysis may treat a level that is short compared with the series as a dip
-// until it has lasted longer.
+// confirm returns a message about the drop if detect.Analyze finds, in the samples so far, the same drop as the live
+// detector. Otherwise it returns "": detect.Analyze may treat a level that is short compared with the series as a dip
+// until the level has lasted longer.
 func (d *drain) confirm(seen detect.LiveState) string {
 	found, err := detect.Analyze(d.samples, detect.Options{})
 	if err != nil || !found.Exhausted || found.Baseline.Value > math.Sqrt(seen.Before*seen.After.Value) {

@@ -92,8 +92,7 @@ type target struct {
 	keys  []decide.ClientKey
 	flow  flow
 	judge judge
-	// why is the reason why the target has measured enough, as of the newest sample. It is "" if more samples are
-	// needed.
+	// why states why the target has measured enough, as of the newest sample. It is "" if more samples are needed.
 	why string
 }
 

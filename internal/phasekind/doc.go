@@ -1,5 +1,6 @@
-// Package phasekind describes how the kinds of phases differ: their traits and their figures. It is pure. Each kind has
-// a file; [Of] finds it. Other packages ask for a trait, not for a kind.
+// Package phasekind describes how the kinds of phases differ: their traits and their figures. Its functions have no
+// side effects. Each file describes one kind, and [Of] returns the description. Other packages check a trait of the
+// description instead of comparing kinds.
 //
 //	[Kind.Figures]   all figures of a result that can be shown or compared, the main ones marked
 //	[Kind.Overall]   the one figure by which runs are compared over time

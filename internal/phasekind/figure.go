@@ -9,18 +9,19 @@ import (
 // Figure is a figure of a result, in the unit of the API, with its 95 % interval if known.
 type Figure struct {
 	Name v1alpha1.FigureName
-	// Operation is the kind of operation, mdtest's name for it, or InOperations; "" if the figure covers all
+	// Operation is the kind of operation that the figure measures, such as read, or the name that mdtest gives it. It
+	// is InOperations for the levels of a drain whose credits count operations, and "" if the figure covers all
 	// operations.
 	Operation string
 	v1alpha1.Estimate
 	// Main is true if the figure is one of the main results of the phase.
 	Main bool
-	// Cell is the index of the cell that the figure comes from, if the figure is the best of all cells.
+	// Cell is the index of the cell that was measured, if the figure is the best of all cells.
 	Cell int32
 }
 
-// InOperations is the value of Figure.Operation for the levels of a drain whose credits count operations. For credits
-// that count bytes, the value is "".
+// InOperations is the value of Figure.Operation for the levels of a drain whose credits count operations. If the
+// credits count bytes, Operation is "" instead.
 const InOperations = "operations"
 
 // Unit returns the unit of the figure, or "" for a ratio, which is in thousandths.
@@ -65,8 +66,8 @@ func Find(figures []Figure, name v1alpha1.FigureName, operation string) *Figure 
 }
 
 // ratio returns the compression ratio of the files if the store reports it. The ratio is computed from counted bytes,
-// so it has no random error. For a store that does not compress, the ratio is 1 and not a main figure: it only allows a
-// comparison with a store that does.
+// so it has no random error. If the store does not compress, the ratio is 1. It is then not a main figure, and only
+// serves the comparison with stores that compress.
 func ratio(usage *v1alpha1.UsageResult) []Figure {
 	if usage == nil {
 		return nil

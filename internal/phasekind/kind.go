@@ -15,8 +15,8 @@ type Kind struct {
 	LaysOut bool
 	// Limited is true if the documented limits of a target apply to the load of each phase of the kind.
 	Limited bool
-	// PicksRates is true if the phase picks the rate of each of its steps when the step begins. Its load is an open
-	// loop. Its rates are chosen, so they do not show what limits the store, and it may not need all of its steps.
+	// PicksRates is true if the phase picks the rate of each step when the step begins. Its load is an open loop. The
+	// picked rates do not show what limits the store, and the phase may end before it has used all of its steps.
 	PicksRates bool
 	// Interleaved is true if the phase alternates between blocks that each load only some of its targets. Each block is
 	// a step with its own figures; the phase measures the difference between them.
@@ -24,15 +24,16 @@ type Kind struct {
 	// OwnOperations returns the operations that a phase performs instead of the workload's reads and writes. It is nil
 	// if the phase performs those of the workload.
 	OwnOperations func(*v1alpha1.Phase) []v1alpha1.Operation
-	// Goal returns a text for the plan that states what the phase finds out. It is nil if the load makes that clear.
+	// Goal returns a text for the plan that states what the phase determines. It is nil if this is obvious from the
+	// load.
 	Goal func(*v1alpha1.Phase) string
 	// Block is the title of the report block that shows the figures of the kind. It is "" if the table of operations
 	// shows them. Kinds with the same title share a block. OwnTables is true if the block has special tables for all of
 	// the figures, which the general table of figures then omits.
 	Block     string
 	OwnTables bool
-	// Cell is the word for a part of the phase that has its own figures, such as "step"; "" if the phase has one
-	// result.
+	// Cell is the report's word for a step or cell that has its own figures, such as "step". It is "" if the phase has
+	// a single result.
 	Cell string
 
 	figures func(*v1alpha1.TargetResult) []Figure
@@ -89,8 +90,8 @@ func (k Kind) Figures(result *v1alpha1.TargetResult) []Figure {
 	return append(k.figures(result), ratio(result.Usage)...)
 }
 
-// WithoutFigures explains why a phase with steps has no figures for the phase as a whole, such as a search that found
-// no rate. It returns "" for kinds whose figures are those of their cells.
+// WithoutFigures explains why a phase with steps has no figures for the phase as a whole, for example because a search
+// found no rate. It returns "" for kinds whose figures are those of their cells.
 func (k Kind) WithoutFigures(result *v1alpha1.TargetResult) string {
 	if k.without == nil {
 		return ""
@@ -100,7 +101,7 @@ func (k Kind) WithoutFigures(result *v1alpha1.TargetResult) string {
 
 // Overall is the figure by which a phase is compared with the same phase of other runs.
 type Overall struct {
-	// What names the figure. It is "" if the phase has no overall figure.
+	// What is the name of the figure, or "" if the phase has no overall figure.
 	What  string
 	Value float64
 	Unit  v1alpha1.FigureUnit
@@ -116,7 +117,8 @@ func (k Kind) Overall(result *v1alpha1.TargetResult) Overall {
 	return k.overall(result)
 }
 
-// meanOf returns the geometric mean of the values, which gives each the same weight. It is empty without values.
+// meanOf returns the geometric mean of the values, in which each value has the same weight. Without values, it returns
+// an empty Overall.
 func meanOf(what string, unit v1alpha1.FigureUnit, values []float64) Overall {
 	if len(values) == 0 {
 		return Overall{}

@@ -49,7 +49,7 @@ var search = Kind{
 	},
 }
 
-// Trials returns the steps of a search that offered a rate, in order, or nil if the result is not of a search.
+// Trials returns the steps of a search that offered a rate, in order. It returns nil if the phase is not a search.
 func Trials(result *v1alpha1.TargetResult) []*v1alpha1.StepResult {
 	var all []*v1alpha1.StepResult
 	for i := range result.Steps {
