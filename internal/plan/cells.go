@@ -62,8 +62,8 @@ func blockSizes(axes *v1alpha1.SweepAxes) []int64 {
 	return sizes
 }
 
-// heaviest returns the load that spends the most credits: the largest value of each axis, except for readPercent, of
-// which it uses the lowest, because reads may be served from the server's memory.
+// heaviest returns the load that spends the most credits. It has the largest value of each axis, but the lowest
+// readPercent, because reads may be served from the server's memory.
 func heaviest(axes *v1alpha1.SweepAxes) cell {
 	var c cell
 	if len(axes.Clients) > 0 {

@@ -58,8 +58,9 @@ func (m *maker) pause(at *field.Path, text v1alpha1.Duration) (time.Duration, bo
 }
 
 // untilCredits plans an idle step that lasts until every bucket certainly holds the given percentage. Its Duration is
-// the time that this takes by the documented limits. The run computes the actual wait from the limits that it finds, and
-// from the refill that a redrain has measured; without either it waits for maxDuration, or not at all.
+// computed from the documented limits. The run computes the actual wait from the limits that it discovers and from the
+// refill that a redrain has measured. If a bucket remains unknown, the step lasts for maxDuration, or ends immediately
+// if maxDuration is not set.
 func (p *phaseMaker) untilCredits(at *field.Path, phase *v1alpha1.CooldownPhase) {
 	percent := int(phase.UntilCredits.Percent)
 	if percent < 1 || percent > 100 {
@@ -162,8 +163,8 @@ func (p *phaseMaker) redrain(at *field.Path, phase *v1alpha1.CooldownPhase) {
 }
 
 // redrainTimes returns the minimum and the maximum duration of the drain after the pause. They are those of the last
-// burstDrain phase before this one. If maxDuration is set, it limits pause and drain together, so the maximum is
-// maxDuration minus the pause.
+// burstDrain phase before this one. If maxDuration is set, it limits the total time of the pause and the drain, so the
+// maximum is maxDuration minus the pause.
 func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase, pause time.Duration) (drainTimes, bool) {
 	before := len(p.problems)
 	times := drainTimes{least: p.duration(at, v1alpha1.DefaultMinDuration)}

@@ -86,7 +86,8 @@ func (p *phaseMaker) load(step *Step, target string, one *creditForecast, took t
 	}
 }
 
-// bound advances the ceiling over a step. took is the length of the step, or a lower bound of it if known is false.
+// bound updates the ceiling of a forecast to the end of a step. took is the length of the step, or a lower bound of it
+// if known is false.
 func (t *creditForecast) bound(step *Step, takesPart bool, took time.Duration, known bool) {
 	bucket := t.account.Bucket()
 	switch {
@@ -108,8 +109,7 @@ func (t *creditForecast) idle(took time.Duration) {
 	}
 }
 
-// expected returns the expected length of a step in took. If known is false, the length is unknown, and took is only a
-// lower bound.
+// expected returns the expected length of a step. If known is false, this length is unknown, and took is a lower bound.
 func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 	known = true
 	switch step.Purpose {

@@ -28,7 +28,7 @@ type Demand struct {
 	Metadata bool
 }
 
-// DemandModel computes the demand of each step of a frozen run. It is not safe for concurrent use.
+// DemandModel computes the demand of each step of a resolved run. It is not safe for concurrent use.
 type DemandModel struct {
 	run *v1alpha1.RunSpec
 	// described caches the descriptions of loads, because reading a profile can take a long time.
@@ -132,8 +132,8 @@ func operation(reads, writes bool) limits.Operation {
 	return limits.Both
 }
 
-// Loads returns the distinct loads that the phases of a run put on a target. Loads of phases that drain come first,
-// because the run measures the buckets that they drain.
+// Loads returns the distinct loads that the phases of a run put on a target. The loads of phases that drain come first,
+// because the run measures the buckets of the limits that these loads reach.
 func (a *DemandModel) Loads(target string) []limits.Load {
 	var drains, others []limits.Load
 	for i := range a.run.Phases {

@@ -1,10 +1,10 @@
-// Package plan turns the specification of a run into its list of steps, before anything runs. It is pure and works
-// offline: the operator freezes its result into the BenchmarkRun, `run --local` drives it, and `plan` prints it.
+// Package plan turns the specification of a run into its list of steps, before anything runs. It has no side effects
+// and works offline. The operator stores the plan in the BenchmarkRun, `run --local` executes it, and `plan` prints it.
 //
 //	spec.run -> Resolve (profiles by name become inline workloads)
 //	         -> Make    (phases become steps; problems are reported with their fields)
 //
-// A phase becomes one or more steps: maker.phase lists which, for each kind.
+// A phase becomes one or more steps. For each kind of phase, a comment in maker.phase lists these steps.
 //
 // The planner tracks three states from step to step: the content of the files of each target, so that no step reads
 // data that was never written; the space that the files need; and the credits that each bucket is expected to hold.

@@ -2,8 +2,8 @@ package plan
 
 import "github.com/storagebench/storagebench/internal/engine"
 
-// datasetHash returns a short name for the files and the content that the prepare phases lay out. A phase that
-// reads can use either of two layouts with equal hashes.
+// datasetHash returns a hash of the files and the content that the prepare phases lay out. If two layouts have equal
+// hashes, a phase that reads can use either of them.
 func (m *maker) datasetHash() string {
 	files, layers := map[string]map[string]uint64{}, map[string][]any{"Layers": nil}
 	for target, data := range m.datasets {

@@ -8,9 +8,9 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// RunHash identifies what a benchmark asks to run. It returns 16 hexadecimal digits that are computed from spec.run
-// with its defaults, which may come from a file or from the API server, and with references that are not resolved. Runs
-// of one benchmark with the same hash have the same spec.run, except for its observations.
+// RunHash returns a hash of a benchmark's spec.run, as 16 hexadecimal digits. It first fills in defaults, so the hash
+// is the same whether spec.run comes from a file or from the API server. It does not resolve references to profiles.
+// Runs of one benchmark with the same hash have the same spec.run, except for its observations.
 //
 // Adding a field with a default to the API changes every hash, which makes every benchmark run again. Add fields
 // without a default, and treat an absent field as the default.
@@ -34,8 +34,9 @@ func RunHash(run *v1alpha1.RunSpec) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// nameKinds sets the kind of profile references without one to WorkloadProfile, so that stored benchmarks keep their
-// hashes: that kind was the default before such references were also looked up among cluster profiles.
+// nameKinds sets the kind of profile references that have none to WorkloadProfile. This was once the default, and
+// stored benchmarks have to keep their hashes. Today, a reference without a kind is also looked up among cluster
+// profiles.
 func nameKinds(run *v1alpha1.RunSpec) {
 	name := func(workload *v1alpha1.Workload) {
 		if workload != nil && workload.ProfileRef != nil && workload.ProfileRef.Kind == "" {

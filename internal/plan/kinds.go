@@ -86,7 +86,7 @@ func (p *phaseMaker) measured(targets []string, warmUp, duration time.Duration) 
 	step.WarmUp, step.Duration = warmUp, duration
 	step.Limit = warmUp + duration + measuredSlack
 	if len(targets) > 0 && p.loads[targets[0]].WorkBound {
-		// Either all workloads that run together have a fixed amount of work, or all run for a given time.
+		// Check only the first workload: compatibleTogether refuses to mix workloads with a fixed amount of work and others.
 		step.Duration, step.Limit = 0, duration
 	}
 	return step

@@ -36,7 +36,7 @@ type dataset struct {
 	unknown bool
 }
 
-// recordedFile is the size of a file and a short name for its content.
+// recordedFile is the size of a file and an identifier of its content.
 type recordedFile struct {
 	bytes   uint64
 	content string
@@ -60,7 +60,7 @@ func (m *maker) dataset(target string) *dataset {
 	return m.datasets[target]
 }
 
-// readable reports whether a step reads only data that earlier phases have written, and adds a problem if not.
+// readable reports whether a step reads only data that earlier phases have written. Otherwise, it also adds a problem.
 func (p *phaseMaker) readable(target string, step *Step, made *engine.Description) bool {
 	data := p.dataset(target)
 	if data.unknown || !made.NeedsFiles {

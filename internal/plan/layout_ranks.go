@@ -41,8 +41,7 @@ func (f rankFiles) total(key rankKey) uint64 {
 	return sum
 }
 
-// has reports whether a single set of the key includes all of want: at least as many ranks, with files at least as
-// large.
+// has reports whether one of the key's sets includes want, with at least as many ranks and files at least as large.
 func (f rankFiles) has(key rankKey, want rankSet) bool {
 	return slices.ContainsFunc(f[key], func(set rankSet) bool { return set.ranks >= want.ranks && set.bytes >= want.bytes })
 }

@@ -164,7 +164,7 @@ func (m *maker) lasting(path *field.Path, text v1alpha1.Duration) time.Duration 
 	return length
 }
 
-// addOnce reports a problem once, even if several phases share the workload.
+// addOnce reports a problem once, even if several phases have it because they share a workload.
 func (m *maker) addOnce(problems ...*field.Error) {
 	for _, problem := range problems {
 		if !slices.ContainsFunc(m.problems, func(known *field.Error) bool { return known.Error() == problem.Error() }) {

@@ -2,8 +2,8 @@ package plan
 
 import "github.com/storagebench/storagebench/internal/observation"
 
-// checkObservations warns about queries that Prometheus would refuse. They are not refused, because other systems with
-// the same API know more functions.
+// checkObservations warns about queries that Prometheus would refuse. It does not refuse them itself, because other
+// systems with the same API support more functions.
 func (m *maker) checkObservations() {
 	for i := range m.run.Observations {
 		if err := observation.Syntax(m.run.Observations[i].Query); err != nil {

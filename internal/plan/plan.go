@@ -60,8 +60,8 @@ type Step struct {
 	Purpose Purpose
 	// Targets are the targets that the step loads together, or leaves idle together.
 	Targets []string
-	// Clients is the number of clients of each target that take part, those with the lowest indexes. It is 0 if
-	// nothing is loaded.
+	// Clients is the number of clients of each target that take part, counted from the lowest index. It is 0 if nothing
+	// is loaded.
 	Clients int
 	// Workloads holds the engine of each target. It is empty if nothing is loaded.
 	Workloads map[string]*v1alpha1.Engine
@@ -77,9 +77,9 @@ type Step struct {
 	Confirms bool
 	// Passes is the number of times that a Precondition overwrites the data.
 	Passes int
-	// Duration is the measured or idle time, and WarmUp the time before it. For a Drain, Duration is the maximum. It
-	// is 0 for a fixed amount of work, such as mdtest's, and for an Idle step whose length depends on earlier
-	// measurements.
+	// WarmUp is the time before the measurement. Duration is the measured or idle time, or its maximum for a Drain.
+	// Duration is 0 if the step does a fixed amount of work, as with mdtest, or if it is an Idle step whose length
+	// depends on earlier measurements.
 	Duration, WarmUp time.Duration
 	// MinDuration is the minimum time after WarmUp before the step may end early.
 	MinDuration time.Duration
@@ -90,8 +90,8 @@ type Step struct {
 	UntilCreditsPercent int
 	// Redrain is true for the Drain after an Idle step that measures the refill.
 	Redrain bool
-	// Limit is the time after which the load is stopped in any case. RunLimit is the activeDeadline of the whole run;
-	// it limits the time before the load starts, which can include another execution of a setup.
+	// Limit is the time after which the load is stopped, even if it is not complete. RunLimit is the activeDeadline of
+	// the whole run. It also limits the time before the load starts, during which a setup may be executed again.
 	Limit, RunLimit time.Duration
 	// NewBytes is the maximum space, by target, that each client needs for the step in addition to the space that
 	// earlier steps may have used.
@@ -124,7 +124,7 @@ type Credits struct {
 	StartPercent, EndPercent float64
 }
 
-// WorkBound reports whether the step ends when its work is done, not after a time.
+// WorkBound reports whether the step ends when its work is done, instead of after a given time.
 func (s Step) WorkBound() bool {
 	return s.Purpose == Prepare || s.Purpose == Precondition || s.Purpose == Measure && s.Duration == 0
 }

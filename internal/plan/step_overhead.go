@@ -13,11 +13,11 @@ import (
 // fast.
 const handling = 500 * time.Millisecond
 
-// launching is added to handling if mpirun starts the tools on all clients.
+// launching is the additional time of a step in which mpirun starts the tools on all clients.
 const launching = time.Second
 
-// overhead returns the time during a step in which no load runs. Call it after the forecasts have been advanced to the
-// end of the step, because the operations in flight then depend on the remaining credits.
+// overhead returns the time during a step in which no load runs. The forecasts must already have been advanced to the
+// end of the step, because the time to complete operations in flight depends on the credits that remain there.
 func (p *phaseMaker) overhead(step *Step) time.Duration {
 	if step.Purpose == Idle {
 		return 0

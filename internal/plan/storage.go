@@ -39,12 +39,12 @@ type Promise struct {
 	Levels []PromisedLevel `json:"levels,omitempty"`
 	// Drains describes the limits with credits, whether or not the load spends them all.
 	Drains []PromisedDrain `json:"drains,omitempty"`
-	// Unpublished lists the limits whose burst length is not published. Because of them, a level may end earlier than
-	// Levels states.
+	// Unpublished lists the limits whose burst length is not published. Because of these limits, a level may end
+	// earlier than Levels states.
 	Unpublished []string `json:"unpublished,omitempty"`
 }
 
-// PromisedRate is a rate, the limit that sets it, and how the rate was computed.
+// PromisedRate is a rate that a documented limit allows, with the name of the limit and the computation of the rate.
 type PromisedRate struct {
 	Limit               string  `json:"limit"`
 	BytesPerSecond      float64 `json:"bytesPerSecond,omitempty"`
@@ -80,7 +80,8 @@ func (p *Promise) ExpectedSeconds() float64 {
 	return p.Levels[len(p.Levels)-1].StartSeconds
 }
 
-// maxPromises limits the promises of a target: only the first cells of a sweep are kept.
+// maxPromises is the maximum number of promises per target. If the phases have more distinct loads, as in a large
+// sweep, only the first are included.
 const maxPromises = 8
 
 // findLimits computes the documented limits of each target for which the specification sets any.

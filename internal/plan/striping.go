@@ -23,8 +23,8 @@ const (
 	maxStripeBytes = math.MaxUint32
 )
 
-// findStriping finds the striping of each target that sets one. Admission refuses most of what findStriping refuses; a
-// plan must not depend on admission.
+// findStriping finds the striping of each target that sets one. It refuses invalid values. Admission also refuses most
+// of them, but a plan must not depend on admission.
 func (m *maker) findStriping() {
 	m.striping = map[string]Striping{}
 	for i := range m.run.Targets {

@@ -23,8 +23,8 @@ const (
 	// cell needs. The reserve is necessary because documented rates are rounded, and a load does not start and end
 	// instantly.
 	spareCredits = 0.05
-	// knownShare is the shortfall that is tolerated without a warning, as a share of the credits that a cell needs.
-	// Waits are rounded to whole seconds, so a bucket may hold slightly fewer credits.
+	// knownShare is the largest shortfall of credits that causes no warning, as a share of the credits that a cell
+	// needs. Waits are rounded to whole seconds, so a bucket may hold slightly fewer credits.
 	knownShare = 0.01
 )
 
@@ -145,7 +145,7 @@ func (p *phaseMaker) drainFirst(at *field.Path, targets []string, c cell) bool {
 	return p.add(step, "drain")
 }
 
-// justDrained reports whether the previous step is a drain of all these targets in another phase.
+// justDrained reports whether the previous step belongs to another phase and drains all these targets.
 func (p *phaseMaker) justDrained(targets []string) bool {
 	if len(p.plan.Steps) == 0 {
 		return false

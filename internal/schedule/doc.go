@@ -1,4 +1,5 @@
-// Package schedule computes when a cron schedule starts runs. It is pure: the time is an argument.
+// Package schedule computes when a cron schedule starts runs. Its functions do not read the clock: the current time is
+// an argument.
 //
 // Missed times are handled as in Kubernetes' CronJob:
 //

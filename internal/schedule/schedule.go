@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	_ "time/tzdata" // the images have no time zone database
+	_ "time/tzdata" // embedded, because the container images have no time zone database
 
 	"github.com/robfig/cron/v3"
 )
@@ -87,7 +87,7 @@ var fields = [5]struct{ name, values string }{
 	{"day of the week", "0 (Sunday) to 6 or SUN to SAT"},
 }
 
-// explain names the invalid field of a rejected line and the values that it may have.
+// explain returns the reason why a line was rejected: the invalid field and the values that are valid there.
 func explain(line string, err error) string {
 	for i, text := range strings.Fields(line) {
 		alone := [5]string{"*", "*", "*", "*", "*"}
@@ -148,7 +148,7 @@ func (s Schedule) Due(handled, now time.Time, deadline time.Duration) Due {
 }
 
 // newest returns the last scheduled time after earliest and up to now. It searches backwards in growing intervals, so
-// that the cost hardly grows with the number of missed times.
+// that the cost hardly depends on the number of missed times.
 func (s Schedule) newest(earliest, now time.Time) time.Time {
 	var newest time.Time
 	for back := time.Minute; newest.IsZero(); back *= 2 {

@@ -1,5 +1,5 @@
 // Package search decides which rate a search offers next, and when it has found the highest rate that meets its
-// objective. It is pure: [Question.Next] takes the measurements so far and returns the next rate, so a restarted
+// objective. It has no state: [Question.Next] computes the next rate from the measurements so far, so a restarted
 // conductor makes the same decision from the same measurements.
 //
 //	rate
@@ -19,6 +19,6 @@
 //
 // A rate is confirmed if, over five steps, the upper end of the 95 % interval of that share meets the objective. Each
 // step contributes its share as one value: successive operations in a queue are not independent, so counting them
-// individually would make the interval too narrow. If a rate is not confirmed, the search tries lower rates, at
-// increasing distances.
+// individually would make the interval too narrow. If a rate is not confirmed, the search tries lower rates, in steps
+// that become larger.
 package search

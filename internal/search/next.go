@@ -89,8 +89,8 @@ func (q Question) narrow(met, missed int64) bool {
 	return missed-met <= q.Unit || float64(missed) <= float64(met)*q.Ratio
 }
 
-// confirm returns the rate to confirm next: the highest rate that met the objective, then lower rates. From the third
-// lower rate on, the distances increase.
+// confirm returns the rate to confirm next. It begins with the highest rate that met the objective and continues with
+// lower rates. From the third lower rate on, the steps between rates become larger.
 func (q Question) confirm(highest int64, trials []Trial) Decision {
 	candidate, distance := highest, q.Ratio
 	for tried := range candidates {

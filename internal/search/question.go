@@ -11,17 +11,18 @@ import (
 )
 
 const (
-	// Confirmations is the number of steps that confirm a rate, and candidates the maximum number of rates that a
-	// search tries to confirm before it gives up.
+	// Confirmations is the number of steps that confirm a rate. candidates is the maximum number of rates that a search
+	// tries to confirm before it gives up.
 	Confirmations = 5
 	candidates    = 5
-	// leastSlower is the number of operations that must be slower than a percentile in a step. With fewer, the
-	// percentile counts as unknown; see measure.Histogram.Percentile.
+	// leastSlower is the minimum number of operations in a step that must be slower than a percentile. With fewer, the
+	// percentile is considered unknown; see measure.Histogram.Percentile.
 	leastSlower = 10
-	// leastEach is the lowest first rate, in operations per second per client, if rate.min is not set. At lower rates,
-	// a client could run only a few jobs, because each job performs at least one operation of each kind per second.
+	// leastEach is the minimum of the first rate, in operations per second per client, if rate.min is not set. At a
+	// lower rate, a client could run only a few jobs, because each job performs at least one operation of each kind per
+	// second.
 	leastEach = 10
-	// raise is the factor by which the rate grows from step to step until one misses the objective.
+	// raise is the factor by which the rate grows from step to step, until a step misses the objective.
 	raise = 2.0
 )
 
