@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// first is the benchmark that init or run --storage-class creates, as described by their flags.
+// first describes the benchmark that init or run --storage-class creates.
 type first struct {
 	initOptions
 	name string

@@ -165,7 +165,7 @@ func bodyOf(problem *field.Error) string {
 	return problem.ErrorBody()
 }
 
-// profilesOf returns a lookup of profiles among the objects in the files.
+// profilesOf returns a function that looks up profiles among the objects in the files.
 func profilesOf(objects []admission.Object, namespace string) plan.Profiles {
 	return func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		for _, object := range objects {
@@ -182,7 +182,7 @@ func profilesOf(objects []admission.Object, namespace string) plan.Profiles {
 }
 
 // orLibrary extends the lookup of ClusterWorkloadProfiles to the library that is built into this program. A cluster may
-// have different profiles with the same names, so it may run something else than the result shows.
+// have different profiles with the same names, so the workload that runs there may differ from the result.
 func orLibrary(inFile plan.Profiles) plan.Profiles {
 	return func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		if engine, found := inFile(ref); found || ref.Kind != v1alpha1.ClusterWorkloadProfileKind {

@@ -78,7 +78,7 @@ func newMerge(streams Streams) *cobra.Command {
 	return command
 }
 
-// fioResult is the result in one file.
+// fioResult is a result of fio and the name of its file.
 type fioResult struct {
 	name string
 	fio.Result

@@ -30,7 +30,7 @@ type parseIORRepetition struct {
 	Index     int    `json:"index"`
 	// BytesPerSecond is the rate over the total time, from the first rank's start to the last rank's end.
 	BytesPerSecond int64 `json:"bytesPerSecond"`
-	// IOPSMilli is the IOPS in thousandths, over the transfer time only.
+	// IOPSMilli is the operation rate over the transfer time only, in thousandths of an operation per second.
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 	Bytes     int64  `json:"bytes"`
 	// BytesExact is true if IOR printed Bytes, or if its parameters or figures determine it exactly. Otherwise Bytes is
@@ -167,7 +167,7 @@ func parseMdtest(streams Streams, name string) (any, error) {
 	return document, nil
 }
 
-// thousandths formats thousandths as a decimal number, exactly.
+// thousandths formats a number of thousandths as an exact decimal number.
 func thousandths(milli int64) json.Number {
 	return json.Number(fmt.Sprintf("%d.%03d", milli/1000, milli%1000))
 }

@@ -54,10 +54,10 @@ var (
 )
 
 // runOnClass measures new volumes of a storage class: it creates a benchmark, follows its run, shows the result and
-// removes everything.
+// removes all objects of the benchmark.
 //
 // The benchmark is owned by a Job without pods, which Kubernetes deletes after ttlSecondsAfterFinished, and all
-// other objects are owned by the benchmark. So everything is removed even if this program dies.
+// other objects are owned by the benchmark. So they are removed even if this program dies.
 func runOnClass(ctx context.Context, streams Streams, options runOptions, flags *clusterFlags) error {
 	trial := first{initOptions: options.class, inFile: true, deadline: v1alpha1.DurationOf(trialDeadline)}
 	trial.output = "yaml"
@@ -71,7 +71,7 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 	ctx, stop := untilSignal(ctx)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	// If the reader of standard output exits, writing returns an error, and the program still removes everything.
+	// If the reader of standard output exits, writing returns an error, and the program still removes the trial.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	retains, err := cluster.checkClass(ctx, trial.class)
 	if err != nil {
@@ -105,9 +105,9 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 	return err
 }
 
-// endTrial removes everything and returns the error with which the program exits. current is the run that was followed
-// last, and err is the error from following it. After an interruption, endTrial first stops the run and shows what it
-// has measured.
+// endTrial removes the trial's objects and returns the error with which the program exits. current is the run that was
+// followed last, and err is the error from following it. After an interruption, endTrial first stops the run and shows
+// what it has measured.
 func (c *cluster) endTrial(ctx context.Context, streams Streams, name, current string, options runOptions, err error) error {
 	interrupted := ctx.Err() != nil
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
@@ -345,7 +345,7 @@ func (c *cluster) showSoFar(ctx context.Context, streams Streams, name string, o
 }
 
 // removeTrial deletes the benchmark with its timer and its runs, and waits until the operator and the cluster have
-// removed everything that belongs to them.
+// removed all of their objects.
 func (c *cluster) removeTrial(ctx context.Context, streams Streams, name string) error {
 	background := metav1.DeletePropagationBackground
 	remove := func(resource schema.GroupVersionResource, name string) error {

@@ -135,8 +135,8 @@ func (c *cluster) followRuns(ctx context.Context, streams Streams, benchmark, ru
 	}
 }
 
-// nextRun requests another run of a benchmark, and returns its name once it exists. The new run may have to wait for a
-// live one.
+// nextRun requests another run of a benchmark, and returns its name once it exists. If a run is live, the new one
+// starts only after it.
 func (c *cluster) nextRun(ctx context.Context, streams Streams, name string) (string, error) {
 	before := &v1alpha1.StorageBenchmark{}
 	if err := c.get(ctx, benchmarkResource, name, before); err != nil {

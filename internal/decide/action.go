@@ -10,7 +10,7 @@ import (
 type Kind string
 
 const (
-	// Wait does nothing until something changes, or until the time in Until if that comes first.
+	// Wait does nothing until the snapshot changes, or until Until at the latest.
 	Wait Kind = "Wait"
 	// Load sends the attempt to Clients.
 	Load Kind = "Load"
@@ -24,7 +24,7 @@ const (
 	RecordResult Kind = "RecordResult"
 	// Retry records that the step is repeated; Attempt is the new attempt.
 	Retry Kind = "Retry"
-	// Replace creates replacements for Clients, which are lost.
+	// Replace creates replacements for the lost Clients.
 	Replace Kind = "Replace"
 	// Fail records Failure as the reason for ending the run.
 	Fail Kind = "Fail"
@@ -38,7 +38,7 @@ const (
 	Done Kind = "Done"
 )
 
-// Action is the next thing to do.
+// Action is the next action that the caller has to execute.
 type Action struct {
 	Kind     Kind
 	Attempt  Attempt

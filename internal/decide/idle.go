@@ -16,8 +16,8 @@ func (s Snapshot) idle(step Step, record Record, now time.Time) Action {
 	return Action{Kind: RecordResult, Attempt: attempt}
 }
 
-// idleEnd returns the time at which an idle step that begins now ends: Until, if earlier steps determined it, but no
-// later than Limit from now.
+// idleEnd returns the end of an idle step that begins now. This is Until if earlier steps determined it, but at most
+// Limit from now.
 func (s Step) idleEnd(now time.Time) time.Time {
 	end := now.Add(s.Limit)
 	switch {

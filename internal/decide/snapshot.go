@@ -65,8 +65,8 @@ type Step struct {
 	Targets []string
 	// ClientsPerTarget limits the step to the first clients of each target; 0 means all.
 	ClientsPerTarget int
-	// Limit is the longest time from the step's start to its last completion. An Idle step takes exactly Limit
-	// unless Until is known.
+	// Limit is the maximum time from the step's start to the completion of its last operation. An Idle step takes
+	// exactly Limit unless Until is known.
 	Limit time.Duration
 	// Idle is true for a step without load, in which no client takes part.
 	Idle bool

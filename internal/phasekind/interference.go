@@ -56,12 +56,12 @@ func Neighbours(phase *v1alpha1.InterferencePhase) []int32 {
 
 // Blocks describes the blocks of an interleaved phase. It is the zero value for other phases.
 type Blocks struct {
-	// Victims are the targets that are measured both alone and beside neighbours. Equal is true if there are only
-	// victims.
+	// Victims are the targets that are measured both alone and beside neighbours. Equal is true if the phase has no
+	// aggressors.
 	Victims []string
 	Equal   bool
-	// PerRepetition is the number of blocks of a repetition: each victim alone, then each number of neighbours. Every
-	// second repetition runs them in reverse order.
+	// PerRepetition is the number of blocks of a repetition: one for each victim alone, then one for each number of
+	// neighbours. Every second repetition runs them in reverse order.
 	PerRepetition, Repetitions int
 	// Most is the largest number of neighbours that a victim has in any block.
 	Most int32

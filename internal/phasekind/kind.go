@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Kind describes what sets one kind of phase apart from the others. The zero value is a kind without results.
+// Kind describes how one kind of phase differs from the others. The zero value is a kind without results.
 type Kind struct {
 	// Label describes the kind in the live view, next to the name of a phase.
 	Label string
@@ -63,8 +63,8 @@ func (k Kind) InCells() bool { return k.Cell != "" }
 // ManySteps reports whether the phase can have hundreds of steps that load the same files.
 func (k Kind) ManySteps() bool { return k.InCells() || k.PicksRates || k.Interleaved }
 
-// Differs returns the difference between two phases of one kind that makes their results incomparable, or "" if there
-// is none.
+// Differs explains why the results of two phases of one kind cannot be compared, for example because their ramps have
+// different steps. It returns "" if they can be compared.
 func Differs(a, b *v1alpha1.Phase) string {
 	differs := Of(a.Kind()).differs
 	if differs == nil || a.Kind() != b.Kind() {

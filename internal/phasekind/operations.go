@@ -92,8 +92,8 @@ const mostRates = 4
 // fileRates are mdtest's most important rates.
 var fileRates = []string{"File creation", "File stat"}
 
-// rates returns a tool's own rates, with mdtest's file rates first. They have no interval, because the number of
-// iterations behind mdtest's standard deviation is not recorded.
+// rates returns the rates that a tool reports itself, beginning with mdtest's file rates. They have no interval,
+// because the number of iterations behind mdtest's standard deviation is not recorded.
 func rates(own iter.Seq2[string, int64]) []Figure {
 	var all []Figure
 	for operation, milli := range own {

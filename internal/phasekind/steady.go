@@ -25,8 +25,8 @@ func steadyFigures(result *v1alpha1.TargetResult) []Figure {
 	return append(all, Operations(result)...)
 }
 
-// steadyOverall returns the mean of the tool's own rates, the duration of a program, or the total throughput. If no
-// bytes are moved, it returns the operations per second instead.
+// steadyOverall returns the mean of the rates that the tool reports itself, the duration of a program, or the total
+// throughput. If no bytes are moved, it returns the operations per second instead.
 func steadyOverall(result *v1alpha1.TargetResult) Overall {
 	if own := result.OwnRates(); own != nil {
 		return meanOfRates(own)
@@ -52,7 +52,7 @@ func steadyOverall(result *v1alpha1.TargetResult) Overall {
 	return Overall{What: "operations a second", Value: value, Unit: unit}
 }
 
-// meanOfRates returns the mean of the tool's own rates.
+// meanOfRates returns the mean of the rates that the tool reports itself.
 func meanOfRates(rates iter.Seq2[string, int64]) Overall {
 	var all []float64
 	for _, milli := range rates {

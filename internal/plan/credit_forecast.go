@@ -33,7 +33,7 @@ type creditForecast struct {
 	ceiling float64
 }
 
-// charge advances the forecasts over a step and stores the expected length and credits in the step.
+// charge updates the forecasts to the end of a step, and stores the expected length and credits in the step.
 func (p *phaseMaker) charge(step *Step) {
 	took, known := p.expected(step)
 	if known {
@@ -66,7 +66,7 @@ func (p *phaseMaker) charge(step *Step) {
 	}
 }
 
-// load advances one forecast over a step. took is the length of the step.
+// load updates one forecast to the end of a step. took is the length of the step.
 func (p *phaseMaker) load(step *Step, target string, one *creditForecast, took time.Duration) {
 	account := &one.account
 	switch step.Purpose {

@@ -133,7 +133,7 @@ func operation(reads, writes bool) limits.Operation {
 }
 
 // Loads returns the distinct loads that the phases of a run put on a target. The loads of phases that drain come first,
-// because the run measures the buckets of the limits that these loads reach.
+// because the run measures the credit buckets that these loads empty.
 func (a *DemandModel) Loads(target string) []limits.Load {
 	var drains, others []limits.Load
 	for i := range a.run.Phases {

@@ -86,7 +86,8 @@ func (p *phaseMaker) measured(targets []string, warmUp, duration time.Duration) 
 	step.WarmUp, step.Duration = warmUp, duration
 	step.Limit = warmUp + duration + measuredSlack
 	if len(targets) > 0 && p.loads[targets[0]].WorkBound {
-		// Check only the first workload: compatibleTogether refuses to mix workloads with a fixed amount of work and others.
+		// Check only the first workload: compatibleTogether refuses to mix workloads that do a fixed amount of work with
+		// others.
 		step.Duration, step.Limit = 0, duration
 	}
 	return step

@@ -57,7 +57,7 @@ func (m *maker) findLayoutJobs() {
 	}
 }
 
-// raisedJobs returns the largest number of jobs that a phase sets in place of the workload's own, or 0 if it sets
+// raisedJobs returns the largest number of jobs that a phase sets instead of the workload's number, or 0 if it sets
 // none.
 func raisedJobs(phase *v1alpha1.Phase) int32 {
 	most := int64(0)

@@ -150,9 +150,8 @@ func (p *phaseMaker) fits(step *Step, target string) bool {
 	return true
 }
 
-// loadErrors returns the reasons why a load cannot run in the phase. It returns an error for each field of the load
-// that is wrong. If the step overrides fields, or the cause does not name a field, it returns a single error for the
-// phase.
+// loadErrors returns the reasons why a load cannot run in the phase. It returns an error for each invalid field of the
+// load. If the step overrides fields, or the cause does not name a field, it returns a single error for the phase.
 func (p *phaseMaker) loadErrors(one *load, step *Step, err error) field.ErrorList {
 	overrides := ""
 	if step.Cell >= 0 {

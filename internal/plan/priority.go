@@ -18,7 +18,7 @@ type Cluster struct {
 	PriorityClass string
 }
 
-// InCluster plans for a cluster. Without this option, the operator's PriorityClass is assumed to be
+// InCluster plans a run in the given cluster. Without this option, the operator's PriorityClass is assumed to be
 // OperatorPriorityClass.
 func InCluster(cluster Cluster) Option { return func(m *maker) { m.cluster = cluster } }
 

@@ -59,7 +59,7 @@ func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
 	}
 }
 
-// caution adds a warning to the plan for each caution that the engines give about their loads in the step.
+// caution adds the engines' cautions about their loads in the step to the plan's warnings.
 func (p *phaseMaker) caution(step *Step) {
 	for _, target := range step.Targets {
 		one := p.loads[target]

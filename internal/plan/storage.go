@@ -24,15 +24,15 @@ type Promise struct {
 	Target string `json:"target"`
 	// Phases lists the phases with this load.
 	Phases []string `json:"phases"`
-	// BlockBytes is 0 if operations have several sizes; then only Baseline and Burst are known. Operation is empty
-	// for a mix.
+	// BlockBytes is 0 if operations have several sizes; then only Baseline and Burst are known. Operation is empty for
+	// a mix of reads and writes.
 	BlockBytes float64          `json:"blockBytes,omitempty"`
 	Operation  limits.Operation `json:"operation,omitempty"`
 	// Cached is true for reads that the server's cache is meant to serve, so that the limits of the disks behind the
 	// cache do not apply.
 	Cached bool `json:"cached,omitempty"`
-	// Baseline and Burst are the lowest rates of all limits, without and with credits. Baseline is nil if no rate is
-	// known. Burst is nil if credits do not raise the rate.
+	// Baseline is the lowest rate that any limit allows without credits, or nil if no rate is known. Burst is the
+	// lowest rate that any limit allows with credits, or nil if credits do not raise the rate.
 	Baseline *PromisedRate `json:"baseline,omitempty"`
 	Burst    *PromisedRate `json:"burst,omitempty"`
 	// Levels lists the expected rates in chronological order. The last level continues until the load ends.
@@ -52,7 +52,7 @@ type PromisedRate struct {
 	Arithmetic          string  `json:"arithmetic,omitempty"`
 }
 
-// PromisedLevel is an interval with one rate; Seconds is nil for the last level.
+// PromisedLevel is a period with a constant rate. Seconds is its length, or nil for the last level.
 type PromisedLevel struct {
 	StartSeconds   float64  `json:"startSeconds"`
 	Seconds        *float64 `json:"seconds,omitempty"`
@@ -63,8 +63,8 @@ type PromisedLevel struct {
 	Burst bool   `json:"burst,omitempty"`
 }
 
-// PromisedDrain describes the credits of a limit: how long they last (nil if the load does not spend them all), and
-// how long they take to refill.
+// PromisedDrain describes the credits of a limit. Seconds is the time until the load has spent them, or nil if it does
+// not spend them all. RefillSeconds is the time until they are refilled.
 type PromisedDrain struct {
 	Limit         string   `json:"limit"`
 	Seconds       *float64 `json:"seconds,omitempty"`
@@ -84,7 +84,7 @@ func (p *Promise) ExpectedSeconds() float64 {
 // sweep, only the first are included.
 const maxPromises = 8
 
-// findLimits computes the documented limits of each target for which the specification sets any.
+// findLimits computes the documented limits of each target for which the specification sets limits.
 func (m *maker) findLimits() {
 	m.documented = map[string]limits.Computed{}
 	for i := range m.run.Targets {

@@ -21,8 +21,8 @@ func allowsRawWrites(target *v1alpha1.Target) bool {
 	return target.AllowRawDeviceWrites != nil && *target.AllowRawDeviceWrites
 }
 
-// VolumeBytes returns the maximum space that a target's data takes on its single volume: the data of one client if each
-// client has its own claim, otherwise the data of all clients.
+// VolumeBytes returns the maximum space that a target's data occupies on its single volume: the data of one client if
+// each client has its own claim, otherwise the data of all clients.
 func (p *Plan) VolumeBytes(target *v1alpha1.Target) uint64 {
 	needed := uint64(0)
 	for i := range p.Steps {
@@ -34,8 +34,8 @@ func (p *Plan) VolumeBytes(target *v1alpha1.Target) uint64 {
 	return needed
 }
 
-// warnSmallClaims warns about claims that request less than the data takes. Some drivers provision larger volumes, so
-// the run is not refused.
+// warnSmallClaims warns about claims that request less space than the data needs. Some drivers provision larger
+// volumes, so the run is not refused.
 func (m *maker) warnSmallClaims() {
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]

@@ -48,7 +48,7 @@ type Decision struct {
 	// Rate is the next rate to offer. If the search is done, it is the highest confirmed rate, or 0 if there is
 	// none.
 	Rate int64
-	// Missed is the lowest rate that missed the objective in a step other than the confirming ones, or 0 if none did.
+	// Missed is the lowest rate that missed the objective, or 0 if none did. Steps that confirm a rate do not count.
 	Missed int64
 }
 
@@ -150,7 +150,7 @@ func (q Question) judge(rounds []Trial) verdict {
 // Half is half of the 95 % interval of the mean, or 0 if there are fewer than Confirmations steps.
 type Share struct{ Mean, Half float64 }
 
-// student is the 97.5 % quantile of Student's distribution with Confirmations - 1 degrees of freedom.
+// student is the 97.5 % quantile of Student's t-distribution with Confirmations - 1 degrees of freedom.
 const student = 2.776
 
 // Slower returns the share of operations that were slower than the latency bound, over several steps with the same
