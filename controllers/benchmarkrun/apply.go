@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// soon is the delay before the next decision if the status has changed and the run need not wait for anything external.
+// soon is the delay before the next decision if the status has changed and the run does not wait for an external event.
 const soon = time.Millisecond
 
 // apply records an action in the run's status, and returns what to do once the status is stored.
@@ -43,8 +43,9 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 	return out, err
 }
 
-// longestWait returns how long to wait after an action if no event triggers a reconcile earlier: until it is done, if it
-// is not settled, until the action's deadline, or until the next progress report is due.
+// longestWait returns how long to wait for an event before the run is reconciled anyway. It returns soon if the action
+// is not settled. Otherwise, the wait ends at the action's deadline, at the next progress report or after one beat,
+// whichever comes first.
 func longestWait(now time.Time, action decide.Action, settled bool, nextReport time.Time) time.Duration {
 	if !settled {
 		return soon
@@ -78,10 +79,10 @@ func (c clients) Replace(keys []decide.ClientKey) error {
 }
 
 // Finish implements drive.Clients: it tells agents to clean up and exit. Each operator process that conducts the run
-// tells each agent once, because an earlier process may have died before it told them. An agent that took part in a
-// step under an earlier process, but has not connected to this one yet, gets time to connect, because it has files to
-// remove. A replacement agent that has never connected has no files of its own; other agents remove the files of its
-// predecessor.
+// sends this command once to each agent, because an earlier process may have died before sending it. An agent that took
+// part in a step under an earlier process, but has not connected to this one yet, has files to remove, so Finish waits
+// for it to connect. A replacement agent that has never connected has no files of its own; other agents remove the
+// files of its predecessor.
 func (c clients) Finish([]decide.ClientKey) {
 	late := c.s.now().After(leaving(c.run).LastTransitionTime.Add(c.options.LossTimeout))
 	notified := map[string][]decide.ClientKey{}
@@ -89,7 +90,7 @@ func (c clients) Finish([]decide.ClientKey) {
 		m := c.s.members[one.Key]
 		switch {
 		case m.finishing, one.Connection == decide.Lost, one.Connection == decide.Finished:
-		case one.Connection == decide.Connecting && m.worked && !late: // give the agent time to connect
+		case one.Connection == decide.Connecting && m.worked && !late: // wait for the agent to connect
 		case one.Connection == decide.Connecting && !m.reached:
 			m.gone("its agent was never reached")
 		default:

@@ -23,7 +23,7 @@ type user struct {
 	// not necessarily allowed to see that pod.
 	pod  string
 	node string
-	// other is true if the pod uses the storage through another claim.
+	// other is true if the pod uses a different claim for the same storage.
 	other bool
 }
 
@@ -74,8 +74,9 @@ func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all 
 	return found, nil
 }
 
-// eachPod calls show for every pod of a namespace, or for none if the operator may not list pods. It calls begin
-// whenever it starts to list the pods, to discard what show has collected so far (see eachPage).
+// eachPod passes each pod of a namespace to the function show. If the operator may not list pods, it passes none. It
+// calls the function begin whenever it starts to list the pods, to discard what show has collected so far (see
+// eachPage).
 func (r *Reconciler) eachPod(ctx context.Context, namespace string, begin func(), show func(*corev1.Pod)) error {
 	err := eachPage(ctx, r.direct, &corev1.PodList{}, begin, func(page *corev1.PodList) {
 		for i := range page.Items {
@@ -88,8 +89,9 @@ func (r *Reconciler) eachPod(ctx context.Context, namespace string, begin func()
 	return nil
 }
 
-// counts reports whether a pod counts as a user of its volumes: it is on a node and has not ended. Clients of this run
-// do not count. Neither do clients of a run that has ended or was deleted, because their agents have already left.
+// counts reports whether a pod counts as a user of its volumes. It does if it is assigned to a node and has not ended,
+// unless it is a client of this run, or of a run that has ended or was deleted: the agents of such a run have already
+// left.
 func (r *Reconciler) counts(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) bool {
 	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || metav1.IsControlledBy(pod, run) {
 		return false
@@ -111,8 +113,8 @@ func uses(pod *corev1.Pod, claim string) bool {
 	})
 }
 
-// sameVolumes returns, for each claim, the other claims whose volumes are the same storage as the volume of the claim.
-// It returns none if the operator may not list volumes.
+// sameVolumes returns, for each claim, the claims of other volumes that refer to the same storage as the claim's
+// volume. It returns none if the operator may not list volumes.
 func (r *Reconciler) sameVolumes(ctx context.Context, all []*usedClaim) (map[*usedClaim][]client.ObjectKey, error) {
 	same := map[*usedClaim][]client.ObjectKey{}
 	if !slices.ContainsFunc(all, func(one *usedClaim) bool { return one.volume != nil }) {
@@ -132,8 +134,9 @@ func (r *Reconciler) sameVolumes(ctx context.Context, all []*usedClaim) (map[*us
 	return same, err
 }
 
-// eachVolume calls show for every volume of the cluster. It calls begin whenever it starts to list the volumes, to
-// discard what show has collected so far (see eachPage). listed is false if the operator may not list volumes.
+// eachVolume passes each volume of the cluster to the function show. It calls the function begin whenever it starts to
+// list the volumes, to discard what show has collected so far (see eachPage). listed is false if the operator may not
+// list volumes.
 func (r *Reconciler) eachVolume(
 	ctx context.Context, begin func(), show func(*corev1.PersistentVolume),
 ) (listed bool, err error) {
@@ -219,7 +222,7 @@ func formatUsers(users []user) string {
 }
 
 // optional reads an object that may not exist. found is nil if the object does not exist, if the operator may not read
-// it, or if the cluster does not have its kind. In the last two cases, why is the reason.
+// it, or if the cluster does not have its kind. In the last two cases, the string why holds the reason.
 func optional[T client.Object](ctx context.Context, r *Reconciler, name string, into T) (found T, why string, err error) {
 	err = r.direct.Get(ctx, client.ObjectKey{Name: name}, into)
 	switch {

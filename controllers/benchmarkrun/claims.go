@@ -19,7 +19,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// claimed is the result of inspecting a run's claims, which happens before the run creates a pod.
+// claimed is the result of inspecting a run's claims. They are inspected before the run creates its first pod.
 type claimed struct {
 	// storage maps the name of each target to the properties of its storage that affect its pods.
 	storage map[string]objects.Storage
@@ -28,7 +28,7 @@ type claimed struct {
 	warnings []v1alpha1.Warning
 }
 
-// usedClaim is an existing claim, with the volumes and the number of pods of the run that use it.
+// usedClaim is an existing claim that a run uses, with the run's volumes and the number of its pods that use it.
 type usedClaim struct {
 	claim *corev1.PersistentVolumeClaim
 	// volume is nil if the claim is not bound, or the operator may not read the volume.
@@ -46,9 +46,9 @@ type volumeUse struct {
 	path   *field.Path
 }
 
-// inspect checks the claims of a run once per session. If a claim does not allow what the run needs, the run fails
-// before any pod is created. After the first step, claims are not checked again. If the cluster refuses a claim of the
-// run, for example because of a quota, the run's clients wait for it, and the next reconcile tries again.
+// inspect checks the claims of a run once per session. If a claim is unsuitable for the run, the run fails before any
+// pod is created. After the first step, claims are not checked again. If the cluster refuses to create a claim, for
+// example because of a quota, the run's clients wait for it, and the next reconcile tries again.
 func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session) error {
 	if s.claimed != nil || ending(run) || !run.DeletionTimestamp.IsZero() {
 		return nil
@@ -79,8 +79,8 @@ func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	return nil
 }
 
-// usedClaims returns the claims of a run that exist before it begins: the ones given by name, and the ones that were
-// created earlier for its benchmark.
+// usedClaims returns the claims of a run that exist before it begins: the claims given by name, and the claims that
+// were created earlier for its benchmark.
 func (r *Reconciler) usedClaims(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]*usedClaim, error) {
 	var all []*usedClaim
 	targets := field.NewPath("spec", "run", "targets")
@@ -123,8 +123,8 @@ func (r *Reconciler) usedClaims(ctx context.Context, run *v1alpha1.BenchmarkRun)
 
 func clientsOf(run *v1alpha1.BenchmarkRun) int { return max(1, int(run.Spec.Run.Clients.Count)) }
 
-// named returns the claim with the given name, and reads each claim only once. It returns nil without an error if the
-// claim does not exist: the run's pods wait for it.
+// named returns the claim with the given name, and reads each claim only once. A missing claim is not an error, because
+// the run's pods wait until it exists: named then returns nil.
 func (r *Reconciler) named(ctx context.Context, run *v1alpha1.BenchmarkRun, all *[]*usedClaim, name string) (*usedClaim, error) {
 	for _, one := range *all {
 		if one.claim.Name == name {
@@ -193,9 +193,9 @@ func (r *Reconciler) volumeOf(ctx context.Context, claim *corev1.PersistentVolum
 	})
 }
 
-// boundVolume returns the volume that a claim is bound to, or nil. read returns the volume with the given name, or nil
-// if it cannot be read. If a claim names a volume without being bound to it, boundVolume returns nil, because that
-// volume may belong to another namespace.
+// boundVolume returns the volume that a claim is bound to, or nil. It calls read to get a volume by its name; read
+// returns nil if the volume cannot be read. If a claim names a volume without being bound to it, boundVolume returns
+// nil, because that volume may belong to another namespace.
 func boundVolume(claim *corev1.PersistentVolumeClaim, read func(name string) (*corev1.PersistentVolume, error)) (*corev1.PersistentVolume, error) {
 	if claim == nil || claim.Status.Phase != corev1.ClaimBound || claim.Spec.VolumeName == "" {
 		return nil, nil
@@ -269,8 +269,8 @@ func readOnly(one *usedClaim) bool {
 	return claims.ReadOnly(one.claim.Spec.AccessModes) || discover.MountedReadOnly(one.volume) != ""
 }
 
-// placePods puts all pods that use the same single-node claim on one node: the node where the claim is already in
-// use, if there is one.
+// placePods assigns all pods that use the same single-node claim to one node. If the claim is already in use, this is
+// the node on which it is used.
 func (c *claimed) placePods(all []*usedClaim, users map[*usedClaim][]user) {
 	for _, one := range all {
 		writes := slices.ContainsFunc(one.volumes, func(w volumeUse) bool { return !slices.Contains(c.storage[w.target.Name].ReadOnly, w.volume.Name) })
@@ -302,8 +302,8 @@ func (c *claimed) placePods(all []*usedClaim, users map[*usedClaim][]user) {
 	}
 }
 
-// storage returns the properties of a target's storage that affect its pods. It returns the zero value before the
-// claims are inspected; no pod is created before that.
+// storage returns the properties of a target's storage that affect its pods. It returns the zero value until the claims
+// have been inspected, which happens before any pod is created.
 func (s *session) storage(target string) objects.Storage {
 	if s.claimed == nil {
 		return objects.Storage{}

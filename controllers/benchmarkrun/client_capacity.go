@@ -16,8 +16,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// admitted holds the runs that this process has started and that have not ended. They are remembered here because the
-// cache may not show yet that they have begun. The lock is held from the check for capacity until the run is added.
+// admitted holds the runs that this process has started and that have not ended. It is needed because the cache may not
+// show yet that a run has begun. mu is locked from the check for capacity until the run is added.
 type admitted struct {
 	mu   sync.Mutex
 	runs map[client.ObjectKey]queue.Run
@@ -53,8 +53,8 @@ func (r *Reconciler) awaitCapacity(ctx context.Context, run *v1alpha1.BenchmarkR
 	return false, ctrl.Result{RequeueAfter: queueBeat}, nil
 }
 
-// takeCapacity reports whether there is still capacity for the clients of a run that is about to begin, and reserves
-// it. admitted.forget releases it.
+// takeCapacity reports whether there is still capacity for the clients of a run that is about to begin. If so, it
+// reserves the capacity; admitted.forget releases it again.
 func (r *Reconciler) takeCapacity(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, error) {
 	r.admitted.mu.Lock()
 	defer r.admitted.mu.Unlock()

@@ -145,8 +145,8 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 	return ctrl.Result{RequeueAfter: longestWait(session.now(), action, out.Settled, session.progress.next())}, nil
 }
 
-// retryConflict retries after a conflict: the run was changed, for example its labels, and the decision must be
-// made again on its current state. It ignores a run that no longer exists.
+// retryConflict retries after a conflict. A conflict means that the run was changed, for example because a user edited
+// its labels, so the decision must be made again on the current state. A run that no longer exists is ignored.
 func retryConflict(err error, intent string) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: 10 * time.Millisecond}, nil

@@ -30,9 +30,9 @@ const (
 	maxCreates = 64
 )
 
-// populate creates the objects that the run needs and does not have yet, unless the run is ending. It reports whether
-// there are more to create immediately. If an object cannot be created, populate records the error as the reason why
-// the client is missing, and the next reconcile tries again.
+// populate creates the missing objects of a run, unless the run is ending. It reports whether more objects can be
+// created immediately. If an object cannot be created, populate records the error as the reason why the client is
+// missing, and the next reconcile tries again.
 func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, seen observation) (more bool, err error) {
 	absent := s.absentClients()
 	if s.claimed == nil || len(absent) == 0 || ending(run) || !run.DeletionTimestamp.IsZero() {
@@ -114,8 +114,8 @@ func (r *Reconciler) commonOf(run *v1alpha1.BenchmarkRun) []client.Object {
 	return all
 }
 
-// makeCommon creates objects that all clients share, at most the given number. It returns how many more objects may
-// be created.
+// makeCommon creates up to the given number of the objects that all clients share. It returns how many of that number
+// remain for other objects.
 func (r *Reconciler) makeCommon(ctx context.Context, s *session, most int) (left int, err error) {
 	for left = most; left > 0 && len(s.common) > 0; left-- {
 		object := s.common[0]
@@ -180,9 +180,9 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 		return err
 	}
 	secret := objects.Secret(pod, config)
-	// The operator creates Secrets but never reads them. An existing Secret is left over from an earlier attempt to
-	// create this client. If it has another origin, it does not contain the right identity, and the agent cannot
-	// authenticate.
+	// The operator creates Secrets but never reads them. It assumes that an existing Secret is left over from an
+	// earlier attempt to create this client. A Secret of any other origin lacks the correct identity, so the agent
+	// cannot authenticate.
 	err = r.client.Create(ctx, secret)
 	switch {
 	case apierrors.IsAlreadyExists(err) && m.noSecret:
@@ -202,7 +202,7 @@ func formerPod(run *v1alpha1.BenchmarkRun, m *member, pods map[string]*corev1.Po
 		former.Attempt = attempt
 		pod := pods[objects.PodName(run, former)]
 		if pod == nil || pod.DeletionTimestamp != nil && len(pod.Finalizers) > 0 && endedOnly(pod) != nil {
-			// A pod that has ended may be kept by a finalizer, such as Kueue's, until its replacement exists.
+			// A finalizer, such as Kueue's, may prevent the deletion of an ended pod until its replacement exists.
 			continue
 		}
 		return pod

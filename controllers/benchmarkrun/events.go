@@ -70,7 +70,7 @@ func runEventsOf(run, before *v1alpha1.BenchmarkRun) []runEvent {
 
 type adder func(kind, reason, action, note string, arguments ...any)
 
-// turn adds an event when a run begins to wait and when its wait ends.
+// turn adds an event when a run begins to wait, and another when it stops waiting.
 func turn(run, before *v1alpha1.BenchmarkRun, add adder) {
 	now := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
 	waited := isTrue(before, v1alpha1.ConditionWaiting) != nil

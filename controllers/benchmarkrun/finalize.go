@@ -35,7 +35,7 @@ func (r *Reconciler) finalize(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 	return ctrl.Result{}, nil
 }
 
-// clear deletes the run's own objects and nothing else: it first verifies that each object belongs to the run.
+// clear deletes the run's objects. Before it deletes an object, it verifies that the object belongs to the run.
 func (r *Reconciler) clear(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
 	problems := []error{r.clearPods(ctx, run), r.removeOwn(ctx, run, objects.NetworkPolicy(r.options.Settings, run))}
 	for _, claim := range objects.Claims(run) {

@@ -12,9 +12,9 @@ import (
 // knownVolumesAge is the time for which the volumes behind a claim are cached.
 const knownVolumesAge = time.Minute
 
-// knownVolumes caches the volumes behind the claims of runs. Without it, each run that checks whether it may begin
-// would read all claims and volumes of hundreds of other runs. An outdated entry does no harm: a claim cannot be
-// replaced while pods use it, and a run that has no pods yet reads its own claims again when it takes its turn.
+// knownVolumes caches the volumes behind the claims of runs. Without this cache, each run that checks whether it may
+// begin would read all claims and volumes of hundreds of other runs. Outdated entries are harmless: a claim cannot be
+// replaced while pods use it, and a run without pods reads its own claims again when it checks whether it may begin.
 type knownVolumes struct {
 	mu sync.Mutex
 	of map[knownClaim]readVolumes
@@ -30,7 +30,7 @@ type readVolumes struct {
 
 // read returns the volumes of a run. Unbound claims are read each time, because they may be bound at any moment.
 func (k *knownVolumes) read(ctx context.Context, r *Reconciler, run queue.Run) ([]queue.Named, error) {
-	// The lock is held while reading, so that runs that begin at the same time share the answers.
+	// Hold the lock while reading, so that runs that begin at the same time read each claim only once.
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return volumesOf(run, func(claim queue.Named) ([]queue.Named, error) {

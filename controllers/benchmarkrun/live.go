@@ -14,13 +14,13 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Live provides the state of the live runs that this process conducts. Until it is passed to Setup in Options, it
-// reports no runs.
+// Live provides the state of the live runs that this process conducts. It is empty until Setup has been called with it
+// in Options.Live.
 type Live struct {
 	sessions atomic.Pointer[sessions]
 }
 
-// Runs returns the live runs at this instant.
+// Runs returns the current state of the live runs.
 func (l *Live) Runs() []metrics.LiveRun {
 	all := l.sessions.Load()
 	if all == nil {
@@ -36,8 +36,8 @@ func (l *Live) Runs() []metrics.LiveRun {
 	return runs
 }
 
-// look returns the state of the session's run. It may run concurrently with a reconcile: it queries the conductor,
-// and reads only immutable or atomic fields of the session.
+// look returns the current state of the run. It may run concurrently with a reconcile, because it only queries the
+// conductor and reads immutable or atomic fields of the session.
 func (s *session) look(key client.ObjectKey) metrics.LiveRun {
 	run := metrics.LiveRun{Namespace: key.Namespace, Benchmark: s.benchmark, Name: key.Name, Clients: map[string]map[string]int{}}
 	connecting := false
@@ -70,7 +70,7 @@ func (s *session) look(key client.ObjectKey) metrics.LiveRun {
 	return run
 }
 
-// latencies returns the latencies of the step that is running or ran last.
+// latencies returns the latencies of the step under load, or of the last step that was under load.
 func (s *session) latencies() map[metrics.Load]metrics.Latency {
 	live := s.loading.Load()
 	if live == nil {
@@ -91,8 +91,8 @@ func (s *session) latencies() map[metrics.Load]metrics.Latency {
 	return all
 }
 
-// follows records the step whose load is running or ran last, for use by Live. The step stays recorded after its end,
-// so that a periodic reader sees all of its load.
+// follows records the step under load, for Live. The step remains recorded until the next load begins, so that a
+// periodic reader sees the complete load.
 func (s *session) follows(run *v1alpha1.BenchmarkRun) {
 	var live *decide.Attempt
 	for _, fact := range run.Status.Steps {
@@ -104,9 +104,9 @@ func (s *session) follows(run *v1alpha1.BenchmarkRun) {
 }
 
 // countSince returns the time from which Live counts the bytes and operations of clients; zero means from the
-// beginning. If clients were lost before this process took over, their counts are not available. Counting then starts
-// now, so that the counter restarts, as after any other restart, instead of continuing at a value that is slightly too
-// low.
+// beginning. If clients were lost before this process took over, their counts are no longer available. In this case
+// counting starts now: monitoring systems then see a counter reset, as after any other restart, instead of a value that
+// is slightly too low.
 func countSince(run *v1alpha1.BenchmarkRun, now time.Time) time.Time {
 	if len(run.Status.LostClients) == 0 {
 		return time.Time{}

@@ -28,7 +28,7 @@ type observation struct {
 	// warnings holds the warnings from the inspection of the run's claims. They are about the run as a whole.
 	storage  []v1alpha1.StorageDescription
 	warnings []v1alpha1.Warning
-	// superseded is the agent's message if another leader conducts the run, otherwise "".
+	// superseded is the message of an agent that already obeys another leader, or "" if there is none.
 	superseded string
 }
 
@@ -83,9 +83,9 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	return seen, nil
 }
 
-// podsOf returns the pods that name the run as their controller. They need not be the operator's own (see hasProof):
-// anyone who may create pods can set such an owner reference. They share their contents with the cache: do not change
-// them.
+// podsOf returns the pods whose owner reference names the run as their controller. Anyone who may create pods can set
+// this reference, so it does not prove that the operator created them (see hasProof). The pods share memory with the
+// cache: do not change them.
 func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	err := r.client.List(ctx, &list, client.InNamespace(run.Namespace), client.MatchingFields{indexRun: string(run.UID)},
@@ -96,8 +96,8 @@ func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]
 	return list.Items, nil
 }
 
-// filter removes, in place, the pods for which keep returns false. Unlike slices.DeleteFunc, it does not copy each pod
-// to call keep.
+// filter removes, in place, the pods for which the function keep returns false. Unlike slices.DeleteFunc, it passes
+// pointers to keep instead of copying each pod.
 func filter(pods []corev1.Pod, keep func(*corev1.Pod) bool) []corev1.Pod {
 	kept := pods[:0]
 	for i := range pods {
@@ -108,7 +108,7 @@ func filter(pods []corev1.Pod, keep func(*corev1.Pod) bool) []corev1.Pod {
 	return kept
 }
 
-// look updates what the session knows about a client from the client's pod: it records the address of the agent, or
+// look updates the session's information about a client from the client's pod: it records the address of the agent, or
 // that the pod is gone.
 func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, m *member, pods map[string]*corev1.Pod) error {
 	if m.lost {
@@ -117,7 +117,8 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *se
 	name := objects.PodName(run, m.pod)
 	pod := pods[name]
 	if pod == nil && m.uid != "" {
-		// The cache may not show the pod yet. A replacement may be created only once this pod is certainly gone.
+		// The pod may exist although the cache does not show it yet. Ask the API server, because a replacement may be
+		// created only once this pod is certainly gone.
 		pod = &corev1.Pod{}
 		err := r.direct.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, pod)
 		switch {
@@ -174,8 +175,8 @@ func (m *member) gone(message string) {
 	m.agent.Lose(message)
 }
 
-// wasThere reports, after a restart of the operator, whether a missing pod existed before the restart. It did if a step
-// has started since the client was last replaced, because a step starts only when all clients are ready.
+// wasThere reports, after a restart of the operator, whether a missing pod existed before the restart. If a step has
+// started after the client was last replaced, the pod existed, because a step starts only when all clients are ready.
 func wasThere(run *v1alpha1.BenchmarkRun, m *member) bool {
 	key := decide.ClientKey{Target: m.pod.Target, Index: m.pod.Index}
 	var since metav1.MicroTime

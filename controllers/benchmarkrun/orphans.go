@@ -16,10 +16,10 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// findDeletedBenchmarks determines, once per session, which benchmarks with directories on the run's volumes no
-// longer exist. The agents list the directories before the operator queries the API, so a benchmark that is created
-// in between is not mistaken for a deleted one. A deleted benchmark never returns with the same UID. If the query
-// fails, no benchmark counts as deleted.
+// findDeletedBenchmarks determines, once per session, which of the benchmarks with directories on the run's volumes no
+// longer exist. The agents list the directories before the operator queries the API, so a benchmark that is created in
+// between is not considered deleted. UIDs are never reused, so a deleted benchmark cannot reappear. If the query fails,
+// no benchmark counts as deleted.
 func (r *Reconciler) findDeletedBenchmarks(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, clients []decide.Client) {
 	if s.goneRead || len(clients) == 0 || slices.ContainsFunc(clients, func(c decide.Client) bool { return c.Connection == decide.Connecting }) {
 		return

@@ -21,9 +21,9 @@ const (
 	leastProgressInterval = 8300 * time.Millisecond
 	// progressBytesPerSecond limits the rate at which a run's reports make etcd grow; see progressInterval.
 	progressBytesPerSecond = 10_000
-	// firstConnectInterval is the interval between the first two reports of which clients are not connected. It doubles
-	// with each report, up to leastProgressInterval. Without it, a run with a thousand clients would write its status for
-	// each client that connects.
+	// firstConnectInterval is the interval between the first two reports of which clients are not connected. The
+	// interval doubles with each report, up to leastProgressInterval. Without this interval, a run with a thousand
+	// clients would write its status for each client that connects.
 	firstConnectInterval = 2 * time.Second
 	// maxMessage is the API's limit on the length of status.message.
 	maxMessage = 2048
@@ -55,7 +55,7 @@ func updateProgress(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 	}
 }
 
-// reports spaces reports in the status: the next one is due an interval after the last.
+// reports determines when the next report is due in the status: one interval after the last report.
 type reports struct {
 	last     time.Time
 	interval time.Duration
@@ -65,8 +65,8 @@ func (r reports) next() time.Time { return r.last.Add(r.interval) }
 
 func (r reports) due(now time.Time) bool { return !now.Before(r.next()) }
 
-// connectInterval returns the interval after another report of which clients are not connected, from the interval before
-// it, which is 0 for the first report.
+// connectInterval returns how long to wait before the next report of unconnected clients. before is the previous wait,
+// or 0 for the first report.
 func connectInterval(before time.Duration) time.Duration {
 	return min(max(2*before, firstConnectInterval), leastProgressInterval)
 }
@@ -77,7 +77,7 @@ func connectInterval(before time.Duration) time.Duration {
 func progressInterval(run *v1alpha1.BenchmarkRun) time.Duration {
 	encoded, err := json.Marshal(run)
 	if err != nil {
-		return leastProgressInterval // ignore the error: storing the status will fail with the same one
+		return leastProgressInterval // ignore the error: storing the status fails with the same error
 	}
 	return max(leastProgressInterval, time.Duration(len(encoded))*time.Second/progressBytesPerSecond)
 }

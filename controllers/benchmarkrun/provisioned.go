@@ -16,10 +16,10 @@ import (
 	"github.com/storagebench/storagebench/internal/objects"
 )
 
-// templates records in found which volumes of the run's claim templates get newly provisioned storage. Kubernetes
-// prefers to bind a claim to an available volume of the claim's class over provisioning a new one. If this would happen
-// to one of the run's claims, the run is refused before its claims are created, unless the claim's template allows
-// existing volumes.
+// templates determines which volumes of the run's claim templates get newly provisioned storage, and adds them to the
+// Provisioned lists in found. Kubernetes prefers binding a claim to an available volume of the claim's class to
+// provisioning a new one. If this would happen to one of the run's claims, the run is refused before its claims are
+// created, unless the claim's template allows existing volumes.
 func (r *Reconciler) templates(ctx context.Context, run *v1alpha1.BenchmarkRun, found *claimed) error {
 	reader := &templateReader{storageReader: storageReader{r: r, namespace: run.Namespace, denied: map[string]string{}}, made: objects.Claims(run)}
 	for i := range run.Spec.Run.Targets {
@@ -52,8 +52,8 @@ type templateReader struct {
 	storageReader
 	// made lists the claims that the run's templates create.
 	made []*corev1.PersistentVolumeClaim
-	// free lists the cluster's volumes without a claim. It is nil until they have been listed; unlisted is true if the
-	// operator may not list them.
+	// free lists the volumes of the cluster that are not bound to a claim. It is nil before the volumes are listed.
+	// unlisted is true if the operator may not list volumes.
 	free     []corev1.PersistentVolume
 	unlisted bool
 }

@@ -26,22 +26,23 @@ import (
 )
 
 const (
-	// queueBeat is the interval at which a waiting run checks whether it may begin. Usually, the run that it waits
-	// for triggers it earlier.
+	// queueBeat is the interval at which a waiting run checks whether it may begin. Usually, a change of the run that
+	// it waits for triggers the check earlier.
 	queueBeat = 5 * time.Second
-	// yieldBeat is the delay before a Raised run checks its turn again, because a younger Raised run is about to return
-	// to Waiting. Package queue explains these states.
+	// yieldBeat is the delay before a Raised run checks again whether it may begin, if it only waits for a younger
+	// Raised run to return to Waiting. Package queue explains these states.
 	yieldBeat = 50 * time.Millisecond
 	// lingerTimeout limits how long a pod of an ended run keeps other runs waiting. A working kubelet ends the pod
 	// after its grace period; on a failed node, the pod may never be reported as ended.
 	lingerTimeout = 10 * time.Minute
 )
 
-// takeTurn reports whether a run may begin. If not, the run's status names what it waits for.
+// takeTurn reports whether a run may begin. If not, the run's status states what it is waiting for.
 //
 // The decision is based on a list of runs that is read from the API server instead of a cache. The decision is written
 // with the resource version that the run had before the list was read. Package queue explains why this is sufficient.
-// It considers only two runs at a time, so any run may be read in a newer version than the listed one.
+// That explanation considers only pairs of runs, so it also holds if some runs are read in a newer version than the
+// listed one.
 func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
 	for {
 		before := run.DeepCopy()
@@ -49,7 +50,7 @@ func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 		if err != nil {
 			return false, ctrl.Result{}, err
 		}
-		// A run far back in the queue checks less often, to limit reads when many runs wait.
+		// A run that waits for many others checks less often, to limit the number of reads.
 		wait := ctrl.Result{RequeueAfter: min(time.Minute, queueBeat*time.Duration(1+turn.More))}
 		switch turn.Verdict {
 		case queue.Begin:
@@ -98,8 +99,8 @@ func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queu
 		return queue.Turn{}, err
 	}
 	others = append(others, endedWithPods...)
-	// First compare only the queues and the names of the claims, because they can be compared without reading more
-	// objects. Read the volumes behind the claims only if this comparison does not make the run wait.
+	// First compare only the queues and the names of the claims, which requires no further reads. Read the volumes
+	// behind the claims only if this comparison does not require the run to wait.
 	if turn := queue.Of(self, others); turn.Verdict == queue.Wait || len(self.Claims) == 0 || len(others) == 0 {
 		return turn, nil
 	}
@@ -120,8 +121,8 @@ func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queu
 	return queue.Of(self, others), nil
 }
 
-// described returns the description of a run that package queue needs, but without the queue, the claims and the
-// volumes that the run may share with other runs.
+// described returns a run as input for package queue, but without the queue, the claims and the volumes that the run
+// may share with other runs.
 func described(run *v1alpha1.BenchmarkRun) queue.Run {
 	made := queue.Run{Namespace: run.Namespace, Name: run.Name, UID: string(run.UID), Created: run.CreationTimestamp.Time, State: queue.Waiting,
 		Clients: len(run.Spec.Run.Targets) * clientsOf(run)}
@@ -134,8 +135,8 @@ func described(run *v1alpha1.BenchmarkRun) queue.Run {
 	return made
 }
 
-// entry returns the description of a run that package queue needs, including its queue and its claims. It reads no
-// other objects, so the volumes behind the claims are missing.
+// entry returns a run as input for package queue, including its queue and its claims. It reads no other objects, so the
+// volumes behind the claims are missing.
 func (r *Reconciler) entry(run *v1alpha1.BenchmarkRun) queue.Run {
 	made := described(run)
 	made.Queue = r.queueNamed(run.Namespace, run.Labels[v1alpha1.LabelQueue])

@@ -37,10 +37,10 @@ func (r *Reconciler) mayUseKueue(ctx context.Context, run *v1alpha1.BenchmarkRun
 	return nil
 }
 
-// quota handles clients whose pods wait for Kueue's quota, so that this wait is not treated as a failed start. While
-// pods of the run are held back, the run's startTimeout does not count, nor does its activeDeadline before the first
-// step. A step that needs a held-back client waits too. After the first step, the run's condition does not change,
-// because it records when the run was admitted.
+// quota handles clients whose pods wait for Kueue's quota, so that the wait does not count as a failed start. The time
+// for which pods of the run wait for quota does not count towards its startTimeout or, before the first step, its
+// activeDeadline. A step that needs one of these clients waits too. After the first step, the run's Waiting condition
+// does not become True again, because it records when the run was admitted.
 func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod, clients []decide.Client) {
 	held := 0
 	for i := range clients {
@@ -70,9 +70,9 @@ func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[stri
 	}
 }
 
-// begun returns the time from which the timeouts of a run count. Usually, this is the given start, when the creation of
-// the run's pods began. If Kueue held the pods back, it is the time of their admission, or now if they are not admitted
-// yet.
+// begun returns the time from which the timeouts of a run count. Usually, this is start, the time at which the operator
+// began to create the run's pods. If the pods had to wait for Kueue, it is the time of their admission, or now if they
+// have not been admitted yet.
 func begun(run *v1alpha1.BenchmarkRun, start, now time.Time) time.Time {
 	waits := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
 	switch {

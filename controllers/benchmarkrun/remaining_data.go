@@ -19,7 +19,7 @@ func finishing(run *v1alpha1.BenchmarkRun) bool {
 	return leaving(run) != nil
 }
 
-// finishOptions returns the data that the given agents of a target remove: their own and, if the clients share the
+// finishOptions specifies which data the given agents of a target remove: their own and, if the clients share the
 // volume, the data of lost clients.
 func (s *session) finishOptions(target v1alpha1.Target, agents []decide.ClientKey, remove bool) conductor.FinishOptions {
 	options := conductor.FinishOptions{RemoveData: remove, OrphanedData: s.orphansOf(target)}
@@ -56,9 +56,9 @@ func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 	return left
 }
 
-// eachVolume returns an entry of status.dataLeft for each volume of a target that keeps directories after the run. Each
-// entry is a copy of left with the name of the volume. Raw devices and read-only volumes have no directories, and a
-// volume whose claim is deleted with the run keeps none.
+// eachVolume returns an entry for status.dataLeft for each volume of a target that still has directories after the run.
+// Each entry is a copy of the argument left, to which the name of the volume is added. There is no entry for raw
+// devices and read-only volumes, which have no directories, nor for volumes whose claim is deleted with the run.
 func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLeft) []v1alpha1.DataLeft {
 	var all []v1alpha1.DataLeft
 	for _, volume := range target.Volumes {
@@ -71,8 +71,8 @@ func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLe
 	return all
 }
 
-// whyLeft returns the reason why a client's data may still exist, or "" if it was never created, or if the client or
-// another one that was asked to has removed it.
+// whyLeft returns the reason why a client's data may still exist. It returns "" if the data was never created, or if it
+// was removed, either by the client itself or by another client on its behalf.
 func whyLeft(s *session, key decide.ClientKey) string {
 	m, answer := s.members[key], s.answer(key)
 	switch {

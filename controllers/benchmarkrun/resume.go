@@ -78,7 +78,7 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 			made.order = append(made.order, key)
 			made.expect(run, key, 1+replacements(run, key))
 			if loss := record.LossOf(run, key); loss != nil && run.Spec.Run.Clients.OnLoss == v1alpha1.OnLossContinueDegraded {
-				made.members[key].gone(loss.Reason) // the run has continued without it, even if its pod still exists
+				made.members[key].gone(loss.Reason) // the run has continued without this client, even if its pod still exists
 			}
 		}
 	}
@@ -108,8 +108,8 @@ type cannotConduct struct{ reason, why string }
 
 func (c *cannotConduct) Error() string { return c.why }
 
-// thaw returns the plan that is stored in a run. Before the first step, it validates the specification again, so that
-// this version of the operator never begins a run that it would reject, no matter who created the run.
+// thaw returns the plan that is stored in a run. Before the first step, it also validates the specification: a user or
+// another version of the operator may have created the run, and this version must not begin a run that it would reject.
 func (r *Reconciler) thaw(run *v1alpha1.BenchmarkRun) (plan.Plan, error) {
 	planned, err := plan.Thaw(&run.Spec)
 	if err != nil {

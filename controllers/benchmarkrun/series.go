@@ -14,18 +14,18 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create
 
-// wholeSteps is the maximum number of steps for which the time series of each step may fill a whole ConfigMap. In a run
-// with more steps, each step gets proportionally less space.
+// wholeSteps is the maximum number of steps of a run in which the time series of each step may fill a ConfigMap. If a
+// run has more steps, the series of each step get proportionally less space.
 const wholeSteps = 16
 
 // observationsPart is the name of the part of a run's series that holds its observations. No step has this name,
 // because the IDs of steps end with a number.
 const observationsPart = "observations"
 
-// keepSeries stores one part of a run's time series, a step or all observations, in its own ConfigMap. It does so
-// before the result is recorded: if this process dies in between, the next one records the result again and stores the
-// series again. The figures do not depend on the series. If the cluster rejects the ConfigMap, for example because of a
-// quota, an event reports that and the run continues.
+// keepSeries stores the time series of one step, or of all observations, in a ConfigMap of their own. The ConfigMap is
+// created before the result is recorded: if this process dies in between, the next process records the result again and
+// creates the ConfigMap again. No figure of the result depends on the series, so if the cluster rejects the ConfigMap,
+// for example because of a quota, the run continues and an event reports the error.
 func (r *Reconciler) keepSeries(ctx context.Context, run *v1alpha1.BenchmarkRun, part string, attempt int, log *series.Log) {
 	if err := r.addSeries(ctx, run, part, attempt, log); err != nil && ctx.Err() == nil {
 		r.sendEvent(run, corev1.EventTypeWarning, v1alpha1.EventSeriesNotKept, "KeepSeries", "%s: %s", part, err.Error())

@@ -52,13 +52,14 @@ type session struct {
 	ownPods map[types.UID]bool
 	// claimed is the result of inspecting the run's claims. It is nil until they are inspected.
 	claimed *claimed
-	// progress spaces the reports of a step's progress, absent those of which clients are not connected.
+	// progress determines when to report a step's progress. absent determines when to report which clients are not
+	// connected.
 	progress, absent reports
 	// eventsReadAt is the last time that the operator looked up why clients are missing.
 	eventsReadAt time.Time
 
-	// loading is the attempt whose load is running or ran last. counted is true once the totals of bytes and operations
-	// include the work that clients did before this session. Both are used by Live.
+	// loading is the attempt of the step under load, or of the last step that was under load. counted is true once the
+	// totals of bytes and operations include the work that clients did before this session. Both are used by Live.
 	loading atomic.Pointer[decide.Attempt]
 	counted atomic.Bool
 
@@ -75,7 +76,7 @@ type member struct {
 	// uid is the UID of the pod, once it was created or seen. served is true if its Secret exists too.
 	uid    types.UID
 	served bool
-	// noSecret is true while the pod certainly has no Secret, because this process has just created the pod.
+	// noSecret is true if the pod is known to have no Secret yet, because this process has just created the pod.
 	noSecret bool
 	// agent is the conductor's handle of this pod's agent. connected is true once the agent's address is known.
 	agent     *conductor.Agent
@@ -89,8 +90,8 @@ type member struct {
 	heldUntil time.Time
 	// worked is true if this pod's agent took part in a step before this operator process took over.
 	worked bool
-	// met is true if an agent of this client has answered at least once, so that it may have created files. tidy is
-	// true if the pod succeeded, which means that its agent has removed these files.
+	// met is true if an agent of this client has answered at least once and may therefore have created files. tidy is
+	// true if the pod succeeded: its agent has then removed these files.
 	met, tidy bool
 	// reached is true if this pod's agent has answered this operator process.
 	reached bool
@@ -140,8 +141,8 @@ func (s *session) former(name string, uid types.UID) *corev1.Pod {
 }
 
 // minReconcileInterval returns the minimum time between two reconciles that agents trigger. Each agent reports once per
-// second, and with hundreds of agents not every report needs a decision. With few agents the interval is short, to
-// limit the time for which the store is idle between two steps.
+// second. With hundreds of agents, one reconcile handles many reports. With few agents, the interval is short, to limit
+// the time for which the store is idle between two steps.
 func (s *session) minReconcileInterval() time.Duration {
 	return min(time.Duration(len(s.order))*time.Millisecond/2, 50*time.Millisecond)
 }
@@ -149,10 +150,10 @@ func (s *session) minReconcileInterval() time.Duration {
 // sessions holds the live runs of this process.
 type sessions struct {
 	changed chan changed
-	// memory limits the memory that is used for the reports of the agents of all runs.
+	// memory is the memory budget for the reports from the agents of all runs.
 	memory *conductor.Budget
-	// computing is locked while a result is computed. Only one is computed at a time, because that takes several times
-	// the memory of the reports.
+	// computing is locked while a result is computed, so that only one is computed at a time: the computation takes
+	// several times the memory of the reports.
 	computing sync.Mutex
 
 	mu      sync.Mutex

@@ -61,16 +61,16 @@ type Options struct {
 	Catalog func(context.Context) (*limits.Catalog, []string)
 	// SharedQueues names the queues that span all namespaces.
 	SharedQueues []string
-	// Namespaces are the watched namespaces; empty means all. The operator does not know runs in other namespaces and
-	// cannot keep runs from overlapping with them.
+	// Namespaces are the watched namespaces; empty means all. The operator does not see runs in other namespaces, so it
+	// cannot prevent its runs from overlapping with them.
 	Namespaces []string
 	// PriorityClass is the operator's own priority class, which clients may not have. It is empty if the operator has
 	// none.
 	PriorityClass string
 	// LossTimeout limits how long an agent that was ready may be unreachable; 0 means the default.
 	LossTimeout time.Duration
-	// ParallelRuns is the number of runs that are reconciled in parallel; 0 means the default. Far more runs may be
-	// live.
+	// ParallelRuns is the number of runs that are reconciled in parallel; 0 means the default. It does not limit the
+	// number of live runs.
 	ParallelRuns int
 	// Limits sets the maximum number of clients of live runs.
 	Limits queue.Limits

@@ -20,8 +20,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// due reports whether it is time to describe the storage: all clients are ready, so their mounts and nodes are known,
-// and nothing has been measured yet.
+// due reports whether the storage must be described now: all clients are ready, so their mounts and nodes are known,
+// and no step has started yet.
 func due(run *v1alpha1.BenchmarkRun, clients []decide.Client) bool {
 	return !record.StorageNoted(run) && len(run.Status.Steps) == 0 && !ending(run) && len(clients) > 0 &&
 		!slices.ContainsFunc(clients, func(c decide.Client) bool { return c.Connection != decide.Ready })
@@ -91,8 +91,8 @@ type storageReader struct {
 // one would take too many requests.
 const manyClaims = 24
 
-// claims returns the claims of a target, with their volumes, drivers and classes. It leaves out missing claims; the
-// status of the pods that wait for such a claim shows that it is missing.
+// claims returns the claims of a target, with their volumes, drivers and classes. It omits missing claims, because the
+// status of the pods that wait for a missing claim already reports it.
 func (s *storageReader) claims(ctx context.Context, run *v1alpha1.BenchmarkRun, target *v1alpha1.Target) ([]discover.Claim, error) {
 	var all []discover.Claim
 	var names []string

@@ -34,7 +34,7 @@ func markOver(run *v1alpha1.BenchmarkRun) bool {
 	return true
 }
 
-// freesCapacity selects the updates of runs after which a waiting run may be able to start.
+// freesCapacity selects updates of runs that may allow a waiting run to start.
 func freesCapacity() predicate.Funcs {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },

@@ -47,7 +47,7 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 		case pod == nil, m.uncreated:
 			// If the pod or its Secret could not be created, m.why already holds the reason.
 		case pod.Status.Phase == corev1.PodRunning:
-			// The pod is running, so the conductor's message about its agent is newer.
+			// The pod is running, so the conductor's message about its agent is more recent than m.why.
 			m.why = ""
 		default:
 			why, enough := waiting(pod, run, time.Now())
@@ -66,9 +66,9 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	}
 }
 
-// waiting returns the reason why a pod is not running, from its status. enough is true if this reason is specific
-// enough to be shown without reading the pod's events. Otherwise, the reason only describes how far the start of the
-// pod has come.
+// waiting returns the reason why a pod is not running, from its status. enough is true if the reason is specific enough
+// to be shown without reading the pod's events. Otherwise, it only describes the stage that the start of the pod has
+// reached.
 func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun, now time.Time) (why string, enough bool) {
 	starts := now.Sub(pod.CreationTimestamp.Time) < startGrace
 	for _, condition := range pod.Status.Conditions {

@@ -31,7 +31,7 @@ import (
 // DefaultName is the default name of the ConfigMap.
 const DefaultName = "storagebench-limits"
 
-// lookEvery is the interval at which the ConfigMap is read in addition to the reads for runs.
+// lookEvery is the interval at which the ConfigMap is read even if no run needs it.
 const lookEvery = time.Minute
 
 // Source provides the current catalog.
@@ -66,10 +66,11 @@ func New(reader client.Reader, recorder events.EventRecorder, namespace, name st
 	return made, nil
 }
 
-// Metric returns the gauge that shows whether the ConfigMap is valid.
+// version is the resource version of the ConfigMap at the last read. fault is the problem that this read found, or ""
+// if there was none.
 func (s *Source) Metric() prometheus.Collector { return s.valid }
 
-// Start implements manager.Runnable. It reads the ConfigMap at every interval until the context ends.
+// Start implements manager.Runnable. It reads the ConfigMap every lookEvery until ctx is canceled.
 func (s *Source) Start(ctx context.Context) error {
 	for {
 		s.Current(ctx)
@@ -81,7 +82,8 @@ func (s *Source) Start(ctx context.Context) error {
 	}
 }
 
-// Current reads the ConfigMap and returns the current catalog, with notes for the results that are computed with it.
+// Current reads the ConfigMap and returns the current catalog. It also returns notes, which are added to the results of
+// runs that use the catalog.
 func (s *Source) Current(ctx context.Context) (*limits.Catalog, []string) {
 	var found corev1.ConfigMap
 	err := s.reader.Get(ctx, s.key, &found)

@@ -42,7 +42,8 @@ import (
 const FieldManager = "storagebench-library"
 
 const (
-	// A failed apply is first retried after firstRetry. The delay then doubles up to lastRetry.
+	// firstRetry is the delay before a failed apply is first retried. The delay doubles with each further failure, up
+	// to lastRetry.
 	firstRetry = time.Second
 	lastRetry  = 5 * time.Minute
 )
@@ -196,7 +197,7 @@ func setsSpec(fields *metav1.FieldsV1) bool {
 	return sets
 }
 
-// contains reports whether whole has every field that part has, with the same value.
+// contains reports whether each field in part has the same value in whole.
 func contains(whole, part any) bool {
 	fields, isMap := part.(map[string]any)
 	of, both := whole.(map[string]any)

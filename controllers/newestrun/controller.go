@@ -19,7 +19,7 @@ import (
 // +kubebuilder:rbac:groups=storagebench.dev,resources=storagebenchmarks,verbs=get;list;watch
 // +kubebuilder:rbac:groups=storagebench.dev,resources=benchmarkruns,verbs=get;list;watch
 
-// Keeper keeps the results of the newest run of each benchmark.
+// Keeper stores the results of each benchmark's newest evaluated run, for the operator's metrics.
 type Keeper struct {
 	client client.Client
 	// direct reads from the API server, because the cache trims runs that have ended.
@@ -49,21 +49,21 @@ func Setup(mgr ctrl.Manager) (*Keeper, error) {
 	return k, nil
 }
 
-// runDeleted selects the deletions of runs. A new or changed run needs no reconcile: the benchmark's status names the
-// newest judged run.
+// runDeleted selects deletions of runs. A new or changed run needs no reconcile, because an update of the benchmark's
+// status announces each newly evaluated run.
 var runDeleted = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(event.UpdateEvent) bool { return false },
 }
 
-// newestRunChanged reports whether the newest judged run of a benchmark has changed.
+// newestRunChanged reports whether the newest evaluated run of a benchmark has changed.
 func newestRunChanged(updated event.UpdateEvent) bool {
 	before, ok := updated.ObjectOld.(*v1alpha1.StorageBenchmark)
 	after, also := updated.ObjectNew.(*v1alpha1.StorageBenchmark)
 	return !ok || !also || newest(before) != newest(after)
 }
 
-// newest returns the UID of the newest judged run, or "" if there is none.
+// newest returns the UID of the newest evaluated run, or "" if there is none.
 func newest(benchmark *v1alpha1.StorageBenchmark) string {
 	if benchmark.Status.LastRun == nil {
 		return ""
@@ -71,7 +71,7 @@ func newest(benchmark *v1alpha1.StorageBenchmark) string {
 	return benchmark.Status.LastRun.UID
 }
 
-// Reconcile reads the newest judged run of a benchmark and keeps its results.
+// Reconcile reads the newest evaluated run of a benchmark and stores its results in the Keeper.
 func (k *Keeper) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	benchmark := &v1alpha1.StorageBenchmark{}
 	err := k.client.Get(ctx, request.NamespacedName, benchmark)
@@ -108,8 +108,8 @@ func (k *Keeper) forget(key client.ObjectKey) {
 	delete(k.kept, key)
 }
 
-// Results returns the results of the newest judged run of a benchmark. known is false if they were not read yet, or the
-// run no longer exists.
+// Results returns the results of the newest evaluated run of a benchmark. known is false if they have not been read
+// yet, or the run no longer exists.
 func (k *Keeper) Results(benchmark *v1alpha1.StorageBenchmark) (results []metrics.Point, known bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package newestrun reads the newest judged run of each benchmark once, and keeps its figures for the operator's
-// metrics. The cache holds only part of a run that has ended (storagebenchmark.TrimEndedRun), and reading runs from
-// the API server at each scrape would put unnecessary load on it.
+// Package newestrun reads the newest evaluated run of each benchmark once, and stores its figures for the operator's
+// metrics. The cache contains only a part of each ended run (storagebenchmark.TrimEndedRun), and reading runs from the
+// API server at each scrape would put unnecessary load on it.
 //
-// It keeps only the values of the metrics, a few hundred numbers per benchmark, instead of the runs. They are dropped
-// when the run or the benchmark is deleted.
+// The package stores only the values of the metrics, a few hundred numbers per benchmark, instead of the runs. The
+// values are dropped when the run or the benchmark is deleted.
 package newestrun

@@ -15,9 +15,9 @@ import (
 // cacheTimeout limits how long a scrape waits for the cache to sync. A synced cache answers from memory.
 const cacheTimeout = 2 * time.Second
 
-// Facts returns the source that a metrics.Collector reads at each scrape. It provides the benchmarks and runs in the
-// manager's cache, and the live runs, which the function live returns. Until this process leads, it provides none of
-// them.
+// Facts returns the function that a metrics.Collector calls at each scrape. It provides the benchmarks and runs in the
+// manager's cache, and the live runs that the function live returns. While this process is not the leader, it provides
+// neither.
 func (k *Keeper) Facts(mgr ctrl.Manager, version string, live func() []metrics.LiveRun) func() metrics.Facts {
 	elected := mgr.Elected()
 	return func() metrics.Facts {

@@ -49,8 +49,8 @@ func (r *reconciler) create(ctx context.Context, obs observation) outcome {
 	case err == nil:
 		return outcome{created: run}
 	case apierrors.IsAlreadyExists(err):
-		// An object of that name exists. It may be the run itself, created before a crash: the next observation
-		// decides.
+		// An object of that name exists. It may be this very run, created before a crash. The next reconcile checks
+		// this.
 		return outcome{again: true}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		// The namespace is being deleted, and the benchmark with it.
@@ -59,8 +59,8 @@ func (r *reconciler) create(ctx context.Context, obs observation) outcome {
 	return outcome{refused: err.Error(), err: fmt.Errorf("create run %s: %w", klog.KObj(run), err)}
 }
 
-// newRun returns the run that status.activeRun names. The run contains the specification and the plan of the candidate.
-// For the same observation, newRun always returns the same run, byte for byte.
+// newRun returns the run that status.activeRun names, with the specification and the plan of the candidate. It is
+// deterministic: the same observation yields a byte-identical run.
 func newRun(obs observation, scheme *runtime.Scheme) (*v1alpha1.BenchmarkRun, error) {
 	benchmark := obs.benchmark
 	recorded := benchmark.Status.ActiveRun
@@ -75,7 +75,7 @@ func newRun(obs observation, scheme *runtime.Scheme) (*v1alpha1.BenchmarkRun, er
 		Benchmark: v1alpha1.BenchmarkReference{Name: benchmark.Name, UID: string(benchmark.UID)},
 		Hash:      recorded.Hash,
 		Seed:      seed,
-		// Use the current objectives, because those at the time of the request are no longer known.
+		// Use the current objectives, because the objectives at the time of the request were not recorded.
 		Objectives: benchmark.Spec.Objectives,
 		Headline:   benchmark.Spec.Headline,
 	}, obs.candidate.run, planned)

@@ -36,7 +36,7 @@ func shortenConditions(status *v1alpha1.StorageBenchmarkStatus) {
 	}
 }
 
-// shortenObjectives truncates the texts about objectives to length, and keeps the numbers.
+// shortenObjectives truncates each text in the results of objectives to the given length. It keeps the numbers.
 func shortenObjectives(length int) func(*v1alpha1.StorageBenchmarkStatus) {
 	return func(status *v1alpha1.StorageBenchmarkStatus) {
 		for i := range status.Objectives {

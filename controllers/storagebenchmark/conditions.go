@@ -31,15 +31,15 @@ type conditionSet struct {
 	wake  time.Duration
 }
 
-// conditionsFor returns the conditions for an action, by this table of states:
+// conditionsFor returns the conditions for an action, according to this table of states:
 //
 //	                                 Ready           Reconciling  Stalled              Running
-//	not judged yet                   Unknown         True         absent               by the action
+//	not evaluated yet                Unknown         True         absent               by the action
 //	a reference is missing           Unknown         True         after startTimeout   False
 //	the workload cannot be run       False           absent       True                 False
 //	newest run passed                True            absent       absent               False
 //	newest run did not pass          False           absent       True                 False
-//	re-run of a judged spec.run      last verdict    absent       by last verdict      True
+//	re-run of an evaluated spec.run  last verdict    absent       by last verdict      True
 //	suspended, nothing runs          unchanged       absent       unchanged            False
 func conditionsFor(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, out outcome) conditionSet {
 	p := verdictPicture(status, obs)
@@ -72,7 +72,7 @@ func conditionsFor(status *v1alpha1.StorageBenchmarkStatus, obs observation, act
 	return p
 }
 
-// verdictPicture returns the conditions Ready, Stalled and Reconciling that follow from the newest judged run,
+// verdictPicture returns the Ready, Stalled and Reconciling conditions that follow from the newest evaluated run,
 // regardless of the current action.
 func verdictPicture(status *v1alpha1.StorageBenchmarkStatus, obs observation) conditionSet {
 	if !judged(status, obs.hash) {
@@ -132,8 +132,8 @@ func liveMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) strin
 	return message
 }
 
-// notCreated sets the conditions for a requested run that cannot be created at present. An existing verdict stays,
-// because the cause may be temporary.
+// notCreated sets the conditions for a requested run that currently cannot be created. It does not change an existing
+// verdict, because the cause may be temporary.
 func (p *conditionSet) notCreated(status *v1alpha1.StorageBenchmarkStatus, obs observation, why string) {
 	message := fmt.Sprintf("run %s cannot be created: %s", status.ActiveRun.Name, why)
 	p.running = &claim{metav1.ConditionFalse, v1alpha1.ReasonRunNotCreated, message}
@@ -166,8 +166,8 @@ func (p *conditionSet) suspended(status *v1alpha1.StorageBenchmarkStatus, obs ob
 	}
 }
 
-// missing sets the conditions while references are missing. After startTimeout it also sets Stalled, because the
-// missing objects may never be created.
+// missing sets the conditions if references are missing. After startTimeout, it also sets Stalled, because the missing
+// objects may never be created.
 func (p *conditionSet) missing(obs observation) {
 	var lines []string
 	for _, one := range obs.candidate.missing {
@@ -188,8 +188,8 @@ func (p *conditionSet) missing(obs observation) {
 	p.stalled = &claim{metav1.ConditionTrue, why.reason, why.message}
 }
 
-// missingSince returns the time at which a reference was first seen to be missing: the transition time of Ready, if
-// its reason is a missing reference.
+// missingSince returns the time at which a reference was first found to be missing. This is the transition time of
+// Ready, if the reason of Ready is a missing reference.
 func missingSince(obs observation) time.Time {
 	ready := find(obs.benchmark.Status.Conditions, v1alpha1.ConditionReady)
 	if ready != nil && ready.Status == metav1.ConditionUnknown && isMissing(ready.Reason) {
@@ -214,8 +214,8 @@ func (p *conditionSet) impossible(obs observation) {
 	p.reconciling = nil
 }
 
-// conditions returns the conditions with their times. Stalled precedes Reconciling, because kstatus uses the first of
-// the two that is True.
+// conditions returns the desired conditions with their transition times. Stalled precedes Reconciling, because kstatus
+// uses the first of the two that is True.
 func (p *conditionSet) conditions(obs observation) []metav1.Condition {
 	var all []metav1.Condition
 	for _, one := range []struct {

@@ -6,8 +6,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// regressedCondition returns the condition Regressed, based only on the comparison of the newest judged run with
-// earlier runs. It returns nil if the benchmark does not request a comparison.
+// regressedCondition returns the Regressed condition, which depends only on the comparison of the newest evaluated run
+// with earlier runs. It returns nil if the benchmark does not request a comparison.
 func regressedCondition(status *v1alpha1.StorageBenchmarkStatus, obs observation) *claim {
 	found := status.Regression
 	switch {

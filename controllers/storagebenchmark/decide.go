@@ -10,7 +10,7 @@ type verb string
 const (
 	// leave does nothing: no run is requested.
 	leave verb = "leave"
-	// watch waits for the live run.
+	// watch waits for the live run to end.
 	watch verb = "watch"
 	// hold starts nothing, because the benchmark is suspended.
 	hold verb = "hold"
@@ -30,7 +30,7 @@ const (
 	replace verb = "replace"
 	// judge records the result of the run that has ended.
 	judge verb = "judge"
-	// miss records that the run was deleted before it was judged.
+	// miss records that the run was deleted before it was evaluated.
 	miss verb = "miss"
 )
 
@@ -104,7 +104,7 @@ func mayCreate(obs observation) bool {
 	case activeIntended, activeTaken:
 		return !suspended(obs.benchmark)
 	case activeLive:
-		// Do not stop a live run for a run that could not be created.
+		// The candidate is needed because the live run is stopped only if its successor can be created.
 		return replaces(obs)
 	case activeEnded, activeDeleted:
 	}
@@ -112,7 +112,7 @@ func mayCreate(obs observation) bool {
 }
 
 // unrecorded returns the newest live run that the status does not name, for example because a user has cleared the
-// status. It skips the newest judged run, which the cache may still show as it was before it ended.
+// status. It skips the newest evaluated run, because a stale cache may still show that run as live.
 func unrecorded(obs observation) *v1alpha1.BenchmarkRun {
 	var newest *v1alpha1.BenchmarkRun
 	for i := range obs.runs {

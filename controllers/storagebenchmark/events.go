@@ -69,7 +69,7 @@ func eventsOf(obs observation, act action, out outcome, status *v1alpha1.Storage
 }
 
 // passedEvent returns the event about a run that ended without a verdict because it was preempted. It returns nil for a
-// run that was stopped for another one, because that event was sent when the run was told to stop.
+// run that was stopped for another run, because the event about such a run is sent when the run is told to stop.
 func passedEvent(run *v1alpha1.BenchmarkRun) []benchmarkEvent {
 	if !endedBy(run, v1alpha1.ReasonPreempted) {
 		return nil

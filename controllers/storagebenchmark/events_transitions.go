@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// turnEvents returns events about changes that are independent of the action: a suspension begins or ends, or a problem
-// is resolved. They depend only on the old and the new status, so each event is sent once.
+// turnEvents returns events about changes that do not result from the action: the start and the end of a suspension,
+// and the resolution of a problem. They depend only on the old and the new status, so each event is sent once.
 func turnEvents(obs observation, status *v1alpha1.StorageBenchmarkStatus) []benchmarkEvent {
 	before := &obs.benchmark.Status
 	var all []benchmarkEvent

@@ -8,7 +8,7 @@ import (
 )
 
 // beyondHistoryLimit returns the oldest ended runs beyond the limits. Runs that the status names, such as the newest
-// judged run, count towards the limits but are kept.
+// evaluated run, count towards the limits but are kept.
 func beyondHistoryLimit(obs observation) []*v1alpha1.BenchmarkRun {
 	status := &obs.benchmark.Status
 	var complete, failed []*v1alpha1.BenchmarkRun

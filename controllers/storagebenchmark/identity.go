@@ -32,8 +32,8 @@ func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBe
 	if status.LastReplacedRun != "" {
 		parts = append(parts, "replaced", status.LastReplacedRun)
 	}
-	// NUL separates the parts and cannot occur in them: the API accepts it only in requests, and boundedRequest removes
-	// it from those.
+	// NUL separates the parts. It cannot occur in a part: the API accepts NUL only in requests, and boundedRequest
+	// removes it from requests.
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return identity{
 		name: benchmark.Name + "-" + hex.EncodeToString(sum[:4]),
@@ -76,22 +76,23 @@ func requestOf(benchmark *v1alpha1.StorageBenchmark) request {
 
 func (r request) any() bool { return r.manual != "" || r.annotation != "" }
 
-// adoptsManual reports whether the value of trigger.manual counts as handled already. This is the case if the operator
-// has not seen the benchmark before and trigger.onChange is false, because creating such a benchmark must not start a
-// run. Git keeps the last value of trigger.manual, so a rebuilt cluster would otherwise repeat that run.
+// adoptsManual reports whether the value of trigger.manual counts as handled already. It does if the operator has not
+// seen the benchmark before and trigger.onChange is false, because the creation of such a benchmark must not start a
+// run. Otherwise, if a cluster is rebuilt from Git, which keeps the last value of trigger.manual, the run that this
+// value requested would be repeated.
 func adoptsManual(benchmark *v1alpha1.StorageBenchmark) bool {
 	trigger := benchmark.Spec.Trigger
 	return benchmark.Status.ObservedGeneration <= 0 && trigger != nil && trigger.OnChange != nil && !*trigger.OnChange
 }
 
-// judged reports whether the newest judged run has the given hash.
+// judged reports whether the newest evaluated run has the given hash.
 func judged(status *v1alpha1.StorageBenchmarkStatus, hash string) bool {
 	return status.LastRun != nil && status.LastRun.Hash == hash
 }
 
 // runRequested reports whether a run is requested that is not recorded yet: by a user, by the schedule, or by a
-// spec.run that has no verdict. A new spec.run does not count if trigger.onChange is false, or if it is not set and
-// there is a schedule.
+// spec.run that has no verdict. A new spec.run does not count if trigger.onChange is false, or if trigger.onChange is
+// unset and there is a schedule.
 func runRequested(obs observation) bool {
 	return requestOf(obs.benchmark).any() || obs.times.asks() ||
 		obs.startsOnChange() && !judged(&obs.benchmark.Status, obs.hash)

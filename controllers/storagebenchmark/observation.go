@@ -21,11 +21,11 @@ type observation struct {
 	// runs are the runs of this benchmark, including the active one. Runs that have ended may be trimmed (see
 	// TrimEndedRun).
 	runs []v1alpha1.BenchmarkRun
-	// times is the state of the schedule.
+	// times describes which runs the schedule requests.
 	times timetable
-	// candidate is the input of a new run. It is determined only if a run may be created.
+	// candidate is the input for a new run. It is set only if a run may be created.
 	candidate candidate
-	// review is the newest judged run, if it must be judged again.
+	// review is the newest evaluated run, if it must be evaluated again.
 	review review
 	now    time.Time
 }
@@ -77,8 +77,8 @@ func activeOf(benchmark *v1alpha1.StorageBenchmark, found *v1alpha1.BenchmarkRun
 	return activeRun{state: activeLive, run: found}
 }
 
-// isIntended reports whether a run is the one that status.activeRun requests. The name alone does not prove it,
-// because it contains only part of the digest.
+// isIntended reports whether status.activeRun refers to the given run. Equal names are not sufficient, because the name
+// contains only a part of the digest.
 func isIntended(benchmark *v1alpha1.StorageBenchmark, run *v1alpha1.BenchmarkRun) bool {
 	hash := benchmark.Status.ActiveRun.Hash
 	return metav1.IsControlledBy(run, benchmark) && run.Spec.Hash == hash &&
@@ -92,10 +92,10 @@ func ended(run *v1alpha1.BenchmarkRun) bool {
 
 // candidate is the input from which a new run is created, or the reasons why no run can be created.
 type candidate struct {
-	// missing lists references to objects that do not exist. reason is the API's reason for the first one.
+	// missing lists references to objects that do not exist. reason is the API's reason for the first missing object.
 	missing field.ErrorList
 	reason  string
-	// problems are the reasons why no plan can be made; only an edit resolves them.
+	// problems are the reasons why no plan can be made. They can be resolved only by editing the benchmark.
 	problems field.ErrorList
 
 	run *v1alpha1.RunSpec

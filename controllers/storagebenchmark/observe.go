@@ -16,8 +16,8 @@ import (
 // errStale means that the cache shows an older benchmark than the API server.
 var errStale = errors.New("the cached benchmark is out of date")
 
-// observe reads everything that a decision needs. It returns nil if the benchmark does not exist or is being deleted,
-// because then there is nothing to decide: its runs are garbage-collected through their owner references.
+// observe reads everything that a decision needs. It returns nil if the benchmark does not exist or is being deleted.
+// In this case there is nothing to decide: the runs are garbage-collected through their owner references.
 func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*observation, error) {
 	benchmark := &v1alpha1.StorageBenchmark{}
 	if err := r.client.Get(ctx, key, benchmark); err != nil {
@@ -44,8 +44,8 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 		return nil, err
 	}
 	if obs.active.state == activeLive && replaces(*obs) && !toldToStop(obs.active.run) {
-		// Read the newest benchmark before the live run is stopped: the request for another run may have been
-		// withdrawn.
+		// Check that the benchmark is up to date before stopping the live run: the request for another run may have
+		// been withdrawn.
 		if err := r.proveFresh(ctx, benchmark); err != nil {
 			return nil, err
 		}
@@ -91,8 +91,9 @@ func (r *reconciler) active(ctx context.Context, benchmark *v1alpha1.StorageBenc
 	return found, nil
 }
 
-// proveFresh returns an error unless the benchmark is the newest version. If the cache did not show this operator's own
-// writes yet, a run that was created, seen and deleted in the meantime would be created again.
+// proveFresh returns an error unless the given benchmark is the newest version. A stale benchmark may lack this
+// operator's own writes. If such a write recorded a run that was deleted afterwards, the operator would create the run
+// a second time.
 func (r *reconciler) proveFresh(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) error {
 	newest := &v1alpha1.StorageBenchmark{}
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(benchmark), newest); err != nil {

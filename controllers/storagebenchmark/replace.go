@@ -13,13 +13,14 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// replaces reports whether the live run must stop for another run: one more run is requested, and the effective
-// concurrency policy of spec.trigger is Replace. The request that started the live run does not count.
+// replaces reports whether the live run must be stopped for another run. This is the case if one more run is requested
+// and the effective concurrency policy of spec.trigger is Replace. The request that started the live run does not
+// count.
 func replaces(obs observation) bool {
 	return obs.benchmark.Spec.Trigger.Replaces() && !suspended(obs.benchmark) && moreRequested(obs)
 }
 
-// moreRequested reports whether one more run is requested in addition to the live one.
+// moreRequested reports whether another run is requested in addition to the live run.
 func moreRequested(obs observation) bool {
 	return requestOf(obs.benchmark).any() || !obs.times.due.At.IsZero() ||
 		obs.startsOnChange() && obs.benchmark.Status.ActiveRun.Hash != obs.hash
@@ -30,7 +31,8 @@ func toldToStop(run *v1alpha1.BenchmarkRun) bool {
 	return run.Annotations[v1alpha1.AnnotationReplaced] != ""
 }
 
-// stop tells a run to stop for another run. Its controller then ends it, and keeps what it has measured so far.
+// stop tells a run to stop for another run. The controller of runs then ends the run and keeps the results that it has
+// so far.
 func (r *reconciler) stop(ctx context.Context, run *v1alpha1.BenchmarkRun) outcome {
 	why := "the benchmark's next run is due and spec.trigger.concurrencyPolicy is Replace"
 	ctrl.LoggerFrom(ctx).Info("Stopping run because the next one is due", "run", run.Name)
@@ -41,7 +43,7 @@ func (r *reconciler) stop(ctx context.Context, run *v1alpha1.BenchmarkRun) outco
 	marked.SetResourceVersion(run.ResourceVersion)
 	before := marked.DeepCopy()
 	marked.SetAnnotations(map[string]string{v1alpha1.AnnotationReplaced: why})
-	// The lock makes the API server refuse the patch for a newer run of the same name.
+	// The optimistic lock makes the API server reject the patch if a newer run has the same name.
 	err := r.client.Patch(ctx, marked, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return outcome{again: true}
@@ -52,8 +54,8 @@ func (r *reconciler) stop(ctx context.Context, run *v1alpha1.BenchmarkRun) outco
 	return outcome{}
 }
 
-// withoutVerdict reports whether a run ended for a reason that says nothing about the storage: it was stopped for
-// another run, or preempted.
+// withoutVerdict reports whether a run ended for a reason that is unrelated to the storage: it was stopped for another
+// run, or preempted.
 func withoutVerdict(run *v1alpha1.BenchmarkRun) bool {
 	return endedBy(run, v1alpha1.ReasonReplaced) || endedBy(run, v1alpha1.ReasonPreempted)
 }
@@ -63,8 +65,9 @@ func endedBy(run *v1alpha1.BenchmarkRun, reason string) bool {
 	return failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == reason
 }
 
-// recordWithoutVerdict records a run that ended without a verdict. If the run was preempted, its successor becomes the
-// active run here: the request already counts as handled, so it would not start another run.
+// recordWithoutVerdict records a run that ended without a verdict. If the run was preempted, this also makes its
+// successor the active run. The successor would not be started otherwise, because the request for the run already
+// counts as handled.
 func recordWithoutVerdict(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
 	run := obs.active.run
 	status.LastReplacedRun, status.ActiveRun = run.Name, nil
@@ -73,7 +76,7 @@ func recordWithoutVerdict(status *v1alpha1.StorageBenchmarkStatus, obs observati
 	}
 }
 
-// waiting returns the run's condition Waiting if it is True, or nil if it is the run's turn.
+// waiting returns the run's Waiting condition if it is True, or nil otherwise.
 func waiting(run *v1alpha1.BenchmarkRun) *metav1.Condition {
 	if run == nil || !isTrue(run.Status.Conditions, v1alpha1.ConditionWaiting) {
 		return nil

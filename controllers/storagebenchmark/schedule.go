@@ -14,7 +14,7 @@ import (
 // timetable describes, for one point in time, which runs spec.trigger.schedule requests. The zero value stands for a
 // benchmark without a schedule.
 type timetable struct {
-	// set is true if there is a schedule. problem is the reason why it cannot be parsed.
+	// set is true if there is a schedule. problem is the error in the schedule or in its starting deadline, or nil.
 	set     bool
 	problem *field.Error
 	due     schedule.Due
@@ -43,11 +43,11 @@ func timetableOf(benchmark *v1alpha1.StorageBenchmark, now time.Time) timetable 
 	return found
 }
 
-// handledUpTo returns the time up to which scheduled times count as handled. It is just before status.nextScheduleTime.
-// Thus an edited schedule does not request runs for times before the edit, unless a run was due when it was edited: then
-// times of the new schedule since that run was due still count. If status.nextScheduleTime is not set, the result is the
-// creation time of a new benchmark, or now if a schedule was added to an older benchmark. The result is never before
-// status.lastScheduleTime.
+// handledUpTo returns the time up to which scheduled times count as handled. Usually, this is just before
+// status.nextScheduleTime. An edited schedule therefore requests no runs for times before the edit. If a run was due at
+// the time of the edit, however, the times of the new schedule since that due time count. If status.nextScheduleTime is
+// not set, the result is the creation time of a new benchmark, or now if a schedule was added to an older benchmark.
+// The result is never before status.lastScheduleTime.
 func handledUpTo(benchmark *v1alpha1.StorageBenchmark, now time.Time) time.Time {
 	status := &benchmark.Status
 	handled := now
@@ -63,12 +63,12 @@ func handledUpTo(benchmark *v1alpha1.StorageBenchmark, now time.Time) time.Time 
 	return handled
 }
 
-// asks reports whether the schedule requests a run, or has a problem that must be corrected.
+// asks reports whether the schedule requires action: it requests a run, or has a problem that must be corrected.
 func (t timetable) asks() bool { return t.problem != nil || !t.due.At.IsZero() }
 
 // skips reports whether a scheduled run is skipped because its starting deadline has passed. It returns false while
-// there is an active run: the skipped time must not be recorded then, because the name of the recorded run is derived
-// from the times that were handled.
+// there is an active run. Recording the skipped time would then change the name of the active run, which is derived
+// from the handled times.
 func (t timetable) skips(obs observation) bool {
 	return !t.due.Expired.IsZero() && obs.active.state == noActive
 }
@@ -124,7 +124,7 @@ func (t timetable) expiry() time.Time {
 	return t.due.At.Add(t.deadline + time.Millisecond)
 }
 
-// sooner returns the shorter of two waits. 0 means that there is nothing to wait for.
+// sooner returns the shorter of two waits. A wait of 0 means no wait, and is ignored unless both are 0.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -11,15 +11,15 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// outcome is the result of the writes that an action makes.
+// outcome is the result of an action's writes to the API server.
 type outcome struct {
 	// created is the run that now exists; nil if none was created.
 	created *v1alpha1.BenchmarkRun
-	// again requests another reconcile soon, because the cluster has changed since the observation.
+	// again requests another reconcile soon, because the cluster no longer matches the observation.
 	again bool
 	// refused is the reason why the run could not be created, for the status.
 	refused string
-	// err is an error after which the reconcile is retried later.
+	// err is an error that causes the reconcile to be retried later.
 	err error
 }
 

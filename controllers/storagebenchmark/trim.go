@@ -6,10 +6,10 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// TrimEndedRun is the cache transform for BenchmarkRuns. From a run that has ended and no longer has its finalizer,
-// it removes the parts that no controller reads again: steps, results and the frozen specification. They take 64 KiB
-// and more per run, and a benchmark keeps hundreds of runs. To get these parts, read the run from the API server;
-// never write back a run from such a cache. Trimming only saves memory; the controller works without it.
+// TrimEndedRun is the cache transform for BenchmarkRuns. From a run that has ended and no longer has its finalizer, it
+// removes the parts that no controller reads again: steps, results and the frozen specification. They take 64 KiB or
+// more per run, and a benchmark keeps hundreds of runs. To get these parts, read the run from the API server; never
+// write back a run from such a cache. Trimming only saves memory; the controller works without it.
 func TrimEndedRun(object any) (any, error) {
 	run, ok := object.(*v1alpha1.BenchmarkRun)
 	if !ok {

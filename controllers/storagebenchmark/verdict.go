@@ -23,7 +23,7 @@ const (
 	maxHeadlines = 64
 )
 
-// verdict contains the verdict on a run, and the results that it is based on.
+// verdict is the verdict on a run, with the results that it is based on.
 type verdict struct {
 	run        v1alpha1.JudgedRun
 	objectives []v1alpha1.ObjectiveResult
@@ -31,7 +31,7 @@ type verdict struct {
 	history    *v1alpha1.ComparedHistory
 }
 
-// verdictOn judges a run that has ended, on its own and against the other runs of its benchmark.
+// verdictOn evaluates a run that has ended, both alone and in comparison with the other runs of its benchmark.
 func verdictOn(obs observation, run *v1alpha1.BenchmarkRun) verdict {
 	by := policyFor(obs, run)
 	made := verdict{run: v1alpha1.JudgedRun{RunReference: referenceTo(run), PolicyHash: by.hash()}}
@@ -42,7 +42,8 @@ func verdictOn(obs observation, run *v1alpha1.BenchmarkRun) verdict {
 	switch {
 	case by.regression == nil:
 	case last != nil && last.UID == string(run.UID) && by.comparesAs(last.PolicyHash) && obs.benchmark.Status.Regression != nil:
-		// The run was already compared. Keep the result, because the runs to compare with have changed since then.
+		// This run has already been compared. Keep the result, because the set of runs to compare with has changed
+		// since then.
 		made.regression, made.history = obs.benchmark.Status.Regression, obs.benchmark.Status.History
 	default:
 		found := trend.Judge(obs.benchmark.Status.History, storedRuns(obs), trend.RunOf(run), by.regression)
@@ -78,7 +79,7 @@ func judgement(run *v1alpha1.BenchmarkRun, by *verdict) (reason, message string)
 	return v1alpha1.ReasonPassed, fmt.Sprintf("run %s is complete and valid", run.Name)
 }
 
-// verdictOnDeleted returns the verdict on a run that a user stopped by deleting it before it was judged.
+// verdictOnDeleted returns the verdict on a run that a user stopped by deleting it before it was evaluated.
 func verdictOnDeleted(obs observation, ref v1alpha1.RunReference) verdict {
 	return verdict{history: obs.benchmark.Status.History, run: v1alpha1.JudgedRun{RunReference: ref, PolicyHash: policyOf(obs.benchmark).hash(),
 		Reason: v1alpha1.ReasonStopped, Message: v1alpha1.Truncate(fmt.Sprintf(

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/trend"
 )
 
-// policy holds the criteria by which runs are judged, in addition to their own success and validity.
+// policy holds the criteria by which runs are evaluated, in addition to whether they succeeded and are valid.
 type policy struct {
 	objectives []v1alpha1.Objective
 	regression *v1alpha1.RegressionPolicy
@@ -53,7 +53,7 @@ func digest(of any) string {
 	return hex.EncodeToString(sum[:digestLength/2])
 }
 
-// comparesAs reports whether this policy and the policy with the given hash compare runs in the same way.
+// comparesAs reports whether this policy compares runs in the same way as the policy with the given hash.
 func (p policy) comparesAs(hash string) bool {
 	return len(hash) == 2*digestLength && hash[digestLength:] == digest(p.regression)
 }
@@ -69,10 +69,10 @@ func storedRuns(obs observation) []trend.Run {
 	return all
 }
 
-// review describes the newest judged run. due is true if it was judged by a policy other than the current one.
+// review describes the newest evaluated run. due is true if it was evaluated by a policy other than the current one.
 type review struct {
 	due bool
-	// run is the run as read from the API server, or nil if it no longer exists.
+	// run is the complete run, read from the API server, or nil if the run no longer exists.
 	run *v1alpha1.BenchmarkRun
 }
 
@@ -81,7 +81,8 @@ func outdated(benchmark *v1alpha1.StorageBenchmark, hash string) bool {
 	return judged(&benchmark.Status, hash) && benchmark.Status.LastRun.PolicyHash != policyOf(benchmark).hash()
 }
 
-// review reads the run that must be judged again, because the cache does not hold its results.
+// review returns the run that must be evaluated again, if any. It reads the run from the API server, because the cache
+// does not contain the results.
 func (r *reconciler) review(ctx context.Context, benchmark *v1alpha1.StorageBenchmark, hash string) (review, error) {
 	if !outdated(benchmark, hash) {
 		return review{}, nil
@@ -98,7 +99,7 @@ func (r *reconciler) review(ctx context.Context, benchmark *v1alpha1.StorageBenc
 	return review{due: true, run: run}, nil
 }
 
-// revise judges the newest judged run again if the policy has changed. It does not start a run.
+// revise evaluates the newest evaluated run again if the policy has changed. It does not start a run.
 func revise(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) {
 	switch {
 	case !obs.review.due || act.do == judge || act.do == miss:

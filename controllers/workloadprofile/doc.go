@@ -3,7 +3,7 @@
 //
 // Admission checks the form of a profile. Only the engine can check its meaning (options that exclude each other, a
 // section of a job file without a size), so the controller renders the profile as the plan of a run would. The result
-// is the condition Ready, which follows kstatus:
+// is the Ready condition, which follows kstatus:
 //
 //	can be run      Ready=True
 //	cannot be run   Ready=False  Stalled=True   the message names the field and the remedy
