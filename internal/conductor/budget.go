@@ -14,8 +14,8 @@ import (
 // budget and all budgets above it. When a budget is exceeded, its largest client is dropped, so that clients with many
 // reports do not displace those with few.
 type Budget struct {
-	// scope and sent are phrases for the message about dropped clients. scope names the clients that share the budget,
-	// such as "all runs"; sent is the verb phrase for what their agents did, such as "sent".
+	// scope and sent are fragments of the message about dropped clients. scope says which clients share the budget, for
+	// example "all runs". sent says what their agents did to exceed it, for example "sent" in "sent more than 640 MiB".
 	scope, sent string
 	limit       int64
 	above       *Budget
@@ -33,7 +33,8 @@ type Budget struct {
 // budgetLocks holds the locks that all budgets of a tree share. Do not block on anything else while holding counting.
 type budgetLocks struct {
 	counting sync.Mutex
-	// settling is held while clients are dropped, so that no second client is dropped if dropping one is enough.
+	// settling is held while clients are dropped. It prevents goroutines from dropping two clients if dropping one is
+	// enough.
 	settling sync.Mutex
 }
 
@@ -42,8 +43,8 @@ const (
 	defaultMemory = 1 << 30
 	// mostOfClient is the largest budget of one client. Seven days of samples, at one per second, need half of it.
 	mostOfClient = 128 << 20
-	// resent limits the total number of bytes that an agent may send, including dropped reports, as a multiple of the
-	// client's budget.
+	// resent is the maximum number of bytes that an agent may send in total, including dropped reports, as a multiple
+	// of its client's budget.
 	resent = 8
 )
 
@@ -61,8 +62,8 @@ func ProcessBudget() *Budget {
 	return NewBudget(limit / 8 * 5)
 }
 
-// forResults returns a separate budget for computing a result of a run. It gets the rest of Go's memory limit, which is
-// three fifths of the budget of all runs. Only one result is computed at a time.
+// forResults returns a separate budget for computing a result of a run. Its limit is three fifths of the budget of all
+// runs, which is the rest of Go's memory limit. Only one result is computed at a time.
 func (b *Budget) forResults() *Budget {
 	made := NewBudget(b.limit / 5 * 3)
 	made.scope, made.sent = "the clients of a run", "sent samples whose result takes"
@@ -95,7 +96,8 @@ func (b *Budget) Used() int64 {
 // Limit returns the budget's limit in bytes.
 func (b *Budget) Limit() int64 { return b.limit }
 
-// add counts bytes; a negative number frees them. It drops no client, so callers may hold the lock of a client.
+// add adds a number of bytes, which is negative if memory is freed. It never drops a client, so callers may hold the
+// lock of a client.
 func (b *Budget) add(bytes int) {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()

@@ -39,18 +39,18 @@ type client struct {
 	// the newest record in the agent's log when the agent was first reached. Until that record is read, the state of
 	// the client's steps is unknown and the client is not ready.
 	seen, replay uint64
-	// broken is the end of the last good session or, if no session has been good, the time of the first failure.
-	// unreachable is true while a ready agent has no session.
+	// broken is the time at which the last good session ended or, if there has been no good session, the time of the
+	// first failure. unreachable is true while a ready agent has no session.
 	broken      time.Time
 	unreachable bool
 	attempts    map[decide.Attempt]*clientAttempt
 	// sent counts all bytes that the agent has sent, including dropped reports.
 	sent int64
-	// budget counts the memory kept for the agent: its attempts, its description (descriptionBytes), and the memory in
-	// latencies that is charged to it. It ignores a few strings of limited length.
+	// budget counts the memory used for the agent: its attempts, its description (descriptionBytes), and its share of
+	// the memory of Conductor.latencies. A few strings of limited length are not counted.
 	budget           *Budget
 	descriptionBytes int
-	// working counts the memory that is needed to compute a result from the client's samples.
+	// working counts the memory for computing a result from the samples of the client.
 	working *Budget
 }
 
@@ -80,7 +80,8 @@ func (c *client) shed(reason string) {
 	c.drop()
 }
 
-// drop drops all records of the client. Its attempts no longer count as complete. Callers hold mu.
+// drop drops all records of the client. Attempts that had ended no longer count as ended, because their records are
+// incomplete. Callers hold mu.
 func (c *client) drop() {
 	for attempt, p := range c.attempts {
 		progress := p.progress
@@ -195,8 +196,8 @@ func (c *client) storeDescription(description *agentapi.DescribeResponse) error 
 		case agentapi.StepState_STEP_STATE_RUNNING:
 			c.advance(attempt, decide.Running)
 		case agentapi.StepState_STEP_STATE_ENDED, agentapi.StepState_STEP_STATE_UNSPECIFIED:
-			// Do nothing: the agent's log reports the end of the step too. This conductor may have read that record
-			// already and forgotten the attempt.
+			// Do nothing, because the agent's log also reports the end of the step. This conductor may even have read
+			// that record already and forgotten the attempt.
 		}
 	}
 	description.Steps = nil

@@ -8,9 +8,9 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// SamplesFrom returns a client's samples in an attempt from the given index on, including those of the warm-up. Times
-// are converted to the reference clock with the current estimate of the offset. over is true if no more samples will
-// come, because the attempt has ended on the client or the client is gone.
+// SamplesFrom returns a client's samples in an attempt, starting at the given index. They include the samples of the
+// warm-up. Their times are converted to the reference clock with the current estimate of the offset. over is true if no
+// further samples can arrive, because the attempt has ended on the client or the client is gone.
 func (c *Conductor) SamplesFrom(attempt decide.Attempt, key decide.ClientKey, index int) (samples []measure.Sample, over bool) {
 	client := c.client(key)
 	if client == nil {

@@ -41,7 +41,7 @@ func (c *client) estimateClock(ctx context.Context) error {
 	return nil
 }
 
-// compareClocks repeats the estimate until the context ends, because clocks drift during a long step.
+// compareClocks repeats the estimate until ctx is canceled, because clocks drift during a long step.
 func (c *client) compareClocks(ctx context.Context) {
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()

@@ -46,7 +46,8 @@ func (c *Conductor) ask(attempt decide.Attempt) {
 	c.latencies.forget(decide.Attempt{Step: attempt.Step, Number: attempt.Number - 1})
 }
 
-// Load sends an attempt to clients. request returns a client's request; Load fills in step and epoch.
+// Load sends an attempt to clients. It calls the function request to get the request for each client, and sets the step
+// and the epoch in it.
 func (c *Conductor) Load(attempt decide.Attempt, keys []decide.ClientKey, request func(decide.ClientKey) *agentapi.LoadRequest) {
 	c.ask(attempt)
 	for _, key := range keys {
@@ -70,8 +71,9 @@ func (c *client) load(ctx context.Context, load *agentapi.LoadRequest) error {
 	return err
 }
 
-// loaded handles the answer to a Load. If there is no answer, loaded waits for retryInterval and then forgets the
-// attempt, so that the next Load sends it again. If the agent refused the attempt, loaded records the reason.
+// loaded handles the answer to a Load command. If there was no answer, loaded waits for retryInterval and then forgets
+// the attempt, so that the next Load command sends the attempt again. If the agent refused the attempt, loaded records
+// the reason.
 func (c *client) loaded(ctx context.Context, attempt decide.Attempt, err error) {
 	switch status.Code(err) {
 	case codes.OK:
@@ -129,8 +131,8 @@ func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start
 		case err == nil:
 			client.progress(attempt, decide.Running)
 		case status.Code(err) == codes.NotFound:
-			// The agent had reported the step as loaded. If it does not know the step now, it must be a different
-			// agent.
+			// The agent has reported the step as loaded before. An agent that does not know the step must be a
+			// different one.
 			client.lose("its agent no longer knows a step that it had loaded: " + status.Convert(err).Message())
 		}
 	})
@@ -171,8 +173,8 @@ type OrphanedData struct {
 func (c *Conductor) Finish(keys []decide.ClientKey, options FinishOptions, done func(decide.ClientKey, *agentapi.FinishResponse)) {
 	c.each(finishTimeout, keys, func(ctx context.Context, client *client) {
 		if client.describe() == nil {
-			// The client was never reached, so it has no data to remove. Its pod is deleted, or its process is ended,
-			// without a command from the conductor.
+			// The conductor has never reached the client's agent, so there is no data to remove. No command is needed:
+			// the pod is deleted, or the process is terminated.
 			client.lose("never reached")
 			return
 		}

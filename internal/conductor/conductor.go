@@ -24,7 +24,7 @@ type Endpoint struct {
 	TLS *tls.Config
 	// Dial connects to the agent. If it is nil, TCP is used.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
-	// Replacements is the number of times that the client was replaced before this conductor connected to it.
+	// Replacements is the number of times that the client had been replaced before this conductor connected to it.
 	Replacements int
 }
 
@@ -38,9 +38,9 @@ type Options struct {
 	Tools func(target string) []string
 	// LossTimeout limits how long a ready agent may be unreachable before it is lost.
 	LossTimeout time.Duration
-	// Steps are the steps of the plan. Records holds the records, by step ID, of the steps that have already begun. The
-	// conductor drops reports about other steps and about attempts that Load did not send. For attempts that are
-	// already recorded, it keeps only the totals.
+	// Steps lists the steps of the plan. Records maps step IDs to the records of the steps that have already begun. The
+	// conductor ignores reports about other steps, and about attempts that were not sent with Load. For attempts whose
+	// results are recorded, it keeps only the progress and the totals.
 	Steps   []plan.Step
 	Records map[string]decide.Record
 	// Memory limits the memory for the reports of all runs of this process; nil means that this is the only run.
@@ -69,7 +69,7 @@ type Conductor struct {
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 	changed chan struct{}
-	// gathering is true while a notification about new figures is being delayed; see gather.
+	// gathering is true while a notification about new figures is pending; see gather.
 	gathering atomic.Bool
 
 	mu      sync.Mutex
@@ -124,8 +124,8 @@ func (c *Conductor) run(work func()) {
 	}
 }
 
-// Changed receives a value when the result of Clients may have changed. If only the figures of running steps have
-// changed, it does so after a short delay (see gather).
+// Changed returns a channel that receives a value when the result of Clients may have changed. If only the figures of
+// running steps have changed, the value is sent after a short delay (see gather).
 func (c *Conductor) Changed() <-chan struct{} { return c.changed }
 
 func (c *Conductor) notify() {
@@ -157,14 +157,14 @@ func (a *Agent) Connect(endpoint Endpoint) {
 	a.client.owner.run(func() { a.client.follow(endpoint) })
 }
 
-// Lose marks this agent as lost; call it when its process or pod has ended. The agent's reports are kept. A late
-// call has no effect on a replacement.
+// Lose marks this agent as lost; call it when the agent's process or pod has ended. The agent's reports are kept. If
+// the agent has already been replaced, the call does not affect its replacement.
 func (a *Agent) Lose(message string) { a.client.lose(message) }
 
-// Expect adds an agent to connect to once its address is known. Until then it counts as Connecting, and needs neither a
-// connection nor a goroutine. If the key is already known, the agent is a replacement; add it only when the previous
-// agent is certainly gone. If the key is new, replacements is the number of times that the client was replaced before
-// this conductor was created.
+// Expect adds an agent whose address is not known yet. Until Connect is called, the agent counts as Connecting, without
+// using a connection or a goroutine. If the key is already known, the agent is a replacement; add it only when the
+// previous agent is certainly gone. If the key is new, replacements is the number of times that the client was replaced
+// before this conductor was created.
 func (c *Conductor) Expect(key decide.ClientKey, replacements int) *Agent {
 	c.mu.Lock()
 	old := c.clients[key]

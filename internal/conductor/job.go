@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Job holds the input of a load, in addition to the plan and the run's seed. Version, Shared and Addresses are set only
-// for MPI jobs.
+// Job describes how to run a load, in addition to the plan and the run's seed. Version, Shared and Addresses are set
+// only for MPI jobs.
 type Job struct {
 	// Attempt is the number of the step's attempt, from 1; 0 counts as 1.
 	Attempt int

@@ -17,13 +17,14 @@ import (
 // maxMinutes is the maximum number of minutes of an attempt for which latencies are kept.
 const maxMinutes = int64(series.MaxDuration / time.Minute)
 
-// latencies holds the latencies of all clients over time. It sums the records of a target's clients as they arrive,
-// so that memory grows with time, not with the number of clients. The clients' minutes begin at slightly different
-// times (the start skew); a record counts for the minute of the step that contains the record's middle.
+// latencies holds the latencies over time, summed over all clients of each target. It adds the clients' records as they
+// arrive, so that the memory depends on the duration and not on the number of clients. The minutes of different clients
+// begin at slightly different times (the start skew), so each record is added to the minute of the step that contains
+// the record's middle.
 //
-// The memory of a sum counts against the clients whose records made it grow. If a client is dropped because it exceeds
-// its budget, its records cannot be subtracted from the sum, so all latencies over time of its target in that attempt
-// are dropped too.
+// The memory of a sum is charged to the clients whose records made it grow. If a client is dropped because it exceeds
+// its budget, its records cannot be subtracted from the sum. All latencies over time of its target in that attempt are
+// then dropped too.
 type latencies struct {
 	mu sync.Mutex
 	of map[latencyKey]*minutes
@@ -39,8 +40,7 @@ type minutes struct {
 	sums map[minuteKey]*minuteSum
 	// kept is the approximate memory, in bytes, charged to each budget.
 	kept map[*Budget]int
-	// dropped is true once a client that contributed to the sums has been dropped. No further records are added after
-	// that.
+	// dropped is true if a client that contributed to the sums was dropped. In this case, no further records are added.
 	dropped bool
 }
 

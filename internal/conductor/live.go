@@ -9,10 +9,10 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// running holds the totals of an attempt so far and the mean latencies of its newest sample, so that live figures do
-// not require reading all samples each second.
+// running holds the current totals of an attempt, its newest sample and the sample's mean latencies. It provides live
+// figures without reading all samples each second.
 type running struct {
-	// done holds the bytes and operations so far, without syncs; see measure.Charged.
+	// done counts the bytes and the operations, without syncs; see measure.Charged.
 	done measure.Counter
 	// latency is the mean latency by operation, in microseconds, or 0 if it is unknown.
 	latency [measure.NumOperations]uint64
@@ -53,8 +53,8 @@ func (c *Conductor) Doing(attempt decide.Attempt) []result.Doing {
 	return all
 }
 
-// Rate returns the sum of the current rates of all clients in an attempt, in bytes and operations per second. The rate
-// of a client is that of its newest sample. Rate is for display, not for results.
+// Rate returns the sum of all clients' current rates in an attempt, in bytes and operations per second. A client's
+// current rate is the rate of its newest sample. The result is for display only.
 func (c *Conductor) Rate(attempt decide.Attempt) (bytesPerSecond, iops float64) {
 	for _, target := range c.Doing(attempt) {
 		for _, rate := range target.Rates {
@@ -65,8 +65,8 @@ func (c *Conductor) Rate(attempt decide.Attempt) (bytesPerSecond, iops float64) 
 	return bytesPerSecond, iops
 }
 
-// doing adds a client to its target's figures and reports whether the client has samples. added is the number of
-// clients with samples that these figures already include.
+// doing adds a client's figures to the figures of its target, and reports whether the client has samples. added is the
+// number of clients whose samples were added before.
 func (c *client) doing(attempt decide.Attempt, to *result.Doing, added int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +83,7 @@ func (c *client) doing(attempt decide.Attempt, to *result.Doing, added int64) bo
 	}
 	clock := measure.CombineClocks(p.clock, c.offset)
 	newest := &p.running.newest
-	// Use a running mean, because a sum could overflow.
+	// Average the times step by step, because their sum could overflow.
 	to.SinceNanoseconds += (clock.ToLocal(p.samples.began) - to.SinceNanoseconds) / (added + 1)
 	to.UntilNanoseconds += (clock.ToLocal(newest.EndNanoseconds) - to.UntilNanoseconds) / (added + 1)
 	to.Done.Bytes += p.running.done.Bytes

@@ -16,7 +16,7 @@ import (
 type clientAttempt struct {
 	progress decide.Progress
 	failed   *decide.Failure
-	// failedSince is the time at which the failure became known.
+	// failedSince is the time at which the conductor learned of the failure.
 	failedSince time.Time
 	released    int64
 	// clock is the estimate of the agent's clock when the client started the attempt.
@@ -30,17 +30,17 @@ type clientAttempt struct {
 	usage   *result.Usage
 	// implausible describes the first implausible value in the client's records.
 	implausible error
-	// kept is the memory, in bytes, that is counted for the attempt. working is the memory that its series takes while
-	// a result is computed.
+	// kept is the number of bytes charged to the budget for the attempt. working is the number of bytes that the
+	// samples of the attempt will need while a result is computed.
 	kept, working int
-	// occurred is true for each operation of which the samples contain at least one.
+	// occurred is true for each kind of operation that occurs in the samples.
 	occurred [measure.NumOperations]bool
 }
 
 // partBytes is the approximate memory of a clientAttempt, in bytes.
 const partBytes = 640
 
-// rank orders progress, so that a late report never moves an attempt backwards.
+// rank lists the values of progress in ascending order, so that a late report never moves an attempt backwards.
 var rank = []decide.Progress{"", decide.Loading, decide.Loaded, decide.Running, decide.Refused, decide.Ended}
 
 // clientAttempt returns the client's record of an attempt, and creates it if needed. Callers hold mu.
@@ -111,7 +111,7 @@ func (c *client) forget(attempt decide.Attempt) {
 // correct agent.
 func (c *client) take(record *agentapi.Record) error {
 	news, err := c.read(record)
-	// Enforcing the budget may drop any client, so no client's lock may be held here.
+	// Hold no lock of a client while enforcing the budget, because that may drop any client.
 	c.budget.enforce()
 	c.working.enforce()
 	if news {
@@ -122,7 +122,7 @@ func (c *client) take(record *agentapi.Record) error {
 	return err
 }
 
-// read adds a record to the client's reports. news is false if the record only adds samples or latencies.
+// read adds a record to the client's reports. news is false if the record contains only samples or latencies.
 func (c *client) read(record *agentapi.Record) (news bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,12 +175,12 @@ func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, curr
 	}
 }
 
-// maxAhead limits how far in the future a report may be. It is generous, because its only purpose is to bound memory: a
-// report that claims to span years would need memory for every minute of them.
+// maxAhead limits how far the end of a report may lie in the future. Its only purpose is to bound memory, so it need
+// not be tight: a report that claims to span years would need memory for every minute of them.
 const maxAhead = time.Hour
 
-// plausible returns an error if start is more than maxMinutes in the past or end is more than maxAhead in the future.
-// start and end are times of the agent's clock; callers have checked that they are within maxInstant.
+// plausible returns an error if start is more than maxMinutes in the past, or end more than maxAhead in the future.
+// Both are times of the agent's clock; the caller has checked that they are within maxInstant.
 func (c *client) plausible(what string, start, end int64) error {
 	now := c.owner.Reference.Now()
 	first, last := now.Add(-time.Duration(maxMinutes)*time.Minute).UnixNano(), now.Add(maxAhead).UnixNano()
@@ -213,7 +213,7 @@ func (c *client) takeSample(attempt decide.Attempt, p *clientAttempt, from *agen
 	return nil
 }
 
-// workOn updates the memory that is counted for the attempt's series after a sample was added.
+// workOn updates the working memory of the attempt after a sample was added.
 func (c *client) workOn(p *clientAttempt, sample *measure.Sample) {
 	operations := 0
 	for operation, counter := range sample.Counters {
@@ -229,7 +229,7 @@ func (c *client) workOn(p *clientAttempt, sample *measure.Sample) {
 
 func (c *client) takeLatencies(attempt decide.Attempt, p *clientAttempt, from *agentapi.LatencyMinute, keep bool) error {
 	if p.released == 0 {
-		return nil // the minute of the step is unknown without the step's start
+		return nil // without the start of the load, the record cannot be assigned to a minute of the step
 	}
 	record, err := decodeLatencies(p.released, p.clock, from)
 	if err == nil {
@@ -317,7 +317,7 @@ func (c *client) takeEnded(attempt decide.Attempt, p *clientAttempt, ended *agen
 	c.advance(attempt, decide.Ended)
 }
 
-// agentTerminated reports whether the attempt was cut short because its agent exited.
+// agentTerminated reports whether an attempt ended early because its agent was terminated.
 func (p *clientAttempt) agentTerminated() bool {
 	return p.ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED && p.ended.GetReason() == agentapi.ReasonLeaving
 }

@@ -2,8 +2,8 @@ package conductor
 
 import "time"
 
-// Reference is a clock that takes the wall clock's time when it is created and then follows the monotonic clock, so
-// that it never jumps.
+// Reference is a clock that starts at the wall clock's time and then advances with the monotonic clock, so that it
+// never jumps.
 type Reference struct {
 	base time.Time
 }

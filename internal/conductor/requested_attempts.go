@@ -8,15 +8,16 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// interest determines how much the conductor keeps of an agent's reports about an attempt.
+// interest determines which of an agent's reports about an attempt the conductor keeps.
 type interest int
 
 const (
-	// unrequested attempts are dropped: the agent was never asked to run them.
+	// unrequested means that the agent was never asked to run the attempt: its reports are dropped.
 	unrequested interest = iota
-	// past attempts have been recorded or repeated: only their progress and their contribution to the totals are kept.
+	// past means that the attempt has been recorded or repeated: only its progress and its contribution to the totals
+	// are kept.
 	past
-	// current attempts are kept completely until they are forgotten.
+	// current means that all reports about the attempt are kept until it is forgotten.
 	current
 )
 
@@ -33,13 +34,14 @@ type requested struct {
 type requestedStep struct {
 	// takes reports whether a client takes part in the step.
 	takes func(decide.ClientKey) bool
-	// newest is the newest attempt that may have been requested from a client. recorded is the newest attempt that is
-	// past, because its result is recorded or a later attempt was requested.
+	// newest is the number of the newest attempt that may have been requested from a client. recorded is the number of
+	// the newest attempt that counts as past, because its result is recorded or a later attempt was requested.
 	newest, recorded int
 }
 
-// newRequested returns the attempts that earlier conductors may have requested: for each step of the plan, the attempts
-// up to the newest recorded one (or the first one, if none is recorded), and maxUnrecorded more.
+// newRequested returns the attempts that earlier conductors may have requested. For each step of the plan, these are
+// all attempts up to the newest recorded attempt (or the first attempt, if none is recorded), and maxUnrecorded further
+// attempts.
 func newRequested(steps []plan.Step, records map[string]decide.Record) *requested {
 	a := &requested{steps: map[string]*requestedStep{}}
 	for _, step := range steps {
@@ -57,7 +59,8 @@ func newRequested(steps []plan.Step, records map[string]decide.Record) *requeste
 	return a
 }
 
-// ask adds an attempt that is requested from clients now. Earlier attempts become past.
+// ask adds the attempt that is now being requested from the clients, and marks all earlier attempts of the step as
+// past.
 func (a *requested) ask(attempt decide.Attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -70,7 +73,7 @@ func (a *requested) ask(attempt decide.Attempt) {
 	step.recorded = max(step.recorded, attempt.Number-1)
 }
 
-// record notes that the result of an attempt has been recorded.
+// record marks an attempt as past because its result has been recorded.
 func (a *requested) record(attempt decide.Attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -79,7 +82,7 @@ func (a *requested) record(attempt decide.Attempt) {
 	}
 }
 
-// of returns how much to keep of a client's reports about an attempt.
+// of returns which of a client's reports about an attempt to keep.
 func (a *requested) of(key decide.ClientKey, attempt decide.Attempt) interest {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -19,8 +19,8 @@ type samples struct {
 	began int64
 }
 
-// sampleChunk is a sequence of samples. Times are stored as differences from the end of the previous sample, or from
-// zero at the start of a chunk, so that each chunk can be read alone.
+// sampleChunk is a sequence of samples. Each time is stored as the difference from the end of the previous sample; the
+// first sample of a chunk stores absolute times, so that each chunk can be decoded independently.
 type sampleChunk struct {
 	// first is the index of the chunk's first sample in the attempt.
 	first int
@@ -84,7 +84,7 @@ func (s *samples) snapshot() iter.Seq[measure.Sample] {
 	return kept.from(0)
 }
 
-// from yields the samples from the given index on.
+// from yields the samples, starting at the given index.
 func (s *samples) from(index int) iter.Seq[measure.Sample] {
 	return func(yield func(measure.Sample) bool) {
 		if index >= s.count {

@@ -33,7 +33,7 @@ const (
 	// startGrace is the time for which an agent that refuses connections counts as starting, because a container runs
 	// for a while before its program listens.
 	startGrace = 5 * time.Second
-	// goodSession is the time after which a session counts as good even if it received no records.
+	// goodSession is the duration after which a session counts as good even if it has received no records.
 	goodSession = 250 * time.Millisecond
 	// readBuffer is the size of the read buffer of a connection. An agent sends a few hundred bytes per second, and
 	// gRPC's default of 32 KiB would be a third of the conductor's memory per agent.
@@ -169,7 +169,7 @@ func (c *client) loseUnreadable(err error) {
 	c.lose("its agent sent an unreadable message: " + err.Error())
 }
 
-// mismatch returns the reason why the responding agent cannot be used for this client, or nil if it can.
+// mismatch returns the reason why the agent that responded cannot serve this client, or nil if it can.
 func (c *client) mismatch(d *agentapi.DescribeResponse) *decide.Failure {
 	key := c.key
 	if d.GetProtocol() != agentapi.Protocol {

@@ -13,11 +13,12 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// usagePatience limits how long an agent waits after a step until the file system has updated the disk usage, because
-// some file systems update it late. In phases with many steps on the same files, agents do not wait.
+// usagePatience limits how long an agent waits after a step for the file system to update the disk usage, which some
+// file systems do late. In phases with many steps on the same files, agents do not wait.
 const usagePatience = 8 * time.Second
 
-// askForSpace requests the disk usage of the files after a step that writes, and sets the step's Lustre striping.
+// askForSpace makes a load request ask for the disk usage of the files after a step that writes. It also sets the
+// Lustre striping of the step in the request.
 func askForSpace(request *agentapi.LoadRequest, step plan.Step, target string) {
 	dataset := request.GetDataset()
 	if dataset.GetContent() != "" || dataset.GetMeasureUsage() {
@@ -81,7 +82,7 @@ type usageMessage interface {
 }
 
 func spaceOf(reported usageMessage) result.Space {
-	// Limit each value so that sums do not overflow. Space.Possible refuses such large values.
+	// Limit each value to MaxInt64, so that sums do not overflow. Space.Possible then rejects the value as implausible.
 	bound := func(bytes uint64) uint64 { return min(bytes, math.MaxInt64) }
 	return result.Space{Files: bound(reported.GetFiles()), ApparentBytes: bound(reported.GetApparentBytes()),
 		AllocatedBytes: bound(reported.GetAllocatedBytes()), DataBytes: bound(reported.GetDataBytes())}

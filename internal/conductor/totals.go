@@ -15,8 +15,8 @@ type TotalOf struct {
 	Operation    measure.Operation
 }
 
-// SampleCount holds the number of samples that a target's clients have reported (Taken), and the seconds of load for
-// which samples are missing (Lost).
+// SampleCount describes the completeness of a target's samples. Taken is the number of samples that the clients have
+// reported. Lost is the number of seconds of load for which samples are missing.
 type SampleCount struct {
 	Taken, Lost uint64
 }
@@ -46,8 +46,9 @@ type Distribution struct {
 // longestSampleGap is the longest gap between two samples that does not count as missing data.
 const longestSampleGap = int64(500 * time.Millisecond)
 
-// add adds a client's sample. before is the end of its previous sample in the same clock. It is 0 for the first
-// sample and for the first one after the warm-up, because tools reset their counters when the warm-up ends.
+// add adds a client's sample. before is the end of the client's previous sample on the same clock. It is 0 for the
+// client's first sample, and for its first sample after the warm-up, because tools reset their counters when the
+// warm-up ends.
 func (t *totals) add(step, target string, sample *measure.Sample, before int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// Agents run in pods with a user's image, so all their reports are untrusted. They are bounded and sanitized here,
-// so that later code need not do so. The type Budget limits the memory for reports; the types requested and codec limit
-// which reports are accepted.
+// Agents run in pods with a user's image, so all their reports are untrusted. This file bounds and sanitizes the
+// reports, so that other code can rely on them. The type Budget limits the memory for reports; the types requested and
+// codec limit which reports are accepted.
 const (
 	// maxNotices is the maximum number of notices that are kept per attempt.
 	maxNotices = 64
@@ -61,7 +61,8 @@ func cleanLines(text string, length int) string {
 
 var wordPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,63}$`)
 
-// word returns reason if it is empty or has the form of a condition's reason, and otherwise the fallback.
+// word returns the given reason if it is empty or well-formed as the reason of a condition. Otherwise, it returns the
+// fallback.
 func word(reason, otherwise string) string {
 	if reason == "" || wordPattern.MatchString(reason) {
 		return reason

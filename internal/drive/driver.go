@@ -29,7 +29,7 @@ type Driver struct {
 	Conductor *conductor.Conductor
 	// Shared reports whether all clients of a target work in one directory.
 	Shared func(target string) bool
-	// DataGoes is true if a lost client's data is lost with it, so that its replacement must lay out the data again.
+	// DataGoes is true if the loss of a client destroys its data, so that a replacement must lay out the data again.
 	DataGoes bool
 	// Observer evaluates the run's observations. It is nil if no Prometheus is configured.
 	Observer Observer
@@ -40,15 +40,15 @@ type Driver struct {
 	observer observing
 }
 
-// Outcome holds what remains to be done after an action was recorded in the run's status.
+// Outcome describes what the caller must do after an action was recorded in the run's status.
 type Outcome struct {
-	// Series is the series of a step that has just ended, otherwise nil. Observed holds the observations that were just
-	// evaluated. Both are stored before the status.
+	// Series is the series of the step whose result the action has recorded, or nil. Observed holds the observations
+	// that the action has recorded. The caller stores both before it stores the status.
 	Series   *series.Step
 	Observed []series.Observed
 	// Then, if not nil, is called after the status is stored.
 	Then func() error
-	// Settled is false if the changed status requires another decision at once, without waiting for news.
+	// Settled is false if the next decision must be made immediately, because the status has changed.
 	Settled bool
 }
 
@@ -72,8 +72,8 @@ func (d *Driver) Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (
 	return snapshot, nil
 }
 
-// Next returns the run's next action. If cancellation is requested but the status does not record it yet, the decision
-// is made as if the status recorded that the run begins to end now.
+// Next returns the run's next action. If cancellation is requested but not yet recorded in the status, Next uses the
+// current time as the time at which the run began to end.
 func (d *Driver) Next(snapshot decide.Snapshot) decide.Action {
 	if snapshot.Cancel != nil && snapshot.EndingSince.IsZero() {
 		snapshot.EndingSince = d.now()
@@ -81,7 +81,8 @@ func (d *Driver) Next(snapshot decide.Snapshot) decide.Action {
 	return decide.Next(snapshot, d.now())
 }
 
-// Note records an action in the run's status, and returns what to do about it, before and after the status is stored.
+// Note records an action in the run's status. The Outcome describes what the caller must do before and after it stores
+// the status.
 func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot decide.Snapshot, action decide.Action) (Outcome, error) {
 	if snapshot.Cancel != nil && !snapshot.Measured() {
 		record.Fail(run, *snapshot.Cancel, d.now())
@@ -135,7 +136,8 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 	return Outcome{}, nil
 }
 
-// act returns an Outcome that calls do after the status is stored, and that requires no further decision at once.
+// act returns an Outcome that calls do after the status is stored. No further decision is needed until the conductor
+// reports a change.
 func act(do func()) Outcome {
 	return Outcome{Settled: true, Then: func() error { do(); return nil }}
 }

@@ -64,7 +64,7 @@ func New(options Options) *Loop {
 	return &Loop{Options: options}
 }
 
-// Until decides and acts until nothing is left to do. If the context ends, it stops the load, and the run fails but
+// Until decides and acts until nothing is left to do. If ctx is canceled, it stops the load. The run then fails, but
 // keeps its results so far.
 func (l *Loop) Until(ctx context.Context) error {
 	for {

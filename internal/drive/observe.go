@@ -14,24 +14,24 @@ import (
 type Observer interface {
 	// Interval returns the scrape interval.
 	Interval() time.Duration
-	// Ask starts to evaluate queries in the background, and discards earlier ones.
+	// Ask starts evaluating queries in the background. It discards queries that were passed to earlier calls.
 	Ask([]observation.Query)
 	// Answers returns the answers to the latest queries, once they are complete.
 	Answers() (answers []observation.Answer, ended bool)
 }
 
-// observing is the state of the evaluation that this process has started. Another process that continues the run starts
-// an evaluation of its own.
+// observing is the state of the evaluation that this process has started. The state is not stored: another process that
+// continues the run starts its own evaluation.
 type observing struct {
-	// checked is true once a check of the queries was started, before the first step.
+	// checked is true if this process has started a check of the queries, which happens before the first step.
 	checked bool
 	// begun is the start of the newest evaluation, or zero if there is none.
 	begun   time.Time
 	outcome *observation.Outcome
 }
 
-// observing returns the state of the evaluation of the run's observations. Before the first step, it has the Prometheus
-// server check the queries.
+// observing returns the progress of evaluating the run's observations. Before the first step, it asks the Prometheus
+// server to check the queries.
 func (d *Driver) observing(run *v1alpha1.BenchmarkRun, snapshot *decide.Snapshot) decide.Observing {
 	if d.Observer == nil || len(run.Spec.Run.Observations) == 0 {
 		return decide.Observing{}
@@ -60,13 +60,14 @@ func (d *Driver) observing(run *v1alpha1.BenchmarkRun, snapshot *decide.Snapshot
 	return state
 }
 
-// noteChecks records a warning for each query that the server refuses, or one warning if no Prometheus is configured.
+// noteChecks records a warning for each query that the Prometheus server rejects, or a single warning if no Prometheus
+// is configured.
 func (d *Driver) noteChecks(run *v1alpha1.BenchmarkRun) {
 	switch {
 	case len(run.Spec.Run.Observations) == 0:
 	case d.Observer == nil:
 		record.Warn(run, observation.Unasked("no Prometheus is configured; see --prometheus-url of the operator, or --prometheus of a local run"))
-	case d.observer.checked && d.observer.begun.IsZero(): // the newest queries are those of the check
+	case d.observer.checked && d.observer.begun.IsZero(): // the answers are still those to the check of the queries
 		if answers, ended := d.Observer.Answers(); ended {
 			record.Warn(run, observation.Refused(&run.Spec.Run, answers)...)
 		}

@@ -87,8 +87,8 @@ func (c *Candidate) Identity() string { return c.identity }
 // Lock returns the lock for the manager's election. It must be used in one election only.
 func (c *Candidate) Lock() resourcelock.Interface { return c.lock }
 
-// Lost returns a channel that is closed if another process takes over the Lease from this one. That happens only if
-// this process was paused for too long. It must then exit.
+// Lost returns a channel that is closed if another process takes over the Lease from this process, which must then
+// exit. This happens only if this process was paused for too long.
 func (c *Candidate) Lost() <-chan struct{} { return c.lost }
 
 // Epoch asks the API server, not a cache, who leads now. It returns the epoch of this process's term, an error that

@@ -137,8 +137,8 @@ func volumes(run *v1alpha1.BenchmarkRun, c Client, on Storage) []corev1.Volume {
 	return all
 }
 
-// scratchSize is the maximum size of a client's /tmp. Open MPI stores its sessions there, and the memory that the ranks
-// of a pod share.
+// scratchSize is the maximum size of a client's /tmp. Open MPI uses /tmp for its session directories and for the memory
+// that the ranks of a pod share.
 func scratchSize(run *v1alpha1.BenchmarkRun) string {
 	const least, ofRank = 256, 16 // least and ofRank are in MiB
 	size := int64(least)

@@ -20,10 +20,10 @@ type Storage struct {
 	Provisioned []string
 	// ReadOnly lists the names of the volumes that must not be written to.
 	ReadOnly []string
-	// SameNodeTargets lists the targets whose clients must all run on one node, because they share a volume that only
-	// one node at a time can use. If empty, the clients may run on any node.
+	// SameNodeTargets lists the targets whose clients must all run on one node, because they share a volume that can be
+	// used on only one node at a time. If it is empty, the clients may run on any node.
 	SameNodeTargets []string
-	// Node is the name of the node that already uses a volume which only one node can use at a time, or "" if there is
+	// Node is the name of the node on which a single-node volume of the target is already in use, or "" if there is
 	// none.
 	Node string
 }

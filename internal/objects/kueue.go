@@ -82,8 +82,9 @@ func KueueEnds(pod *corev1.Pod) (why *corev1.PodCondition, evicted bool) {
 	return nil, false
 }
 
-// EndKueueGroup marks a pod of a finished run in a Kueue group as not retriable. It returns false if there is nothing
-// to mark. Without the mark, Kueue keeps the pods of an unsuccessful group and reserves their quota for replacements.
+// EndKueueGroup marks the Kueue pod group of a finished run as not retriable, by an annotation on one of its pods. It
+// returns false if there is nothing to mark. Without the mark, Kueue keeps the pods of an unsuccessful group and
+// reserves their quota for replacements.
 func EndKueueGroup(pod *corev1.Pod) bool {
 	if pod.Labels[kueueGroup] == "" || pod.Annotations[kueueRetriable] == "false" {
 		return false

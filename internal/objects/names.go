@@ -74,8 +74,8 @@ func join(maxLength int, parts ...string) string {
 	return hashed(maxLength, parts)
 }
 
-// hashed joins the parts with dashes, shortens the result to fit, and appends a hash of the parts and of the strings in
-// more.
+// hashed joins the parts with dashes and shortens the result to fit. It appends a hash of the parts and of the strings
+// in the argument more.
 func hashed(maxLength int, parts []string, more ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(append(parts[:len(parts):len(parts)], more...), "\x00")))
 	text := strings.Join(parts, "-")

@@ -12,7 +12,8 @@ func ofRun(run *v1alpha1.BenchmarkRun) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelRun: labelValue(run.Name)}}
 }
 
-// affinity returns the user's affinity. If each client requires or prefers its own node, it adds a pod anti-affinity.
+// affinity returns the user's affinity. If each client must have, or should have, a node of its own, affinity adds a
+// pod anti-affinity.
 func affinity(run *v1alpha1.BenchmarkRun, on Storage) *corev1.Affinity {
 	all := template(run).Affinity.DeepCopy()
 	clients := &run.Spec.Run.Clients

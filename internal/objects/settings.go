@@ -13,8 +13,8 @@ type Settings struct {
 	// set one. If a workload of the run needs MPI, IORImage is used instead; it also contains fio, because a client's
 	// tools all come from one image.
 	AgentImage, FioImage, IORImage string
-	// PullSecrets are added to every client pod that uses an image to which they apply, in addition to the Secrets that
-	// a benchmark names.
+	// PullSecrets are added to each client pod with an image that they apply to, in addition to the Secrets that a
+	// benchmark names.
 	PullSecrets []PullSecret
 	// ClientLabels are added to every client pod, unless a benchmark sets another value.
 	ClientLabels map[string]string

@@ -13,12 +13,12 @@ type Limits struct {
 type Capacity struct {
 	// Needs is the number of clients of the run.
 	Needs int
-	// Limit is the limit that the run would exceed if it began now, or 0 if it would exceed none. Free is the number of
-	// clients that the limit still allows. All is true if the limit applies to all namespaces together.
+	// Limit is the limit that the run would exceed if it began now, or 0 if there is no such limit. Free is the number
+	// of further clients that the limit allows. All is true if the limit applies to all namespaces together.
 	Limit, Free int
 	All         bool
-	// Before is the run that is first in line for capacity in the same namespace, if that is not this run; otherwise
-	// nil.
+	// Before is the run that is first in line for capacity in the same namespace. It is nil if this run is the first in
+	// line.
 	Before *Run
 }
 

@@ -1,9 +1,9 @@
 // Package queue decides whose turn it is among runs that must not overlap: runs of one queue, on one claim, or on one
-// volume. It is pure: it decides from the recorded state of each run.
+// volume. Its functions are pure: they depend only on the recorded state of each run.
 //
-// First come, first served: a run waits for every run that shares something with it and was created earlier. Runs
-// created in the same second are ordered by namespace and name. A run also waits for runs that are themselves
-// waiting, so no run is overtaken.
+// Runs are served first come, first served: a run waits for every run that shares something with it and was created
+// earlier. Runs created in the same second are ordered by namespace and name. A run also waits for runs that are
+// themselves waiting, so no run is overtaken.
 //
 // A run is admitted in two writes, each of which fails if the run was changed after it was read:
 //

@@ -67,8 +67,8 @@ type Turn struct {
 	More int
 }
 
-// Of decides whether it is a run's turn. others holds all other runs that have not ended, or at least those for
-// which Matters is true.
+// Of decides whether a run may begin. others holds all other runs that have not ended, or at least the runs for which
+// Matters is true.
 func Of(run Run, others []Run) Turn {
 	var blocking []Run
 	later := false

@@ -12,9 +12,9 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// attribute ranks, for each measured step of a target, the limits that may have held the rate back. It recomputes all
-// attributions after each result, from the recorded status only, because a later step (with one outstanding operation,
-// or with more than before) can be evidence for earlier ones.
+// attribute ranks the limits that may have restricted the rate of each measured step of a target. After each result, it
+// recomputes all attributions from the recorded status, because a later step (with one outstanding operation, or with
+// more than before) can be evidence for earlier ones.
 func attribute(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, target string) {
 	a := attributor{run: run, target: target, documented: limitsOf(run, target), demands: demands}
 	a.follow()
@@ -39,11 +39,12 @@ type attributor struct {
 	documented limits.Computed
 	demands    *plan.DemandModel
 	// credits holds, by step ID, the bounds of each limit's credits during the whole step. emptied holds, by step ID,
-	// the limits whose credits were observed to be spent. It is used for limits whose credits are not tracked.
+	// the limits whose credits were observed to be spent. The second map is used for limits whose credits are not
+	// tracked.
 	credits map[string]map[string]limits.Fill
 	emptied map[string][]string
-	// points are the loads whose rates are attributed. The functions in set store the attributions in the status, once
-	// the points have been compared with one another.
+	// points are the loads whose rates are attributed. set contains the functions that store the attributions in the
+	// status. They are called after all points have been compared with one another.
 	points []*result.Point
 	set    []func()
 }
@@ -101,8 +102,8 @@ func (a *attributor) burstTooBrief(name string, percent float64, one *attemptIO)
 	return lasts <= warmUp.Seconds()+share*max(seconds, 0)
 }
 
-// stillGone returns the limits in gone whose credits are still spent when a load begins. Credits return during a pause
-// or under a slow load.
+// stillGone returns those of the limits in the list gone whose credits are still spent when a load begins. Credits
+// return during a pause or under a slow load.
 func (a *attributor) stillGone(gone []string, one attemptIO, end time.Time) []string {
 	seconds := one.span.End.Sub(one.span.Start).Seconds()
 	if len(gone) == 0 || seconds <= 0 || one.span.Start.Sub(end) > longGap {
@@ -142,7 +143,7 @@ func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.Target
 				point := a.add(result.PointOfStep(phase.Name, phase.Kind, demand, cell), step)
 				a.set = append(a.set, func() { cell.Attribution = point.Short() })
 			}
-		case kind.InCells(): // the step is the drain that precedes the cells of its phase, and is not attributed
+		case kind.InCells(): // the step is the drain before the cells of its phase; its rate is not attributed
 		case len(found.Operations) > 0 && (step.Purpose == v1alpha1.StepMeasure || step.Purpose == v1alpha1.StepDrain):
 			whole := a.prepare(result.PointOfTarget(phase.Name, phase.Kind, demand, found), step)
 			a.levels(found, whole)
@@ -168,7 +169,7 @@ func (a *attributor) add(point *result.Point, step *v1alpha1.ResolvedStep) *resu
 	return point
 }
 
-// prepare adds the documented limits, the credits and the expected caching of a step to its point.
+// prepare adds to a point the documented limits, the credits and the expected caching of its step.
 func (a *attributor) prepare(point *result.Point, step *v1alpha1.ResolvedStep) *result.Point {
 	point.Documented = shareOf(a.run, a.documented, a.target, step.Clients)
 	point.Credits = a.credits[step.ID]

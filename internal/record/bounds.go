@@ -48,9 +48,9 @@ func bound(e *v1alpha1.Environment) {
 	}
 }
 
-// fit shrinks a status that is too large. It shortens texts first, then drops details. Main figures and the types of
-// disqualifying warnings always remain, so the status of a run with very many targets and phases can still be too
-// large.
+// fit shrinks a status that is too large. It first shortens texts and then drops details. It never drops the main
+// figures and the types of disqualifying warnings, so the status can remain too large if a run has very many targets
+// and phases.
 func fit(run *v1alpha1.BenchmarkRun) {
 	status := &run.Status
 	most := maxStatusBytes
@@ -80,7 +80,7 @@ func size(status *v1alpha1.BenchmarkRunStatus) int {
 	return len(encoded)
 }
 
-// dropRepeated drops the oldest attempts that have been repeated, at most count of them.
+// dropRepeated drops at most count attempts that have been repeated, oldest first.
 func dropRepeated(status *v1alpha1.BenchmarkRunStatus, count int) {
 	newest := map[string]int32{}
 	for _, fact := range status.Steps {

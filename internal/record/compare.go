@@ -10,9 +10,9 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// sharedNodes returns remarks, by target, on clients that shared a machine with clients of another target under load at
-// the same time. The results of such clients do not depend on their own storage alone. A client that does not report
-// its machine is assumed to be alone on it.
+// sharedNodes returns remarks, by target, about clients that ran on the same machine as clients of another target while
+// both were under load. The results of such clients do not depend on their own storage alone. A client that does not
+// report its machine is assumed to be alone on it.
 func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result.Remark {
 	if planned.Purpose == plan.Idle || len(planned.Targets) < 2 {
 		return nil
@@ -48,8 +48,8 @@ func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result
 	return remarks
 }
 
-// compareTargets records the comparison of the targets with results in a step's phase and, for an interference phase
-// without aggressors, how evenly the victims shared the storage.
+// compareTargets records, in a phase's result, the comparison of its targets and, for an interference phase without
+// aggressors, how evenly the victims shared the storage.
 func compareTargets(run *v1alpha1.BenchmarkRun, planned plan.Step) {
 	if planned.Purpose == plan.Idle && planned.Kind != v1alpha1.PhaseCooldown {
 		return

@@ -17,7 +17,7 @@ func condition(run *v1alpha1.BenchmarkRun, kind string) *metav1.Condition {
 	return meta.FindStatusCondition(run.Status.Conditions, kind)
 }
 
-// failed returns the condition Failed if it is True, otherwise nil.
+// failed returns the Failed condition if it is True, otherwise nil.
 func failed(run *v1alpha1.BenchmarkRun) *metav1.Condition {
 	if found := condition(run, v1alpha1.ConditionFailed); found != nil && found.Status == metav1.ConditionTrue {
 		return found

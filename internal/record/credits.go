@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// account estimates the credits of a target after all I/O of the run except that of the given attempt. end is the time
-// at which the last of this I/O ended. ok is false if no bucket is known, neither from the limits nor from a redrain.
+// account estimates a target's credits after all I/O of the run other than the given attempt's. end is the time at
+// which the last of this I/O ended. ok is false if no bucket is known, either from the limits or from a redrain.
 func account(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string, attempt decide.Attempt,
 ) (a *limits.Buckets, end time.Time, ok bool) {

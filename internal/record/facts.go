@@ -56,8 +56,8 @@ func Conclude(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
 	}
 }
 
-// Retry records that an attempt of a step has ended without a result, with the I/O that its clients reported, and that
-// the next attempt begins. The I/O spent credits, although it gives no result.
+// Retry records that an attempt of a step has ended without a result, and that the next attempt begins. It also records
+// the I/O that the clients reported for the failed attempt, because this I/O has spent credits.
 func Retry(run *v1alpha1.BenchmarkRun, planned plan.Step, action decide.Action, clients []result.Client, now time.Time) {
 	old := step(run, Before(action.Attempt))
 	old.State, old.EndTime = v1alpha1.StepFailed, micro(now)
@@ -67,13 +67,14 @@ func Retry(run *v1alpha1.BenchmarkRun, planned plan.Step, action decide.Action, 
 	fit(run)
 }
 
-// Before returns the attempt that an attempt repeats.
+// Before returns the previous attempt of the same step.
 func Before(attempt decide.Attempt) decide.Attempt {
 	return decide.Attempt{Step: attempt.Step, Number: attempt.Number - 1}
 }
 
-// Relayout repeats each step that has laid out data on a target, because the loss of a client may have destroyed the
-// data. It repeats complete layouts too, because only a running replacement can check whether the data still exists.
+// Relayout adds a new attempt to each completed step that has laid out data on a target, because the loss of a client
+// may have destroyed the data. Even a successful layout must be repeated, because only the running replacement of the
+// client can check whether the data still exists.
 func Relayout(run *v1alpha1.BenchmarkRun, target string) {
 	for _, planned := range run.Spec.Steps {
 		if !phasekind.Of(planned.Kind).LaysOut || !slices.Contains(planned.Targets, target) {

@@ -34,7 +34,7 @@ func Finished(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Tim
 	fit(run)
 }
 
-// unfinished returns the first step without a result, or "" if all steps have one.
+// unfinished returns the ID of the first step without a result, or "" if all steps have results.
 func unfinished(run *v1alpha1.BenchmarkRun) string {
 	for _, planned := range run.Spec.Steps {
 		if !slices.ContainsFunc(run.Status.Steps, func(fact v1alpha1.StepStatus) bool {
@@ -81,7 +81,8 @@ func directories(count int) string {
 	return fmt.Sprintf("%d directories", count)
 }
 
-// judge sets the conditions Valid, from the first disqualifying warning, and ObjectivesMet.
+// judge sets the ObjectivesMet condition from the verdicts on the objectives. It sets the Valid condition from the
+// first disqualifying warning or, if there is none, from the first step without a result.
 func judge(run *v1alpha1.BenchmarkRun, now time.Time) {
 	judgeObjectives(run, now)
 	run.Status.Comparable = trend.Compare(run)

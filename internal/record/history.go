@@ -11,13 +11,14 @@ import (
 )
 
 const (
-	// keepsEmpty is the minimum rate, as a share of the baseline, at which a load keeps an empty bucket from filling.
+	// keepsEmpty is the minimum rate, as a fraction of the baseline, at which a load prevents an empty bucket from
+	// refilling.
 	keepsEmpty = 0.9
 	// longGap is the length of a pause above which an empty bucket may have filled noticeably.
 	longGap = 30 * time.Second
 )
 
-// historyOf describes the state of a target before an attempt: its limits, the earlier I/O and the credits.
+// historyOf returns the state of a target before an attempt, such as its limits, earlier I/O and credits.
 func historyOf(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string,
 ) result.History {
@@ -50,12 +51,13 @@ func historyOf(
 type attemptIO struct {
 	step v1alpha1.ResolvedStep
 	span result.Span
-	// repeated is true if a newer attempt replaced this one, so that the results of the phase are not those of this one.
+	// repeated is true if a newer attempt has replaced this one. The result of the phase then comes from the newer
+	// attempt.
 	repeated bool
 }
 
-// earlierIO returns all I/O of the run on a target except that of one attempt, in order of time. It includes
-// attempts that were repeated, because they have spent credits too.
+// earlierIO returns all I/O of the run on a target, other than the I/O of the given attempt, in chronological order. It
+// includes attempts that were repeated, because they have spent credits too.
 func earlierIO(run *v1alpha1.BenchmarkRun, attempt decide.Attempt, target string) []attemptIO {
 	var all []attemptIO
 	for i := range run.Status.Steps {
@@ -108,8 +110,8 @@ func refillOf(series *v1alpha1.BurstSeries, scale float64, before *float64) *flo
 	return new(float64(series.Refill.Value) / scale)
 }
 
-// bucketEmpty reports whether the target certainly had no credits when the step began or, for a redrain, when the
-// preceding pause began. It is true for storage that is known not to burst.
+// bucketEmpty reports whether it is certain that the target had no credits when the step began or, for a redrain, when
+// the preceding pause began. It returns true for storage that is known to have no burst.
 func bucketEmpty(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, target string, earlier []attemptIO) bool {
 	if known := limitsOf(run, target); known.KnowsStorage() && !known.Bursts() && !burstOnly(run, target) {
 		return true
@@ -129,7 +131,8 @@ func bucketEmpty(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.A
 	if planned.Redrain {
 		return empty
 	}
-	// A pause need not be an Idle step: other targets may have been loaded, or a node or the operator was away.
+	// A pause can occur without an Idle step: the run may have loaded only other targets, or a node or the operator may
+	// have been unavailable.
 	began := timeOf(step(run, attempt).FirstIOTime)
 	paused := !began.IsZero() && began.Sub(end) > longGap
 	return empty && !paused && !idlePrecedes(run, planned, target)

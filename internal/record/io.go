@@ -60,7 +60,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// span returns the I/O of one attempt on a target; ok is false if there was none.
+// span returns the I/O of one attempt on a target. ok is false if there was no I/O.
 func span(fact *v1alpha1.StepStatus, target string) (made result.Span, ok bool) {
 	if fact.FirstIOTime == nil || fact.LastIOTime == nil {
 		return result.Span{}, false

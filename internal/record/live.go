@@ -62,9 +62,9 @@ func Live(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt,
 	run.Status.Live = live
 }
 
-// withPoint appends the totals so far. The first point is the start of the I/O, with totals of 0. If there are too many
-// points, it drops every second one, so that the points always cover the whole step. Points never go back in time,
-// although the estimate of an agent's clock may.
+// withPoint appends the current totals. The first point marks the start of the I/O, with totals of 0. If there are too
+// many points, withPoint drops every second point, so that the remaining ones still cover the whole step. The times of
+// the points never decrease, even if the estimate of an agent's clock changes.
 func withPoint(points []v1alpha1.LivePoint, fact *v1alpha1.StepStatus, done *result.Doing) []v1alpha1.LivePoint {
 	if done.UntilNanoseconds == 0 || fact.StartTime == nil {
 		return points

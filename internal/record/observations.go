@@ -13,7 +13,7 @@ import (
 // lateIntervals is the time, in scrape intervals, for which a run waits for late data after its last step.
 const lateIntervals = 5
 
-// Observing returns, from the status of a run, whether its observations must still be evaluated, and when. interval is
+// Observing determines from the status of a run whether its observations must still be evaluated, and when. interval is
 // the scrape interval.
 func Observing(run *v1alpha1.BenchmarkRun, interval time.Duration) decide.Observing {
 	end := observation.End(run)
@@ -27,15 +27,15 @@ func observed(run *v1alpha1.BenchmarkRun) bool {
 	return run.Status.Observations != nil && run.Status.Observations.EvaluatedTime != nil
 }
 
-// Observe records that the run waits, until `by` at the latest, for the data of its observations.
+// Observe records that the run is waiting for the data of its observations, until the time `by` at the latest.
 func Observe(run *v1alpha1.BenchmarkRun, by time.Time) {
 	if failed(run) == nil {
 		run.Status.Message = "evaluating the observations; waiting for late data until " + by.UTC().Format(time.TimeOnly) + " UTC"
 	}
 }
 
-// Observations records the outcome of a run's observations. It replaces the warnings of the check before the first
-// step.
+// Observations records the outcome of evaluating the observations of a run. Its warnings replace the warnings from the
+// check of the queries before the first step.
 func Observations(run *v1alpha1.BenchmarkRun, outcome *observation.Outcome, now time.Time) {
 	if failed(run) == nil {
 		run.Status.Message = ""

@@ -28,7 +28,7 @@ func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 			}
 		}
 	}
-	// If one client fails, the others are stopped. The failure is the cause, so it comes first.
+	// If one client fails, the others are stopped. Report the failed client first, because its failure is the cause.
 	end(step(run, attempt), append(problems, stopped...), now)
 	noteIO(step(run, attempt), planned.Targets, clients)
 	if failed(run) == nil {
@@ -68,7 +68,8 @@ func end(fact *v1alpha1.StepStatus, problems []string, now time.Time) {
 	}
 }
 
-// extend extends the time span of a phase to the measured I/O of a step, or to the pause of an Idle step.
+// extend widens the time span of a phase so that it includes the measured I/O of a step or, for an Idle step, the
+// pause.
 func extend(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt) {
 	fact := step(run, attempt)
 	start, end := timeOf(fact.MeasuredTime), timeOf(fact.LastIOTime)
@@ -80,8 +81,8 @@ func extend(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	phase.EndTime = micro(latest(timeOf(phase.EndTime), end))
 }
 
-// fold adds the measurements of a step on a target to the result of its phase. Recording the same result again, for
-// example after a restart, changes nothing.
+// fold adds a step's measurements on a target to the result of the phase. It is idempotent: recording the same result
+// again, for example after a restart, changes nothing.
 func fold(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string, p contribution,
 ) {
@@ -90,7 +91,7 @@ func fold(
 	if planned.Purpose == plan.Idle {
 		if planned.Kind != v1alpha1.PhaseCooldown {
 			// An Idle step outside a cooldown phase is a pause between the cells of a sweep. It needs no result,
-			// because the cells' own figures show the fill level of the bucket.
+			// because the figures of the cells contain the fill level of the bucket.
 			return
 		}
 		fact := step(run, attempt)

@@ -55,8 +55,8 @@ func objectives(given []v1alpha1.Objective) []v1alpha1.Objective {
 	return frozen
 }
 
-// Snapshot returns the input of a decision: the recorded state of the run, its plan, and the current state of its
-// clients. It fails only for a specification that admission would refuse.
+// Snapshot returns the input for a decision: the recorded state of the run, its plan, and the current state of its
+// clients. It returns an error only if the specification is invalid, which admission prevents.
 func Snapshot(run *v1alpha1.BenchmarkRun, planned plan.Plan, clients []decide.Client) (decide.Snapshot, error) {
 	snapshot := decide.Snapshot{
 		Clients: clients,
@@ -113,7 +113,7 @@ func Attempts(run *v1alpha1.BenchmarkRun, planned plan.Plan) map[string]decide.R
 	return records
 }
 
-// stepOf returns the description of a step that decide.Next needs.
+// stepOf converts a step of the plan to the input of decide.Next.
 func stepOf(run *v1alpha1.BenchmarkRun, step plan.Step) decide.Step {
 	made := decide.Step{
 		ID:               step.ID,
@@ -137,8 +137,8 @@ func stepOf(run *v1alpha1.BenchmarkRun, step plan.Step) decide.Step {
 	return made
 }
 
-// StartLead returns how far in the future the common start instant is set, which must leave enough time to notify all
-// clients. An agent that is notified too late reports that, and the step starts again with a longer lead.
+// StartLead returns the time between the decision to start a step and the common start instant. It must be long enough
+// to notify all clients. An agent that is notified too late reports this, and the step is repeated with a longer lead.
 func StartLead(clients int) time.Duration {
 	return min(leastLead+time.Duration(clients)*leadOfClient, mostLead)
 }

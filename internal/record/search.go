@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// Offering returns a step of a search with its offered rate filled in. That is the recorded rate or, if there is none,
-// the rate that follows from the results of earlier steps. It returns other steps unchanged.
+// Offering sets the offered rate of a step of a search: to the recorded rate or, if none is recorded, to the rate that
+// follows from the results of earlier steps. It returns other steps unchanged.
 func Offering(run *v1alpha1.BenchmarkRun, planned plan.Step) plan.Step {
 	asked := question(run, planned)
 	if asked == nil {
@@ -30,8 +30,8 @@ func trialsOf(run *v1alpha1.BenchmarkRun, planned plan.Step) []search.Trial {
 	return result.Trials(run.Status.Result(planned.Phase, planned.Targets[0]), planned.Duration)
 }
 
-// question returns the parameters of the search to which a step belongs, or nil if there is none. It counts the trials
-// in the stored plan, because this version of the operator might plan a different number.
+// question returns the parameters of the search that a step belongs to, or nil if the step does not belong to a search.
+// It counts the trials in the stored plan, because this version of the operator might plan a different number.
 func question(run *v1alpha1.BenchmarkRun, planned plan.Step) *search.Question {
 	phase := run.Spec.Run.Phase(planned.Phase)
 	if phase == nil || phase.Search == nil || planned.Cell < 0 || len(planned.Targets) == 0 {
@@ -77,7 +77,7 @@ func operationsBaseline(run *v1alpha1.BenchmarkRun, phase, target string) (basel
 	return baseline
 }
 
-// skipUnneeded records the later steps of a search as skipped if the search no longer needs them.
+// skipUnneeded marks later steps of a search as skipped if the search no longer needs them.
 func skipUnneeded(run *v1alpha1.BenchmarkRun, planned plan.Step, now time.Time) {
 	asked := question(run, planned)
 	if asked == nil || failed(run) != nil {
