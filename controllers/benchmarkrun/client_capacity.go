@@ -29,8 +29,8 @@ func (a *admitted) forget(key client.ObjectKey) {
 	delete(a.runs, key)
 }
 
-// awaitCapacity reports whether there is capacity for the clients of a run. If not, the run's status names what it
-// waits for. If there can never be enough capacity, the run fails.
+// awaitCapacity reports whether there is capacity for the clients of a run. If not, the run's status states what it is
+// waiting for. If there can never be enough capacity, the run fails.
 func (r *Reconciler) awaitCapacity(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
 	r.admitted.mu.Lock()
 	capacity, err := r.capacity(ctx, run)
@@ -72,7 +72,7 @@ func (r *Reconciler) takeCapacity(ctx context.Context, run *v1alpha1.BenchmarkRu
 // admitted.mu.
 func (r *Reconciler) capacity(ctx context.Context, run *v1alpha1.BenchmarkRun) (queue.Capacity, error) {
 	var list v1alpha1.BenchmarkRunList
-	// The runs are only read, so they need not be copied.
+	// Skip the deep copy, because the runs are only read.
 	if err := r.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return queue.Capacity{}, fmt.Errorf("list the runs: %w", err)
 	}

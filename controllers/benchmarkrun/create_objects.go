@@ -73,7 +73,7 @@ func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s
 	return served == len(batch) && len(batch) < len(absent), errors.Join(problems...)
 }
 
-// absentClients returns the clients whose pods the operator has yet to create.
+// absentClients returns the clients whose pods the operator has not created yet.
 func (s *session) absentClients() []decide.ClientKey {
 	return slices.DeleteFunc(slices.Clone(s.order), func(key decide.ClientKey) bool { return s.members[key].lost || s.members[key].served })
 }

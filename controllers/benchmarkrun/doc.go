@@ -7,7 +7,7 @@
 //	store     writes the status in one patch; if this fails, the action is not carried out
 //	act       creates pods and claims, and sends commands to agents
 //
-// Everything that must be known after a crash is in the status before a command is sent to any agent. What a session
-// holds in memory (connections, samples of the live step) is rebuilt from the status, the pods and the agents' own
+// Everything that must be known after a crash is in the status before a command is sent to any agent. The in-memory
+// state of a session (connections, samples of the live step) is rebuilt from the status, the pods and the agents' own
 // logs.
 package benchmarkrun

@@ -15,7 +15,7 @@ import (
 const pageSize = 500
 
 // eachPage lists objects page by page, bypassing the cache, and passes each page to the function show. The list empty
-// determines the kind of the objects. If the API server expires the continue token (410 Gone, after some minutes),
+// determines the kind of the objects. If the API server expires the continue token (410 Gone, after a few minutes),
 // eachPage starts over. It calls the function begin at each start, to discard what show has collected from earlier
 // pages. begin may be nil.
 func eachPage[L client.ObjectList](

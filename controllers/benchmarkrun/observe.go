@@ -22,7 +22,7 @@ import (
 // observation holds everything that was read for one decision.
 type observation struct {
 	snapshot decide.Snapshot
-	// pods are the pods of the run by name, including those of earlier attempts.
+	// pods maps names to the run's pods, including the pods of earlier attempts.
 	pods map[string]*corev1.Pod
 	// storage describes the storage of each target. It is set only when the descriptions must be recorded (see due).
 	// warnings holds the warnings from the inspection of the run's claims. They are about the run as a whole.

@@ -72,8 +72,8 @@ func connectInterval(before time.Duration) time.Duration {
 }
 
 // progressInterval returns the time between two progress reports of a run. A report changes two kilobytes, but etcd
-// stores the whole run again and keeps earlier versions for some minutes. The interval grows with the run, so that the
-// reports of one run take at most 3 MB in five minutes, whatever its size; see docs/design/0039-live-figures.md.
+// stores the whole run again and keeps earlier versions for a few minutes. The interval grows with the size of the run,
+// so that the reports of one run take at most 3 MB in five minutes; see docs/design/0039-live-figures.md.
 func progressInterval(run *v1alpha1.BenchmarkRun) time.Duration {
 	encoded, err := json.Marshal(run)
 	if err != nil {

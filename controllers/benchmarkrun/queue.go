@@ -250,7 +250,7 @@ func (r *Reconciler) readListed(ctx context.Context, listed *metav1.PartialObjec
 // operator lost its connection to the agents.
 func (r *Reconciler) endedWithPods(ctx context.Context, live []v1alpha1.BenchmarkRun) ([]queue.Run, error) {
 	var pods corev1.PodList
-	// The pods are only read, so they need not be copied.
+	// Skip the deep copy, because the pods are only read.
 	if err := r.client.List(ctx, &pods, client.HasLabels{v1alpha1.LabelRun}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the pods of all runs: %w", err)
 	}
@@ -295,8 +295,8 @@ func mayRun(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil || time.Since(pod.DeletionTimestamp.Time) < lingerTimeout
 }
 
-// volumesOf returns the identities of the storage behind a run's claims. read returns the identities for a single
-// claim.
+// volumesOf returns the identities of the storage behind a run's claims. It calls the function read to get the
+// identities for each claim.
 func volumesOf(run queue.Run, read func(claim queue.Named) ([]queue.Named, error)) (all []queue.Named, err error) {
 	for _, claim := range run.Claims {
 		volumes, err := read(claim)

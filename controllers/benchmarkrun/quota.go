@@ -17,8 +17,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// mayUseKueue returns a *cannotConduct for a run with a LocalQueue if the operator may not patch its pods. Without this
-// permission, it could not end their pod group, which would keep its quota after a failure.
+// mayUseKueue returns a *cannotConduct for a run with a LocalQueue if the operator may not patch the run's pods.
+// Without this permission, the operator could not end the pod group, which would keep its quota after a failure.
 func (r *Reconciler) mayUseKueue(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
 	queue := objects.KueueQueue(run)
 	if queue == "" || len(run.Status.Steps) > 0 {

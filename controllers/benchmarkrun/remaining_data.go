@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// finishing reports whether the agents were asked to clean up, or are about to be asked.
+// finishing reports whether the agents have been asked, or are about to be asked, to clean up and exit.
 func finishing(run *v1alpha1.BenchmarkRun) bool {
 	return leaving(run) != nil
 }

@@ -73,7 +73,8 @@ type session struct {
 // member is one client with its current pod.
 type member struct {
 	pod objects.Client
-	// uid is the UID of the pod, once it was created or seen. served is true if its Secret exists too.
+	// uid is the UID of the pod. It is set once the pod was created or seen. served is true if the pod's Secret exists
+	// too.
 	uid    types.UID
 	served bool
 	// noSecret is true if the pod is known to have no Secret yet, because this process has just created the pod.
@@ -82,7 +83,7 @@ type member struct {
 	agent     *conductor.Agent
 	connected bool
 	lost      bool
-	// why explains why the client is missing, as the cluster reports it. uncreated is true while the cause is that the
+	// why explains why the client is missing, as the cluster reports it. uncreated is true if the reason is that the
 	// client's pod or Secret could not be created.
 	why       string
 	uncreated bool
@@ -245,14 +246,14 @@ func (s *sessions) newest(cached *v1alpha1.BenchmarkRun) *v1alpha1.BenchmarkRun 
 	return cached
 }
 
-// wrote keeps the last written version of a run until the cache shows it.
+// wrote stores the last version of a run that this process has written, until the cache shows that version.
 func (s *sessions) wrote(run *v1alpha1.BenchmarkRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.written[client.ObjectKeyFromObject(run)] = run.DeepCopy()
 }
 
-// forget drops everything about a run that no longer exists.
+// forget drops all state of a run that no longer exists.
 func (s *sessions) forget(key client.ObjectKey) {
 	s.drop(key)
 	s.mu.Lock()

@@ -45,7 +45,8 @@ type Source struct {
 	mu      sync.Mutex
 	builtin *limits.Catalog
 	current *limits.Catalog
-	// version is the resource version of the ConfigMap that was read last; fault is the problem that was found in it.
+	// version is the resource version of the ConfigMap at the last read. fault is the problem that this read found, or
+	// "" if there was none.
 	version, fault string
 }
 
@@ -66,8 +67,7 @@ func New(reader client.Reader, recorder events.EventRecorder, namespace, name st
 	return made, nil
 }
 
-// version is the resource version of the ConfigMap at the last read. fault is the problem that this read found, or ""
-// if there was none.
+// Metric returns the gauge that shows whether the ConfigMap is valid.
 func (s *Source) Metric() prometheus.Collector { return s.valid }
 
 // Start implements manager.Runnable. It reads the ConfigMap every lookEvery until ctx is canceled.

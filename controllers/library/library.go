@@ -9,11 +9,12 @@
 //	no label                              it is a user's own profile and is left unchanged, with an event
 //	label, not in this version            benchmarks may refer to it, so it is left unchanged, with an event
 //
-// Thus values that a user has set are never overwritten, and nothing is deleted. To restore a profile of the library,
-// delete the changed one and restart the operator.
+// Values that a user has set are therefore never overwritten, and nothing is deleted. To restore a profile of the
+// library, delete the changed profile and restart the operator.
 //
 // If an applied object does not exist, the API server also requires the right to create an object of that name. The
-// operator has this right only for the names in the library. A test compares the names in the marker with the library.
+// operator has this right only for the names in the library. A test compares the names in the RBAC marker below with
+// the library.
 //
 // +kubebuilder:rbac:groups=storagebench.dev,resources=clusterworkloadprofiles,verbs=create;patch,resourceNames=database-log-8k;etcd-wal;file-server;io500-ior-easy;io500-ior-hard;io500-mdtest-easy;io500-mdtest-hard;ior-seq-write-1m;log-append-16k;ml-read-unet3d;node-modules;oltp-16k;oltp-8k;rand-mixed-4k;rand-read-1m-2g;rand-read-4k;rand-read-4k-o8;rand-read-4k-qd1;rand-write-4k;rand-write-4k-qd1;seq-read-1m;seq-write-1m;seq-write-1m-qd32;source-tree
 package library

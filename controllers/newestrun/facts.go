@@ -32,7 +32,7 @@ func (k *Keeper) Facts(mgr ctrl.Manager, version string, live func() []metrics.L
 		var benchmarks v1alpha1.StorageBenchmarkList
 		var runs v1alpha1.BenchmarkRunList
 		for _, list := range []client.ObjectList{&benchmarks, &runs} {
-			// The objects are only read, so they need not be copied.
+			// Skip the deep copy, because the objects are only read.
 			if err := mgr.GetCache().List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 				klog.FromContext(ctx).Error(err, "Failed to list objects for metrics")
 				return facts

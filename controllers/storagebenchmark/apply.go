@@ -18,8 +18,9 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// ignoreUpdates makes Argo CD apply ignoreResourceUpdates to runs, which it does not track: their status changes
-// every few seconds (config/gitops/argocd/argocd-cm.yaml).
+// ignoreUpdates is an annotation that makes Argo CD apply its ignoreResourceUpdates settings to runs. Without the
+// annotation, Argo CD applies them only to resources that it tracks, which runs are not, and would process each change
+// of their status, every few seconds (config/gitops/argocd/argocd-cm.yaml).
 const ignoreUpdates = "argocd.argoproj.io/ignore-resource-updates"
 
 // apply carries out a decision, but does not write the status.

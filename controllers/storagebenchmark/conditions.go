@@ -143,11 +143,11 @@ func (p *conditionSet) notCreated(status *v1alpha1.StorageBenchmarkStatus, obs o
 	}
 }
 
-// suspended leaves Ready and Stalled unchanged, unless the verdict was evaluated again.
+// suspended leaves Ready and Stalled unchanged, unless the newest run was evaluated again.
 func (p *conditionSet) suspended(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
 	message := "spec.suspend is true: no runs are started"
 	if obs.review.due {
-		// A changed policy caused the verdict to be evaluated again.
+		// The newest run was evaluated again because the policy has changed.
 		p.running, p.reconciling = &claim{metav1.ConditionFalse, v1alpha1.ReasonSuspended, message}, nil
 		return
 	}

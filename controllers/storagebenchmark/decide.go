@@ -26,7 +26,7 @@ const (
 	create verb = "create"
 	// adopt records that the run exists.
 	adopt verb = "adopt"
-	// replace tells the live run to stop for another one.
+	// replace tells the live run to stop for another run.
 	replace verb = "replace"
 	// judge records the result of the run that has ended.
 	judge verb = "judge"

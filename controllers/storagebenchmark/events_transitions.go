@@ -35,7 +35,7 @@ func turnEvents(obs observation, status *v1alpha1.StorageBenchmarkStatus) []benc
 	return all
 }
 
-// failing reports whether the reason of a verdict stands for a failure. A missing verdict is not a failure.
+// failing reports whether the reason of a verdict indicates a failure. A missing verdict is not a failure.
 func failing(reason string) bool {
 	return reason != v1alpha1.ReasonPassed && reason != v1alpha1.ReasonNotJudged
 }

@@ -91,9 +91,9 @@ func referenceTo(run *v1alpha1.BenchmarkRun) v1alpha1.RunReference {
 	return v1alpha1.RunReference{Name: run.Name, UID: string(run.UID), Hash: run.Spec.Hash}
 }
 
-// headlinesOf returns the main figures of a run, in the order of its phases; for a drain, those of its baseline. It
-// leaves out layouts, whose figures were not requested. If there are too many figures, it drops the first ones, because
-// the last phases are the purpose of a run.
+// headlinesOf returns the main figures of a run, in the order of its phases. For a drain, these are the figures of its
+// baseline. Layouts are omitted, because their figures were not requested. If there are too many figures, headlinesOf
+// drops the first ones, because the last phases are the purpose of a run.
 func headlinesOf(run *v1alpha1.BenchmarkRun) []v1alpha1.Headline {
 	var headlines []v1alpha1.Headline
 	for _, phase := range run.Status.Phases {

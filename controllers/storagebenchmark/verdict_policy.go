@@ -125,7 +125,7 @@ func revise(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action
 }
 
 // dependsOnPolicy reports whether a verdict with the given reason may change with the policy. Only the verdict on a
-// complete and valid run can.
+// complete and valid run depends on the policy.
 func dependsOnPolicy(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonPassed, v1alpha1.ReasonObjectiveMissed, v1alpha1.ReasonRegressed, v1alpha1.ReasonNotJudged:

@@ -18,8 +18,8 @@ const (
 	maxHeaderBytes = 64 << 10
 	// maxGrowth is the maximum memory of a decoded message, as a multiple of the maximum size of an encoded message.
 	maxGrowth = 8
-	// messageBytes is the approximate memory of a decoded message, fieldBytes that of a string or a list element.
-	// Neither includes the content.
+	// messageBytes is the approximate memory of a decoded message, and fieldBytes the approximate memory of a string or
+	// a list element, both without their content.
 	messageBytes = 256
 	fieldBytes   = 32
 )

@@ -9,14 +9,14 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Job describes how to run a load, in addition to the plan and the run's seed. Version, Shared and Addresses are set
-// only for MPI jobs.
+// Job holds the parameters of a load that follow neither from the plan nor from the run's seed. Version, Shared and
+// Addresses are set only for MPI jobs.
 type Job struct {
 	// Attempt is the number of the step's attempt, from 1; 0 counts as 1.
 	Attempt int
 	// Version is the version of IOR or mdtest on the clients, or "" if it is unknown.
 	Version string
-	// Shared is true if all clients of the target work in one directory, that of client 0.
+	// Shared is true if all clients of the target work in one directory, which belongs to client 0.
 	Shared bool
 	// Addresses are the addresses (host and port) of the agents of the target's clients, by client index. Only
 	// client 0 receives them.

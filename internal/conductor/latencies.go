@@ -93,7 +93,8 @@ func decodeLatencies(released int64, clock measure.ClockOffset, from *agentapi.L
 	return record, nil
 }
 
-// add adds a client's record to its minute. The additional memory counts against the client's budget.
+// add adds a client's record to the sums of the minute that the record belongs to. The additional memory counts against
+// the client's budget.
 func (l *latencies) add(key latencyKey, budget *Budget, record *latencyRecord) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,7 +123,7 @@ func (l *latencies) add(key latencyKey, budget *Budget, record *latencyRecord) e
 	return nil
 }
 
-// sum adds the latencies of one operation to their minute, and returns the growth in memory.
+// sum adds the latencies of one operation in a record to the sum of their minute, and returns the growth in memory.
 func (m *minutes) sum(operation measure.Operation, record *latencyRecord) (bytes int, err error) {
 	minute := minuteKey{index: record.minute, operation: operation}
 	known := m.sums[minute]

@@ -39,7 +39,7 @@ const (
 	// gRPC's default of 32 KiB would be a third of the conductor's memory per agent.
 	readBuffer = 4 << 10
 	// window is the number of bytes that an agent may send before they are read. By default, gRPC increases the window
-	// to up to 16 MiB for a fast sender, and a small message takes ten times its size until it is read.
+	// to up to 16 MiB for a fast sender. A small message that has not been read yet takes ten times its size in memory.
 	window = 64 << 10
 	// clockInterval is the interval between clock estimates during a session.
 	clockInterval = time.Minute

@@ -23,8 +23,8 @@ type Options struct {
 	*Driver
 	Run     *v1alpha1.BenchmarkRun
 	Clients Clients
-	// Storage records the documented properties of the run's storage in the run, before the first start. It may be
-	// nil.
+	// Storage, if not nil, is called before the first step starts. It records the documented properties of the run's
+	// storage in the run.
 	Storage func() error
 	// Store saves the run's status, after an action has changed it and before the action has any other effect. The series
 	// in the outcome is saved first. An error ends the loop.

@@ -81,7 +81,7 @@ func New(config *rest.Config, namespace string) (*Candidate, error) {
 	return c, nil
 }
 
-// Identity returns the holder identity in the Lease while this candidate leads.
+// Identity returns the holder identity that the Lease contains while this candidate leads.
 func (c *Candidate) Identity() string { return c.identity }
 
 // Lock returns the lock for the manager's election. It must be used in one election only.

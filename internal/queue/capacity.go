@@ -5,7 +5,8 @@ import "fmt"
 // Limits holds the maximum number of clients of live runs. It protects the operator, which conducts them, from running
 // out of memory.
 type Limits struct {
-	// Clients is the maximum in all namespaces, PerNamespace the maximum in each; 0 means no limit.
+	// Clients is the maximum for all namespaces together, PerNamespace the maximum for each namespace; 0 means no
+	// limit.
 	Clients, PerNamespace int
 }
 

@@ -60,7 +60,7 @@ type Turn struct {
 	Verdict Verdict
 	// For is the first run that this run waits for, or nil if there is none.
 	For *Run
-	// Shares is the queue, claim or volume that the two runs share. Volume is true for a claim or a volume.
+	// Shares is the queue, claim or volume that this run shares with For. Volume is true if it is a claim or a volume.
 	Shares Named
 	Volume bool
 	// More is the number of further runs that this run waits for.
@@ -119,7 +119,7 @@ func Shared(a, b Run) (what Named, volume, shared bool) {
 	return Named{}, false, false
 }
 
-// Matters reports whether run may have to wait for other, judging by the state and the age of other.
+// Matters reports whether a run may have to wait for another run, according to the state and the age of the other run.
 func Matters(run, other Run) bool { return other.State != Waiting || before(other, run) }
 
 // before reports whether a is served before b.
@@ -135,7 +135,7 @@ func inTurn(a, b Run) int {
 	return cmp.Or(rank[a.State]-rank[b.State], order(a, b))
 }
 
-// Message names the run that this one waits for, for readers of the given namespace. It does not name runs of other
+// Message names the run that this run waits for, for readers of the given namespace. It does not name runs of other
 // namespaces, which such readers may not be allowed to see.
 func (t Turn) Message(namespace string) string {
 	if t.For == nil {

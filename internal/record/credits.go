@@ -39,7 +39,7 @@ func load(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Bucke
 	}
 }
 
-// spend updates the credits with the I/O of an attempt, and reports whether there was any.
+// spend updates the credits with the I/O of an attempt, and reports whether there was any I/O.
 func spend(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buckets, one attemptIO, target string) bool {
 	seconds := one.span.End.Sub(one.span.Start).Seconds()
 	if seconds <= 0 {
@@ -56,7 +56,7 @@ func spend(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buck
 	return true
 }
 
-// noteEmptied marks the buckets whose credits a drain has exhausted as empty.
+// noteEmptied marks buckets as empty if a drain has exhausted their credits.
 func noteEmptied(run *v1alpha1.BenchmarkRun, a *limits.Buckets, phase, target string) {
 	found := run.Status.Result(phase, target)
 	if found == nil || found.Burst == nil || !found.Burst.Exhausted {

@@ -40,7 +40,7 @@ func noteIO(fact *v1alpha1.StepStatus, targets []string, clients []result.Client
 		}
 	}
 	if first.IsZero() {
-		// Without samples, only the tool's final report shows the start.
+		// Without samples, only the tool's final report shows when the I/O started.
 		first = measured
 	}
 	fact.FirstIOTime, fact.MeasuredTime, fact.LastIOTime = micro(first), micro(measured), micro(last)

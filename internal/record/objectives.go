@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/objective"
 )
 
-// judgeObjectives records a verdict on each objective of the run, and one on all of them together.
+// judgeObjectives records a verdict on each objective of the run, and an overall verdict.
 func judgeObjectives(run *v1alpha1.BenchmarkRun, now time.Time) {
 	run.Status.Objectives = nil
 	if len(run.Spec.Objectives) > 0 {

@@ -23,7 +23,7 @@ type Identity struct {
 	Seed int64
 	// Objectives are the objectives against which the run is evaluated when it ends.
 	Objectives []v1alpha1.Objective
-	// Headline is the phase whose figure represents the run in lists. If it is empty, one is chosen.
+	// Headline is the phase whose figure represents the run in lists. If it is empty, a phase is chosen automatically.
 	Headline string
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Waiting records whether a run waits for its turn or for quota, and the reason. A run that was never checked for
-// either has no such condition.
+// Waiting sets the Waiting condition, which shows whether a run waits for its turn or for quota, and why. A run that
+// never had to be checked for either has no such condition.
 func Waiting(run *v1alpha1.BenchmarkRun, waits bool, reason, message string, now time.Time) {
 	status := metav1.ConditionFalse
 	switch {
