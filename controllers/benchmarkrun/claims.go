@@ -123,8 +123,8 @@ func (r *Reconciler) usedClaims(ctx context.Context, run *v1alpha1.BenchmarkRun)
 
 func clientsOf(run *v1alpha1.BenchmarkRun) int { return max(1, int(run.Spec.Run.Clients.Count)) }
 
-// named returns the claim with the given name, and reads each claim only once. A missing claim is not an error, because
-// the run's pods wait until it exists: named then returns nil.
+// named returns the claim with the given name, and reads each claim only once. If the claim does not exist, named
+// returns nil and no error, because the run's pods wait until the claim exists.
 func (r *Reconciler) named(ctx context.Context, run *v1alpha1.BenchmarkRun, all *[]*usedClaim, name string) (*usedClaim, error) {
 	for _, one := range *all {
 		if one.claim.Name == name {
@@ -269,8 +269,8 @@ func readOnly(one *usedClaim) bool {
 	return claims.ReadOnly(one.claim.Spec.AccessModes) || discover.MountedReadOnly(one.volume) != ""
 }
 
-// placePods assigns all pods that use the same single-node claim to one node. If the claim is already in use, this is
-// the node on which it is used.
+// placePods assigns all pods that use the same single-node claim to one node. If the claim is already in use on a node,
+// the pods are assigned to that node.
 func (c *claimed) placePods(all []*usedClaim, users map[*usedClaim][]user) {
 	for _, one := range all {
 		writes := slices.ContainsFunc(one.volumes, func(w volumeUse) bool { return !slices.Contains(c.storage[w.target.Name].ReadOnly, w.volume.Name) })

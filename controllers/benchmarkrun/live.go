@@ -14,8 +14,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Live provides the state of the live runs that this process conducts. It is empty until Setup has been called with it
-// in Options.Live.
+// Live provides the state of the live runs that this process conducts. It is empty until it has been passed to Setup as
+// Options.Live.
 type Live struct {
 	sessions atomic.Pointer[sessions]
 }

@@ -55,7 +55,8 @@ func updateProgress(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 	}
 }
 
-// reports determines when the next report is due in the status: one interval after the last report.
+// reports limits how often progress is reported in the status: the next report is due one interval after the last
+// report.
 type reports struct {
 	last     time.Time
 	interval time.Duration
