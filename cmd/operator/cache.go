@@ -51,9 +51,9 @@ func hasLabel(label string) labels.Selector {
 
 // readDirectly lists the kinds that the manager's client does not cache but reads from the API server each time.
 //
-// PersistentVolumeClaims are not cached because users' claims do not have a label of storagebench: a cache of
-// labelled claims would not contain them, and a cache of all claims would be large, although the operator reads only
-// a few. Secrets are never kept in memory, except for the master key. The other kinds are rarely read.
+// PersistentVolumeClaims are not cached because users' claims have no storagebench label: a cache of labelled claims
+// would not contain them, and a cache of all claims would be large, although the operator reads only a few. Secrets are
+// never kept in memory, except for the master key. The other kinds are rarely read.
 func readDirectly() []client.Object {
 	return []client.Object{
 		&corev1.PersistentVolumeClaim{},

@@ -18,7 +18,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	// A second signal ends the process at once.
+	// A second signal kills the process immediately.
 	context.AfterFunc(ctx, stop)
 	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n", err)
@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// run runs the operator until ctx ends. It returns nil after a requested stop.
+// run runs the operator until ctx is canceled. It returns nil if it was asked to stop.
 func run(ctx context.Context, arguments []string, out, log io.Writer) error {
 	options, err := parse(arguments, log)
 	switch {

@@ -58,7 +58,8 @@ type options struct {
 	parallelRuns  int
 	// maxClients and maxClientsPerNamespace limit the number of clients of live runs.
 	maxClients, maxClientsPerNamespace int
-	// prometheus configures the server that evaluates the observations of runs. Without a URL, they are not evaluated.
+	// prometheus configures the server that evaluates the observations of runs. If its URL is empty, observations are
+	// not evaluated.
 	prometheus  prometheus.Config
 	logLevel    slog.Level
 	showVersion bool
@@ -66,7 +67,7 @@ type options struct {
 	check bool
 }
 
-// addImages adds the flags that name images.
+// addImages adds the flags for the container images.
 func (o *options) addImages(flags *flag.FlagSet) {
 	flags.StringVar(&o.agentImage, "agent-image", defaultImage("AGENT_IMAGE", "operator"),
 		"`image` with /storagebench-agent, which is copied into the client pods (default $AGENT_IMAGE, or this version's image, which is in no registry)")
@@ -244,7 +245,7 @@ func (o *options) addClientLabels(value string) error {
 	return nil
 }
 
-// imageRemedy is the advice for users whose image flag is empty or names an image that no registry serves.
+// imageRemedy is the advice for users whose image flag is empty or names an image that is not in any registry.
 const imageRemedy = "specify an image that you have pushed (`make push REGISTRY=...` prints it), or remove the flag to use the " +
 	"default image, which must be loaded onto every node"
 
@@ -275,7 +276,8 @@ func (o *options) metricsServer() metricsserver.Options {
 		served.SecureServing = true
 		served.CertDir = o.metricsCertificate
 		served.FilterProvider = filters.WithAuthenticationAndAuthorization
-		// HTTP/2 has no advantage for one request per scrape, and its streams have been used to exhaust servers.
+		// Disable HTTP/2. It has no advantage for one request per scrape, and attackers have used its streams to
+		// exhaust the resources of servers.
 		served.TLSOpts = []func(*tls.Config){func(config *tls.Config) { config.NextProtos = []string{"http/1.1"} }}
 	}
 	return served

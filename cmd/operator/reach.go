@@ -61,8 +61,8 @@ func (w *reachWatch) Start(ctx context.Context) error {
 		now, err := installation.FindReach(ctx, w.reviews, w.asked)
 		switch {
 		case err != nil:
-			// If the permissions cannot be checked, keep running, because the existing watches still work. If
-			// permissions are missing, the operator reports them at its next start.
+			// The current permissions are unknown. The existing watches still work, so the operator keeps running. If
+			// permissions are missing, it reports them at its next start.
 			ctrl.Log.Info("Keeping the current watches, because the current permissions are unknown", "error", err.Error())
 		case !now.Equal(w.known):
 			return errReachChanged

@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// Limits on requests to the API server. They are high enough to create a run of a hundred clients within
-	// seconds, and low enough that a looping controller does not flood the server. The server's own priority and
-	// fairness also applies.
+	// Limits on requests to the API server. They are high enough to create a run of a hundred clients within seconds,
+	// and low enough that a looping controller does not flood the server. The API server's Priority and Fairness limits
+	// also apply.
 	requestsPerSecond = 100
 	requestsBurst     = 300
 	// shutdownTimeout limits how long a stopping operator waits for reconciles in progress. The grace period of the
@@ -31,7 +31,7 @@ const (
 	shutdownTimeout = 20 * time.Second
 )
 
-// serve runs the controllers until ctx ends or leadership is lost.
+// serve runs the controllers until ctx is canceled or leadership is lost.
 func serve(ctx context.Context, o *options) error {
 	config, err := findCluster()
 	if err != nil {
@@ -89,8 +89,8 @@ func findCluster() (*rest.Config, error) {
 // errTakenOver makes the operator exit if it was paused for so long that another operator became the leader.
 var errTakenOver = errors.New("another operator became leader while this one was paused; restarting as a standby")
 
-// prepare does everything that must succeed before any controller starts, so that a faulty installation ends the
-// operator with a one-line error.
+// prepare does everything that must succeed before any controller starts, so that the operator exits with a one-line
+// error if the installation is faulty.
 func prepare(ctx context.Context, config *rest.Config, o *options) (dependencies, error) {
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {

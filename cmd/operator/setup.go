@@ -23,7 +23,7 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// dependencies holds what the controllers need in addition to the manager.
+// dependencies holds the values that the controllers need in addition to the manager.
 type dependencies struct {
 	master       identity.Master
 	installation string
@@ -37,8 +37,8 @@ type dependencies struct {
 // setup adds the controllers to the manager.
 func setup(mgr ctrl.Manager, o *options, p dependencies) error {
 	someNamespaces := len(o.namespaces) > 0
-	// Several operators may each watch some namespaces. It would be undefined which of them validates a
-	// ClusterWorkloadProfile, so none of them does.
+	// If several operators each watch some of the namespaces, it would be undefined which of them validates
+	// ClusterWorkloadProfiles. Such an operator therefore does not validate them.
 	if err := workloadprofile.Setup(mgr, !someNamespaces); err != nil {
 		return err
 	}

@@ -20,9 +20,9 @@ const entry = "default/kustomization.yaml"
 // The folders of config that can be passed to the function Folder.
 const (
 	// Default contains everything that a cluster needs. Metrics is Default with metrics that Prometheus can reach.
-	// Monitoring is Metrics with the objects that the Prometheus operator and Grafana look for. Namespaced is Default
-	// with an operator that watches one namespace. Kueue is the additional permission for Kueue; install it in addition
-	// to one of the others.
+	// Monitoring is Metrics with the objects for the Prometheus operator and for Grafana. Namespaced is Default with an
+	// operator that watches one namespace. Kueue is the additional permission for Kueue; install it in addition to one
+	// of the others.
 	Default    = "default"
 	Metrics    = "metrics"
 	Monitoring = "monitoring"
@@ -80,8 +80,8 @@ func build(memory filesys.FileSystem, folder string) ([]byte, error) {
 	return text, nil
 }
 
-// Images holds full image names, such as registry.example/storagebench/fio:v1@sha256:…. An empty name means that there
-// is no such image.
+// Images holds full image names, such as registry.example/storagebench/fio:v1@sha256:…. The name of an image that does
+// not exist is empty.
 type Images struct{ Operator, Fio, IOR string }
 
 // ImageNames lists the image names that Of accepts.

@@ -1,4 +1,4 @@
-// Package command holds the code that the build and release programs share.
+// Package command contains the code that the build and release programs share.
 package command
 
 import (

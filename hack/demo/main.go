@@ -1,8 +1,8 @@
-// Command demo shows storagebench on a real Kubernetes on this machine: it starts a one-node cluster, installs the
-// operator, runs two samples and prints the results. The first sample is the quickstart, on a volume of this machine.
-// The second is the experiment with a file server that has burst credits. It runs on a simulated store that behaves as
-// the documentation of such a server describes, and the demo prints the results of storagebench and the store's own
-// record. Run it with `make demo` in the root of the repository.
+// Command demo shows storagebench on a real Kubernetes cluster on this machine: it starts a one-node cluster, installs
+// the operator, runs two samples and prints the results. The first sample is the quickstart, on a volume of this
+// machine. The second measures a file server with burst credits. The demo simulates this server according to its
+// documentation, and prints storagebench's results together with the simulated server's own record. Run it with `make
+// demo` in the root of the repository.
 //
 // With -sample NAME, it runs only the named sample and prints its results: `make demo SAMPLE=search`.
 //
@@ -35,7 +35,7 @@ func main() {
 	d := &demo{console: console{out: os.Stdout, began: time.Now()}, version: *version}
 	err := d.run(ctx, *which)
 	if ctx.Err() != nil {
-		// From here on, another interrupt ends the program at once.
+		// From here on, another interrupt kills the program immediately.
 		stop()
 		d.interrupted()
 		d.endPrograms()
@@ -60,7 +60,8 @@ type demo struct {
 	// kubectl is the kubectl program, and kubeconfig the file with the credentials of the demo's cluster. Both are
 	// empty until the cluster is up.
 	kubectl, kubeconfig string
-	// asked is the name of the benchmark that was applied but has no verdict yet, or "" if there is none.
+	// asked is the name of the benchmark that the demo is waiting for: it was applied but has no verdict yet. It is ""
+	// if there is none.
 	asked string
 	// mounted is true while a simulated store is mounted on the node.
 	mounted bool

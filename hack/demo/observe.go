@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// observe runs a Prometheus on this machine until the demo ends, and points the operator at it.
+// observe runs Prometheus on this machine until the demo ends, and configures the operator to use it.
 func (d *demo) observe(ctx context.Context) error {
 	if err := d.passed(ctx, "hack/ensure-packages", "prometheus"); err != nil {
 		return err
@@ -88,7 +88,8 @@ func (d *demo) hostForPods(ctx context.Context) (string, error) {
 	return host, nil
 }
 
-// startPrometheus starts a Prometheus that ends with the demo, and returns its address once it is ready.
+// startPrometheus starts a Prometheus server and returns its address once the server is ready. The server is stopped at
+// the end of the demo.
 func (d *demo) startPrometheus(ctx context.Context, host, configuration string) (string, error) {
 	folder, err := os.MkdirTemp("", "storagebench-demo-")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// results shows the results as users see them, and returns the run. If the verdict is bad, it returns the run and an
-// error.
+// results shows the results as users see them, and returns the run. If the benchmark did not pass, it returns both the
+// run and an error.
 func (d *demo) results(ctx context.Context, which sample) (*v1alpha1.BenchmarkRun, error) {
 	if err := d.kubectlRun(ctx, "-n", namespace, "get", "storagebenchmarks,benchmarkruns"); err != nil {
 		return nil, err

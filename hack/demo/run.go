@@ -18,7 +18,7 @@ const (
 	removal = 3 * time.Minute
 )
 
-// sample is a benchmark that the demo can run: its name, and the file that holds it.
+// sample is a benchmark that the demo can run. file is the path of its manifest.
 type sample struct{ name, file string }
 
 var (
@@ -26,7 +26,7 @@ var (
 	experiment = sample{"fsx-windows-in-small", "config/samples/fsx-windows-32-hdd-in-small.yaml"}
 )
 
-// benchmark runs a sample and returns when the operator has given a verdict, good or bad.
+// benchmark runs a sample and waits for the operator's verdict, good or bad.
 func (d *demo) benchmark(ctx context.Context, which sample) error {
 	d.asked = which.name
 	if err := d.kubectlRun(ctx, "-n", namespace, "apply", "-f", which.file); err != nil {
@@ -44,8 +44,8 @@ func (d *demo) benchmark(ctx context.Context, which sample) error {
 	return nil
 }
 
-// remove deletes a benchmark and waits until its clients are gone too, because they would load the volume that the
-// next benchmark measures.
+// remove deletes a benchmark and waits until its client pods have been deleted. They would otherwise load the volume
+// that the next benchmark measures.
 func (d *demo) remove(ctx context.Context, benchmark string, patience time.Duration) error {
 	timeout := "--timeout=" + patience.String()
 	if err := d.kubectlRun(ctx, "-n", namespace, "delete", "storagebenchmark", benchmark, "--ignore-not-found", timeout); err != nil {

@@ -19,8 +19,8 @@ var others = []sample{
 // observed is a shorter version of the file server experiment that also records the credits that the store reports.
 var observed = sample{"observed", "hack/demo/observed.yaml"}
 
-// chosen returns the steps that run the named sample. If the name is empty, it returns those of the full demo: the
-// quickstart and the experiment with burst credits.
+// chosen returns the steps that run the named sample. If the name is empty, it returns the steps of the full demo: the
+// quickstart and the file server with burst credits.
 func (d *demo) chosen(name string) ([]step, error) {
 	if name == "" {
 		return []step{
@@ -56,8 +56,8 @@ func (d *demo) chosen(name string) ([]step, error) {
 	}, nil
 }
 
-// onClaim runs a sample on a volume that the cluster provisions. If the verdict is bad, it returns the run and an
-// error.
+// onClaim runs a sample on a volume that the cluster provisions. If the benchmark did not pass, it returns both the run
+// and an error.
 func (d *demo) onClaim(ctx context.Context, which sample) (*v1alpha1.BenchmarkRun, error) {
 	if err := d.prepare(ctx, which); err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func (d *demo) onClaim(ctx context.Context, which sample) (*v1alpha1.BenchmarkRu
 	return d.results(ctx, which)
 }
 
-// prepare creates the namespace and deletes the benchmark if an earlier demo left it behind. A benchmark that has a
-// verdict would not run again unless it is changed or a run is requested.
+// prepare creates the namespace and deletes the benchmark if an earlier demo left it behind. The operator would
+// otherwise not run it again, because it already has a verdict.
 func (d *demo) prepare(ctx context.Context, which sample) error {
 	if err := d.kubectlRun(ctx, "apply", "-f", "hack/demo/namespace.yaml"); err != nil {
 		return err

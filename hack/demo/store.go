@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// storeScenario names the kind of store that the demo simulates and its experiment measures. claim is the name of
-	// both the store and the PersistentVolumeClaim for it.
+	// storeScenario is the kind of store that the demo simulates and measures. claim is the name of both the store and
+	// the PersistentVolumeClaim for it.
 	storeScenario = "fsx-windows-32-hdd"
 	claim         = "share"
 )
 
-// mount creates a store on the node, with full credits, and its claim.
+// mount creates a simulated store with full credits on the node, and the PersistentVolumeClaim for it.
 func (d *demo) mount(ctx context.Context) error {
 	for _, which := range []sample{experiment, observed} {
 		if err := d.prepare(ctx, which); err != nil {
@@ -58,7 +58,7 @@ func (d *demo) unmount(ctx context.Context) error {
 
 func (d *demo) experiment(ctx context.Context) error { return d.benchmark(ctx, experiment) }
 
-// compare prints the results together with the store's own records.
+// compare prints the measured figures next to the figures that the simulated store recorded.
 func (d *demo) compare(ctx context.Context) error {
 	run, verdict := d.results(ctx, experiment)
 	if run == nil {

@@ -15,7 +15,8 @@ import (
 const (
 	// quiet is the minimum time between two lines about the same stage.
 	quiet = 3 * time.Second
-	// widest is the number of characters after which a message is cut off. Messages about many clients can be long.
+	// widest is the maximum number of characters of a message, such as one that lists many clients. The rest is cut
+	// off.
 	widest = 160
 )
 
@@ -23,8 +24,8 @@ const (
 type teller struct {
 	say func(format string, arguments ...any)
 	now func() time.Time
-	// stage and last are the stage and the line that were last printed for the run. lastReady is the line that was last
-	// printed for the benchmark.
+	// stage and last are the most recently printed stage and line of the run. lastReady is the most recently printed
+	// line of the benchmark.
 	stage, last, lastReady string
 	told                   time.Time
 	// steps holds the step attempts, as ID#ATTEMPT, whose outcome has been printed.
@@ -62,7 +63,7 @@ func (t *teller) run(run *v1alpha1.BenchmarkRun) {
 	t.say("%s", line)
 }
 
-// underWay holds the stages whose message describes the current activity.
+// underWay holds the stages in which the run's message describes the current activity.
 var underWay = map[string]bool{v1alpha1.StagePending: true, v1alpha1.StageQueued: true,
 	v1alpha1.StageConnecting: true, v1alpha1.StageRunning: true}
 

@@ -13,7 +13,8 @@ import (
 func watch[T any](ctx context.Context, d *demo, kind string) <-chan *T {
 	seen := make(chan *T)
 	go func() {
-		// A watch ends from time to time; the next one starts with the existing objects.
+		// kubectl exits when the API server closes the watch, which is normal. The next kubectl first lists the
+		// existing objects.
 		for ctx.Err() == nil {
 			if err := watchOnce(ctx, d, kind, seen); err != nil && ctx.Err() == nil {
 				d.say("watching %s: %v", kind, err)

@@ -1,6 +1,6 @@
-// Command events generates docs/reference/events.md. It takes the meaning of every event reason from
-// api/v1alpha1/events.go, and the objects on which events are emitted from the code that emits them. Run it in the
-// root of the repository.
+// Command events generates docs/reference/events.md. It reads the meaning of every event reason from
+// api/v1alpha1/events.go, and searches the controllers' code for the kinds of objects on which they emit events. Run it
+// in the root of the repository.
 package main
 
 import (

@@ -39,8 +39,8 @@ run keeps its history (` + "`kubectl get benchmarkrun NAME -o yaml`" + `). [Trou
 | --- | --- | --- |
 `
 
-// render generates the reference for the repository at root. It fails if a reason has no meaning or is never
-// emitted.
+// render generates the reference for the repository at root. It fails if a reason has no comment with its meaning, or
+// is never emitted.
 func render(root string) ([]byte, error) {
 	reasons, err := declared(filepath.Join(root, "api", "v1alpha1", "events.go"))
 	if err != nil {
@@ -93,7 +93,8 @@ func declared(file string) ([]reason, error) {
 	return all, nil
 }
 
-// told returns the kinds of objects on which events are emitted, by the constant of the event's reason.
+// told returns the kinds of objects on which events are emitted. The key is the name of the constant for the event's
+// reason.
 func told(root string) (map[string]map[string]bool, error) {
 	at := map[string]map[string]bool{}
 	for folder, object := range objects {

@@ -1,6 +1,6 @@
 // Command mutate makes one change to a package at a time and runs tests on the result. A change survives if no test
-// fails: either a test is missing, or the change makes no difference. equivalent.txt explains changes that make no
-// difference; they are skipped.
+// fails: either a test is missing, or the change does not affect behaviour. equivalent.txt explains the changes that do
+// not affect behaviour; they are skipped.
 //
 //	go run ./hack/mutate [-sample 40] [-seed 1] [-timeout 2m] [PACKAGE...]
 //

@@ -15,7 +15,7 @@ type mutant struct {
 	file     string
 	line     int
 	function string
-	// was and is are the source text before and after the change.
+	// was is the source text before the change, and is the text after it.
 	was, is string
 	// nth distinguishes mutants of a function that change the same text.
 	nth  int

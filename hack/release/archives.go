@@ -62,7 +62,7 @@ func (r release) archives(ctx context.Context) error {
 	return nil
 }
 
-// pack writes files and programs to an archive that depends only on their names and contents.
+// pack writes files and programs to an archive. The same names and contents always yield the same archive.
 func pack(name string, files, programs map[string][]byte) error {
 	return image.Replace(name, func(w io.Writer) error {
 		compressed, err := gzip.NewWriterLevel(w, gzip.BestCompression)
@@ -95,7 +95,7 @@ func pack(name string, files, programs map[string][]byte) error {
 	})
 }
 
-// bill writes a bill of materials for a file of the release, beside that file.
+// bill writes a bill of materials for a file of the release, in the same folder and with the suffix .cdx.json.
 func (r release) bill(name string, subject sbom.Subject, content sbom.Content) error {
 	subject.Version = r.version
 	if subject.SHA256 == "" {

@@ -54,8 +54,8 @@ func (r *release) chart(ctx context.Context) error {
 	return pack(r.file(name), files, nil)
 }
 
-// publishedValues returns the chart's values with the registry and the digests of the release's images. It changes
-// only the lines that hold them, so that comments are preserved.
+// publishedValues returns the chart's values with the registry and the digests of the release's images. It changes only
+// the lines of these values, so that comments are preserved.
 func (r *release) publishedValues(values []byte) ([]byte, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(values, &document); err != nil {

@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// krew completes the manifest from which krew installs the plugin: it fills in the location and checksum of the
+// krew completes the manifest that krew needs to install the plugin: it fills in the location and checksum of the
 // archive for each platform.
 func (r release) krew(context.Context) error {
 	text, err := os.ReadFile("config/krew/storagebench.yaml")

@@ -36,11 +36,12 @@ type release struct {
 	platforms []platform
 	// url is the base URL from which users will download the files.
 	url string
-	// registry is the registry to which the images will be pushed, or "" for images that are in no registry.
+	// registry is the registry to which the images will be pushed, or "" if they will not be pushed.
 	registry string
 	// published holds the names of the images with their digests.
 	published render.Images
-	// ior is a folder with the programs of IOR by architecture, or "" for a release without the IOR image.
+	// ior is a folder that contains ARCH/ior and ARCH/mdtest for each architecture, or "" for a release without the IOR
+	// image.
 	ior string
 	// locked selects the Debian packages pinned in images/lock. Otherwise Debian's current packages are used.
 	locked bool

@@ -29,7 +29,7 @@ var kinds = []kind{
 
 type kind struct{ group, version, name string }
 
-// document returns the file in which Kubernetes publishes the schemas of a group.
+// document returns the file in which Kubernetes publishes the schemas of the kind's API group and version.
 func (k kind) document() string {
 	if k.group == "" {
 		return "api__" + k.version + "_openapi.json"
@@ -60,7 +60,7 @@ func kubernetes(release, folder string) error {
 		if schema == nil {
 			return fmt.Errorf("kubernetes %s publishes no kind %s of %s/%s", release, k.name, k.group, k.version)
 		}
-		// Manifests have no status, so the schema must refuse a status field.
+		// Manifests have no status, so the schema must reject a status field.
 		delete(schema["properties"].(strict.Schema), "status")
 		collect(all, name, definitions)
 		text := fmt.Sprintf("{\"$ref\":%q}\n", shared+"#/definitions/"+name)

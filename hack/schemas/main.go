@@ -3,8 +3,8 @@
 //
 //	go run ./hack/schemas
 //
-// Each release of Kubernetes has its own folder in test/chart/testdata/schemas. The folder crds holds the kinds of
-// other projects.
+// Each release of Kubernetes has its own folder in test/chart/testdata/schemas. The folder crds contains the schemas of
+// the other projects' kinds.
 package main
 
 import (

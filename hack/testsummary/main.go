@@ -1,5 +1,5 @@
-// Command testsummary prints the slowest packages and tests of a test run, and the counts, from the events of go
-// test:
+// Command testsummary prints the slowest packages and tests of a test run, and how many tests passed, failed or were
+// skipped. It reads the output of go test -json from files:
 //
 //	go run ./hack/testsummary EVENTS...
 //
@@ -77,7 +77,7 @@ func (s *summary) add(e testevents.Event) {
 	case "skip":
 		s.skipped++
 	}
-	// The time of a test includes the time of its subtests.
+	// List only top-level tests, because the time of a test includes the time of its subtests.
 	if !strings.Contains(e.Test, "/") {
 		one.name += " " + e.Test
 		s.tests = append(s.tests, one)

@@ -28,13 +28,13 @@ func encode(definition map[string]any) ([]byte, error) {
 	return finished.Bytes(), nil
 }
 
-// maxFlowLength is the maximum length of a map or list that contains other maps or lists and is written on one line.
-// Indentation takes up as much space as descriptions: halving this length adds some 2 kB to a file.
+// maxFlowLength is the maximum length of a one-line map or list that contains other maps or lists. Halving it adds
+// about 2 kB to a file, because the indentation of block style takes up as much space as descriptions.
 const maxFlowLength = 12000
 
-// flatten writes every map or list that contains only scalars on one line. It does the same with maps and lists that
-// contain others, unless the line would be longer than maxFlowLength. It returns the length of the line, or -1 if the
-// node takes more than one line.
+// flatten formats each map or list that contains only scalars as a single line. It does the same with maps and lists
+// that contain other maps or lists, unless the line would be longer than maxFlowLength. It returns the length of the
+// line, or -1 if the node takes up more than one line.
 func flatten(node *yaml.Node) int {
 	if node.Kind == yaml.ScalarNode {
 		if node.Style == yaml.LiteralStyle {

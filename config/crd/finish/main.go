@@ -1,16 +1,17 @@
 // Command finish completes the output of controller-gen, in place:
 //
-//   - It limits the length of every quantity. Without that limit the API server assumes that a quantity can be as long
-//     as a whole request, and rejects rules that read a quantity as too costly. controller-gen has no marker for it.
+//   - It limits the length of every quantity. Without that limit, the API server assumes that a quantity can be as long
+//     as a whole request. It then overestimates the cost of rules that use a quantity, and rejects them. controller-gen
+//     has no marker for the limit.
 //   - It shortens each description to its first sentence. In the specs that users write, it also keeps the sentences that
 //     begin with "Defaults to", "If unset" or "Only". It removes the descriptions of Kubernetes' own types, and of the
 //     second and third copy of the workload in a file. docs/reference/api.md has the full descriptions of storagebench's
 //     types. A file should stay below 120 kB: kubectl apply puts the whole object into an annotation, and Helm puts all
 //     objects into one Secret.
-//   - It removes settings that equal a default or are redundant: the list type atomic, the anyOf of quantities, and
-//     the pattern of quantities whose rule checks them.
-//   - It removes the default of imagePullSecrets[].name in pod templates, which comes from a type of Kubernetes. It is
-//     the only default inside a list, and would show up as a difference between a file and the live object
+//   - It removes settings that equal a default or are redundant: x-kubernetes-list-type: atomic, the anyOf in the
+//     schema of a quantity, and the pattern of a quantity that a rule already checks.
+//   - It removes the default of imagePullSecrets[].name in pod templates, which comes from a Kubernetes type. It is the
+//     only default inside a list, and would show up as a difference between a file and the live object
 //     (api/v1alpha1/defaults.go).
 //   - It removes the rules within the frozen copies of a benchmark's spec.run and spec.objectives in a BenchmarkRun,
 //     and most rules of the workloads of phases. The rules of the copies were checked when the benchmark was admitted;

@@ -9,15 +9,15 @@ import (
 // maxQuantityLength is the maximum length of a quantity. It is enough for every quantity that users write.
 const maxQuantityLength = 32
 
-// quantityPattern is controller-gen's pattern for quantities. shortPattern accepts the same strings. It is shorter,
-// because it occurs some fifty times in a CRD.
+// quantityPattern is controller-gen's pattern for quantities. shortPattern matches the same strings but is shorter,
+// which matters because the pattern occurs some fifty times in a CRD.
 const (
 	quantityPattern = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
 	shortPattern    = `^[+-]?(\d+\.?\d*|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?(\d+\.?\d*|\.\d+))?$`
 )
 
-// toldElsewhere lists the fields below which descriptions are removed. The listed fields keep their own descriptions.
-// An entry matches the end of a path; paths do not contain list indexes.
+// toldElsewhere lists the fields whose nested fields lose their descriptions. The listed fields keep their own. An
+// entry matches the end of a path; paths do not contain list indexes.
 var toldElsewhere = []string{
 	// Fields of Kubernetes' own types.
 	"template.affinity",
@@ -36,19 +36,19 @@ var toldElsewhere = []string{
 	"targetWorkloads.workload",
 }
 
-// checkedByPlan lists the copies of run.workload and of parts of it. The rules of these copies are removed, except
-// for rules about quantities: decoding a quantity loses its spelling, so only the API server can distinguish 64k from
-// 64000. The engines enforce the removed rules, which a test in internal/plan verifies.
+// checkedByPlan lists the copies of run.workload and of its fields. The rules of these copies are removed, except for
+// rules about quantities: decoding does not preserve how a quantity was written, so only the API server can distinguish
+// 64k from 64000. The engines enforce the removed rules, which a test in internal/plan verifies.
 var checkedByPlan = []string{"phases.workload.", "targetWorkloads.workload.", "phases.override."}
 
-// formerName is the path of a field that was renamed, under its former name. The field needs no schema, because a
-// rule refuses it in new benchmarks, and stored benchmarks that have it were validated when they were created.
+// formerName is the former path of a field that was renamed. The former field needs no schema: a rule rejects it in new
+// benchmarks, and stored benchmarks that have it were validated when they were created.
 const formerName = "spec.run.targets.limits"
 
 type finisher struct {
 	// brief is true if descriptions are cut to their first sentence everywhere, not only in a status.
 	brief bool
-	// told holds the path suffixes below which descriptions are removed.
+	// told holds the path suffixes of the fields whose nested fields lose their descriptions.
 	told []string
 	// frozen holds the path prefixes of copies that were validated as part of a StorageBenchmark. Their rules are
 	// removed.

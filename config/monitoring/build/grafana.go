@@ -91,7 +91,7 @@ type Defaults struct {
 	Custom map[string]any `json:"custom,omitempty"`
 }
 
-// Grafana's units, all with decimal prefixes, as in the reports of storagebench.
+// Units in Grafana's notation. They all have decimal prefixes, as in storagebench's reports.
 const (
 	unitBytesPerSecond      = "Bps"
 	unitOperationsPerSecond = "iops"
@@ -159,7 +159,7 @@ func (l *layout) number(title, unit, description string, queries ...query) {
 			"colorMode": "none", "graphMode": "none"}}, columns/6, 4)
 }
 
-// word adds a panel that shows the legend of a series instead of its value, which is 1.
+// word adds a panel that shows the legend of each series as text. It does not show the value, which is always 1.
 func (l *layout) word(title, description string, queries ...query) {
 	l.add(Panel{Type: "stat", Title: title, Description: description, Targets: targets(true, queries),
 		FieldConfig: FieldConfig{Defaults: Defaults{}},
@@ -183,8 +183,8 @@ func (l *layout) states(title, description string, queries ...query) {
 		Options:     map[string]any{"mergeValues": true, "showValue": "auto", "rowHeight": 0.8}}, columns/2, 7)
 }
 
-// variables returns the selections of a dashboard: the data source, followed by labels. Each label offers the values
-// that remain after the preceding selections.
+// variables returns the variables at the top of a dashboard: the data source, followed by the named labels of the
+// metric. Each label offers only the values of series that match the preceding selections.
 func variables(metric string, names ...string) Templating {
 	list := []Variable{{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus"}}
 	matchers := ""

@@ -16,9 +16,9 @@ func labels() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "storagebench", "app.kubernetes.io/component": "operator"}
 }
 
-// ServiceMonitor returns the object with which Prometheus scrapes the operator, using Prometheus' own token. The labels
-// of the metrics take precedence over those of the scrape target, because the metrics have the benchmark's namespace,
-// not the operator's.
+// ServiceMonitor returns the object that makes Prometheus scrape the operator, authenticated by Prometheus' own service
+// account token. The labels of the metrics take precedence over those of the scrape target, because the metrics have
+// the benchmark's namespace, not the operator's.
 func ServiceMonitor() *monitoringv1.ServiceMonitor {
 	insecure := true
 	scheme := monitoringv1.Scheme("https")
@@ -32,8 +32,8 @@ func ServiceMonitor() *monitoringv1.ServiceMonitor {
 				Interval: "15s", ScrapeTimeout: "10s", BearerTokenFile: tokenFile,
 				HTTPConfigWithProxyAndTLSFiles: monitoringv1.HTTPConfigWithProxyAndTLSFiles{
 					HTTPConfigWithTLSFiles: monitoringv1.HTTPConfigWithTLSFiles{
-						// The operator generates its own certificate. docs/prometheus.md shows how to use another
-						// one.
+						// Do not verify the operator's certificate: by default the operator generates a self-signed
+						// one. docs/prometheus.md shows how to use another one.
 						TLSConfig: &monitoringv1.TLSConfig{SafeTLSConfig: monitoringv1.SafeTLSConfig{InsecureSkipVerify: &insecure}},
 					},
 				},

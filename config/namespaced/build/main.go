@@ -1,6 +1,6 @@
 // Command build derives the roles of an operator that watches selected namespaces from the role that controller-gen
-// generates, so that the operator's permissions are listed only once, by the markers in the code. Run it in the root of
-// the repository.
+// generates. The markers in the code therefore remain the only list of the operator's permissions. Run the command in
+// the root of the repository.
 package main
 
 import (
@@ -84,7 +84,8 @@ func Files(role []byte) (map[string][]byte, error) {
 	return files, nil
 }
 
-// isOfCluster reports whether a resource, or the resource of a subresource, is cluster-scoped.
+// isOfCluster reports whether a resource is cluster-scoped. A subresource, such as nodes/status, has the scope of its
+// resource.
 func isOfCluster(resource string) bool {
 	whole, _, _ := strings.Cut(resource, "/")
 	return slices.Contains(ofCluster, whole)

@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	// The order in which a query passes through the plugins.
+	// Directives sets the order in which the plugins process a query.
 	dnsserver.Directives = []string{"bind", "ready", "errors", "cache", "template", "kubernetes"}
 	coremain.Run()
 }

@@ -1,6 +1,6 @@
-// Command local-provisioner provisions volumes in a test cluster. It runs on every node. If the first pod that uses a
-// claim is scheduled to the node, it creates a folder for the claim. It removes the folder when the volume is
-// deleted. It needs no helper pods and therefore no image.
+// Command local-provisioner provisions volumes in a test cluster. It runs on every node. It creates a folder for each
+// claim whose first pod is scheduled to the node, and removes the folder when the volume is deleted. It needs no helper
+// pods and therefore no image.
 //
 // The volumes are of type `local`, so that Kubernetes treats them as storage of a node: it applies fsGroup, and
 // schedules the pods that use a volume to the volume's node. The size of a volume is not enforced.
@@ -86,8 +86,8 @@ var (
 // selectedNode is the annotation in which the scheduler records the node that it chose for the first pod of a claim.
 const selectedNode = "volume.kubernetes.io/selected-node"
 
-// ShouldProvision reports whether this node's provisioner handles a claim. It does if the scheduler has selected this
-// node for the claim. It also does if no node is selected, so that Provision can refuse the claim with an error.
+// ShouldProvision reports whether this node's provisioner handles a claim: the scheduler has selected this node for it.
+// It also returns true if no node is selected, so that Provision can reject the claim with an error.
 func (p local) ShouldProvision(_ context.Context, claim *v1.PersistentVolumeClaim) bool {
 	node := claim.Annotations[selectedNode]
 	return node == "" || node == p.node

@@ -1,7 +1,7 @@
-// Command policies enforces NetworkPolicies for the pods of a node: it accepts or drops each packet that the kernel
-// queues for it, as the library of kube-network-policies decides. That project's own program runs only in a pod and
-// queues packets with nftables, which not every kernel supports. This program only reads the queue: its caller must
-// create the rules that queue packets.
+// Command policies enforces NetworkPolicies for the pods of a node. The kernel queues packets for it, and the
+// kube-network-policies library decides whether to accept or drop each packet. That project's own program runs only in
+// a pod and queues packets with nftables, which not every kernel supports. This program only reads the queue: its
+// caller must create the rules that queue packets.
 package main
 
 import (

@@ -11,8 +11,9 @@ import (
 
 // Break is an incompatible change.
 type Break struct {
-	// Path is the changed field, preceded by the name and version of its definition, such as v1alpha1
-	// .spec.run.clients.count. The text in What describes the change, with the old and the new value.
+	// Path is the name of the CRD, followed by the version and the field if the change concerns one, such as
+	// storagebenchmarks.storagebench.dev v1alpha1 .spec.run.clients.count. What describes the change, with the old and
+	// the new value.
 	Path, What string
 }
 

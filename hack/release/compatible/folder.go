@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// VersionFile and SumsFile are in the folder of the released CRDs. VersionFile holds their version. SumsFile holds
-// their checksums, because they must not change after the release.
+// VersionFile and SumsFile are files in the folder of the released CRDs. VersionFile contains the version of the
+// release. SumsFile contains the checksums of the CRDs, which must not change after the release.
 const (
 	VersionFile = "VERSION"
 	SumsFile    = "SHA256SUMS"
@@ -21,7 +21,7 @@ const (
 
 // Report is the result of comparing two folders.
 type Report struct {
-	// Released is the version that was compared with, or "" if nothing has been released yet.
+	// Released is the version of the last release, or "" if nothing has been released yet.
 	Released string
 	Breaks   []Break
 	// Rules lists the new CEL rules.

@@ -7,9 +7,9 @@ import (
 // Schema is a JSON schema as read from a file.
 type Schema = map[string]any
 
-// keywords lists the keywords that restrict what is valid. Descriptions, defaults and extensions are omitted: they
-// are most of the text and forbid nothing. Formats are also omitted, because each validator supports only some of
-// them.
+// keywords lists the keywords that restrict which values are valid. Descriptions, defaults and extensions are omitted,
+// because they take up most of the space and restrict nothing. Formats are also omitted, because each validator
+// supports only some of them.
 var keywords = map[string]bool{
 	"type": true, "enum": true, "required": true, "pattern": true, "minimum": true, "maximum": true, "exclusiveMinimum": true,
 	"exclusiveMaximum": true, "minLength": true, "maxLength": true, "minItems": true, "maxItems": true, "minProperties": true,
@@ -21,10 +21,10 @@ const (
 	preserve  = "x-kubernetes-preserve-unknown-fields"
 )
 
-// Of returns the strict form of a schema of Kubernetes or of a CustomResourceDefinition. References to other schemas
-// begin with definitions, such as "_definitions.json#/definitions/".
+// Of returns the strict form of a schema from Kubernetes or from a CustomResourceDefinition. definitions is the prefix
+// of references to other schemas, such as "_definitions.json#/definitions/".
 func Of(from Schema, definitions string) Schema {
-	// A reference that has a default or a description is published as the only element of allOf.
+	// If a reference has a default or a description, Kubernetes publishes it as the only element of an allOf.
 	if all, ok := from["allOf"].([]any); ok && len(all) == 1 && from["properties"] == nil {
 		return Of(all[0].(Schema), definitions)
 	}
@@ -67,8 +67,8 @@ func inner(value any, definitions string) any {
 	return value // a JSON schema may also be true or false
 }
 
-// inside returns the strict form of an element of allOf, anyOf or oneOf. Such an element lists only some of the
-// fields, so it must allow others. The enclosing schema refuses unknown fields.
+// inside returns the strict form of an element of allOf, anyOf or oneOf. Such an element lists only some of the fields,
+// so it must allow others. The enclosing schema rejects unknown fields.
 func inside(from Schema, definitions string) Schema {
 	made := Of(from, definitions)
 	if made["additionalProperties"] == false && from["additionalProperties"] == nil {
