@@ -37,7 +37,8 @@ func (p Package) file() string {
 	return p.Name + "_" + strings.ReplaceAll(p.Version, ":", "%3a") + "_" + p.Architecture + ".deb"
 }
 
-// Apt runs this machine's apt, with its keys and proxies, but with a separate state in which nothing is installed.
+// Apt runs this machine's apt with the machine's keys and proxies, but with a separate state directory in which no
+// package is installed.
 type Apt struct {
 	folder       string
 	lists        string
@@ -73,7 +74,7 @@ var sources []byte
 // systemLists is the folder of the machine's own package lists.
 const systemLists = "/var/lib/apt/lists"
 
-// NewApt prepares apt in a folder below the cache, and locks the folder until Close.
+// NewApt prepares apt in a folder below the cache. The folder is locked until Close is called.
 func NewApt(o Options) (*Apt, error) {
 	for _, program := range []string{"apt-get", "dpkg-deb"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -115,7 +116,8 @@ func NewApt(o Options) (*Apt, error) {
 	return a, nil
 }
 
-// fix makes apt use fixed repositories: those in our sources.list, or in the file that DebianSources names.
+// fix makes apt use the repositories in our sources.list, or in the file that DebianSources names, instead of the
+// machine's repositories.
 func (a *Apt) fix() error {
 	text, from := sources, os.Getenv(DebianSources)
 	if from != "" {
@@ -182,7 +184,7 @@ func (a *Apt) Try(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// Update fetches package lists into our own folder, because the machine's lists belong to root.
+// Update fetches package lists into our own folder, because only root can update the machine's lists.
 func (a *Apt) Update(ctx context.Context) error {
 	a.lists = filepath.Join(a.folder, "lists")
 	_, _ = fmt.Fprintln(a.progress, "Fetching the lists of Debian packages")
@@ -235,7 +237,7 @@ func (a *Apt) Fetch(ctx context.Context, folder string, packages []Package) ([]s
 	return files, nil
 }
 
-// run calls apt-get in a folder, with a state in which nothing is installed, and returns its output.
+// run calls apt-get in a folder and returns its output. It uses a state directory in which no package is installed.
 func (a *Apt) run(ctx context.Context, folder string, arguments ...string) (string, error) {
 	options := []string{
 		"--quiet", "--yes", "--no-install-recommends",
@@ -245,16 +247,17 @@ func (a *Apt) run(ctx context.Context, folder string, arguments ...string) (stri
 		"-o", "Dir::Cache=" + filepath.Join(a.folder, "cache"),
 		// Debian's container images disable apt's package caches, without which every call takes seconds.
 		"-o", "Dir::Cache::pkgcache=pkgcache.bin", "-o", "Dir::Cache::srcpkgcache=srcpkgcache.bin",
-		// Disable apt's locks: NewApt has already locked the folder, and the machine's own locks belong to root.
+		// Disable apt's locks: NewApt has already locked the folder, and only root can lock the machine's folders.
 		"-o", "Debug::NoLocking=true",
 		// By default, apt downloads as the user _apt, who cannot write to the folders of other users.
 		"-o", "APT::Sandbox::User=",
-		// By default, apt-get prints the MD5 digest of a package if there is one.
+		// Without this option, apt-get prints the MD5 digest of a package that has one.
 		"-o", "Acquire::ForceHash=SHA256",
 		"-o", "APT::Architecture=" + a.architecture, "-o", "APT::Architectures::=" + a.architecture,
 	}
 	if a.sources != "" {
-		// The machine's own repositories are also listed in the files of a folder, which apt must ignore.
+		// Point sourceparts to a folder that does not exist: the machine's own repositories are also listed in the
+		// files of the default folder.
 		options = append(options, "-o", "Dir::Etc::sourcelist="+a.sources, "-o", "Dir::Etc::sourceparts="+filepath.Join(a.folder, "none"))
 	}
 	command := exec.CommandContext(ctx, "apt-get", append(options, arguments...)...)

@@ -88,10 +88,11 @@ func (r Root) read(name string, archive *tar.Reader, keep func(string) bool) err
 	}
 }
 
-// merged lists the root folders that are links into /usr.
+// merged lists the root folders that are links to the folders of the same name in /usr.
 var merged = []string{"bin/", "sbin/", "lib/", "lib32/", "lib64/", "libx32/"}
 
-// place returns the path of a package's file on a system whose /lib is a link to /usr/lib, without a leading slash.
+// place returns the path of a package's file, without a leading slash, on a system that has merged its root folders
+// into /usr, where /lib is a link to /usr/lib.
 func place(name string) string {
 	name = strings.TrimPrefix(path.Clean("/"+name), "/")
 	for _, folder := range merged {

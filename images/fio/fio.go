@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/images/packaged"
 )
 
-// LabelPackage is the image label that holds the version of Debian's fio package.
+// LabelPackage is the image label with the version of Debian's fio package.
 const LabelPackage = "dev.storagebench.fio.package"
 
 // program is the image's main program. archivers are programs that users' commands may call.
@@ -20,8 +20,7 @@ const (
 // Packages are the packages of the image, without their dependencies.
 var Packages = []string{"fio", "zip", "unzip"}
 
-// Make resolves the packages and builds the image. It takes the layer from the cache if the packages have not
-// changed.
+// Make resolves the packages and builds the image. It reads the layer from the cache if the packages have not changed.
 func Make(ctx context.Context, o packaged.Options) (image.Image, error) {
 	layer, versions, err := packaged.Layer(ctx, o,
 		packaged.Recipe{Name: "fio", Packages: Packages, Programs: append(strings.Fields(archivers), program)})

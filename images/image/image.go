@@ -103,9 +103,9 @@ func (i Image) platform() v1.Platform {
 	return v1.Platform{OS: "linux", Architecture: cmp.Or(i.Architecture, runtime.GOARCH)}
 }
 
-// Write builds the image and writes it to a file, as an archive that docker, podman, containerd and kind can load.
-// An existing file is replaced once the new one is complete. Write returns the image's ID, which depends only on the
-// image.
+// Write builds the image and writes it to a file, as an archive that docker, podman, containerd and kind can load. An
+// existing file is replaced once the new one is complete. Write returns the image's ID, which depends only on the
+// image's content.
 func (i Image) Write(file string) (string, error) {
 	tag, err := name.NewTag(i.Reference())
 	if err != nil {

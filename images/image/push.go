@@ -61,7 +61,8 @@ func ReadIndex(file, folder string) (index v1.ImageIndex, tag string, err error)
 	return index, entry.Annotations["org.opencontainers.image.ref.name"], nil
 }
 
-// unpack writes the regular files of a tar archive below a folder, and refuses names that lead out of it.
+// unpack writes the regular files of a tar archive to a folder. It returns an error if a name refers to a path outside
+// the folder.
 func unpack(file, folder string) error {
 	from, err := os.Open(file)
 	if err != nil {

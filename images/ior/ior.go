@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/images/packaged"
 )
 
-// LabelPackage is the image label that holds the version of Debian's Open MPI package.
+// LabelPackage is the image label with the version of Debian's Open MPI package.
 const LabelPackage = "dev.storagebench.openmpi.package"
 
 // programs lists the programs that come from packages. It includes fio, so that a single image can run a benchmark
@@ -33,8 +33,8 @@ type Options struct {
 	IOR, Mdtest []byte
 }
 
-// Make resolves the packages and builds the image. It takes the layer from the cache if nothing has changed. If the
-// programs load a library that is in none of the packages, the error names it.
+// Make resolves the packages and builds the image. It reads the layer from the cache if nothing has changed. If the
+// programs load a library that none of the packages contains, the error names the library.
 func Make(ctx context.Context, o Options) (image.Image, error) {
 	if len(o.IOR) == 0 || len(o.Mdtest) == 0 {
 		return image.Image{}, fmt.Errorf("make the %s image: both the ior and the mdtest program are required", o.Name)
@@ -63,8 +63,8 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 	}, nil
 }
 
-// left lists the plugins that the image omits, each by a substring of the file name: plugins for networks other than
-// TCP and shared memory, and plugins of OpenSHMEM.
+// left lists substrings of the file names of plugins that the image omits: plugins for networks other than TCP and
+// shared memory, and plugins of OpenSHMEM.
 var left = []string{"_ucx.", "_ofi.", "_openib.", "_psm.", "_psm2.", "mca_scoll_", "mca_spml_", "mca_sshmem_", "mca_memheap_", "mca_atomic_"}
 
 // isPlugin reports whether a file is a plugin of Open MPI or PMIx, such as

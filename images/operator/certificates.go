@@ -14,19 +14,19 @@ import (
 	"github.com/storagebench/storagebench/images/packaged"
 )
 
-// authorities is Debian's package of CA certificates. authoritiesFolder is the folder of the certificates in it, and
-// authoritiesRights is its copyright file.
+// authorities is the name of Debian's package of CA certificates. authoritiesFolder is the folder in the package that
+// contains the certificates, and authoritiesRights is the path of the package's copyright file.
 const (
 	authorities       = "ca-certificates"
 	authoritiesFolder = "usr/share/ca-certificates"
 	authoritiesRights = "usr/share/doc/ca-certificates/copyright"
 )
 
-// Packages are the packages from which the image takes files.
+// Packages lists the packages whose files the image contains.
 var Packages = []string{authorities}
 
-// Only filters the packages that apt has resolved, and returns those from which the image takes files. The other
-// packages only serve to merge the certificates into one file when the package is installed.
+// Only filters the packages that apt has resolved: it returns those whose files the image contains. The other packages
+// are needed only to merge the certificates into one file when Debian's package is installed.
 func Only(packages []debian.Package) []debian.Package {
 	return slices.DeleteFunc(packages, func(p debian.Package) bool { return !slices.Contains(Packages, p.Name) })
 }
@@ -77,8 +77,8 @@ func certificates(ctx context.Context, o packaged.Options, apt *debian.Apt) (bun
 	return found, err
 }
 
-// add adds the certificates to an image, at the path where Go looks for them. Like package packaged, it also adds the
-// package's copyright file and control data, and lists the package in PackagesFile.
+// add adds the certificates to an image, at the path where Go looks for them. As package packaged does for other
+// images, it also adds the package's copyright file and control data, and lists the package in PackagesFile.
 func (b bundled) add(tree *image.Tree) error {
 	for name, data := range map[string][]byte{
 		Certificates: b.bundle, authoritiesRights: b.rights, "var/lib/dpkg/status.d/" + b.of.Name: b.control,

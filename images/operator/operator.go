@@ -86,8 +86,8 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 // machines maps the architectures for which images are built to their ELF machines.
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// static reads a program. It refuses programs for another architecture and programs that need shared libraries,
-// because the image has none.
+// static reads a program. It returns an error if the program is for another architecture, or if it needs shared
+// libraries, because the image contains none.
 func static(file, architecture string) ([]byte, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -108,10 +108,10 @@ func static(file, architecture string) ([]byte, error) {
 	return data, nil
 }
 
-// addCertificates adds the CA certificates of Debian's package. If apt-get is missing, the image is built without
-// certificates, unless Locked is set. The operator of this version does not need them: it talks only to the API server
-// and to its agents, and receives the CAs of both. The machine's own certificates are not used, because they may
-// include CAs that only this machine trusts.
+// addCertificates adds the CA certificates of Debian's package. If apt-get is missing and Locked is not set, it adds
+// none. The operator of this version does not need them: it connects only to the API server and to its agents, and it
+// is given the CAs of both. The machine's own certificates are not used, because they may include CAs that only this
+// machine trusts.
 func addCertificates(ctx context.Context, o Options, tree *image.Tree) error {
 	if _, err := exec.LookPath("apt-get"); errors.Is(err, exec.ErrNotFound) && !o.Locked {
 		_, _ = fmt.Fprintln(o.Progress, "Building the operator image without public CA certificates, because apt-get is missing")

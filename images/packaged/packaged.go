@@ -30,7 +30,7 @@ const layout = "2"
 // Recipe describes the content of an image. Paths have no leading slash.
 type Recipe struct {
 	Name string
-	// Layout is part of the cache key. Change it if Plugins or Data now select other files.
+	// Layout is part of the cache key. Change it if a change to Plugins or Data makes them select other files.
 	Layout string
 	// Packages are the packages to use in addition to base-files. Their dependencies are also used.
 	Packages []string
@@ -41,7 +41,7 @@ type Recipe struct {
 	Plugins func(name string) bool
 	// Data reports whether to add a file that is neither a program nor a plugin.
 	Data func(name string) bool
-	// Own holds programs that are in no package, by path. The packages must contain everything that they load.
+	// Own contains programs that are not in any package, by path. The packages must contain everything that they load.
 	Own map[string][]byte
 	// Links maps symbolic links to their targets.
 	Links map[string]string
@@ -63,7 +63,7 @@ type Options struct {
 	Created time.Time
 }
 
-// Apt returns the apt to use for an image.
+// Apt returns the Apt that resolves and downloads the packages of an image.
 func (o Options) Apt() (*debian.Apt, error) {
 	return debian.NewApt(debian.Options{Cache: o.Cache, Architecture: o.Architecture, Fixed: o.Locked, Progress: o.Progress})
 }
@@ -77,8 +77,8 @@ func (o Options) Packages(ctx context.Context, apt *debian.Apt, name string, wan
 	return apt.Resolve(ctx, wanted...)
 }
 
-// Layer resolves the packages and builds the layer, or reads it from the cache if nothing has changed. It also returns
-// the versions of the resolved packages by name.
+// Layer resolves the packages and builds the layer, or reads the layer from the cache if nothing has changed. It also
+// returns the versions of the resolved packages by name.
 func Layer(ctx context.Context, o Options, recipe Recipe) ([]byte, map[string]string, error) {
 	apt, err := o.Apt()
 	if err != nil {
@@ -207,7 +207,7 @@ func (r Recipe) loaded(root debian.Root) ([]string, error) {
 	return names, nil
 }
 
-// compose builds the root file system, and returns the packages from which it is built.
+// compose builds the root file system. It also returns the packages whose files are in it.
 func (r Recipe) compose(root debian.Root) (*image.Tree, map[string]bool, error) {
 	names, err := r.loaded(root)
 	if err != nil {
@@ -286,7 +286,7 @@ func licencesOf(root debian.Root, used map[string]bool) ([]string, error) {
 	return found, nil
 }
 
-// skeleton adds what every Debian program expects: links, folders and accounts.
+// skeleton adds the links, folders and accounts that every Debian program expects.
 func skeleton(tree *image.Tree) error {
 	for _, name := range []string{"bin", "sbin", "lib", "lib64"} {
 		if err := tree.Link(name, "usr/"+name); err != nil {
@@ -302,7 +302,8 @@ func skeleton(tree *image.Tree) error {
 	return image.Accounts(tree)
 }
 
-// describe adds the control data of the packages from which files are used, and the list of these packages.
+// describe adds to the image the control data of each package whose files the image contains, and a list of these
+// packages.
 func describe(ctx context.Context, tree *image.Tree, used map[string]bool, packages []debian.Package, archives []string) error {
 	var list []debian.Package
 	for i, p := range packages {

@@ -89,7 +89,7 @@ func (s Subject) component() cyclonedx.Component {
 		Hashes: &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: s.SHA256}}}
 }
 
-// parts holds the components and their dependencies.
+// parts holds the components of a bill and their dependencies.
 type parts struct {
 	components map[string]cyclonedx.Component
 	needs      map[string][]string
@@ -100,7 +100,7 @@ func (p *parts) add(neededBy string, component cyclonedx.Component) {
 	p.needs[neededBy] = append(p.needs[neededBy], component.BOMRef)
 }
 
-// program adds a Go program with all its modules, as recorded in it by the linker.
+// program adds a Go program with all its modules, as the linker recorded them in the program.
 func (p *parts) program(neededBy, version, name string, data []byte) error {
 	info, err := buildinfo.Read(bytes.NewReader(data))
 	if err != nil {

@@ -28,8 +28,9 @@ type Problem struct {
 	Message string
 	// Missing is true if the field is required but absent.
 	Missing bool
-	// Meant lists fields whose faults are only consequences of this fault: the fields that the user probably meant by
-	// an unknown field, or the datasetSize that is not a multiple of a wrong blockSize.
+	// Meant lists fields whose faults are only consequences of this fault. If this fault is an unknown field, they are
+	// the fields that the user probably meant. If it is a wrong blockSize, it is the datasetSize, which must be a
+	// multiple of the blockSize.
 	Meant [2]string
 
 	// move is the path to which an unknown field should probably be moved with its value unchanged; "" if none is
@@ -39,7 +40,7 @@ type Problem struct {
 	written string
 }
 
-// Check processes a new object as the API server does when kubectl creates it: it refuses unknown fields, removes null
+// Check processes a new object as the API server does when kubectl creates it: it rejects unknown fields, removes null
 // fields, sets defaults and validates. It changes object, a JSON document with whole numbers as int64, in place and
 // drops its status. It returns the faults in the object, and an error only if the rules cannot be read.
 func Check(ctx context.Context, object map[string]any) ([]Problem, error) {
@@ -47,7 +48,7 @@ func Check(ctx context.Context, object map[string]any) ([]Problem, error) {
 }
 
 // check implements Check. If all is true, it also evaluates the rules that the API server would skip because of other
-// faults, and reports the broken ones unless they concern a faulty field.
+// faults. It then reports each rule that is broken, unless the rule concerns a field that already has a fault.
 func check(ctx context.Context, object map[string]any, all bool) ([]Problem, error) {
 	kind, rules, problem, err := rulesOf(object)
 	if err != nil || problem != nil {
@@ -71,9 +72,9 @@ func check(ctx context.Context, object map[string]any, all bool) ([]Problem, err
 	return append(problems, found...), nil
 }
 
-// withoutConsequences returns the faults about unknown fields and the faults that the rules found, except those that
-// only follow from another fault: a misnamed field is not also reported as missing, and if an object is written where
-// a list is required, its fields are not also reported as unknown.
+// withoutConsequences combines the faults about unknown fields and the faults that the rules found, but omits faults
+// that only follow from another one. For example, a misnamed field is not also reported as missing, and if an object is
+// written where a list is required, its fields are not also reported as unknown.
 func withoutConsequences(unknown, found []Problem) []Problem {
 	unknown = slices.DeleteFunc(slices.Clone(unknown), func(p Problem) bool {
 		return slices.ContainsFunc(found, func(above Problem) bool {
@@ -197,9 +198,9 @@ func (r *rules) validate(ctx context.Context, kind *kind, object, old map[string
 	return append(faults, broken...)
 }
 
-// broken returns the rules that a malformed object breaks in its well-formed parts. It omits rules that cannot be
-// evaluated, and faults in fields that are related to the field of a known fault, because the known fault may have
-// caused them.
+// broken evaluates the CEL rules on a malformed object and returns those that the object breaks. It omits rules that
+// cannot be evaluated. It also omits faults in fields that are related to the field of a known fault, because the known
+// fault may have caused them.
 func (r *rules) broken(ctx context.Context, object map[string]any, known field.ErrorList) field.ErrorList {
 	faults, _ := r.cel.Validate(ctx, nil, r.structural, object, nil, celconfig.RuntimeCELCostBudget)
 	return slices.DeleteFunc(faults, func(fault *field.Error) bool {
@@ -208,15 +209,16 @@ func (r *rules) broken(ctx context.Context, object map[string]any, known field.E
 			return true
 		}
 		return slices.ContainsFunc(known, func(one *field.Error) bool {
-			// A missing field explains other faults of the same object, but not that more than one engine is set.
+			// A missing field may be the cause of any other fault of the same object, except for the fault that more
+			// than one engine is set.
 			explains := one.Type != field.ErrorTypeRequired || !strings.HasPrefix(fault.Detail, "set exactly one of")
 			return explains && related(one.Field, fault.Field)
 		})
 	})
 }
 
-// blocksRules reports whether the fault makes the API server skip the CEL rules, because they could not be evaluated on
-// data of the wrong shape.
+// blocksRules reports whether the fault makes the API server skip the CEL rules. They can be evaluated only on data of
+// the expected shape, for example with values of the required types.
 func blocksRules(fault *field.Error) bool {
 	switch fault.Type { //nolint:exhaustive // other types do not concern the shape
 	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong,

@@ -71,8 +71,8 @@ type File struct {
 	Foreign []string
 }
 
-// Read is like Decode, for callers that check more than admission does: if there are faults, it also returns the
-// objects that can be decoded, but their values are unreliable. A file without objects is not a fault. Read returns an
+// Read is like Decode, for callers that check more than admission does. If there are faults, it also returns the
+// objects that it can decode, but their values are unreliable. A file without objects is not a fault. Read returns an
 // error if the rules cannot be read or if the file exceeds a limit.
 func Read(data []byte) (File, Errors, error) { return read(data, false) }
 
@@ -88,7 +88,7 @@ func read(data []byte, local bool) (File, Errors, error) {
 	if len(documents) > maxDocuments {
 		return File{}, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d documents, but the maximum is %d; split it", len(documents), maxDocuments)}}}
 	}
-	// context.Background suffices: the cost of evaluating the rules is limited, so nothing here can block.
+	// context.Background is sufficient, because evaluating the rules cannot block: their cost is limited.
 	ctx := context.Background()
 	var file File
 	var faults Errors
@@ -105,8 +105,8 @@ func read(data []byte, local bool) (File, Errors, error) {
 	return file, faults, nil
 }
 
-// duplicates returns a fault for each kind, namespace and name that more than one object has. The line of the fault
-// is that of the second of these objects.
+// duplicates returns a fault for each set of objects with the same kind, namespace and name. The fault has the line of
+// the second of these objects.
 func duplicates(objects []Object) Errors {
 	named := map[string][]*Object{}
 	for i := range objects {
@@ -250,7 +250,8 @@ func itemsOf(content any) ([]any, bool) {
 	return items, is
 }
 
-// object adds the object that the given YAML node contains, or only its name if it is of another API.
+// object adds the object that the given YAML node contains. If the object is of another API, it adds only the object's
+// name.
 func (d document) object(ctx context.Context, node *yaml.Node, content any, into *File) (Errors, error) {
 	fields, ok := content.(map[string]any)
 	if !ok {
@@ -288,9 +289,9 @@ func (d document) object(ctx context.Context, node *yaml.Node, content any, into
 	return d.place(node, fields, problems), nil
 }
 
-// foreignTitle returns the kind and name of an object of another API. It returns "" for an object of storagebench, and
-// for an object that is probably meant to be one: it has one of storagebench's kinds or its API group, or lacks
-// apiVersion or kind.
+// foreignTitle returns the kind and name of an object of another API. It returns "" for an object of storagebench. It
+// also returns "" for an object that was probably meant to be one, because it has the API group or a kind of
+// storagebench, or because its apiVersion or kind is missing.
 func foreignTitle(fields map[string]any) (string, error) {
 	known, err := kinds()
 	if err != nil {
@@ -354,8 +355,8 @@ func (d document) parse() (*yaml.Node, *Error) {
 	return first, nil
 }
 
-// newObject converts validated fields to their Go type. It returns a problem if the conversion fails, or if users
-// cannot write objects of that kind.
+// newObject converts validated fields to the Go type of their kind. It returns a problem if the conversion fails, or if
+// the kind is one that only storagebench creates.
 func newObject(fields map[string]any) (*Object, *Problem) {
 	object := &Object{}
 	var into runtime.Object
@@ -386,7 +387,7 @@ var positioned = regexp.MustCompile(`line ([0-9]+): (.*)`)
 // misplaced matches the syntax errors that the parser reports on the line on which the enclosing list or object begins.
 var misplaced = regexp.MustCompile(`^did not find expected (node content|'-' indicator|key|',' or '[\]}]')$`)
 
-// keyTwice matches the error about a duplicate key in an object.
+// keyTwice matches the error about a key that occurs twice in an object.
 var keyTwice = regexp.MustCompile(`^key (".*") already set in map$`)
 
 // grammarRemedies maps YAML syntax errors to their remedies.
@@ -395,7 +396,7 @@ var grammarRemedies = map[string]string{
 	"mapping values are not allowed in this context": "; put a space after each colon, put values that contain colons in quotes, and check the indentation",
 }
 
-// unreadable returns the fault to report for a document that is not valid YAML.
+// unreadable returns the fault that is reported for a document that is not valid YAML.
 func (d document) unreadable(err error) *Error {
 	for i, line := range bytes.Split(d.text, []byte("\n")) {
 		if bytes.Contains(line, []byte("{{")) {

@@ -37,7 +37,7 @@ type rules struct {
 	cel        *cel.Validator
 }
 
-// kinds maps names to kinds, which are read once from the embedded CRDs.
+// kinds returns all kinds by name. It reads them from the embedded CRDs once.
 var kinds = sync.OnceValues(loadKinds)
 
 func loadKinds() (map[string]*kind, error) {

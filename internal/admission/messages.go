@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/internal/spelling"
 )
 
-// ofNames is the end of a message about an invalid name. It is a short form of Kubernetes' rule for names.
+// ofNames is the last part of a message about an invalid name. It is a short form of Kubernetes' rule for names.
 const ofNames = "use lower-case letters, digits, dashes and dots only, beginning and ending with a letter or a digit"
 
 // maxShownValue is the maximum number of characters that a message quotes from a wrong value.
@@ -33,7 +33,7 @@ func (r *rules) toProblems(object map[string]any, faults field.ErrorList) []Prob
 			return isQuantityPattern(fault) || describeDecimal(fault.Field, value, other) != "" && describeDecimal(fault.Field, value, fault) == ""
 		}
 		if slices.ContainsFunc(faults, clearer) {
-			continue // another fault of the same field has a clearer message, which says what to write instead
+			continue // another fault of the same field has a clearer message, which tells the user what to write
 		}
 		if !slices.ContainsFunc(problems, func(p Problem) bool { return p == problem || isFormat(fault) && p.Path == problem.Path }) {
 			problems = append(problems, problem)
@@ -42,8 +42,8 @@ func (r *rules) toProblems(object map[string]any, faults field.ErrorList) []Prob
 	return withoutNameTwice(problems)
 }
 
-// withoutNameTwice drops Kubernetes' own message about a name if there is also a message of storagebench, which is
-// stricter and shorter.
+// withoutNameTwice drops Kubernetes' own message about a name if there is also a message from a rule of storagebench,
+// which is stricter and whose message is shorter.
 func withoutNameTwice(problems []Problem) []Problem {
 	theirs := func(p Problem) bool { return p.Path == "metadata.name" && strings.HasSuffix(p.Message, ofNames) }
 	if !slices.ContainsFunc(problems, func(p Problem) bool { return p.Path == "metadata.name" && !theirs(p) }) {
@@ -52,8 +52,8 @@ func withoutNameTwice(problems []Problem) []Problem {
 	return slices.DeleteFunc(problems, theirs)
 }
 
-// decimalSize returns a value as text if the fault comes from a rule that refuses decimal sizes, such as 64k instead of
-// 64Ki, and the value is such a size.
+// decimalSize returns a value as a string, and reports whether it is a decimal size, such as 64k instead of 64Ki, that
+// a rule has rejected for this reason.
 func decimalSize(value any, fault *field.Error) (text string, is bool) {
 	text, is = value.(string)
 	return text, is && strings.Contains(fault.Detail, "decimal; did you mean") && decimal.MatchString(text)
@@ -101,7 +101,7 @@ func exceeded(path string, value any, fault *field.Error) string {
 	return most
 }
 
-// binarySize matches a message about a field that is written with a binary suffix.
+// binarySize matches a message about a field whose values have a binary suffix.
 var binarySize = regexp.MustCompile(`such as .*[0-9][KMGT]i$`)
 
 // meantSize returns the binary size that an invalid quantity probably stands for, or "".
@@ -117,7 +117,7 @@ func meantSize(value any) string {
 	return spelling.BinarySize(text)
 }
 
-// isQuantityPattern reports whether the fault is that a value does not look like a quantity.
+// isQuantityPattern reports whether the fault is a value that does not match the pattern for quantities.
 func isQuantityPattern(fault *field.Error) bool {
 	return fault.Type == field.ErrorTypeInvalid && strings.Contains(fault.Detail, "[KMGTPE]i")
 }
@@ -245,7 +245,7 @@ func describeType(object map[string]any, fault *field.Error, detail string) stri
 	return text
 }
 
-// notText returns the message about a value that is not a string although a string is required.
+// notText returns the message about a value that must be a string but is not.
 func notText(value any) string {
 	shown := show(value)
 	if shown == "" {
@@ -254,7 +254,7 @@ func notText(value any) string {
 	return shown + ": YAML does not read this as text; put it in quotes"
 }
 
-// goType matches words of Go's decoders that mean nothing to users who write YAML.
+// goType matches terms in the errors of Go's decoders that mean nothing to users who write YAML.
 var goType = regexp.MustCompile(`(?i)\bgo (value|struct)|unmarshal|\b(u?int(8|16|32|64)|float64|map\[string\]|interface ?\{\})`)
 
 // withoutGoTypes replaces a message that mentions Go types.

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// move records that a field was written under a wrong name or in a wrong place, and where it belongs.
+// move records the wrong path at which a field was written, and the path to which the field was moved.
 type move struct{ from, to string }
 
 // mostMoves limits how often fields are moved and checked again. More than one round is needed because a misplaced
@@ -20,7 +20,7 @@ const mostMoves = 3
 type meaning struct {
 	fields map[string]any
 	moves  []move
-	// problems are the faults in the object as written, and in the values of moved fields.
+	// problems are the faults in the object as written, and the faults in the values of moved fields.
 	problems []Problem
 }
 
@@ -42,7 +42,7 @@ func checkAsMeant(ctx context.Context, fields map[string]any) (meaning, error) {
 				rest = append(rest, problem)
 				continue
 			}
-			problem.Meant = [2]string{} // the next round checks the value under the right name
+			problem.Meant = [2]string{} // the next round checks the field under its correct name
 			moves = append(moves, move{from: problem.Path, to: problem.move})
 			moved = append(moved, asWritten([]Problem{problem}, made.moves)...)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/spelling"
 )
 
-// refine adds the faults of a StorageBenchmark that no rule of the API server can find. It also replaces the faults of
-// rules that cannot name the faulty entry.
+// refine adds the faults of a StorageBenchmark that the rules of the API server cannot find. If a rule finds a fault
+// but cannot name the faulty entry of a list, refine replaces this fault with one that does.
 func refine(object map[string]any, problems []Problem) []Problem {
 	if kind, _ := object["kind"].(string); kind != v1alpha1.StorageBenchmarkKind {
 		return problems
@@ -20,8 +20,8 @@ func refine(object map[string]any, problems []Problem) []Problem {
 	return refineReferences(object, refineTrigger(object, refineNames(object, problems)))
 }
 
-// refineNames replaces the fault "names must differ" of a list with a fault for each entry whose name is already used
-// by an earlier entry.
+// refineNames replaces the fault "names must differ" of a list. For each entry with the name of an earlier entry, it
+// adds a fault.
 func refineNames(object map[string]any, problems []Problem) []Problem {
 	var refined []Problem
 	for _, problem := range problems {
@@ -37,7 +37,7 @@ func refineNames(object map[string]any, problems []Problem) []Problem {
 	return refined
 }
 
-// namedTwice returns a fault for each entry of a list whose name is already used by an earlier entry.
+// namedTwice returns a fault for each entry of a list that has the name of an earlier entry.
 func namedTwice(object map[string]any, path string) []Problem {
 	names := namesIn(object, path)
 	if len(names) > mostEntries {
@@ -59,11 +59,11 @@ var references = []struct {
 	// field contains the name of an entry of another list, or several such names. from is the path of the list whose
 	// entries have the field, and to is the path of the other list.
 	from, field, to string
-	// noun is the word for an entry of the other list in messages, such as phase. otherwise is an optional sentence
-	// at the end of the message, which says what applies if the field is not set.
+	// noun is the term for an entry of the other list in messages, such as phase. otherwise is an optional sentence at
+	// the end of the message that describes the behaviour if the field is not set.
 	noun, otherwise string
-	// rulePath is the path, and ruleText the start of the message, of the API's own rule about the reference, which
-	// does not name the faulty entry.
+	// The API has its own rule about the reference, but the rule's fault does not name the faulty entry. rulePath is
+	// the path of that fault, and ruleText is the start of its message.
 	rulePath, ruleText string
 }{
 	{from: "spec.objectives", field: "phase", to: "spec.run.phases", noun: "phase", rulePath: "spec", ruleText: "objectives: phase must be"},
@@ -73,8 +73,8 @@ var references = []struct {
 	{from: "spec.run.observations", field: "creditsOf", to: "spec.run.targets", noun: "target", rulePath: "spec.run.observations", ruleText: "creditsOf must be"},
 }
 
-// refineReferences replaces the faults of the API's rules about references with a fault for each field that refers to a
-// phase or a target that does not exist.
+// refineReferences replaces the faults of the API's rules about references. It returns a fault for each field that
+// refers to a phase or a target that does not exist.
 func refineReferences(object map[string]any, problems []Problem) []Problem {
 	for _, reference := range references {
 		var wrong []Problem
@@ -82,7 +82,7 @@ func refineReferences(object map[string]any, problems []Problem) []Problem {
 		list, _ := lookUp(object, reference.from)
 		entries, _ := list.([]any)
 		if len(names) == 0 || slices.Contains(names, "") || len(names) > mostEntries || len(entries) > mostEntries {
-			continue // a list has faults, which are reported elsewhere and may explain the wrong reference
+			continue // skip: a list has faults, which are reported elsewhere and may explain the wrong reference
 		}
 		check := func(path string, value any) {
 			if name, is := value.(string); is && name != "" && !slices.Contains(names, name) {
@@ -137,7 +137,7 @@ const mostEntries = 1000
 const (
 	schedulePath = "spec.trigger.schedule"
 	timeZonePath = "spec.trigger.timeZone"
-	// The API's limits on the length of a cron line and of a time zone. The API's rules refuse longer ones.
+	// The API's limits on the length of a cron line and of a time zone. The API's rules reject longer ones.
 	longestSchedule, longestTimeZone = 100, 64
 )
 
@@ -156,8 +156,8 @@ func refineTrigger(object map[string]any, problems []Problem) []Problem {
 	return problems
 }
 
-// replaced replaces all problems of a field with the fault of the schedule in err, or returns problems unchanged if err
-// contains none.
+// replaced replaces all problems of a field with the fault in err. It returns problems unchanged if err does not
+// contain a schedule.Error.
 func replaced(problems []Problem, path, value string, err error) []Problem {
 	var fault *schedule.Error
 	if !errors.As(err, &fault) {

@@ -75,8 +75,8 @@ var synonyms = map[string][]string{
 
 // advice is a remedy for an unknown field whose value cannot be moved to another field unchanged.
 type advice struct {
-	// place is the end of the path, without indexes, of the object that contains the field. name matches the name of
-	// the field.
+	// place is the path of the object that contains the unknown field, without indexes, or the end of that path. name
+	// matches the name of the field.
 	place string
 	name  *regexp.Regexp
 	// write is the remedy. In it, $1 stands for the first group that name matched, and %s for the value. meant lists
@@ -110,7 +110,7 @@ func advise(parent, name string, value any) (message string, meant []string) {
 		}
 		if one.place == "spec" {
 			if value = onlyValue(value); value == nil {
-				break // no advice is needed for a string, because it can be moved to another field unchanged
+				break // a string needs no advice, because it can be moved to another field unchanged
 			}
 		}
 		given := printable(fmt.Sprint(value))
@@ -210,9 +210,9 @@ func withIndexes(place, written string) string {
 }
 
 // placeOf returns the path of the field of the spec with the given name, such as spec.run.phases[].expect. If there are
-// several, it returns the one with the longest common prefix with the path that the user wrote, and the fewest steps
-// beyond that prefix. It returns "" if no such field is near, if two are equally near, and for fields of a pod
-// template.
+// several, it returns the nearest: the one that shares the longest prefix with the path that the user wrote, and has
+// the fewest steps beyond that prefix. It returns "" if no such field is near or if two are equally near, and for
+// fields of a pod template.
 func (r *rules) placeOf(name, written string) string {
 	var places []string
 	var search func(path string, schema *structuralschema.Structural)
@@ -222,7 +222,7 @@ func (r *rules) placeOf(name, written string) string {
 		}
 		for _, property := range slices.Sorted(maps.Keys(schema.Properties)) {
 			if property == "template" {
-				continue // skip pod templates, because many of their fields have the same names as other fields of the spec
+				continue // skip pod templates: many of their fields have the same names as other fields of the spec
 			}
 			if property == name {
 				places = append(places, path+"."+name)
@@ -252,7 +252,7 @@ func (r *rules) placeOf(name, written string) string {
 		case near > nearest:
 			best, nearest = place, near
 		case near == nearest:
-			best = "" // two places are equally near: suggest neither, unless a nearer one follows
+			best = "" // two fields are equally near: suggest neither of them, unless a nearer one follows
 		}
 	}
 	return best

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Linear returns an axis from 0 to slightly more than the highest value that the chart shows, which is the argument
-// most. The axis has about the given number of labels; format returns the text of a label.
+// Linear returns an axis from 0 to slightly more than most, the highest value in the chart. labels is the approximate
+// number of labels on the axis, and format returns the text of a label.
 func Linear(most float64, labels int, format func(float64) string) Axis {
-	if !(most > 1e-300) || math.IsInf(most, 0) { // the step of a smaller value could be rounded to 0
+	if !(most > 1e-300) || math.IsInf(most, 0) { // below this, the distance between labels could be rounded to 0
 		most = 1
 	}
 	most *= 1.06
@@ -72,8 +72,8 @@ var timeSteps = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 1
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour}
 
-// Seconds returns an axis from one time to another, both in seconds from the start of the run. A caller without data
-// passes infinite times, and the axis then covers the first second.
+// Seconds returns a time axis from one time to another, both in seconds since the start of the run. If either is
+// infinite, because there are no data, the axis covers the first second.
 func Seconds(from, to float64) Axis {
 	if math.IsInf(from, 0) || math.IsInf(to, 0) {
 		from, to = 0, 1

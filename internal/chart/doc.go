@@ -3,11 +3,11 @@
 //
 //	Figure --> plot.Plot --> canvas --> <svg role="img"> with <title> and <desc>, to be put into a page
 //
-// gonum's own SVG canvas writes fixed colours. This one writes classes, so that the page's style sheet can adapt one
-// drawing to light mode, dark mode and print. For tests and screen readers, it also names what it draws: each line
-// is a <g class="line" data-name="..." data-points="...">, each phase a <g class="band" data-name="...">. It writes
-// no scripts, links, fonts or styles.
+// gonum's own SVG canvas writes fixed colours. This package's canvas writes classes instead, so that the page's style
+// sheet can adapt one drawing to light mode, dark mode and print. For tests and screen readers, it also adds the names
+// of the elements: each line is a <g class="line" data-name="..." data-points="...">, each phase a <g class="band"
+// data-name="...">. It writes no scripts, links, fonts or styles.
 //
-// A chart shows only what was measured: each interval is a horizontal segment of its length, a gap stays empty, and
-// intervals that share a pixel are drawn as their mean with a band from minimum to maximum.
+// A chart shows only what was measured: each interval is drawn as a horizontal segment of its length, gaps are left
+// empty, and intervals that share a pixel are drawn as their mean with a band from minimum to maximum.
 package chart

@@ -36,8 +36,8 @@ type Figure struct {
 	Curves []Curve
 	// Segments are thick horizontal lines over part of the chart.
 	Segments []Segment
-	// Bars are horizontal bars. They are drawn in rows; Rows is the number of rows, which determines the chart's
-	// height.
+	// Bars are horizontal bars, which are drawn in rows. Rows is the number of rows; it determines the height of the
+	// chart.
 	Bars []Bar
 	Rows int
 }
@@ -137,7 +137,8 @@ func (f *Figure) draw(size Size, class string) string {
 	return c.String()
 }
 
-// aside returns how far to shift a drawing to the right so that the plots of vertically stacked charts line up.
+// aside returns the distance by which a drawing is shifted to the right, so that the plots of charts that are stacked
+// vertically are aligned.
 func (f *Figure) aside(p *plot.Plot, narrow bool) vg.Length {
 	room := vg.Length(80)
 	if narrow {

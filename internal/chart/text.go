@@ -12,8 +12,8 @@ var (
 	asciiShades = []rune(" ._-=+*%#")
 )
 
-// maxTall is the maximum number of lines in a text chart that are drawn with the requested number of rows. If a
-// figure has more lines, each of them gets only one row.
+// maxTall is the largest number of plotted lines for which TextRows draws each line with the requested number of rows
+// of text. With more lines, each is drawn as a single row.
 const maxTall = 2
 
 // TextRows draws the figure's lines as text, at most columns wide. The lines are drawn one below the other, with a
@@ -71,7 +71,7 @@ func (f *Figure) TextRows(columns, rows int, ascii bool) []string {
 	return drawn
 }
 
-// means returns the mean of the line in each of the columns; NaN where nothing was measured.
+// means returns the mean of the line over each column. It is NaN for a column in which nothing was measured.
 func (l *Line) means(x Axis, columns int) []float64 {
 	width := (x.Max - x.Min) / float64(columns)
 	sums, times := make([]float64, columns), make([]float64, columns)
@@ -104,7 +104,7 @@ func (a Axis) columnOf(value float64, columns int) int {
 	return int(min(at, float64(columns-1)))
 }
 
-// labelIn returns the axis's highest label in a row. Rows are counted from the bottom.
+// labelIn returns the highest of the axis labels in a row of text. Rows are counted from the bottom.
 func (a Axis) labelIn(row, rows int) string {
 	label := ""
 	for _, tick := range a.Ticks {
@@ -115,7 +115,8 @@ func (a Axis) labelIn(row, rows int) string {
 	return label
 }
 
-// column draws one row of the chart, counted from the bottom. top is the value at the top of the highest row.
+// column draws one row of text of a plotted line. row is counted from the bottom, and top is the value at the upper
+// edge of the highest row.
 func column(means []float64, top float64, row, rows int, signs []rune) string {
 	full := len(signs) - 1
 	drawn := make([]rune, len(means))

@@ -15,8 +15,8 @@ type Claim struct {
 	Name string
 	// Path is the field that refers to the claim: claimName or claimTemplate of a volume.
 	Path *field.Path
-	// Modes are the access modes of the claim, as the function Modes returns them. Asked are the modes in the claim's
-	// specification.
+	// Modes are the access modes that the function Modes returns for the claim. Asked are the access modes in the
+	// claim's specification.
 	Modes, Asked []corev1.PersistentVolumeAccessMode
 	// MountedReadOnly is the reason why the claim's volume is mounted read-only, or "" if it is not.
 	MountedReadOnly string
@@ -72,7 +72,7 @@ func subject(claim Claim) string {
 	return "claim " + claim.Name
 }
 
-// fewer returns the part of an error message that lists other remedies for a claim that too many pods would use.
+// fewer returns other remedies for a claim that too many pods would use, as the end of an error message.
 func fewer(run *field.Path, claim Claim) string {
 	remedy := "set " + run.Child("clients", "count").String() + " to 1, "
 	if claim.Name == "" {
@@ -81,8 +81,8 @@ func fewer(run *field.Path, claim Claim) string {
 	return remedy + "or use a claim that is ReadWriteMany, or a claimTemplate with scope PerClient"
 }
 
-// Templates returns an error for each claim template of a run if no pod could use its claims, or if the API server
-// would not accept them. writes returns the first phase that writes to the target with the given name.
+// Templates checks the claim templates of a run. It returns an error for each template whose claims no pod could use or
+// the API server would not accept. writes returns the name of the first phase that writes to the given target.
 func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target string) string) field.ErrorList {
 	var problems field.ErrorList
 	for i, target := range run.Targets {
@@ -106,8 +106,8 @@ func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target strin
 	return problems
 }
 
-// incomplete reports missing fields that would make the API server refuse each claim. Without this check, the claims
-// would be refused only after the run has been created.
+// incomplete returns errors for missing fields without which the API server would reject each claim. Without this
+// check, the claims would be rejected only after the run has been created.
 func incomplete(at *field.Path, spec *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	var problems field.ErrorList
 	if len(spec.AccessModes) == 0 {

@@ -1,7 +1,8 @@
-// Package claims decides, from the access modes of a PersistentVolumeClaim, what a run may do with it. It is pure.
+// Package claims decides what a run may do with a PersistentVolumeClaim, based on the claim's access modes. Its
+// functions have no side effects.
 //
-// Kubernetes accepts uses that cannot work: pods on several nodes can be scheduled with one ReadWriteOnce claim, and
-// then wait forever for each other's volume; and a ReadOnlyMany claim is mounted read-write unless the pod says
-// otherwise. An impossible use is therefore refused before a pod exists, with the field to change. The plan checks
-// templates, and the operator checks existing claims by the same rules.
+// Kubernetes does not prevent uses that cannot work. It can schedule pods that share a ReadWriteOnce claim to several
+// nodes, where they wait forever for each other's volume, and it mounts a ReadOnlyMany claim read-write unless the pod
+// specifies otherwise. Therefore this package rejects such a use before any pod exists, with an error that names the
+// field to change. The plan checks templates, and the operator checks existing claims by the same rules.
 package claims

@@ -14,13 +14,13 @@ func AllowsExisting(template *v1alpha1.ClaimTemplate) bool {
 	return template.AllowExistingVolumes != nil && *template.AllowExistingVolumes
 }
 
-// ExistingRemedy is the remedy at the end of the error about a template whose claims would bind, or are already bound,
-// to existing volumes.
+// ExistingRemedy is the last part of an error about a template whose claims would bind, or are already bound, to
+// existing volumes.
 const ExistingRemedy = "use an existing claim with claimName, or set claimTemplate.allowExistingVolumes to true"
 
-// existing returns an error for each field of a template that binds its claims to existing volumes, unless the template
-// allows existing volumes. Even then, claims with scope PerClient cannot name a volume, because a volume can be bound
-// to only one claim.
+// existing returns an error for each field that makes the claims of a template bind to existing volumes, unless the
+// template allows this. Even then, claims with scope PerClient cannot name a volume, because a volume can be bound to
+// only one claim.
 func existing(at *field.Path, template *v1alpha1.ClaimTemplate, clients int) field.ErrorList {
 	spec, at := &template.Spec, at.Child("spec")
 	if AllowsExisting(template) {

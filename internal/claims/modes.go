@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Modes returns the access modes of a claim: the modes of its volume if it is bound, else the modes that it
+// Modes returns the access modes of a claim: if it is bound, the modes of its volume, otherwise the modes that it
 // requests.
 func Modes(claim *corev1.PersistentVolumeClaim) []corev1.PersistentVolumeAccessMode {
 	if len(claim.Status.AccessModes) > 0 {

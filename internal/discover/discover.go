@@ -19,15 +19,15 @@ type Target struct {
 	Claims []Claim
 	// Nodes lists the nodes that the clients run on, without duplicates.
 	Nodes []Node
-	// Environments holds what all clients of the run reported, including the clients of other targets.
+	// Environments holds the environments that all clients of the run reported, including the clients of other targets.
 	Environments []v1alpha1.Environment
 	Name         string
 	// Denied maps the kinds that could not be read to the reason, such as "nodes" to "forbidden".
 	Denied map[string]string
 }
 
-// Claim is one claim of a target, with the objects that connect it to the storage. An object that does not exist, or
-// could not be read, is nil.
+// Claim is one claim of a target, together with the other objects that describe its storage. A pointer is nil if the
+// object does not exist or could not be read.
 type Claim struct {
 	// Volume is the name of the volume within the target.
 	Volume string
@@ -171,7 +171,7 @@ func (f *Found) class(c Claim, volume *limits.Volume, names *v1alpha1.VolumeDesc
 	case c.PV == nil && c.Claim != nil && volume.Driver != c.Class.Provisioner:
 	default:
 		if volume.Parameters = plain(c.Class.Parameters); volume.Parameters == nil {
-			volume.Parameters = map[string]string{} // known to be empty: the driver's defaults apply
+			volume.Parameters = map[string]string{} // empty but not nil: the driver's defaults are known to apply
 		}
 	}
 }
@@ -335,8 +335,8 @@ func (f *Found) addMissing(what, message string) {
 	}
 }
 
-// rightToRead is the prefix of MissingFact.Field if the operator could not read a kind. The name of the kind follows
-// it.
+// rightToRead is the prefix of MissingFact.Field for a kind that the operator could not read. The name of the kind
+// follows it.
 const rightToRead = "permission to read "
 
 // Unread returns the kinds that could not be read, without duplicates, as recorded in Missing of the targets'

@@ -1,14 +1,15 @@
-// Package discover derives the facts that determine a target's documented limits from what the cluster reports about
-// its volumes. It is pure: it takes objects, and returns a limits.Description and the names for the record.
+// Package discover derives the properties that determine a target's documented limits from the cluster's objects and
+// from the mounts that agents report. Its functions have no side effects: they return a limits.Description and the
+// names for the record.
 //
 //	PersistentVolumeClaim --> PersistentVolume ----> driver, handle, attributes, size, options
 //	       |                        |
-//	       |                        +--> StorageClass --> the parameters with which it was created
-//	       +--> VolumeAttributesClass ------------------> what was changed afterwards
+//	       |                        +--> StorageClass --> the parameters with which the volume was created
+//	       +--> VolumeAttributesClass ------------------> the parameters that were changed afterwards
 //	nodes of the pods --> instance types, region
 //	mounts as agents report them --> file system, server, options in force
 //
 // Nothing is guessed. A StorageClass does not describe a volume that was created manually. Nor does it describe a
-// volume that is older than the class: an earlier class of the same name was used to create it. What could not be read
-// is reported as missing, with a remedy; the run continues without it.
+// volume that is older than the class: an earlier class of the same name was used to create it. Objects that could not
+// be read are reported as missing, with a remedy, and the run continues without them.
 package discover

@@ -72,8 +72,8 @@ func azureDisk(from *corev1.AzureDiskVolumeSource) source {
 	return made
 }
 
-// serverOf returns the address of the server that a volume's attributes name, in the form in which a mount shows it. It
-// returns "" if the attributes name no server.
+// serverOf returns the server address in a volume's attributes, in the format in which a mount shows it. It returns ""
+// if the attributes do not contain one.
 func serverOf(attributes map[string]string) string {
 	switch {
 	case attributes["source"] != "": // set by smb.csi.k8s.io
@@ -115,7 +115,7 @@ func Same(a, b *corev1.PersistentVolume) bool {
 }
 
 // Identities returns the unique names of the storage behind a volume, beginning with the volume's own name in the
-// cluster. It returns none for nil.
+// cluster. It returns nil if volume is nil.
 func Identities(volume *corev1.PersistentVolume) []string {
 	if volume == nil {
 		return nil

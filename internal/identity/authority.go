@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Margin is added to the validity of a run's certificates, before the run's start and after its last possible moment,
-// to allow for clock differences.
+// Margin allows for clock differences. A run's certificates become valid this long before the start of the run, and
+// expire this long after the last moment at which one of its agents can be alive.
 const Margin = 7 * 24 * time.Hour
 
 // agentName is the DNS name in every client certificate. Go's certificate verification requires a name that it can
@@ -29,8 +29,9 @@ type Validity struct {
 	NotAfter  time.Time
 }
 
-// ValidityOf returns the period from a week before the run's start to a week after the last moment at which an agent
-// can be alive, which is activeDeadline plus orphanTimeout after the start. Certificates are not rotated.
+// ValidityOf returns the validity of a run's certificates. It begins Margin before the start of the run and ends Margin
+// after the last moment at which an agent can be alive, which is activeDeadline plus orphanTimeout after the start.
+// Certificates are not rotated.
 func ValidityOf(started time.Time, activeDeadline, orphanTimeout time.Duration) Validity {
 	return Validity{
 		NotBefore: started.Add(-Margin),
@@ -48,7 +49,7 @@ type Authority struct {
 	caPEM    string
 }
 
-// ForRun derives the authority of a run. The same arguments always give the same bytes. Times are truncated to whole
+// ForRun derives the authority of a run. The same arguments always yield the same bytes. Times are truncated to whole
 // seconds.
 func ForRun(master Master, runUID string, validity Validity) (*Authority, error) {
 	if !master.set {

@@ -1,8 +1,8 @@
-// Package identity gives the operator and the agents of a run certificates with which they verify each other, without
+// Package identity issues the certificates with which the operator and the agents of a run verify each other, without
 // an external certificate authority.
 //
-// All keys derive from one master key (HKDF-SHA256 to Ed25519), so an operator that lost its state needs only the
-// master key and the run's UID to talk to the run's agents again:
+// All keys derive from one master key (HKDF-SHA256 to Ed25519), so an operator that has lost its state needs only the
+// master key and the run's UID to connect to the run's agents again:
 //
 //	master + run UID ── run CA ─┬─ operator             storagebench://run/<uid>/operator
 //	                            ├─ client a/0           storagebench://run/<uid>/client/a/0
@@ -12,5 +12,5 @@
 // Peers are identified by the URI in their certificate, never by address: pods come and go, and their addresses are
 // reused.
 //
-// The package reads no clock. The same master key, run and validity give the same bytes.
+// The package does not read the clock. The same master key, run and validity always yield the same bytes.
 package identity

@@ -13,7 +13,8 @@ import (
 // masterBytes is the length of a master key. SHA-256 digests and Ed25519 seeds have the same length.
 const masterBytes = 32
 
-// Master is the key that all identities of an installation derive from. It prints as a placeholder, never as the key.
+// Master is the key from which all identities of an installation derive. Printing it shows a placeholder, never the
+// key.
 type Master struct {
 	key [masterBytes]byte
 	set bool

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Role is the role that a certificate gives its holder in a run.
+// Role is the role in a run that a certificate grants to its holder.
 type Role string
 
 const (
@@ -100,7 +100,7 @@ func peerOf(certificate *x509.Certificate) (Peer, error) {
 	return peer, nil
 }
 
-// parsePeer parses the output of Peer.String. It refuses every text that String would not produce.
+// parsePeer parses the output of Peer.String. It rejects any text that String would not return.
 func parsePeer(text string) (Peer, error) {
 	parts := strings.Split(strings.TrimPrefix(text, "storagebench://run/"), "/")
 	var peer Peer

@@ -3,13 +3,14 @@
 //
 // # The master key
 //
-// The master key is in one Secret, storagebench-master, in the operator's own namespace, which is the only namespace
-// where the operator may read Secrets. The first operator creates it. It is never written again, and is immutable, so
-// that it is not changed by accident. A restarted operator reads it and can talk to the agents of live runs at once.
+// The master key is stored in one Secret, storagebench-master, in the operator's own namespace, which is the only
+// namespace where the operator may read Secrets. The first operator creates the Secret. It is never updated, and is
+// immutable to prevent accidental changes. A restarted operator reads the key and can connect to the agents of live
+// runs immediately.
 //
-// Anyone who can read it can impersonate the operator to every agent. If it is deleted, the next operator starts with a
-// new one: live runs can no longer be reached and end by themselves, after their steps' deadlines and orphanTimeout;
-// later runs are not affected.
+// Anyone who can read the Secret can impersonate the operator to every agent. If it is deleted, the next operator
+// creates a new one. It cannot connect to the agents of live runs, which end by themselves, after their steps'
+// deadlines and orphanTimeout. Later runs are not affected.
 //
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create,namespace=storagebench-system
 // +kubebuilder:rbac:groups="",resources=secrets,resourceNames=storagebench-master,verbs=get,namespace=storagebench-system

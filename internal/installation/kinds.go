@@ -16,9 +16,9 @@ import (
 // kindsPatience limits how long to wait for CRDs that are applied together with the operator.
 const kindsPatience = 15 * time.Second
 
-// Kinds waits until the API server serves all kinds of the API, for at most kindsPatience. If a kind is still
-// missing, the error names it and explains how to install it. Without this check, controllers would only log that
-// they wait.
+// Kinds waits until the API server serves all kinds of the API, for at most kindsPatience. If a kind is still missing,
+// the error names it and explains how to install it. Without this check, the controllers would wait for the missing
+// kind and only log this.
 func Kinds(ctx context.Context, client discovery.ServerResourcesInterface) error {
 	return kinds(ctx, client, kindsPatience)
 }

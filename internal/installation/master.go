@@ -19,7 +19,7 @@ const (
 )
 
 // Master reads the master key from its Secret. If there is no Secret, it creates one with a new key. It never changes
-// an existing Secret. If the Secret holds no valid key, the error explains what to do.
+// an existing Secret. If the Secret does not contain a valid key, the error explains what to do.
 func Master(ctx context.Context, client coreclient.SecretsGetter, namespace string) (identity.Master, error) {
 	secrets := client.Secrets(namespace)
 	secret, err := secrets.Get(ctx, MasterSecret, metav1.GetOptions{})

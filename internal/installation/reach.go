@@ -13,12 +13,12 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Reach lists what an operator that watches selected namespaces may read. An informer for a kind that it may not read
-// never completes its first list, which would keep every controller from starting. The operator therefore leaves out
-// such kinds and namespaces, and reports them.
+// Reach lists what an operator that watches selected namespaces may read. An informer never completes its first list of
+// a kind that the operator may not read, and every controller would wait for it before starting. The operator therefore
+// leaves out such kinds and namespaces, and reports them.
 type Reach struct {
-	// Namespaces lists the namespaces to watch. Left lists the requested namespaces that the operator may not read, and
-	// therefore leaves out.
+	// Namespaces lists the namespaces to watch. Left lists the requested namespaces that are left out because the
+	// operator may not read them.
 	Namespaces, Left []string
 	// Denied lists the cluster-scoped kinds that the operator may not read, such as "nodes" or
 	// "storageclasses.storage.k8s.io".
@@ -42,8 +42,8 @@ type kind struct {
 func (k kind) name() string { return strings.TrimSuffix(k.resource+"."+k.group, ".") }
 
 var (
-	// watched is the kind that is checked to find out whether a namespace can be watched. One kind is enough, because a
-	// single Role grants the permissions for all watched kinds.
+	// watched is the kind that FindReach checks in each namespace. One kind is enough, because a single Role grants the
+	// permissions for all watched kinds.
 	watched         = kind{v1alpha1.Group, "benchmarkruns", []string{"list", "watch"}}
 	clusterProfiles = kind{v1alpha1.Group, "clusterworkloadprofiles", []string{"list", "watch"}}
 	ofCluster       = []kind{

@@ -1,7 +1,7 @@
-// Package library holds the ClusterWorkloadProfiles that ship with this version. The operator applies them to its
+// Package library contains the ClusterWorkloadProfiles that ship with this version. The operator applies them to its
 // cluster; the CLI uses them if there is no cluster.
 //
-// Each profile is a file in the folder profiles. Its annotations say what it is for and where its numbers come from;
+// Each profile is a file in the folder profiles. Its annotations describe its purpose and the sources of its numbers;
 // numbers without a source are marked as our own. The library contains only workloads that have a public source.
 // docs/profiles.md is generated from the same files.
 package library
@@ -27,14 +27,14 @@ var files embed.FS
 // Profile is a profile of the library.
 type Profile struct {
 	v1alpha1.ClusterWorkloadProfile
-	// Text is the content of its file.
+	// Text is the content of the profile's file.
 	Text string
 }
 
 // About returns the purpose of the profile.
 func (p *Profile) About() string { return p.Annotations[v1alpha1.AnnotationAbout] }
 
-// Source returns the sources of its numbers.
+// Source returns the sources of the profile's numbers.
 func (p *Profile) Source() string { return p.Annotations[v1alpha1.AnnotationSource] }
 
 // Object returns the profile exactly as its file defines it. Decoding the file into the Go type instead would add
@@ -83,7 +83,7 @@ func load() ([]Profile, error) {
 func Find(name string) (Profile, bool) {
 	all, err := Profiles()
 	if err != nil {
-		return Profile{}, false // an error cannot occur, because a test reads the whole library
+		return Profile{}, false // unreachable: a test reads the whole library
 	}
 	for _, one := range all {
 		if one.Name == name {

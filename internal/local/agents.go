@@ -21,7 +21,7 @@ import (
 // Agent is an agent that runs as a child process.
 type Agent struct {
 	command *exec.Cmd
-	// lifeline is open while the agent should run. Closing it makes the agent exit.
+	// lifeline is the writing end of a pipe to the agent. Closing it makes the agent exit.
 	lifeline *os.File
 	ready    *os.File
 	exited   chan struct{}

@@ -31,8 +31,8 @@ const (
 // abandonTimeout limits how long the agents of a killed runner may take to remove their data and exit.
 const abandonTimeout = 60 * time.Second
 
-// InRunner reports whether a guard started this process. If so, it returns the journal to write to and a context that
-// ends when the guard dies or a signal arrives.
+// InRunner reports whether a guard started this process. If so, it returns the journal to write to, and a context that
+// is canceled when the guard dies or a signal arrives.
 func InRunner(parent context.Context) (ctx context.Context, journal *Journal, stop func(), ok bool) {
 	if os.Getenv(runnerEnvironment) == "" {
 		return parent, nil, func() {}, false
@@ -105,8 +105,8 @@ func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, er
 	return dead(interruptedRun(entry.Entry, state, left), &entry.series, errors.Join(journalErr, left)), nil
 }
 
-// clean waits for the agents of a dead runner, kills those that do not exit, and removes their data. It leaves a
-// directory to another run that has locked it: that run reuses or removes the data.
+// clean waits for the agents of a dead runner, kills those that do not exit, and removes their data. It does not touch
+// directories that another run has locked, because that run reuses or removes the data.
 func clean(entry Entry) error {
 	deadline := time.Now().Add(abandonTimeout)
 	for time.Now().Before(deadline) {
@@ -138,7 +138,7 @@ func sweepUnused(ctx context.Context, data Data, run *v1alpha1.BenchmarkRun) err
 	switch {
 	case errors.Is(err, dataset.ErrLocked):
 		return err
-	case err != nil: // for example, the file system is full: removing the data is then all the more important
+	case err != nil: // no lock, for example because the file system is full: remove the data without it
 		return dataset.Sweep(ctx, data.Path, data.BenchmarkUID)
 	}
 	return errors.Join(dataset.Sweep(ctx, data.Path, data.BenchmarkUID), lock.Release())
@@ -170,7 +170,7 @@ func interruptedRun(entry Entry, state string, left error) *v1alpha1.BenchmarkRu
 	}
 	var data []v1alpha1.DataLeft
 	if left != nil {
-		path := "/proc" // If the run had no data to remove, the error is about processes that could not be ended.
+		path := "/proc" // without directories to remove, the error is about processes that could not be killed
 		if len(entry.Data) > 0 {
 			path = entry.Data[0].Path
 		}

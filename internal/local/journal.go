@@ -72,12 +72,12 @@ func readJournal(r io.Reader) (journalSummary, error) {
 		var entry Entry
 		err := decoder.Decode(&entry)
 		if err != nil {
-			// A killed runner may leave an incomplete line; the earlier entries count.
+			// A killed runner may leave an incomplete line at the end. The entries before it are valid.
 			return sum, ignoreEnd(err)
 		}
 		if entry.Run != nil {
 			if sum.Run != nil && sum.Run.UID != entry.Run.UID {
-				// The runner has started another run: drop what belongs to the previous one.
+				// The runner has started another run, so discard the series of the previous one.
 				sum.series, sum.Ended = series.Log{}, false
 			}
 			sum.Run = entry.Run

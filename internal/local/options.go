@@ -32,9 +32,9 @@ type Options struct {
 	Seed int64
 	// Series collects the series of the steps. It may be nil.
 	Series *series.Log
-	// Observer evaluates the run's observations. It is nil without a Prometheus or without observations.
+	// Observer evaluates the run's observations. It is nil if there are none, or if no Prometheus is configured.
 	Observer drive.Observer
-	// Journal reports to the guard. It is nil without a guard.
+	// Journal reports to the guard. It is nil if the run has no guard.
 	Journal *Journal
 	// Observe is called after each change of the run's state, and every second while it runs.
 	Observe func(Progress)

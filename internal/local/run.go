@@ -38,7 +38,7 @@ type runner struct {
 	agents map[decide.ClientKey]*Agent
 }
 
-// Run runs the benchmark. If the context ends, the load stops and the run fails with the results so far. An error
+// Run runs the benchmark. If ctx is canceled, the load stops, and the run fails but keeps the results so far. An error
 // means that no run was created.
 func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 	if err := process.SetSubreaper(); err != nil {
@@ -127,11 +127,11 @@ func (r *runner) killOrphans() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
 	defer cancel()
-	// Processes that cannot be killed now are killed or reported at the end of the run.
+	// Processes that cannot be killed now are killed, or reported, at the end of the run.
 	_ = process.KillDescendants(ctx, os.Getpid(), agents...)
 }
 
-// clear ends the remaining child processes and removes the data that the agents could not remove.
+// clear stops the remaining child processes and removes the data that the agents could not remove.
 func (r *runner) clear() error {
 	r.conductor.Close()
 	for _, agent := range r.agents {

@@ -219,7 +219,7 @@ func (t *target) removeOrphans(run *v1alpha1.BenchmarkRun) {
 		}
 		others, err := dataset.Owners(one.mount, installationName, t.uid)
 		if err != nil {
-			continue // cleanup is best effort
+			continue // skip this volume: cleanup is best effort
 		}
 		for _, uid := range others {
 			found, err := dataset.RemoveOrphans(ctx, one.mount, dataset.OrphanFilter{BenchmarkUID: uid, Installation: installationName, Locked: true,

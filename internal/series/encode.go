@@ -117,7 +117,7 @@ func (l *Log) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// columns is the serialized form of a log. It keeps similar numbers next to each other, so that they compress well.
+// columns is the serialized form of a log. It groups similar numbers, so that they compress well.
 type columns struct {
 	Version   int              `json:"version"`
 	Coarsened bool             `json:"coarsened,omitempty"`
@@ -160,5 +160,5 @@ type minuteColumn struct {
 
 type latencyColumn struct {
 	Operation measure.Operation `json:"operation"`
-	Bins      [][2]uint64       `json:"bins"` // each bin has its lower edge in nanoseconds and its count
+	Bins      [][2]uint64       `json:"bins"` // each bin is a pair of its lower edge in nanoseconds and its count
 }

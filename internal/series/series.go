@@ -58,7 +58,8 @@ func (s State) String() string {
 	return "transition"
 }
 
-// Point holds what all clients of a target completed in an interval. Points are in order of time and do not overlap.
+// Point holds the bytes and operations that all clients of a target completed in an interval. Points are in order of
+// time and do not overlap.
 type Point struct {
 	StartNanoseconds, EndNanoseconds int64
 	State                            State
@@ -128,7 +129,7 @@ type Bin struct {
 	LowNanoseconds, HighNanoseconds, Count uint64
 }
 
-// ClientRate is the throughput of one client over the time in which all clients were running.
+// ClientRate is the throughput of one client, computed over the time during which all clients were running.
 type ClientRate struct {
 	Client         int
 	BytesPerSecond int64

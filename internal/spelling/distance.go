@@ -1,5 +1,5 @@
 // Package spelling guesses what a user meant: the known name that is most similar to a misspelt one, and the Kubernetes
-// quantity for a size that is written as in other tools. It is pure.
+// quantity for a size that is written in the notation of other tools. Its functions have no side effects.
 package spelling
 
 // Distance returns the Levenshtein distance of a and b: the minimum number of bytes to insert, delete or replace to
@@ -25,10 +25,9 @@ func Distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Nearest returns the index of the known name with the smallest Distance to name. If several names have this
-// distance, it returns the first of them. The parameter below limits the distance: if no known name has a smaller
-// distance, Nearest returns -1. Known names whose length differs from that of name by at least this limit are not
-// compared, so name may have any length.
+// Nearest returns the index of the known name with the smallest Distance to name. If several names have this distance,
+// it returns the first of them. It returns -1 if no distance is smaller than the limit below. name may have any length,
+// because Nearest skips known names whose length differs from that of name by below or more.
 func Nearest(name string, known []string, below int) int {
 	best := -1
 	for i, candidate := range known {

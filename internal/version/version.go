@@ -6,8 +6,9 @@ import "runtime/debug"
 // stamped is set by the linker (make build: -ldflags -X), which cannot set a variable with a computed value.
 var stamped string
 
-// Version is the version that the build was stamped with. Without a stamp it is the module's version, else "devel-"
-// and the VCS revision, else "devel". It is "unknown" if the program has no build information.
+// Version is the version that the build was stamped with. In a build without a stamp, it is the module's version if
+// there is one, otherwise "devel-" and the VCS revision, or "devel" without a revision. It is "unknown" if the program
+// has no build information.
 var Version = choose(stamped)
 
 func choose(stamp string) string {
