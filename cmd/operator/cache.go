@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/controllers/storagebenchmark"
 )
 
-// cacheOptions limits what the operator caches. The operator caches only the pods that belong to runs, not all pods.
-// Of these pods and of finished runs, it caches little more than the metadata.
+// cacheOptions limits what the operator caches. The operator caches only the pods that belong to runs, not all pods. It
+// caches little more than the metadata of these pods and of finished runs.
 //
 // Reading a kind that no controller watches is an error. By default such a read would silently start a watch of the
 // kind in the whole cluster.

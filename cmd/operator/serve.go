@@ -26,8 +26,8 @@ const (
 	// also apply.
 	requestsPerSecond = 100
 	requestsBurst     = 300
-	// shutdownTimeout limits how long a stopping operator waits for reconciles in progress. The grace period of the
-	// Deployment is longer.
+	// shutdownTimeout limits how long a stopping operator waits for reconciles in progress. It is shorter than the
+	// grace period of the Deployment.
 	shutdownTimeout = 20 * time.Second
 )
 
@@ -149,7 +149,7 @@ func newManager(config *rest.Config, o *options, p dependencies) (ctrl.Manager, 
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)
 	}
-	// A standby operator also reports itself healthy and ready. Only the kubelet uses these checks.
+	// A standby operator also reports that it is healthy and ready. Only the kubelet uses these checks.
 	for name, add := range map[string]func(string, healthz.Checker) error{"healthz": mgr.AddHealthzCheck, "readyz": mgr.AddReadyzCheck} {
 		if err := add(name, healthz.Ping); err != nil {
 			return nil, fmt.Errorf("add the check %s: %w", name, err)

@@ -57,8 +57,8 @@ func main() {
 type demo struct {
 	console
 	version string
-	// kubectl is the kubectl program, and kubeconfig the file with the credentials of the demo's cluster. Both are
-	// empty until the cluster is up.
+	// kubectl is the path of the kubectl program, and kubeconfig is the path of the file with the credentials of the
+	// demo's cluster. Both are empty until the cluster is up.
 	kubectl, kubeconfig string
 	// asked is the name of the benchmark that the demo is waiting for: it was applied but has no verdict yet. It is ""
 	// if there is none.

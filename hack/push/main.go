@@ -162,7 +162,7 @@ func list(images render.Images) string {
 	return text.String()
 }
 
-// values returns the images as values of the chart.
+// values returns Helm values that make the chart use the images.
 func values(images render.Images) string {
 	text := "image:\n"
 	for _, name := range render.ImageNames {
@@ -173,7 +173,7 @@ func values(images render.Images) string {
 	return text
 }
 
-// overlay returns a kustomization with the images.
+// overlay returns a kustomization that makes config/default use the images.
 func overlay(images render.Images) string {
 	var text strings.Builder
 	text.WriteString("resources: [storagebench/config/default]\npatches:\n- patch: |\n")

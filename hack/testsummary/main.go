@@ -107,8 +107,8 @@ func (s *summary) print(to io.Writer, packages, tests int) {
 	_, _ = fmt.Fprintf(to, "%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
 }
 
-// failPackagesWithoutTests counts one failure for each failed package without a failed test: the package did not
-// build, or it crashed.
+// failPackagesWithoutTests counts one failure for each failed package in which no test failed: either the package did
+// not build, or it crashed.
 func (s *summary) failPackagesWithoutTests() {
 	for _, pkg := range s.packages {
 		if pkg.verdict != "fail" {

@@ -212,8 +212,8 @@ func (a *Apt) Resolve(ctx context.Context, names ...string) ([]Package, error) {
 	return packages, nil
 }
 
-// Fetch downloads packages that Resolve returned into a folder and verifies their digests. It returns the files in
-// the order of the packages.
+// Fetch downloads the given packages, as returned by Resolve, to a folder and verifies their digests. It returns the
+// paths of the files in the order of the packages.
 func (a *Apt) Fetch(ctx context.Context, folder string, packages []Package) ([]string, error) {
 	arguments := []string{"download"}
 	var files []string
@@ -245,7 +245,7 @@ func (a *Apt) run(ctx context.Context, folder string, arguments ...string) (stri
 		"-o", "Dir::State::status=" + filepath.Join(a.folder, "status"),
 		"-o", "Dir::State::Lists=" + a.lists,
 		"-o", "Dir::Cache=" + filepath.Join(a.folder, "cache"),
-		// Debian's container images disable apt's package caches, without which every call takes seconds.
+		// Enable apt's package caches, which Debian's container images disable. Without them, every call takes seconds.
 		"-o", "Dir::Cache::pkgcache=pkgcache.bin", "-o", "Dir::Cache::srcpkgcache=srcpkgcache.bin",
 		// Disable apt's locks: NewApt has already locked the folder, and only root can lock the machine's folders.
 		"-o", "Debug::NoLocking=true",

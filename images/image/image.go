@@ -22,8 +22,8 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// User is the user of the images: the "nonroot" user that distroless established. Pod Security "restricted" requires
-// a numeric user other than 0.
+// User is the user and group of the images: "nonroot", as in distroless images. Pod Security "restricted" requires a
+// numeric user other than 0.
 const User = "65532:65532"
 
 // Source is the location of the images' source code.

@@ -36,7 +36,7 @@ type Problem struct {
 	// move is the path to which an unknown field should probably be moved with its value unchanged; "" if none is
 	// known.
 	move string
-	// written is the path in the file, if the field was moved to Path.
+	// written is the path of the field in the file. It is set only if the field was moved from there to Path.
 	written string
 }
 

@@ -76,8 +76,8 @@ type File struct {
 // error if the rules cannot be read or if the file exceeds a limit.
 func Read(data []byte) (File, Errors, error) { return read(data, false) }
 
-// ReadLocal is like Read, for a run on directories of one machine. In such a run targets need no claim, so a target
-// without a volume gets a claim with the target's name.
+// ReadLocal is like Read, but for a local run. In such a run, targets are directories and need no claim. To satisfy the
+// rules, ReadLocal gives each target without a volume a claim with the target's name.
 func ReadLocal(data []byte) (File, Errors, error) { return read(data, true) }
 
 func read(data []byte, local bool) (File, Errors, error) {
@@ -337,8 +337,8 @@ func (d document) place(node *yaml.Node, fields map[string]any, problems []Probl
 	return faults
 }
 
-// parse parses a document to find its lines. It also ensures that there is only one document: the decoder that
-// kubectl uses would ignore all documents after the first.
+// parse parses a document to find the lines of its fields. It also ensures that there is only one document, because the
+// decoder that kubectl uses would ignore all documents after the first.
 func (d document) parse() (*yaml.Node, *Error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(d.text))
 	first := &yaml.Node{}

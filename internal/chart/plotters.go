@@ -145,7 +145,7 @@ func styleOf(kind string, colour, dash int) string {
 	return fmt.Sprintf("%s c%d d%d", kind, (max(colour, 1)-1)%8+1, dash%4)
 }
 
-// envelope returns the path of the bands between minimum and maximum.
+// envelope returns the path of the bands that extend from the minimum to the maximum of each point.
 func envelope(to *canvas, points []Point, x, y func(float64) vg.Length) string {
 	var d strings.Builder
 	for i := range points {

@@ -24,7 +24,7 @@ type Claim struct {
 
 // Use describes how a run uses a claim.
 type Use struct {
-	// Pods is the number of the run's pods that mount the claim at the same time, over all targets.
+	// Pods is the number of the run's pods, of all targets, that mount the claim at the same time.
 	Pods int
 	// OnePerNode is true if each pod of the run gets its own node.
 	OnePerNode bool

@@ -103,7 +103,7 @@ func Describe(t Target) Found {
 	return found
 }
 
-// groupKey returns a key for grouping volumes. It is equal for volumes that differ only in their names.
+// groupKey returns a key for grouping volumes. Volumes that differ only in their names have the same key.
 func groupKey(volume limits.Volume, names v1alpha1.VolumeDescription) string {
 	names.Name, names.ClaimName, names.VolumeName, names.VolumeHandle, names.Server = "", "", "", "", ""
 	volume.Attributes = maps.Clone(volume.Attributes)

@@ -88,7 +88,7 @@ func serverOf(attributes map[string]string) string {
 	return ""
 }
 
-// onNetwork reports whether the source of a mount is a network address.
+// onNetwork reports whether the source of a mount contains a network address.
 func onNetwork(mounted string) bool {
 	return strings.HasPrefix(mounted, "//") || strings.HasPrefix(mounted, `\\`) || strings.Contains(mounted, ":/")
 }

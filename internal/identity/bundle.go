@@ -76,7 +76,7 @@ func (b Bundle) config(accept []Peer) (*tls.Config, *x509.CertPool, error) {
 	return &tls.Config{
 		MinVersion:   tls.VersionTLS13,
 		Certificates: []tls.Certificate{pair},
-		// Do not resume sessions, so that both sides authenticate on every connection.
+		// Do not resume sessions, so that both peers authenticate on every connection.
 		SessionTicketsDisabled: true,
 		VerifyConnection: func(state tls.ConnectionState) error {
 			peer, err := PeerRole(state)

@@ -23,9 +23,9 @@ import (
 // CheckPatience limits how long a newly installed operator may take to become ready and to be elected leader.
 const CheckPatience = 30 * time.Second
 
-// Check verifies, for `helm test`, that an installation works: the API server serves the kinds and applies their
-// rules, the operators are ready, and one of them leads. It waits up to patience for the kinds, for readiness and for
-// a leader. It writes a line for each check that passes, and returns an error that lists the failed checks. It
+// Check verifies, for `helm test`, that an installation works: the API server serves the kinds and applies their rules,
+// all operator replicas are ready, and one of them is the leader. It waits up to patience for the kinds, for readiness
+// and for a leader. It writes a line for each check that passes, and returns an error that lists the failed checks. It
 // creates no objects.
 func Check(ctx context.Context, config *rest.Config, namespace string, out io.Writer, patience time.Duration) error {
 	types := runtime.NewScheme()

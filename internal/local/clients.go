@@ -29,7 +29,8 @@ func (r *runner) store(_ decide.Action, out drive.Outcome) error {
 // Replace starts new agents to replace lost ones.
 func (r *runner) Replace(keys []decide.ClientKey) error {
 	for _, key := range keys {
-		// An unreachable agent may still be alive and write to the files that its replacement will use.
+		// Kill the lost agent first. It may be unreachable but alive, and write to the files that its replacement will
+		// use.
 		r.agents[key].Kill()
 		r.killOrphans()
 		if err := r.add(key); err != nil {

@@ -56,7 +56,8 @@ func InRunner(parent context.Context) (ctx context.Context, journal *Journal, st
 
 // Guard starts this program again as the runner, waits for it, and returns its exit code. If the runner is killed
 // before it has shown the result, Guard calls dead with the last state of the run and its series, and returns the exit
-// code of dead. If the run had not ended, Guard first waits for the agents to exit and removes the remaining data.
+// code that dead returns. If the run had not ended, Guard first waits for the agents to exit and removes the remaining
+// data.
 func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, error) int) (int, error) {
 	if err := process.SetSubreaper(); err != nil {
 		return 0, fmt.Errorf("become the subreaper of orphaned processes: %w", err)
@@ -154,7 +155,8 @@ func running(processes []process.Process) []process.Process {
 	return found
 }
 
-// NeverStarted returns the record of a run whose runner died before the run began, or nil if none can be created.
+// NeverStarted returns the record of a run whose runner died before the run began. It returns nil if it cannot create
+// one.
 func NeverStarted(options Options) *v1alpha1.BenchmarkRun {
 	run, err := newRun(options)
 	if err != nil {

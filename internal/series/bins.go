@@ -6,8 +6,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// binsInOctave is the resolution of a distribution. fio's histograms have 64 buckets per octave; eight of them form one
-// bin, so that no bucket spans two bins.
+// binsInOctave is the number of bins per octave in a distribution. fio's histograms have 64 buckets per octave, so
+// eight buckets form one bin, and no bucket spans two bins.
 const binsInOctave = 8
 
 // DistributionOf merges the buckets of a histogram into bins.

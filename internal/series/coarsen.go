@@ -48,7 +48,7 @@ func (l *Log) mostObserved() *Observed {
 	return most
 }
 
-// weight estimates the encoded size of a target, relative to that of other targets.
+// weight estimates the encoded size of a target. Only the ratio to the weights of other targets is meaningful.
 func (t *Target) weight() int {
 	bins := 0
 	for _, one := range t.Latency {

@@ -26,7 +26,7 @@ type Templating struct {
 	List []Variable `json:"list"`
 }
 
-// Variable is a selection at the top of a dashboard.
+// Variable is a variable of a dashboard, shown as a drop-down list at its top.
 type Variable struct {
 	Name       string      `json:"name"`
 	Label      string      `json:"label"`
@@ -128,7 +128,7 @@ func (l *layout) add(panel Panel, width, height int) {
 	l.row = max(l.row, height)
 }
 
-// query is a query of a panel, with a legend for its series.
+// query is a PromQL query of a panel, with the legend for its series.
 type query struct{ expression, legend string }
 
 func targets(instant bool, queries []query) []Target {
@@ -176,7 +176,7 @@ func (l *layout) bars(title, unit, description string, queries ...query) {
 			"reduceOptions": map[string]any{"calcs": []string{"lastNotNull"}}}}, columns/2, 8)
 }
 
-// states adds a panel that shows which of several states applies over time.
+// states adds a panel that shows over time which of several states each series is in.
 func (l *layout) states(title, description string, queries ...query) {
 	l.add(Panel{Type: "state-timeline", Title: title, Description: description, Targets: targets(false, queries),
 		FieldConfig: FieldConfig{Defaults: Defaults{Custom: map[string]any{"fillOpacity": 70, "lineWidth": 0}}},

@@ -9,7 +9,8 @@ import (
 // Alert is one alerting rule.
 type Alert struct {
 	Name, Expression string
-	// For is how long the expression must be true before the alert fires. If it is empty, the alert fires at once.
+	// For is the time for which the expression must be true before the alert fires. If it is empty, the alert fires
+	// immediately.
 	For         monitoringv1.Duration
 	Severity    string
 	Summary     string
