@@ -16,7 +16,7 @@ import (
 type console struct {
 	out   io.Writer
 	began time.Time
-	// step is the number of the current step, and steps the total.
+	// step is the number of the current step, and steps is the total number of steps.
 	step, steps int
 }
 

@@ -100,8 +100,7 @@ func (o options) push(ctx context.Context) (render.Images, error) {
 	return pushed, nil
 }
 
-// source is an image to push. open returns its index and its tag; if necessary, it unpacks the image into the given
-// folder.
+// source is an image to push. open returns the image's index and tag. It may unpack the image into the given folder.
 type source struct {
 	name string
 	open func(ctx context.Context, folder string) (v1.ImageIndex, string, error)

@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// Package is a Debian package as apt would fetch it.
+// Package identifies a Debian package that apt can download.
 type Package struct {
 	Name, Version, Architecture string
 	// Digest is the digest of the file from the signed lists of the repository, such as SHA256:4f1c....

@@ -91,7 +91,7 @@ func WriteIndex(file string, images ...Image) (string, error) {
 	return digest.String(), Replace(file, func(w io.Writer) error { return archive(w, folder, images[0].Created) })
 }
 
-// archive writes a folder as an archive that depends only on the names and contents of its files.
+// archive writes the files of a folder to an archive. The same names, contents and time always yield the same archive.
 func archive(w io.Writer, folder string, at time.Time) error {
 	tree := &Tree{}
 	err := filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {

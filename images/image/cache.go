@@ -26,8 +26,8 @@ func CacheFolder() (string, error) {
 	return filepath.Join(folder, "storagebench", "images"), nil
 }
 
-// Cached returns the file in the cache that holds the output of produce. It calls produce only if the cache has no
-// output for the same inputs. inputs must contain everything that the output depends on.
+// Cached returns the path of the cached output of produce. It calls produce only if the cache has no output for the
+// same inputs. inputs must contain everything that the output depends on.
 func Cached(cache, name, inputs string, produce func() ([]byte, error)) (string, error) {
 	sum := sha256.Sum256([]byte(inputs))
 	file := filepath.Join(cache, name+"-"+hex.EncodeToString(sum[:12]))

@@ -21,7 +21,7 @@ import (
 const (
 	Program = "storagebench-operator"
 	Agent   = "storagebench-agent"
-	// Certificates is the file of CA certificates, where Go looks for it.
+	// Certificates is the path of the file with the CA certificates. Go looks for them there.
 	Certificates = "etc/ssl/certs/ca-certificates.crt"
 )
 

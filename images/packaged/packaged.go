@@ -111,7 +111,7 @@ func Layer(ctx context.Context, o Options, recipe Recipe) ([]byte, map[string]st
 	return layer, versions, nil
 }
 
-// Wanted returns the given packages, and in addition the Debian packages that every image needs.
+// Wanted adds the Debian packages that every image needs to the given packages.
 func Wanted(packages []string) []string {
 	return append(slices.Clone(packages), "base-files")
 }
@@ -176,7 +176,7 @@ func (r Recipe) wanted(name string) bool {
 	case strings.HasPrefix(name, "usr/share/common-licenses/"):
 		return true
 	case strings.HasPrefix(name, "usr/share/doc/"):
-		// A package may have a link in place of its own documentation folder.
+		// Include the documentation folder itself, because it may be a link to another package's folder.
 		return strings.Count(name, "/") == 3 || path.Base(name) == "copyright"
 	}
 	return false

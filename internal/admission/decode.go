@@ -155,7 +155,7 @@ type document struct {
 	local bool
 }
 
-// split cuts a file at the lines that begin a document.
+// split splits a file into its documents. Each document except the first begins at a line that starts with ---.
 func split(data []byte) []document {
 	var documents []document
 	current := document{}
@@ -185,8 +185,8 @@ func (d document) fault(line int, message string) *Error {
 	return &Error{Line: d.before + line, Problem: Problem{Message: message}}
 }
 
-// decode adds the objects of a document: one object, all objects of a List, or none. It returns an error only if the
-// rules cannot be read.
+// decode adds the objects of a document to a File: one object, all objects of a List, or none. It returns an error only
+// if the rules cannot be read.
 func (d document) decode(ctx context.Context, into *File) (Errors, error) {
 	node, wrong := d.parse()
 	if wrong != nil {
@@ -436,7 +436,7 @@ func (d document) unreadable(err error) *Error {
 
 // misplacedLine returns the line at which parsing failed, as reported by the older parser that kubectl uses, which
 // counts lines from 0. The newer parser reports the line on which the enclosing list or object begins. If the older
-// parser does not report a line, the argument is returned unchanged.
+// parser does not report a line, misplacedLine returns otherwise.
 func (d document) misplacedLine(otherwise int) int {
 	_, err := kubeyaml.YAMLToJSON(d.text)
 	if err == nil {

@@ -180,8 +180,8 @@ func (f *Figure) plot(narrow bool) *plot.Plot {
 	for i := range f.Curves {
 		p.Add(&f.Curves[i])
 	}
-	// Add extends the axes only for plotters that report a data range. The plotters of this package do not, so the axes
-	// keep their bounds.
+	// p.Add extends the axes only for plotters that report a data range. The plotters of this package do not, so the
+	// axes keep their bounds.
 	return p
 }
 

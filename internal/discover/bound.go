@@ -14,8 +14,8 @@ func Bound(claim *corev1.PersistentVolumeClaim, volume *corev1.PersistentVolume)
 		ref != nil && ref.UID != "" && ref.UID == claim.UID && ref.Namespace == claim.Namespace && ref.Name == claim.Name
 }
 
-// Provisioned reports whether a claim's volume was provisioned for the claim, and so was empty. Any other volume
-// existed before it was bound, and may hold data.
+// Provisioned reports whether a claim's volume was provisioned for the claim, and was therefore empty. Any other volume
+// existed before it was bound, and may contain data.
 func Provisioned(claim *corev1.PersistentVolumeClaim, volume *corev1.PersistentVolume) bool {
 	return volume.Annotations[annotationProvisionedBy] != "" && !volume.CreationTimestamp.Before(&claim.CreationTimestamp)
 }

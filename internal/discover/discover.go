@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/limits"
 )
 
-// Target is the input of Describe: what the cluster's objects and the agents report about one target.
+// Target is the input of Describe: the cluster's objects and the agents' reports about one target.
 type Target struct {
 	Claims []Claim
 	// Nodes lists the nodes that the clients run on, without duplicates.
@@ -243,7 +243,7 @@ func plain(parameters map[string]string) map[string]string {
 func plainOptions(options []string) []string {
 	kept := slices.Clone(options)
 	for i, text := range kept {
-		// One element may hold several options.
+		// An element of options can contain several options, separated by commas.
 		words := strings.Split(text, ",")
 		for j, word := range words {
 			name, _, valued := strings.Cut(word, "=")
@@ -315,7 +315,7 @@ func (f Found) Complete(record *v1alpha1.StorageDescription) {
 	record.Notes = record.Notes[:min(len(record.Notes), maxListed)]
 }
 
-// The maximum number of entries in a list, and the maximum length of a text in characters, as in the API.
+// Limits of the API: the maximum number of entries in a list, and the maximum number of characters in a text.
 const (
 	maxListed   = 16
 	maxSentence = 512
@@ -339,8 +339,8 @@ func (f *Found) addMissing(what, message string) {
 // follows it.
 const rightToRead = "permission to read "
 
-// Unread returns the kinds that could not be read, without duplicates, as recorded in Missing of the targets'
-// descriptions.
+// Unread returns the kinds that could not be read, without duplicates. It finds them in the field Missing of the
+// targets' descriptions.
 func Unread(all []v1alpha1.StorageDescription) []string {
 	var kinds []string
 	for _, described := range all {

@@ -12,7 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 )
 
-// Location of the master key: a Secret in the operator's namespace, and a key of its data.
+// The name of the Secret that contains the master key, in the operator's namespace, and the key of the Secret's data
+// under which the master key is stored.
 const (
 	MasterSecret = "storagebench-master"
 	MasterKey    = "master"

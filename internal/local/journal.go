@@ -19,7 +19,7 @@ type Entry struct {
 	Series *series.Step `json:"series,omitempty"`
 	// Observed holds the values of the run's observations.
 	Observed []series.Observed `json:"observed,omitempty"`
-	// Data lists the directories to remove at the end.
+	// Data lists the directories to remove at the end of the run.
 	Data []Data `json:"data,omitempty"`
 	// Ended is true once the run has ended, has removed its data and has released its directories. Another run may then
 	// use them.

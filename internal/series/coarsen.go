@@ -2,10 +2,10 @@ package series
 
 import "slices"
 
-// coarsen reduces the data of the largest target or observation. For an observation, it drops every other point. For
-// a target, it drops the clients, drops every other minute, or joins pairs of points, depending on whether clients,
-// minutes or points take the most space. If the points take the most space but there is at most one, it drops all
-// data of the target. It returns false if there is nothing left to reduce.
+// coarsen reduces the data of the largest target or observation. For an observation, it drops every other point. For a
+// target, it drops the client rates, drops every other minute, or joins pairs of points, depending on which of clients,
+// minutes and points take up the most space. If the points take up the most space but there is at most one, it drops
+// all data of the target. It returns false if there is nothing left to reduce.
 func (l *Log) coarsen() bool {
 	var most *Target
 	for i := range l.Steps {

@@ -11,7 +11,7 @@ import (
 
 const microsecond = 1000
 
-// Decode refuses logs that exceed these limits, because its input is not trusted.
+// Decode rejects logs that exceed these limits, because its input is not trusted.
 const (
 	maxPoints = 1 << 21
 	// MaxDuration is the longest time that a Minute may span, including pauses of its clients. It is longer than any

@@ -39,7 +39,7 @@ type State uint8
 const (
 	// Measured means that all clients were running and had completed their warm-up.
 	Measured State = iota
-	// WarmUp means that a client was warming up. I/O during this time spends credits but does not count in any figure.
+	// WarmUp means that a client was warming up. I/O during this time spends credits but is not included in any figure.
 	WarmUp
 	// Transition means that clients were starting, stopping, or completing the I/O in flight.
 	Transition

@@ -19,7 +19,7 @@ const (
 // toldElsewhere lists the fields whose nested fields lose their descriptions. The listed fields keep their own. An
 // entry matches the end of a path; paths do not contain list indexes.
 var toldElsewhere = []string{
-	// Fields of Kubernetes' own types.
+	// Kubernetes documents the fields of its own types.
 	"template.affinity",
 	"template.tolerations",
 	"template.topologySpreadConstraints",
@@ -29,9 +29,9 @@ var toldElsewhere = []string{
 	"securityContext.seLinuxOptions",
 	"claimTemplate.spec",
 	"status.conditions",
-	// Fields of the status, which only the operator writes.
+	// Only the operator writes this field of the status.
 	"status.history",
-	// Copies of run.workload.
+	// These fields are copies of run.workload, which keeps its descriptions.
 	"phases.workload",
 	"targetWorkloads.workload",
 }

@@ -33,7 +33,7 @@ func of(selector, expression string) string {
 	return text.String()
 }
 
-// live returns the dashboard of a run in progress.
+// live returns the dashboard that shows a run in progress.
 func live() Dashboard {
 	q := func(expression, legend string) query {
 		return query{of(`namespace="$namespace", benchmark="$benchmark", run="$run"`, expression), legend}

@@ -42,13 +42,13 @@ type caseSource struct {
 //go:embed cases.yaml
 var source []byte
 
-// Accepted returns the cases that must be accepted.
+// Accepted returns the cases that the API server accepts.
 func Accepted() ([]Case, error) {
 	cases, err := load()
 	return cases.accepted, err
 }
 
-// Refused returns the cases that must be refused.
+// Refused returns the cases that the API server rejects.
 func Refused() ([]Case, error) {
 	cases, err := load()
 	return cases.refused, err
