@@ -160,6 +160,7 @@ func TestCreatesPerReconcile(t *testing.T) {
 	}})
 	run := crowded(t, "run", crowd("claim", 1, 100).Template(v1alpha1.ClaimPerClient, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")))
 	s := r.resumed(t, run)
+	s.claimed = &claimed{} // inspected
 	const most, all = 64, 1 + 100 + 100 + 100 // the NetworkPolicy, claims, pods, Secrets
 	for passes := 1; ; passes++ {
 		before := created
@@ -203,6 +204,7 @@ func TestRefusedCreatesWait(t *testing.T) {
 	}})
 	run := crowded(t, "run", crowd("claim", 10, 100))
 	s := r.resumed(t, run)
+	s.claimed = &claimed{} // inspected
 	if more, err := r.populate(t.Context(), run, s, observation{}); more || err != nil || tried == 0 || tried > 64 {
 		t.Errorf("%d pods were tried, more: %t, %v", tried, more, err)
 	}
