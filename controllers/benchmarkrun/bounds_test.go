@@ -160,7 +160,7 @@ func TestCreatesPerReconcile(t *testing.T) {
 	}})
 	run := crowded(t, "run", crowd("claim", 1, 100).Template(v1alpha1.ClaimPerClient, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")))
 	s := r.resumed(t, run)
-	s.claimed = &claimed{} // inspected
+	s.claimed = &claimed{}                    // inspected
 	const most, all = 64, 1 + 100 + 100 + 100 // the NetworkPolicy, claims, pods, Secrets
 	for passes := 1; ; passes++ {
 		before := created

@@ -103,7 +103,7 @@ func notJudgedMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) 
 	case active.Hash != obs.hash && waits && !obs.times.set:
 		return fmt.Sprintf("run %s of an earlier spec.run is live; the current spec.run starts when requested", active.Name)
 	case active.Hash != obs.hash:
-		return fmt.Sprintf("run %s of an earlier spec.run is live; the current spec.run starts after it", active.Name)
+		return fmt.Sprintf("run %s, created from an earlier spec.run, is still live; the current spec.run starts when it ends", active.Name)
 	case active.UID == "":
 		return fmt.Sprintf("run %s is being created", active.Name)
 	}

@@ -110,7 +110,7 @@ func (r Root) Follow(name string) ([]string, error) {
 	for range 40 {
 		file, found := r[name]
 		if !found {
-			return nil, fmt.Errorf("%s is in none of the packages: %w", name, fs.ErrNotExist)
+			return nil, fmt.Errorf("%s was not found in any of the packages: %w", name, fs.ErrNotExist)
 		}
 		passed = append(passed, name)
 		if file.Mode.Type() != fs.ModeSymlink {

@@ -24,7 +24,7 @@ const fieldManager = "kubectl-storagebench"
 // runInCluster applies the file and follows the resulting run.
 func runInCluster(ctx context.Context, streams Streams, options runOptions, flags *clusterFlags) error {
 	if len(options.targets) > 0 || options.fio != "" {
-		return errors.New("--target and --fio need --local: in a cluster the file names the claims")
+		return errors.New("--target and --fio require --local: in a cluster, the benchmark file specifies the claims")
 	}
 	read, err := load(streams, options.files, loadOptions{profilesElsewhere: true})
 	if err != nil {

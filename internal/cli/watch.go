@@ -165,7 +165,7 @@ func (c *cluster) followToEnd(ctx context.Context, streams Streams, name, hint s
 	})
 	end()
 	if errors.Is(err, errDeleted) {
-		return fmt.Errorf("run %s was deleted before its end", name)
+		return fmt.Errorf("run %s was deleted before it ended", name)
 	}
 	return err
 }

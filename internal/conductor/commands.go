@@ -133,7 +133,7 @@ func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start
 		case status.Code(err) == codes.NotFound:
 			// The agent has reported the step as loaded before. An agent that does not know the step must be a
 			// different one.
-			client.lose("its agent no longer knows a step that it had loaded: " + status.Convert(err).Message())
+			client.lose("its agent no longer knows a step that it had prepared: " + status.Convert(err).Message())
 		}
 	})
 }

@@ -132,7 +132,7 @@ func (m *minutes) sum(operation measure.Operation, record *latencyRecord) (bytes
 		first, last = min(known.start, first), max(known.end, last)
 	}
 	if first < -measure.MaxInstant || last > measure.MaxInstant || last-first > int64(series.MaxDuration) {
-		return 0, fmt.Errorf("invalid latencies: from %d to %d ns: outside minute %d, which would last from %d to %d ns",
+		return 0, fmt.Errorf("invalid latencies: the interval from %d to %d ns is outside minute %d, which would extend from %d to %d ns",
 			record.startNanoseconds, record.endNanoseconds, minute.index, first, last)
 	}
 	var sum measure.Histogram

@@ -194,7 +194,7 @@ func (w *diskspdWriter) distribution() {
 	text := "zoned:" + strings.Join(parts, ":")
 	switch {
 	case operations != 100 || len(text) > 128:
-		w.notes.differs(option, "its ranges cannot be expressed in whole percentages of the target; offsets are uniform here",
+		w.notes.differs(option, "its ranges cannot be expressed in whole percentages of the target; uniform offsets are used instead",
 			"set randomDistribution manually, in percent")
 		return
 	case !exact:

@@ -71,7 +71,7 @@ func readFioFile(text string) ([]fioSection, error) {
 		case live == nil:
 			problems = append(problems, fmt.Errorf("line %d: %s comes before the first [section]", number, shown(line)))
 		case strings.HasPrefix(line, "include ") || strings.HasPrefix(line, "include\t"):
-			problems = append(problems, fmt.Errorf("line %d: include is not supported: copy the options of the other file", number))
+			problems = append(problems, fmt.Errorf("line %d: include is not supported: copy the options of the included file into this one", number))
 		case strings.Contains(line, "$"):
 			problems = append(problems, fmt.Errorf("line %d: %s: variables are known only where fio runs: replace them with their values", number, shown(line)))
 		default:

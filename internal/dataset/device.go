@@ -223,7 +223,7 @@ func (d *Device) readMark() (*mark, error) {
 func (d *Device) writeMark() error {
 	text, err := json.Marshal(d.mark)
 	if err != nil {
-		return fmt.Errorf("encode the mark of a device: %w", err)
+		return fmt.Errorf("encode the device's ownership mark: %w", err)
 	}
 	text = append([]byte(markMagic), text...)
 	if len(text) > markBytes {

@@ -164,7 +164,7 @@ func (b *OrphanFilter) refuses(uid *directory) (why string, err error) {
 	case err != nil:
 		return "", err
 	case !b.Own && (owner.Installation == "" || owner.Installation != b.Installation):
-		return "it was created by another or an unnamed installation", nil
+		return "it was created by another installation, or by one without a name", nil
 	case !locks:
 		return "its file system has no locks, so use by others cannot be ruled out", nil
 	}

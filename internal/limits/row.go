@@ -179,7 +179,7 @@ func amountOf(field, text string, of kind) (float64, error) {
 		return 0, fmt.Errorf("%s: %w", field, err)
 	}
 	if q.unit.perBytes > 0 || q.number == 0 {
-		return 0, fmt.Errorf("%s: %q must be a plain figure above zero, such as %s", field, text, example([]kind{of}))
+		return 0, fmt.Errorf("%s: %q must be a plain number greater than zero, such as %s", field, text, example([]kind{of}))
 	}
 	return q.value(), nil
 }

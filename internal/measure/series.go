@@ -61,7 +61,7 @@ func (s *Series) Append(sample Sample) error {
 		return fmt.Errorf("sample: the end at %d ns is before the start at %d ns", sample.EndNanoseconds, sample.StartNanoseconds)
 	}
 	if sample.StartNanoseconds < -MaxInstant || sample.EndNanoseconds > MaxInstant {
-		return fmt.Errorf("sample: from %d to %d ns is out of range", sample.StartNanoseconds, sample.EndNanoseconds)
+		return fmt.Errorf("sample: the interval from %d to %d ns is out of range", sample.StartNanoseconds, sample.EndNanoseconds)
 	}
 	if last := len(s.edges) - 1; last >= 0 && sample.StartNanoseconds < s.edges[last].EndNanoseconds {
 		return fmt.Errorf("sample: the start at %d ns is before the end of the previous sample at %d ns",

@@ -161,7 +161,7 @@ func chosen(names []v1alpha1.Operation, wanted v1alpha1.Operation) (at int, miss
 // ofDrain returns the burst rate, the baseline or the refill rate that a burst drain measured.
 func ofDrain(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
 	if target.Burst == nil || target.Burst.Bytes == nil {
-		return absent(where, "no burst was measured: name a burstDrain phase")
+		return absent(where, "no burst was measured: specify a burstDrain phase")
 	}
 	series, name, what := target.Burst.Bytes, v1alpha1.FigureBurst, "burst"
 	switch {
@@ -192,7 +192,7 @@ func ofExhaustion(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where st
 	burst := target.Burst
 	switch {
 	case burst == nil:
-		return absent(where, "no burst was measured: name a burstDrain phase")
+		return absent(where, "no burst was measured: specify a burstDrain phase")
 	case !burst.Exhausted:
 		return absent(where, "the credits were not spent: use a longer drain")
 	}

@@ -31,7 +31,9 @@ var interference = Kind{
 		}
 		return made
 	},
-	without: func(*v1alpha1.TargetResult) string { return "no block with the most neighbours has valid figures" },
+	without: func(*v1alpha1.TargetResult) string {
+		return "none of the blocks with the most neighbours has valid figures"
+	},
 	differs: func(a, b *v1alpha1.Phase) string {
 		one, other := a.Interference, b.Interference
 		if rolesText(one) == rolesText(other) {

@@ -137,7 +137,7 @@ func contributionOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string
 		case client.Failure != "":
 			p.problems = append(p.problems, name+": "+client.Failure+": "+client.FailureMessage)
 		case !client.Ended:
-			p.problems = append(p.problems, name+" did not report its end")
+			p.problems = append(p.problems, name+" did not report that it ended")
 		case client.Stopped:
 			p.stopped = append(p.stopped, name+" was stopped early: "+client.StopMessage)
 		}

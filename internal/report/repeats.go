@@ -61,7 +61,7 @@ func NewRepeats(all []Document) (Repeats, error) {
 }
 
 func noVariance(runs, counted int) error {
-	return fmt.Errorf("cannot compute the variance: of %s, %d complete and valid; at least two are needed", measure.FormatCount(runs, "run"), counted)
+	return fmt.Errorf("cannot compute the variance: %d of %s complete and valid; at least two are needed", counted, measure.FormatCount(runs, "run"))
 }
 
 // RepeatsText writes the variance as text for a terminal.

@@ -237,7 +237,7 @@ func (b *builder) judgeEnd(client *Client) bool {
 	case !client.Ended && client.Failure != "":
 		b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "did not take part: %s: %s", client.Failure, client.FailureMessage)
 	case !client.Ended:
-		b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "did not report its end")
+		b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "did not report that it ended")
 	case client.Failure != "":
 		b.warnings.addClient(v1alpha1.WarningToolError, client.Index, "%s: %s", client.Failure, client.FailureMessage)
 	default:

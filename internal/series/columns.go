@@ -173,7 +173,7 @@ func (c *targetColumn) readPoints() ([]Point, error) {
 		points[i].State = State(c.States[i])
 		at = points[i].EndNanoseconds
 		if at > measure.MaxInstant {
-			return nil, fmt.Errorf("point %d ends out of range", i)
+			return nil, fmt.Errorf("the end of point %d is out of range", i)
 		}
 	}
 	for name, counts := range c.Counts {

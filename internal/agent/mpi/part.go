@@ -208,7 +208,7 @@ func (p *part) gather(ended *agentapi.Ended) {
 	}
 	ended.Cpu = p.running.cpu(&p.cpu)
 	if p.left != nil {
-		tool.Fail(ended, tool.ReasonHung, "%s; %s", cmp.Or(ended.GetMessage(), "the MPI job was ended"), p.left)
+		tool.Fail(ended, tool.ReasonHung, "%s; %s", cmp.Or(ended.GetMessage(), "the MPI job was terminated"), p.left)
 		return
 	}
 	operations, err := p.samples.results()

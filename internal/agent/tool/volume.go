@@ -29,7 +29,7 @@ func (v VolumeConfig) Advise(err error) error {
 		advised.Remedy = "use a claim whose volume is mounted read-write; check accessModes, and readOnly and " +
 			"mountOptions of its PersistentVolume"
 	case errors.Is(err, dataset.ErrNotMountPoint), errors.Is(err, dataset.ErrRootFilesystem):
-		advised.Remedy = "check the events of the pod and of its claim: the volume is not mounted"
+		advised.Remedy = "the volume is not mounted: check the events of the pod and of its claim"
 	default:
 		return err
 	}

@@ -123,7 +123,7 @@ func (e Engine) judgeFlushes(step *engine.Step, report *engine.Report, findings 
 	if err != nil || !report.Measured || workBound || !made.Writes || !made.Buffered || made.Syncs {
 		return
 	}
-	const remedy = ": set direct to true, or use more and larger repetitions in the phase (stonewall, blockSize)"
+	const remedy = ": set direct to true, or increase the phase's repetitions and make each one longer (raise stonewall or blockSize)"
 	flushes, again := 0, false
 	if report.Job != nil && made.SyncsAtEnd {
 		for i := range report.Job.Repetitions {
