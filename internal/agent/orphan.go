@@ -19,7 +19,7 @@ func (a *Agent) Abandon(reason string) string {
 		a.env.Config.Target, a.env.Config.Client, a.env.Config.RunName, reason)
 	switch {
 	case outcome.Problem != "":
-		return line + "; its load has stopped, but its data remains: " + outcome.Problem
+		return line + "; its load is stopped, but its data remains: " + outcome.Problem
 	case outcome.Removed:
 		return line + "; its load is stopped and its data removed"
 	}
