@@ -140,7 +140,8 @@ func (f *first) profiled(line func(string, ...any)) {
 		line("    workload: %s", workload)
 	case f.resized:
 		line("    workload:")
-		line("      profileRef: {name: %s, datasetSize: %s}   # smaller than in the profile, so caches may hold it", f.profile, f.workload.Fio.DatasetSize.String())
+		size := powerOfTwo(f.share())
+		line("      profileRef: {name: %s, datasetSize: %s}   # smaller than in the profile, so caches may hold it", f.profile, size.String())
 	default:
 		line("    workload:")
 		line("      profileRef: {name: %s}", f.profile)

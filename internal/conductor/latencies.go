@@ -79,7 +79,7 @@ func decodeLatencies(released int64, clock measure.ClockOffset, from *agentapi.L
 		return nil, fmt.Errorf("invalid latencies: minute %d is out of range", index)
 	}
 	record := &latencyRecord{minute: int(index), startNanoseconds: clock.ToLocal(start), endNanoseconds: clock.ToLocal(end)}
-	var reported [measure.NumOperations]bool
+	reported := map[uint32]bool{}
 	for _, one := range from.GetHistograms() {
 		operation := one.GetOperation()
 		if operation >= measure.NumOperations || reported[operation] {

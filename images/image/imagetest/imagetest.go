@@ -130,6 +130,7 @@ func (o Opened) Unpack(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
 	// The image's user must have access to the folder, no matter which user runs the tests.
+	// #nosec G302 -- the image's user needs access
 	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
