@@ -43,7 +43,7 @@ func (c *Conductor) ask(attempt decide.Attempt) {
 	for _, client := range c.all() {
 		client.reduceEarlier(attempt)
 	}
-	c.latencies.forget(decide.Attempt{Step: attempt.Step, Number: attempt.Number - 1})
+	c.latencies.forget(attempt.Previous())
 }
 
 // Load sends an attempt to clients. It calls the function request to get the request for each client, and sets the step

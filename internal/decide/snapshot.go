@@ -139,6 +139,9 @@ type Attempt struct {
 
 func (a Attempt) String() string { return fmt.Sprintf("%s#%d", a.Step, a.Number) }
 
+// Previous returns the attempt of the same step that this attempt repeats.
+func (a Attempt) Previous() Attempt { return Attempt{Step: a.Step, Number: a.Number - 1} }
+
 // Progress is the progress of a client in an attempt.
 type Progress string
 

@@ -119,7 +119,7 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 		over := record.Series(run, step, action.Attempt, ended, d.Conductor.Latencies(action.Attempt))
 		return Outcome{Series: &over, Then: func() error { d.Conductor.Forget(action.Attempt); return nil }}, nil
 	case decide.Retry:
-		record.Retry(run, d.step(run, action), action, d.Conductor.Results(record.Before(action.Attempt)), d.now())
+		record.Retry(run, d.step(run, action), action, d.Conductor.Results(action.Attempt.Previous()), d.now())
 	case decide.Replace:
 		d.replace(run, action, snapshot)
 		return Outcome{Then: func() error { return clients.Replace(action.Clients) }}, nil

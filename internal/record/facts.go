@@ -59,17 +59,12 @@ func Conclude(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
 // Retry records that an attempt of a step has ended without a result, and that the next attempt begins. It also records
 // the I/O that the clients reported for the failed attempt, because this I/O has spent credits.
 func Retry(run *v1alpha1.BenchmarkRun, planned plan.Step, action decide.Action, clients []result.Client, now time.Time) {
-	old := step(run, Before(action.Attempt))
+	old := step(run, action.Attempt.Previous())
 	old.State, old.EndTime = v1alpha1.StepFailed, micro(now)
 	noteIO(old, planned.Targets, clients)
 	old.Message = fmt.Sprintf("%s; repeated as attempt %d", action.Reason, action.Attempt.Number)
 	step(run, action.Attempt).State = v1alpha1.StepStarting
 	fit(run)
-}
-
-// Before returns the previous attempt of the same step.
-func Before(attempt decide.Attempt) decide.Attempt {
-	return decide.Attempt{Step: attempt.Step, Number: attempt.Number - 1}
 }
 
 // Relayout adds a new attempt to each completed step that has laid out data on a target, because the loss of a client

@@ -267,7 +267,7 @@ func (w *world) apply(action decide.Action) bool {
 	case decide.Retry:
 		w.facts.Records[action.Attempt.Step] = decide.Record{Attempt: action.Attempt.Number}
 		step := w.plan.Step(action.Attempt.Step)
-		reported := w.reported(step, record.Before(action.Attempt))
+		reported := w.reported(step, action.Attempt.Previous())
 		w.both(func(r *v1alpha1.BenchmarkRun) { record.Retry(r, step, action, reported, w.now) })
 		return true
 	case decide.Replace:

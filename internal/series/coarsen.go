@@ -77,20 +77,15 @@ func joinPairs(points []Point) []Point {
 
 // everyOtherMinute drops every other minute with all its operations. Minutes are sorted by time, then operation.
 func everyOtherMinute(all []Minute) []Minute {
-	var kept []Minute
-	minute := 0
+	var minutes [][]Minute
 	for i := range all {
-		if i > 0 && all[i].Operation <= all[i-1].Operation {
-			minute++
+		if i == 0 || all[i].Operation <= all[i-1].Operation {
+			minutes = append(minutes, nil)
 		}
-		if minute%2 == 0 {
-			kept = append(kept, all[i])
-		}
+		last := len(minutes) - 1
+		minutes[last] = append(minutes[last], all[i])
 	}
-	if len(kept) == len(all) {
-		return nil
-	}
-	return kept
+	return slices.Concat(everyOther(minutes)...)
 }
 
 func everyOther[T any](all []T) []T {
