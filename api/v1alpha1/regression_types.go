@@ -279,8 +279,8 @@ type ComparedRun struct {
 	// +optional
 	Verdict RegressionVerdict `json:"verdict,omitempty"`
 
-	// use is how later comparisons treat the run: Baseline, Pending (one of the newest runs), Suspected, Regressed or
-	// None.
+	// use is the role of the run in later comparisons: Baseline, Pending (one of the newest runs), Suspected, Regressed
+	// or None.
 	// +optional
 	// +kubebuilder:validation:Enum=Baseline;Pending;Suspected;Regressed;None
 	Use string `json:"use,omitempty"`

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// yieldRetry is how often the controller checks whether the name of the benchmark's run is free again. It does not watch
-// the run that has the name, because the benchmark does not own that run.
+// yieldRetry is the interval at which the controller checks whether the name of the benchmark's run is free again. It
+// does not watch the run that has the name, because the benchmark does not own that run.
 const yieldRetry = time.Minute
 
 // defaultStartTimeout is the API's default for startTimeout.
