@@ -62,11 +62,11 @@ type Attribution struct {
 	// +optional
 	IOPSMilli int64 `json:"iopsMilli"`
 
-	// baseline is the lowest documented limit without credits. Unset if unknown.
+	// baseline is the lowest documented rate without credits. Unset if unknown.
 	// +optional
 	Baseline *DocumentedRate `json:"baseline,omitempty"`
 
-	// burst is the lowest documented limit with credits. Unset if unknown, or if no limit has a burst.
+	// burst is the lowest documented rate with credits. Unset if unknown, or if no limit has a burst.
 	// +optional
 	Burst *DocumentedRate `json:"burst,omitempty"`
 

@@ -71,9 +71,9 @@ type BenchmarkRunSpec struct {
 	// +required
 	Run RunSpec `json:"run"`
 
-	// format is the version of the format of the steps. An operator can conduct runs in its own format and in earlier
-	// ones. In format 2, the steps contain everything needed to conduct the run. If unset, the format is 1, which
-	// operators before 2026-12 wrote.
+	// format is the format version of the steps. An operator can conduct runs in its own format and in earlier ones. In
+	// format 2, the steps contain everything needed to conduct the run. If unset, the format is 1, which operators
+	// before 2026-12 wrote.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Format *int32 `json:"format,omitempty"`
@@ -147,7 +147,7 @@ type ResolvedStep struct {
 	// +kubebuilder:validation:Maximum=1023
 	Cell *int32 `json:"cell,omitempty"`
 
-	// confirms is true for a step of a search that confirms the highest rate.
+	// confirms is true for a step that confirms the highest rate of a search.
 	// +optional
 	Confirms *bool `json:"confirms,omitempty"`
 
@@ -195,8 +195,8 @@ type ResolvedStep struct {
 	// +optional
 	Processes *int32 `json:"processes,omitempty"`
 
-	// layoutJobs is the number of jobs for which per-job files are laid out, if a phase raises the
-	// number of jobs.
+	// layoutJobs is the largest number of jobs in any step that uses the same files. Files are laid out for this
+	// number. Unset if no step raises it.
 	// +optional
 	LayoutJobs *int32 `json:"layoutJobs,omitempty"`
 
@@ -212,7 +212,7 @@ type ResolvedStep struct {
 	// +optional
 	UntilCreditsPercent *int32 `json:"untilCreditsPercent,omitempty"`
 
-	// redrain is true for a Drain step after an Idle step. Such a step measures the refill.
+	// redrain is true for a Drain step that follows an Idle step to measure the refill.
 	// +optional
 	Redrain *bool `json:"redrain,omitempty"`
 
@@ -443,7 +443,7 @@ type MountedVolume struct {
 	// +kubebuilder:validation:MaxLength=64
 	FileSystem string `json:"fileSystem,omitempty"`
 
-	// source is the source of the mount.
+	// source is the mounted device or remote share.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Source string `json:"source,omitempty"`
@@ -515,7 +515,7 @@ type StepStatus struct {
 	// +optional
 	PlannedEndTime *metav1.MicroTime `json:"plannedEndTime,omitempty"`
 
-	// deadline is the time at which the agents stop on their own.
+	// deadline is the time at which the agents stop the load on their own.
 	// +optional
 	Deadline *metav1.MicroTime `json:"deadline,omitempty"`
 

@@ -159,8 +159,8 @@ type ClientResources struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, isQuantity(string(self[k])))",message="requests: use quantities such as 500m or 2Gi"
 	Requests corev1.ResourceList `json:"requests,omitempty"`
 
-	// limits are the maximum resources that the client can use. A CPU limit may throttle the tool;
-	// the result reports it.
+	// limits are the maximum resources that the client can use. A CPU limit may throttle the tool; the result then has
+	// a warning.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	// +kubebuilder:validation:XValidation:rule="self.all(k, isQuantity(string(self[k])))",message="limits: use quantities such as 500m or 2Gi"

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// CommandProfile runs a user-supplied program, from the image of the clients, and measures its I/O.
+// CommandProfile runs a user-supplied program from the clients' image and measures its I/O.
 type CommandProfile struct {
 	// command is the program and its arguments. It runs without a shell. The placeholders $(DATA),
 	// $(CLIENT) and $(AGENT) are replaced with the client's directory, the client's index, and the

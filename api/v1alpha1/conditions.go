@@ -41,8 +41,8 @@ const (
 	ConditionDataRemoved = "DataRemoved"
 )
 
-// Reasons of a StorageBenchmark's Ready, Reconciling and Stalled conditions. If the newest run failed, these conditions
-// have the reason of the run's Failed condition.
+// Reasons for a StorageBenchmark's Ready, Reconciling and Stalled conditions. If the newest run failed, these
+// conditions have the reason of the run's Failed condition.
 const (
 	// ReasonPassed: the newest evaluated run passed.
 	ReasonPassed = "Passed"
@@ -67,7 +67,7 @@ const (
 	ReasonRunNotCreated = "RunNotCreated"
 )
 
-// Reasons of a StorageBenchmark's Regressed condition, in addition to ReasonRegressed.
+// Reasons for a StorageBenchmark's Regressed condition, in addition to ReasonRegressed.
 const (
 	// ReasonNoChange: the newest runs are as good as earlier ones.
 	ReasonNoChange = "NoChange"
@@ -81,7 +81,7 @@ const (
 	ReasonNotComparable = "NotComparable"
 )
 
-// Reasons of a StorageBenchmark's Running condition.
+// Reasons for a StorageBenchmark's Running condition.
 const (
 	// ReasonRunLive: a run is in progress.
 	ReasonRunLive = "RunLive"
@@ -91,11 +91,11 @@ const (
 	ReasonNoRun = "NoRun"
 )
 
-// Reasons of a BenchmarkRun's Waiting condition.
+// Reasons for a BenchmarkRun's Waiting condition.
 const (
 	// ReasonWaitsForQueue: another run in the same queue is in progress or ahead.
 	ReasonWaitsForQueue = "WaitsForQueue"
-	// ReasonWaitsForVolume: another run on one of the volumes is in progress or ahead.
+	// ReasonWaitsForVolume: another run that uses one of the volumes is in progress or ahead.
 	ReasonWaitsForVolume = "WaitsForVolume"
 	// ReasonWaitsForQuota: Kueue has not admitted the run's clients yet.
 	ReasonWaitsForQuota = "WaitsForQuota"
@@ -107,7 +107,7 @@ const (
 	ReasonQuotaGranted = "QuotaGranted"
 )
 
-// Reasons of a BenchmarkRun's Complete and Failed conditions.
+// Reasons for a BenchmarkRun's Complete and Failed conditions.
 const (
 	// ReasonAllPhasesDone: every phase has a result.
 	ReasonAllPhasesDone = "AllPhasesDone"
@@ -143,12 +143,12 @@ const (
 	ReasonInternalError = "InternalError"
 )
 
-// IsCancellation reports whether a run that failed for this reason was stopped on purpose.
+// IsCancellation reports whether a run that failed for the given reason was stopped on purpose.
 func IsCancellation(reason string) bool {
 	return reason == ReasonStopped || reason == ReasonReplaced
 }
 
-// Reasons of a BenchmarkRun's Valid condition. If Valid is False, the reason is the type of the warning that
+// Reasons for a BenchmarkRun's Valid condition. If Valid is False, the reason is the type of the warning that
 // disqualifies the results.
 const (
 	// ReasonNoDisqualifyingWarning: the results measure what was requested.
@@ -157,7 +157,7 @@ const (
 	ReasonNoResult = "NoResult"
 )
 
-// Reasons of a BenchmarkRun's ObjectivesMet condition, in addition to ReasonObjectiveMissed.
+// Reasons for a BenchmarkRun's ObjectivesMet condition, in addition to ReasonObjectiveMissed.
 const (
 	// ReasonAllMet: every objective is met.
 	ReasonAllMet = "AllMet"
@@ -167,7 +167,7 @@ const (
 	ReasonFigureAbsent = "FigureAbsent"
 )
 
-// Reasons of a BenchmarkRun's DataRemoved condition.
+// Reasons for a BenchmarkRun's DataRemoved condition.
 const (
 	// ReasonRemoved: the data is removed.
 	ReasonRemoved = "Removed"

@@ -1,7 +1,7 @@
 package v1alpha1
 
-// Reasons of events on BenchmarkRuns, StorageBenchmarks, ClusterWorkloadProfiles, and the ConfigMap
-// of documented limits.
+// Reasons for events on BenchmarkRuns, StorageBenchmarks, ClusterWorkloadProfiles, and the ConfigMap of documented
+// limits.
 const (
 	// EventRunCreated: a run was created.
 	EventRunCreated = "RunCreated"

@@ -178,12 +178,12 @@ const (
 //
 // +kubebuilder:validation:MinProperties=1
 type FioRateLimit struct {
-	// bytesPerSecond is the highest throughput of each client.
+	// bytesPerSecond is the maximum throughput of each client.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1P')))",message="a whole number above zero, such as 100M"
 	BytesPerSecond *resource.Quantity `json:"bytesPerSecond,omitempty"`
 
-	// iops is the highest number of operations per second of each client.
+	// iops is the maximum number of operations per second of each client.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000

@@ -47,8 +47,8 @@ const (
 	// AnnotationLibraryVersion on a library profile is the version of the operator that last
 	// applied it.
 	AnnotationLibraryVersion = Group + "/library-version"
-	// AnnotationLibraryApplied on a library profile is the spec that the operator applied, as JSON.
-	// Any difference from it was made outside the operator.
+	// AnnotationLibraryApplied on a library profile is the spec that the operator applied, as JSON. If the profile's
+	// spec differs, it was changed outside the operator.
 	AnnotationLibraryApplied = Group + "/library-applied"
 )
 

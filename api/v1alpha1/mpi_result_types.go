@@ -58,7 +58,8 @@ type IOROperation struct {
 	// +required
 	Operation Operation `json:"operation"`
 
-	// count is the number of completed repetitions, including omitted ones. An interrupted repetition is not counted.
+	// count is the number of completed repetitions, including those not listed. An interrupted repetition is not
+	// counted.
 	// +optional
 	Count int32 `json:"count"`
 

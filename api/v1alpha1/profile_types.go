@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Reasons of a profile's Ready condition when it is True. When Ready is False, the reason is ReasonInvalidWorkload.
+// Reasons for a profile's Ready condition when it is True. When Ready is False, the reason is ReasonInvalidWorkload.
 const (
 	// ReasonValidWorkload: the tool can run the workload.
 	ReasonValidWorkload = "ValidWorkload"
@@ -154,7 +154,7 @@ type Workload struct {
 // ProfileRef refers to a profile.
 type ProfileRef struct {
 	// kind is WorkloadProfile, for a profile in the benchmark's namespace, or ClusterWorkloadProfile. If unset, a
-	// profile in the namespace precedes one of the cluster.
+	// profile in the namespace takes precedence over one of the cluster.
 	// +optional
 	// +kubebuilder:validation:Enum=WorkloadProfile;ClusterWorkloadProfile
 	Kind string `json:"kind,omitempty"`

@@ -102,8 +102,7 @@ type FigureChange struct {
 	// +optional
 	SpreadPermille int64 `json:"spreadPermille,omitempty"`
 
-	// confidencePermille is the confidence that there is a change in this direction, in
-	// thousandths.
+	// confidencePermille is the confidence that the figure changed in the direction of changePermille, in thousandths.
 	// +optional
 	ConfidencePermille int64 `json:"confidencePermille,omitempty"`
 }

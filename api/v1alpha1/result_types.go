@@ -161,8 +161,8 @@ type TargetResult struct {
 	// +optional
 	Interference *InterferenceResult `json:"interference,omitempty"`
 
-	// ior is the result that IOR reports. Its rates are means over repetitions, each from the first start to the last
-	// end of the repetition; bytesPerSecond in operations is sampled on the clients instead.
+	// ior is the result that IOR reports. Its rates are means over repetitions, each timed from the first rank's start
+	// to the last rank's end; bytesPerSecond in operations is sampled on the clients instead.
 	// +optional
 	IOR *IORResult `json:"ior,omitempty"`
 
@@ -198,8 +198,8 @@ type TargetResult struct {
 }
 
 // OwnRates returns the mean rates that mdtest reports, in thousandths of an operation per second, keyed by mdtest's
-// name for the operation. They replace the figures of reads and writes. OwnRates returns nil for the results of other
-// tools.
+// name for the operation. Use these rates instead of the figures of reads and writes. It returns nil for the results of
+// other tools.
 func (t *TargetResult) OwnRates() iter.Seq2[string, int64] {
 	if t.Mdtest == nil {
 		return nil
@@ -322,8 +322,8 @@ type ClientRate struct {
 	BytesPerSecond int64 `json:"bytesPerSecond"`
 }
 
-// SteadyStateResult is the steady-state verdict of SNIA's Performance Test Specification, with a
-// window of five 60-second rounds.
+// SteadyStateResult is the steady-state verdict according to SNIA's Performance Test Specification, with a window of
+// five 60-second rounds.
 type SteadyStateResult struct {
 	// assessed is false if the step was too short for five rounds.
 	// +optional
@@ -502,11 +502,11 @@ type Drop struct {
 
 // CooldownResult is the result of a cooldown phase.
 type CooldownResult struct {
-	// idleNanoseconds is the time without load, from the last completed operation before the
-	// cooldown to its end.
+	// idleNanoseconds is the time without load, from the last completed operation before the cooldown until the
+	// cooldown ends.
 	// +optional
 	IdleNanoseconds int64 `json:"idleNanoseconds"`
-	// wantedPercent is the awaited fill level, in percent.
+	// wantedPercent is the fill level that untilCredits waits for, in percent.
 	// +optional
 	WantedPercent *int32 `json:"wantedPercent,omitempty"`
 	// creditPercentAtEnd is the estimated fill level of the bucket at the end, in percent. Unset if unknown.
@@ -683,7 +683,8 @@ type InterferenceOperation struct {
 	// p99RatioPPM is the 99th percentile of the latency relative to that without neighbours, in millionths.
 	// +optional
 	P99RatioPPM *Estimate `json:"p99RatioPPM,omitempty"`
-	// histogram is the merged histogram of the blocks, as in LatencyResult. It is kept until the last block ends.
+	// histogram is the merged latency histogram of the blocks, in the format of LatencyResult. It is removed after the
+	// last block.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16384
 	Histogram []byte `json:"histogram,omitempty"`

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// RunSpec is the part of the spec that a run freezes: what to measure, from where, with which
+// RunSpec is the part of the spec that is frozen when a run is created: what to measure, from where, with which
 // workload and in which order. Its hash identifies what was run.
 //
 // +kubebuilder:validation:XValidation:rule="self.targets.all(a, self.targets.exists_one(b, b.name == a.name))",message="targets: names must differ; rename one",fieldPath=".targets"

@@ -8,17 +8,17 @@ import (
 )
 
 // The API accepts a size in plain bytes, such as 64000, but refuses 64k, because fio and IOR mean 64Ki by it. Quantity
-// formats 64000 as 64k, so an update by a Go client that has read the object would be refused. The types with such
-// sizes therefore encode them without a decimal suffix. The sizes in FioOverride, IOROverride and SweepAxes are encoded
-// by the types that contain these, because controller-gen cannot apply MinProperties to a type with its own
+// formats 64000 as 64k, so an update by a Go client that has read the object would be refused. The types with size
+// fields therefore encode them without a decimal suffix. The sizes in FioOverride, IOROverride and SweepAxes are
+// encoded by the types that contain these, because controller-gen cannot apply MinProperties to a type with its own
 // MarshalJSON.
 
 // page is 4 KiB. The size of a dataset or file may have a decimal suffix if it is a multiple of page.
 const page = 4096
 
-// plainSize returns the size in a format without a decimal suffix. It returns the size unchanged if it has no such
-// suffix, is not a whole number, or is a multiple of decimalUnit. If decimalUnit is 0, no size may have a decimal
-// suffix.
+// plainSize rewrites a size with a decimal suffix, such as 64k, without one. A multiple of decimalUnit keeps its
+// suffix, unless decimalUnit is 0. Sizes without a decimal suffix and sizes that are not whole numbers are returned
+// unchanged.
 func plainSize(size *resource.Quantity, decimalUnit int64) *resource.Quantity {
 	if size == nil || size.Format != resource.DecimalSI {
 		return size

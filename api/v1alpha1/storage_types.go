@@ -57,7 +57,7 @@ type VolumeDescription struct {
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name"`
 
-	// count is the number of such volumes, for example one per client. Unset if there is only one.
+	// count is the number of identical volumes, for example one per client. Unset if there is only one.
 	// +optional
 	Count int32 `json:"count,omitempty"`
 

@@ -121,7 +121,7 @@ type StorageBenchmarkSpec struct {
 	// +kubebuilder:validation:MaxLength=40
 	Headline string `json:"headline,omitempty"`
 
-	// run is the part of the spec that each run freezes.
+	// run is the part of the spec that is frozen when a run is created.
 	// +required
 	Run RunSpec `json:"run"`
 }
@@ -371,7 +371,8 @@ type RunReference struct {
 type JudgedRun struct {
 	RunReference `json:",inline"`
 
-	// reason is Passed, or why the run did not pass. Ready has this reason until newer information replaces it.
+	// reason is Passed, or why the run did not pass. Ready has the same reason, unless spec.run has changed or cannot
+	// be run.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Reason string `json:"reason,omitempty"`

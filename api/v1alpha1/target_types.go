@@ -143,8 +143,8 @@ type ClaimTemplate struct {
 	// +optional
 	Lifetime ClaimLifetime `json:"lifetime,omitempty"`
 
-	// allowExistingVolumes lets the claims bind to existing volumes, such as through spec.volumeName, spec.selector or
-	// an empty spec.storageClassName. Such volumes may hold data. Files keep their group, unless fsGroup is set. The
+	// allowExistingVolumes lets the claims bind to existing volumes, for example through spec.volumeName, spec.selector
+	// or an empty spec.storageClassName. Such volumes may hold data. Files keep their group, unless fsGroup is set. The
 	// claims are still deleted as lifetime specifies. Volumes whose reclaim policy is Delete are deleted with them.
 	// +optional
 	AllowExistingVolumes *bool `json:"allowExistingVolumes,omitempty"`

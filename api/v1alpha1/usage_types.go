@@ -56,8 +56,8 @@ type UsageResult struct {
 	// +kubebuilder:validation:MaxLength=128
 	DataPattern string `json:"dataPattern,omitempty"`
 
-	// patternRatioMilli is 1000 times the measured ratio by which lz4 compresses the pattern in dataPattern. Unset if
-	// unknown.
+	// patternRatioMilli is 1000 times the compression ratio of the content named in dataPattern, measured with lz4.
+	// Unset if unknown.
 	// +optional
 	PatternRatioMilli *int64 `json:"patternRatioMilli,omitempty"`
 

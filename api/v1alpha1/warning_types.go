@@ -253,8 +253,8 @@ func WarningTypes() []WarningType {
 	return slices.Sorted(maps.Keys(severityTable))
 }
 
-// NewWarning returns a warning with the severity from the table. It shortens message and clients to
-// what the API accepts.
+// NewWarning returns a warning with the severity from the table of WarningType. It shortens message and clients to what
+// the API accepts.
 func NewWarning(t WarningType, kind PhaseKind, message string, clients ...int32) Warning {
 	const maxMessage, maxClients = 512, 16
 	if len(clients) > maxClients {
