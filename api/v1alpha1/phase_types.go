@@ -395,11 +395,11 @@ type RefillPhase struct {
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
 
-// SmallFilesPhase runs file operations on the files of a fio workload, one operation after the
-// other. Each operation is a step: all clients start it together, and it ends when every file was
-// processed once. The phase creates its own files and does not touch those of a prepare phase. jobs
-// and filesPerJob (numjobs and nrfiles in a job file) set the number of files; each job has its own
-// directory. Each file is written or read by a single operation, whatever the workload's blockSize.
+// SmallFilesPhase runs file operations on the files of a fio workload, one operation after the other. Each operation is
+// a step: all clients start it together, and it ends when every file has been processed once. The phase creates its own
+// files and does not touch those of a prepare phase. jobs and filesPerJob (numjobs and nrfiles in a job file) set the
+// number of files; each job has its own directory. Each file is written or read by a single operation, whatever the
+// workload's blockSize.
 type SmallFilesPhase struct {
 	// operations are the operations on each file, in order. Create makes empty files. Write creates files and writes
 	// them. Before Create and Write, files left by earlier operations are removed, which is not measured. Stat reads

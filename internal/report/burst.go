@@ -73,7 +73,8 @@ func burstTitle(burst *v1alpha1.BurstResult) string {
 	return title + map[string]string{"Bytes": " of bytes", "Operations": " of operations"}[burst.Dimension] + " ran out"
 }
 
-// bucketText states a lower bound on the bucket size, which is known if a drain did not empty the bucket.
+// bucketText states the lower bound on the bucket size that follows from a drain that did not empty the bucket. It
+// returns "" if there is no such bound.
 func bucketText(burst *v1alpha1.BurstResult) string {
 	series, operation := phasekind.MainSeries(burst)
 	if series == nil || series.BucketAtLeast == nil {

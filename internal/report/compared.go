@@ -137,7 +137,7 @@ func equivalent(phases []compare.RunPhase) *bool {
 	yes, no, some := true, false, false
 	add := func(refused string, figures []compare.Figure) {
 		if refused != "" {
-			yes = false // figures that were not compared may differ
+			yes = false // the runs are not known to be equivalent, because figures that were not compared may differ
 		}
 		for _, f := range figures {
 			switch f.Equivalence {
@@ -297,7 +297,7 @@ func (p *page) answer(c *Comparison, one *RunsComparison) string {
 	return fmt.Sprintf("difference of more than %g %% in %s", c.MarginPercent, strings.Join(names, ", "))
 }
 
-// maxUnlikeTold is the maximum number of differing fields in the text. The JSON lists all of them.
+// maxUnlikeTold is the maximum number of differing fields that the text lists. The JSON lists all of them.
 const maxUnlikeTold = 12
 
 func (p *page) differs(title string, one *RunsComparison, fields []compare.FieldDifference) {

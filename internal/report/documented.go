@@ -18,9 +18,9 @@ type promise struct{ value, percent string }
 // documentedRates records which documented values the report has already shown.
 type documentedRates map[string]bool
 
-// once returns the documented value the first time that the report shows it, and "" after that. detail is true if the
-// value is shown only in the details. Such a value is returned once more when it is first shown outside the details,
-// because the short form omits the details.
+// once returns the documented value on the first call for it, and "" after that, so that the report shows each value
+// only once. detail is true if the caller shows the value only in the details. The first call without detail then
+// returns the value again, because the short form omits the details.
 func (t documentedRates) once(p promise, detail bool) string {
 	key := p.value
 	if detail {

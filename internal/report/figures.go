@@ -78,8 +78,9 @@ func (p *page) figureTable(d Document, rows []figureRow, told documentedRates) {
 	p.take(part{tables: []partTable{table}})
 }
 
-// figureRows returns the chosen figures of a phase, grouped by name across targets. It omits a figure that is not a
-// main figure and has the same value as an earlier one, such as the peak of a burst with only one level.
+// figureRows returns table rows for those figures of a phase for which chosen returns true, grouped by name across
+// targets. It omits a figure that is not a main figure and has the same value as an earlier one, such as the peak of a
+// burst with only one level.
 func figureRows(
 	d Document, phase *v1alpha1.PhaseResult, chosen func(phasekind.Kind, *phasekind.Figure) bool,
 ) []figureRow {

@@ -18,8 +18,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// These files are embedded into each page. A page must not load anything: its Content-Security-Policy forbids all
-// requests.
+// The template, the styles and the script of the page. They are embedded into each page, because a page must not load
+// anything: its Content-Security-Policy forbids all requests.
 var (
 	//go:embed page/report.html
 	pageTemplate string
@@ -120,7 +120,8 @@ func hashOf(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// badges returns verdicts on the run: whether it is complete, valid and met its objectives, and its warnings.
+// badges returns the verdicts on the run: whether it completed, whether it is valid, whether it met its objectives, and
+// how many warnings it has.
 func badges(d Document) []badge {
 	var all []badge
 	switch failed := failure(d); {

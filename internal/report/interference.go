@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// neighbours writes the effect of neighbours on each victim, the fairness among equal targets and, as details, the
-// rates of the aggressors.
+// neighbours writes the effect of neighbours on each victim, how evenly the victims share the storage if there are no
+// aggressors and, as details, the rates of the aggressors.
 func (p *page) neighbours(d Document, phases []v1alpha1.PhaseResult) {
 	for _, phase := range phases {
 		if !phasekind.Of(phase.Kind).Interleaved {

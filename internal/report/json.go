@@ -47,7 +47,7 @@ func (d Document) With(over *series.Log) Document {
 }
 
 // NewDocument returns the document of a run that the given version of storagebench conducted. If version is empty,
-// NewDocument uses the version of the run's agents, which have the same version.
+// NewDocument uses the version of the run's agents, which is the same.
 func NewDocument(run *v1alpha1.BenchmarkRun, version string) Document {
 	for _, e := range run.Status.Environments {
 		version = cmp.Or(version, e.AgentVersion)

@@ -218,8 +218,8 @@ func causeText(c v1alpha1.Cause) string {
 	return string(c)
 }
 
-// cellsOfCause is the number of cells whose rates were limited by the same cause. most is the highest utilization of
-// the cause's documented limit in any of these cells, in thousandths, or 0 if there is no such limit.
+// cellsOfCause counts the cells whose rates were limited by the same cause. most is the highest utilization of the
+// cause's documented limit in any of these cells, in thousandths, or 0 if there is no such limit.
 type cellsOfCause struct {
 	cause string
 	cells int

@@ -46,7 +46,8 @@ func (p *page) objectives(d Document) {
 		switch one.Verdict {
 		case v1alpha1.VerdictMet:
 		case v1alpha1.VerdictMissed:
-			// Besides the table row, list the message of a missed objective, because only the message names the target.
+			// List the message of a missed objective in addition to its table row, because only the message names the
+			// target.
 			missed = append(missed, one.Name+": "+one.Message)
 		case v1alpha1.VerdictUnknown:
 			unknown = append(unknown, one.Name+": "+one.Message)

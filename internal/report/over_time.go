@@ -329,8 +329,8 @@ func textOfRates(title string, d Document, lines []chart.Line, format func(float
 // clock formats a time that is given in seconds from the start of the run.
 func clock(seconds float64) string { return length(int64(seconds * 1e9)) }
 
-// levelsUpTo splits levels. shown holds the first four levels that are at most twice top, because higher ones would
-// flatten the lines. above holds the others.
+// levelsUpTo selects the levels (horizontal lines at documented limits) that a chart shows. shown holds the first four
+// that are at most twice top, because higher ones would flatten the other lines. above holds the rest.
 func levelsUpTo(all []chart.Level, top float64) (shown, above []chart.Level) {
 	for _, l := range all {
 		if l.Y <= 2*top && len(shown) < 4 {
@@ -342,7 +342,7 @@ func levelsUpTo(all []chart.Level, top float64) (shown, above []chart.Level) {
 	return shown, above
 }
 
-// bytesLevels returns the documented limits of throughput, one level per value.
+// bytesLevels returns a chart level for each distinct documented limit of the throughput.
 func bytesLevels(d Document) []chart.Level { return documentedLevels(d, "Bytes", rateText) }
 
 func operationLevels(d Document) []chart.Level {

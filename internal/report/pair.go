@@ -73,7 +73,7 @@ func (p *page) pairMatrix(pair *compare.Pair, title, corner string, rows []strin
 	p.take(made)
 }
 
-// pairCell returns a figure of one side with its mark.
+// pairCell returns the figure of one of the two targets, followed by its mark.
 func pairCell(pair *compare.Pair, column pairColumn, row, side int) string {
 	cells := [2]*v1alpha1.StepResult{compare.CellOf(pair.Baseline.Steps, column.cell(row)), compare.CellOf(pair.Target.Steps, column.cell(row))}
 	cell := cells[side]

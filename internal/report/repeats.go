@@ -21,7 +21,8 @@ type Repeats struct {
 	Figures       []compare.RepeatedFigure `json:"figures"`
 }
 
-// RepeatedRun is one of the runs. Counted is true if the run is complete and valid; only then are its figures used.
+// RepeatedRun is one of the runs that Repeats covers. Counted is true if the run is complete and valid; only then are
+// its figures used.
 type RepeatedRun struct {
 	ComparedSide
 	Counted bool `json:"counted"`
@@ -93,7 +94,7 @@ func (r *Repeats) title() string {
 	return r.Benchmark + ": variance of " + measure.FormatCount(len(r.Runs), "run")
 }
 
-// sections returns the content: the runs, and the variance of their figures.
+// sections returns the content of the report: the runs, and the variance of their figures.
 func (r *Repeats) sections() []section {
 	return []section{
 		{ID: "runs", Title: "Runs", parts: partsOf(func(p *page) { p.repeatedRuns(r) })},

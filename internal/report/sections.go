@@ -122,7 +122,7 @@ func (p *page) definitions(d Document) {
 		"over all operations of all clients." + ofSteady(d) + absence(d))
 }
 
-// ofSteady explains the columns of steady phases. It returns "" if the run has no such phase.
+// ofSteady explains the columns that only steady phases fill. It returns "" if the run has no such phase.
 func ofSteady(d Document) string {
 	for _, target := range v1alpha1.TargetResults(d.Phases) {
 		if target.SteadyState != nil {

@@ -16,7 +16,7 @@ const absent = "-"
 
 // Names of columns that are filled only for steady phases.
 const (
-	// intervalColumn shows half of the 95 % interval of throughput and IOPS, as a percentage of the rate.
+	// intervalColumn shows half the width of the 95 % interval of throughput and IOPS, as a percentage of the rate.
 	intervalColumn = "95 % ±"
 	// stateColumn states whether the rate was steady.
 	stateColumn = "STATE"
@@ -136,7 +136,7 @@ func operationFigures(
 	return cells
 }
 
-// errorText formats half of an interval, given in millionths of the rate, as a percentage.
+// errorText formats half the width of a 95 % interval, given in millionths of the rate, as a percentage.
 func errorText(ppm int64) string {
 	// leastShown is the smallest share, in millionths, that FormatShare does not round to zero.
 	const leastShown = 500

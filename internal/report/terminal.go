@@ -156,8 +156,8 @@ func sum(numbers []int) int {
 	return all
 }
 
-// beside writes two tables with the same row names side by side, each below its own name. If they do not fit, it writes
-// nothing and returns false.
+// beside writes two tables with the same row names side by side, each below the name of the table. If they do not fit,
+// it writes nothing and returns false.
 func (t *terminal) beside(tables []partTable) bool {
 	const indent, between = 4, 2 // between is the extra space between the two tables, in addition to the gutter
 	lines := slices.Clone(tables[0].lines)
@@ -195,7 +195,7 @@ func wordsOf(text string) []string {
 	return words
 }
 
-// printable replaces characters that a terminal would interpret: white space by a blank, others by U+FFFD.
+// printable replaces characters that a terminal would interpret: white space with a blank, others with U+FFFD.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

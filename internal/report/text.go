@@ -23,7 +23,8 @@ type TextOptions struct {
 	Columns int
 	// ASCII restricts the chart to ASCII.
 	ASCII bool
-	// Details tells the reader how to see the details that the short form leaves out. The default is "-v shows them".
+	// Details is the text that explains how to see the details that the short form leaves out. The default is "-v shows
+	// them".
 	Details string
 }
 
@@ -92,7 +93,7 @@ func hiddenText(d Document) string {
 	return "details hidden; "
 }
 
-// lead returns the name and the time of the run, after the reason for a failure if there is one.
+// lead returns the name and the time of the run, preceded by the reason for its failure if it failed.
 func lead(d Document) []string {
 	var texts []string
 	if failed := failure(d); failed != nil {

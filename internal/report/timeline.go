@@ -51,7 +51,8 @@ func (p *page) timeline(d Document) {
 		"complete; no rate includes it. Pause before is from the last completion of the previous phase to the first I/O.")
 }
 
-// spansOf groups the steps by phase, in the order of their start. It uses only the last attempt of each step.
+// spansOf returns the time span of each phase, in the order in which the phases started. It uses only the last attempt
+// of each step.
 func spansOf(d Document) []span {
 	phases := map[string]string{}
 	for _, step := range d.Spec.Steps {

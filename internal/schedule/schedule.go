@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	_ "time/tzdata" // embedded, because the container images have no time zone database
+	_ "time/tzdata" // embeds the time zone database, which the container images lack
 
 	"github.com/robfig/cron/v3"
 )

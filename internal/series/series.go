@@ -58,8 +58,8 @@ func (s State) String() string {
 	return "transition"
 }
 
-// Point holds the bytes and operations that all clients of a target completed in an interval. Points are in order of
-// time and do not overlap.
+// Point holds the bytes and operations that all clients of a target completed in an interval. Points are sorted by time
+// and do not overlap.
 type Point struct {
 	StartNanoseconds, EndNanoseconds int64
 	State                            State
