@@ -195,8 +195,8 @@ type ResolvedStep struct {
 	// +optional
 	Processes *int32 `json:"processes,omitempty"`
 
-	// layoutJobs is the largest number of jobs in any step that uses the same files. Files are laid out for this
-	// number. Unset if no step raises it.
+	// layoutJobs is the number of jobs to lay out files for: the largest in steps that use them. Set if each job has
+	// its own files and a step raises the number.
 	// +optional
 	LayoutJobs *int32 `json:"layoutJobs,omitempty"`
 
