@@ -56,7 +56,7 @@ type options struct {
 	priorityClass string
 	lossTimeout   time.Duration
 	parallelRuns  int
-	// maxClients and maxClientsPerNamespace limit the number of clients of live runs.
+	// maxClients and maxClientsPerNamespace limit how many clients the live runs may have, in total and per namespace.
 	maxClients, maxClientsPerNamespace int
 	// prometheus configures the server that evaluates the observations of runs. If its URL is empty, observations are
 	// not evaluated.
@@ -245,7 +245,7 @@ func (o *options) addClientLabels(value string) error {
 	return nil
 }
 
-// imageRemedy is the advice for users whose image flag is empty or names an image that is not in any registry.
+// imageRemedy is the advice for users whose image flag is empty or names an unpublished image.
 const imageRemedy = "specify an image that you have pushed (`make push REGISTRY=...` prints it), or remove the flag to use the " +
 	"default image, which must be loaded onto every node"
 

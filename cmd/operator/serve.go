@@ -86,7 +86,7 @@ func findCluster() (*rest.Config, error) {
 	return config, nil
 }
 
-// errTakenOver makes the operator exit if another operator became the leader while it was paused.
+// errTakenOver makes this process exit if another operator became the leader while this process was paused.
 var errTakenOver = errors.New("another operator became leader while this one was paused; restarting as a standby")
 
 // prepare does everything that must succeed before any controller starts, so that the operator exits with a one-line

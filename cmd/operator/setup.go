@@ -37,8 +37,8 @@ type dependencies struct {
 // setup adds the controllers to the manager.
 func setup(mgr ctrl.Manager, o *options, p dependencies) error {
 	someNamespaces := len(o.namespaces) > 0
-	// If several operators each watch some of the namespaces, it would be undefined which of them validates
-	// ClusterWorkloadProfiles. Such an operator therefore does not validate them.
+	// Several operators may each watch some of the namespaces. It would then be undefined which of them validates
+	// ClusterWorkloadProfiles, so only an operator that watches all namespaces validates them.
 	if err := workloadprofile.Setup(mgr, !someNamespaces); err != nil {
 		return err
 	}

@@ -80,14 +80,14 @@ func build(memory filesys.FileSystem, folder string) ([]byte, error) {
 	return text, nil
 }
 
-// Images holds full image names, such as registry.example/storagebench/fio:v1@sha256:…. The name of an image that does
-// not exist is empty.
+// Images holds full image names, such as registry.example/storagebench/fio:v1@sha256:…. If an image does not exist, its
+// name is empty.
 type Images struct{ Operator, Fio, IOR string }
 
 // ImageNames lists the image names that Of accepts.
 var ImageNames = []string{"operator", "fio", "ior"}
 
-// Of returns a pointer to the name of an image. name is one of ImageNames.
+// Of returns a pointer to the field that holds the full name of the given image, which must be one of ImageNames.
 func (i *Images) Of(name string) *string {
 	return map[string]*string{"operator": &i.Operator, "fio": &i.Fio, "ior": &i.IOR}[name]
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// soon is the delay before the next decision if the status has changed and the run does not wait for an external event.
+// soon is the delay before the next decision about a run whose status has changed, unless the run must first wait for
+// an external event.
 const soon = time.Millisecond
 
 // apply records an action in the run's status, and returns what to do once the status is stored.
@@ -43,9 +44,9 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 	return out, err
 }
 
-// longestWait returns how long to wait for an event before the run is reconciled anyway. It returns soon if the action
-// is not settled. Otherwise, the wait ends at the action's deadline, at the next progress report or after one beat,
-// whichever comes first.
+// longestWait returns the time after which the run is reconciled even if no event triggers it. If the next decision
+// must be made immediately (settled is false), this is soon. Otherwise, it is the time until the action's deadline or
+// the next progress report, but not more than the interval beat.
 func longestWait(now time.Time, action decide.Action, settled bool, nextReport time.Time) time.Duration {
 	if !settled {
 		return soon

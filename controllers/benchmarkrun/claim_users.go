@@ -89,9 +89,9 @@ func (r *Reconciler) eachPod(ctx context.Context, namespace string, begin func()
 	return nil
 }
 
-// counts reports whether a pod counts as a user of its volumes. It does if it is assigned to a node and has not ended,
-// unless it is a client of this run, or of a run that has ended or was deleted: the agents of such a run have already
-// left.
+// counts reports whether a pod counts as a user of its volumes. A pod counts if it is assigned to a node and has not
+// ended. Clients of this run do not count, nor do clients of a run that has ended or was deleted, because their agents
+// no longer use the volumes.
 func (r *Reconciler) counts(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) bool {
 	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || metav1.IsControlledBy(pod, run) {
 		return false

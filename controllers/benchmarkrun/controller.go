@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// beat is the interval at which a live run is reconciled if nothing triggers it.
+// beat is the interval at which a live run is reconciled if no event triggers a reconcile earlier.
 const beat = 5 * time.Second
 
 // Reconcile makes one decision about a run and carries it out.
@@ -123,7 +123,7 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 		r.keepSeries(ctx, run, observationsPart, 1, &series.Log{Observed: out.Observed})
 	}
 	if err := r.store(ctx, before, run); apierrors.IsInvalid(err) {
-		// Do not retry: the API server would reject the same status each time, and the clients would wait for nothing.
+		// Do not retry: the API server would reject the same status again, and the clients would wait in vain.
 		return r.abandon(ctx, before, before.DeepCopy(), &cannotConduct{v1alpha1.ReasonInternalError, "the API server rejects the result: " +
 			err.Error() + ". Check that the installed CRDs match the operator's version"})
 	} else if err != nil {

@@ -114,8 +114,8 @@ func (r *Reconciler) commonOf(run *v1alpha1.BenchmarkRun) []client.Object {
 	return all
 }
 
-// makeCommon creates up to the given number of the objects that all clients share. It returns how many of that number
-// remain for other objects.
+// makeCommon creates the missing objects that all clients of a run share, up to the given number of objects. It returns
+// how many more objects the reconcile may create.
 func (r *Reconciler) makeCommon(ctx context.Context, s *session, most int) (left int, err error) {
 	for left = most; left > 0 && len(s.common) > 0; left-- {
 		object := s.common[0]

@@ -49,7 +49,8 @@ func (r *Reconciler) hasProof(object client.Object, owner types.UID) bool {
 	return err == nil && ownedBy(object, owner) && hmac.Equal([]byte(object.GetAnnotations()[v1alpha1.AnnotationProof]), []byte(proof))
 }
 
-// ownPods removes, in place, the pods that the operator has not created. It checks each pod only once.
+// ownPods returns the pods that the operator has created. It reuses the memory of the given slice, and verifies each
+// pod only once.
 func (r *Reconciler) ownPods(run *v1alpha1.BenchmarkRun, s *session, pods []corev1.Pod) []corev1.Pod {
 	seen := make(map[types.UID]bool, len(pods))
 	own := filter(pods, func(pod *corev1.Pod) bool {

@@ -96,8 +96,8 @@ func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]
 	return list.Items, nil
 }
 
-// filter removes, in place, the pods for which the function keep returns false. Unlike slices.DeleteFunc, it passes
-// pointers to keep instead of copying each pod.
+// filter returns the pods for which the function keep returns true, in the memory of the given slice. Unlike
+// slices.DeleteFunc, it passes pointers to keep instead of copying each pod.
 func filter(pods []corev1.Pod, keep func(*corev1.Pod) bool) []corev1.Pod {
 	kept := pods[:0]
 	for i := range pods {
@@ -141,7 +141,7 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *se
 		m.gone("its pod " + name + " was deleted and recreated externally")
 	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
 		m.uid = pod.UID
-		// An agent that leaves data behind exits with an error.
+		// An agent that could not remove its data exits with an error, so the pod succeeds only if the data is gone.
 		m.tidy = pod.Status.Phase == corev1.PodSucceeded
 		m.gone("its pod " + name + " " + ended(pod) + ": " + exitReason(pod))
 	default:

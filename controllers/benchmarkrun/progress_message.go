@@ -17,13 +17,14 @@ import (
 
 const (
 	// leastProgressInterval is the shortest interval at which the status reports the progress of a step. Each report is
-	// a write to the API server; 200 live runs make 24 writes per second.
+	// a write to the API server. At this interval, 200 live runs cause 24 writes per second.
 	leastProgressInterval = 8300 * time.Millisecond
-	// progressBytesPerSecond limits the rate at which a run's reports make etcd grow; see progressInterval.
+	// progressBytesPerSecond limits how fast the progress reports of one run make etcd's database grow; see
+	// progressInterval.
 	progressBytesPerSecond = 10_000
-	// firstConnectInterval is the interval between the first two reports of which clients are not connected. The
-	// interval doubles with each report, up to leastProgressInterval. Without this interval, a run with a thousand
-	// clients would write its status for each client that connects.
+	// firstConnectInterval is the interval between the first two reports about unconnected clients. The interval
+	// doubles with each report, up to leastProgressInterval. Without this interval, the status of a run with a thousand
+	// clients would be written each time a client connects.
 	firstConnectInterval = 2 * time.Second
 	// maxMessage is the API's limit on the length of status.message.
 	maxMessage = 2048
@@ -66,8 +67,8 @@ func (r reports) next() time.Time { return r.last.Add(r.interval) }
 
 func (r reports) due(now time.Time) bool { return !now.Before(r.next()) }
 
-// connectInterval returns how long to wait before the next report of unconnected clients. before is the previous wait,
-// or 0 for the first report.
+// connectInterval returns how long to wait before the next report about unconnected clients. The parameter before is
+// the previous wait, or 0 if no report has been made yet.
 func connectInterval(before time.Duration) time.Duration {
 	return min(max(2*before, firstConnectInterval), leastProgressInterval)
 }

@@ -52,8 +52,8 @@ type templateReader struct {
 	storageReader
 	// made lists the claims that the run's templates create.
 	made []*corev1.PersistentVolumeClaim
-	// free lists the volumes of the cluster that are not bound to a claim. It is nil before the volumes are listed.
-	// unlisted is true if the operator may not list volumes.
+	// free lists the volumes of the cluster that are not bound to a claim. It is nil until the volumes have been
+	// listed. unlisted is true if the operator may not list volumes.
 	free     []corev1.PersistentVolume
 	unlisted bool
 }
@@ -125,7 +125,7 @@ func (t *templateReader) defaultClass(ctx context.Context, claim *corev1.Persist
 	return tried.Spec.StorageClassName, nil
 }
 
-// listFree lists the volumes that are not bound to a claim, unless they were listed before.
+// listFree fills t.free with the volumes of the cluster that are not bound to a claim. It lists the volumes only once.
 func (t *templateReader) listFree(ctx context.Context) error {
 	if t.free != nil || t.unlisted {
 		return nil

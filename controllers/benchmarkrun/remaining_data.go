@@ -57,8 +57,8 @@ func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 }
 
 // eachVolume returns an entry for status.dataLeft for each volume of a target that still has directories after the run.
-// Each entry is a copy of the argument left, to which the name of the volume is added. There is no entry for raw
-// devices and read-only volumes, which have no directories, nor for volumes whose claim is deleted with the run.
+// Each entry is a copy of the given one, with the name of the volume. There is no entry for raw devices and read-only
+// volumes, which have no directories, nor for volumes whose claim is deleted with the run.
 func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLeft) []v1alpha1.DataLeft {
 	var all []v1alpha1.DataLeft
 	for _, volume := range target.Volumes {

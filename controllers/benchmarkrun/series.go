@@ -14,8 +14,8 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create
 
-// wholeSteps is the maximum number of steps of a run in which the time series of each step may fill a ConfigMap. If a
-// run has more steps, the series of each step get proportionally less space.
+// wholeSteps limits the total size of a run's time series. In a run with up to this number of steps, the series of each
+// step may fill a ConfigMap. With more steps, each step gets proportionally less space.
 const wholeSteps = 16
 
 // observationsPart is the name of the part of a run's series that holds its observations. No step has this name,

@@ -76,7 +76,7 @@ func nodesOf(run *v1alpha1.BenchmarkRun, s *session, target string, pods map[str
 type storageReader struct {
 	r         *Reconciler
 	namespace string
-	// denied maps each kind that cannot be read to the reason.
+	// denied holds the kinds that cannot be read, each with the reason.
 	denied map[string]string
 
 	claim      map[string]*corev1.PersistentVolumeClaim

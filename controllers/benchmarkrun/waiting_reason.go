@@ -24,7 +24,7 @@ const (
 	// eventReadInterval is the interval at which the events of pods that do not start are read.
 	eventReadInterval = 5 * time.Second
 	// startGrace is the time after the creation of a pod during which scheduling errors are not shown. While a volume
-	// is being bound, it is normal that the scheduler fails and retries.
+	// is being bound, it is normal for the scheduler to fail and retry.
 	startGrace = 10 * time.Second
 	// maxEventReads is the maximum number of pods whose events are read in one interval, so that a run with many
 	// clients does not use up the request rate that all runs share.
@@ -66,9 +66,9 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	}
 }
 
-// waiting returns the reason why a pod is not running, from its status. enough is true if the reason is specific enough
-// to be shown without reading the pod's events. Otherwise, it only describes the stage that the start of the pod has
-// reached.
+// waiting returns the reason why a pod is not running, according to its status. enough is true if the reason is
+// specific enough to be shown without reading the pod's events. If it is false, the reason only describes how far the
+// start of the pod has progressed.
 func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun, now time.Time) (why string, enough bool) {
 	starts := now.Sub(pod.CreationTimestamp.Time) < startGrace
 	for _, condition := range pod.Status.Conditions {

@@ -198,7 +198,8 @@ func setsSpec(fields *metav1.FieldsV1) bool {
 	return sets
 }
 
-// contains reports whether each field in part has the same value in whole.
+// contains compares two decoded JSON objects. It reports whether every field of the object part is also in the object
+// whole, with the same value.
 func contains(whole, part any) bool {
 	fields, isMap := part.(map[string]any)
 	of, both := whole.(map[string]any)

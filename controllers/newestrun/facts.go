@@ -12,7 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/metrics"
 )
 
-// cacheTimeout limits how long a scrape waits for the cache to sync. A synced cache answers from memory.
+// cacheTimeout limits how long a scrape waits for the cache to sync. Once the cache has synced, reading from it does
+// not wait.
 const cacheTimeout = 2 * time.Second
 
 // Facts returns the function that a metrics.Collector calls at each scrape. It provides the benchmarks and runs in the

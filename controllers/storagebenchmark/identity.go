@@ -55,7 +55,7 @@ func boundedRequest(request string) string {
 	return v1alpha1.Truncate(request, maxEcho-17) + "#" + hex.EncodeToString(sum[:8])
 }
 
-// request is a request for one more run that has not been handled yet.
+// request holds those of a user's requests for one more run that the operator has not handled yet.
 type request struct {
 	// manual and annotation are the values that the status will echo, or "" if there is no new request.
 	manual, annotation string

@@ -44,10 +44,10 @@ func timetableOf(benchmark *v1alpha1.StorageBenchmark, now time.Time) timetable 
 }
 
 // handledUpTo returns the time up to which scheduled times count as handled. Usually, this is just before
-// status.nextScheduleTime. An edited schedule therefore requests no runs for times before the edit. If a run was due at
-// the time of the edit, however, the times of the new schedule since that due time count. If status.nextScheduleTime is
-// not set, the result is the creation time of a new benchmark, or now if a schedule was added to an older benchmark.
-// The result is never before status.lastScheduleTime.
+// status.nextScheduleTime. An edited schedule therefore requests no runs for times before the edit. However, if
+// status.nextScheduleTime has already passed when the schedule is edited, the edited schedule also requests a run for
+// its times since then. If status.nextScheduleTime is not set, the result is the creation time of a new benchmark, or
+// now if a schedule was added to an older benchmark. The result is never before status.lastScheduleTime.
 func handledUpTo(benchmark *v1alpha1.StorageBenchmark, now time.Time) time.Time {
 	status := &benchmark.Status
 	handled := now

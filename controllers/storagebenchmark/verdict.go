@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxMessage is the maximum length of messages of conditions and verdicts, in characters: users read them on a
-	// terminal, and the whole status must fit its limit.
+	// maxMessage is the maximum length of messages of conditions and verdicts, in characters. It is short because users
+	// read the messages on a terminal, and because the size of the status is limited.
 	maxMessage = 512
 	// maxReason is the API's limit on the reason of a verdict.
 	maxReason = 128

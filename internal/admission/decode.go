@@ -250,8 +250,7 @@ func itemsOf(content any) ([]any, bool) {
 	return items, is
 }
 
-// object adds the object that the given YAML node contains. If the object is of another API, it adds only the object's
-// name.
+// object adds the object in a YAML node to a File. If the object is of another API, it adds only the object's name.
 func (d document) object(ctx context.Context, node *yaml.Node, content any, into *File) (Errors, error) {
 	fields, ok := content.(map[string]any)
 	if !ok {

@@ -265,9 +265,9 @@ func withoutGoTypes(message string) string {
 	return message
 }
 
-// place returns the path and the message of a fault. If a rule applies to the whole object, its fault has no path;
-// the message starts with the path instead. For other rules, place removes the name of the field from the start of
-// the message.
+// place converts a fault to a Problem with the path of its field and a message for users. The fault of a rule that
+// applies to a whole object has no path, so place takes the path from the start of the fault's message. It also removes
+// the name of the field from the start of a message.
 func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 	bare := *fault
 	path := fault.Field

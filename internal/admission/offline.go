@@ -59,8 +59,8 @@ var references = []struct {
 	// field contains the name of an entry of another list, or several such names. from is the path of the list whose
 	// entries have the field, and to is the path of the other list.
 	from, field, to string
-	// noun is the term for an entry of the other list in messages, such as phase. otherwise is an optional sentence at
-	// the end of the message that describes the behaviour if the field is not set.
+	// noun is the term for an entry of the other list in messages, such as phase. The optional sentence otherwise is
+	// added at the end of the message, and describes the behaviour if the field is not set.
 	noun, otherwise string
 	// The API has its own rule about the reference, but the rule's fault does not name the faulty entry. rulePath is
 	// the path of that fault, and ruleText is the start of its message.

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Linear returns an axis from 0 to slightly more than most, the highest value in the chart. labels is the approximate
-// number of labels on the axis, and format returns the text of a label.
+// Linear returns an axis that starts at 0 and ends slightly above the highest value in the chart (the parameter most).
+// labels is the approximate number of labels on the axis, and format returns the text of a label.
 func Linear(most float64, labels int, format func(float64) string) Axis {
-	if !(most > 1e-300) || math.IsInf(most, 0) { // below this, the distance between labels could be rounded to 0
+	if !(most > 1e-300) || math.IsInf(most, 0) { // a smaller value could round the distance between labels to 0
 		most = 1
 	}
 	most *= 1.06

@@ -11,8 +11,8 @@ import (
 )
 
 // Budget limits the memory for the reports of agents. Budgets form a tree: process, run, client. Bytes count against a
-// budget and all budgets above it. When a budget is exceeded, its largest client is dropped, so that clients with many
-// reports do not displace those with few.
+// budget and all budgets above it. When a budget is exceeded, its largest client is dropped: the client counts as lost
+// and its reports are discarded. Clients with many reports therefore do not displace those with few.
 type Budget struct {
 	// scope and sent are fragments of the message about dropped clients. scope says which clients share the budget, for
 	// example "all runs". sent says what their agents did to exceed it, for example "sent" in "sent more than 640 MiB".
@@ -20,7 +20,8 @@ type Budget struct {
 	limit       int64
 	above       *Budget
 	locks       *budgetLocks
-	// shed drops a client's reports and marks it as lost. It is nil unless the budget is that of a single client.
+	// shed discards the reports of a client and marks it as lost. It is nil unless the budget is that of a single
+	// client.
 	shed func(reason string)
 
 	// The fields below are guarded by locks.counting.
@@ -123,8 +124,8 @@ func (b *Budget) prune() {
 	}
 }
 
-// detach removes a run's budget from the tree. It frees the run's bytes; later changes do not affect the budgets
-// above.
+// detach removes a run's budget from the tree and subtracts its bytes from the budgets above it. Later changes of the
+// run's budget do not affect those budgets.
 func (b *Budget) detach() {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()
@@ -137,8 +138,8 @@ func (b *Budget) detach() {
 	}
 }
 
-// enforce drops clients until this budget and all budgets above it are within their limits. Callers must not hold the
-// lock of any client.
+// enforce drops clients, the largest first, until this budget and all budgets above it are within their limits. Callers
+// must not hold the lock of any client.
 func (b *Budget) enforce() {
 	if b.exceeded() == nil {
 		return
@@ -155,7 +156,8 @@ func (b *Budget) enforce() {
 	}
 }
 
-// lose drops the client of this budget, and closes the budget.
+// lose marks the client that this budget belongs to as lost, discards its reports, and closes the budget, so that the
+// client is not dropped again.
 func (b *Budget) lose(reason string) {
 	b.locks.settling.Lock()
 	defer b.locks.settling.Unlock()
@@ -175,7 +177,8 @@ func (b *Budget) exceeded() *Budget {
 	return nil
 }
 
-// largest returns the largest client of the largest run below a budget, or nil if no client is left to drop.
+// largest returns the budget of the largest client in the largest run below this budget, or nil if all clients have
+// been dropped or replaced.
 func (b *Budget) largest() *Budget {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()

@@ -20,7 +20,8 @@ import (
 type client struct {
 	owner *Conductor
 	key   decide.ClientKey
-	// ctx is canceled when the client is lost, unfit, finished or replaced, or when the conductor is closed.
+	// ctx is canceled when the client is lost, unsuitable for the run (decide.Unfit), finished or replaced, or when the
+	// conductor is closed.
 	ctx          context.Context
 	cancel       context.CancelFunc
 	replacements int

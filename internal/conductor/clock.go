@@ -9,10 +9,11 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// clockRoundTrips is the number of consecutive clock requests; the one with the shortest round trip is used.
+// clockRoundTrips is the number of consecutive requests for an agent's time in one estimate of its clock offset. The
+// request with the shortest round trip is used.
 const clockRoundTrips = 8
 
-// estimateClock requests the agent's time and stores the offset of its clock from the reference.
+// estimateClock requests the agent's time, and stores the offset between the agent's clock and the reference clock.
 func (c *client) estimateClock(ctx context.Context) error {
 	api, err := c.service()
 	if err != nil {
@@ -41,7 +42,8 @@ func (c *client) estimateClock(ctx context.Context) error {
 	return nil
 }
 
-// compareClocks repeats the estimate until ctx is canceled, because clocks drift during a long step.
+// compareClocks repeatedly estimates the offset of the agent's clock until ctx is canceled, because clocks drift during
+// a long step.
 func (c *client) compareClocks(ctx context.Context) {
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()

@@ -131,8 +131,8 @@ func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start
 		case err == nil:
 			client.progress(attempt, decide.Running)
 		case status.Code(err) == codes.NotFound:
-			// The agent has reported the step as loaded before. An agent that does not know the step must be a
-			// different one.
+			// This agent process has already reported the step as loaded. If it does not know the step, another process
+			// has taken its place.
 			client.lose("its agent no longer knows a step that it had prepared: " + status.Convert(err).Message())
 		}
 	})
@@ -149,7 +149,7 @@ func (c *Conductor) Stop(attempt decide.Attempt, keys []decide.ClientKey, reason
 	})
 }
 
-// FinishOptions select the data that clients remove before they exit.
+// FinishOptions specifies which data clients remove before they exit.
 type FinishOptions struct {
 	// RemoveData makes each client remove its own data.
 	RemoveData bool
@@ -169,7 +169,7 @@ type OrphanedData struct {
 	Clients int
 }
 
-// Finish asks clients to remove data and to exit. done receives each client's answer.
+// Finish asks clients to remove data and to exit. It calls done with each client's answer.
 func (c *Conductor) Finish(keys []decide.ClientKey, options FinishOptions, done func(decide.ClientKey, *agentapi.FinishResponse)) {
 	c.each(finishTimeout, keys, func(ctx context.Context, client *client) {
 		if client.describe() == nil {

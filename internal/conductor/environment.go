@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Environments groups the clients by equal descriptions. Free space changes between the clients' reports, so a group
-// shows the lowest free space of its clients.
+// Environments describes the environments of the clients, with one entry for each group of clients whose environments
+// are equal. Free space changes between the clients' reports, so an entry shows the lowest free space of its clients.
 func (c *Conductor) Environments() []v1alpha1.Environment {
 	var each []v1alpha1.Environment
 	for _, client := range c.all() {

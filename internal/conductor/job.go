@@ -58,7 +58,8 @@ func (c *Conductor) jobOf(step plan.Step, target string, shared bool) (Job, erro
 	return job, nil
 }
 
-// toolVersion returns a tool's version from the newest description.
+// toolVersion returns the version of a tool according to the agent's newest description of itself, or "" if the agent
+// has not reported one.
 func (c *client) toolVersion(name string) string {
 	for _, tool := range c.describe().GetTools() {
 		if tool.GetName() == name {

@@ -21,8 +21,8 @@ const (
 	maxCommandWords = 256
 	maxWordLength   = 512
 	maxRanks        = 1 << 21
-	// maxRate is the highest plausible rate. It is far above any real rate, and fits into the API's integers even in
-	// thousandths.
+	// maxRate is the highest plausible rate. It is far above any real rate, and fits into an int64 even if it is stored
+	// in thousandths.
 	maxRate = 1e15
 )
 

@@ -40,7 +40,8 @@ type minutes struct {
 	sums map[minuteKey]*minuteSum
 	// kept is the approximate memory, in bytes, charged to each budget.
 	kept map[*Budget]int
-	// dropped is true if a client that contributed to the sums was dropped. In this case, no further records are added.
+	// dropped is true if the latencies were discarded because the reports of a client that had contributed to them
+	// were. Later records are then ignored.
 	dropped bool
 }
 
@@ -154,7 +155,7 @@ func (m *minutes) sum(operation measure.Operation, record *latencyRecord) (bytes
 	return bytes, nil
 }
 
-// free drops all latencies.
+// free discards the latencies, and reduces the budgets by the memory that was charged for them.
 func (m *minutes) free() {
 	for budget, bytes := range m.kept {
 		budget.add(-bytes)
@@ -162,7 +163,7 @@ func (m *minutes) free() {
 	m.sums, m.kept = nil, nil
 }
 
-// forget drops an attempt, and earlier attempts of the same step.
+// forget discards the latencies of an attempt and of earlier attempts of the same step.
 func (l *latencies) forget(attempt decide.Attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,7 +176,8 @@ func (l *latencies) forget(attempt decide.Attempt) {
 	})
 }
 
-// drop drops all latencies that include a lost client's reports.
+// drop discards the latencies of each attempt and target that include reports of a lost client, because these reports
+// cannot be subtracted.
 func (l *latencies) drop(of *Budget) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

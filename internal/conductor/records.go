@@ -16,7 +16,7 @@ import (
 type clientAttempt struct {
 	progress decide.Progress
 	failed   *decide.Failure
-	// failedSince is the time at which the conductor learned of the failure.
+	// failedSince is the time at which the conductor learned that the attempt had failed.
 	failedSince time.Time
 	released    int64
 	// clock is the estimate of the agent's clock when the client started the attempt.
@@ -54,13 +54,13 @@ func (c *client) clientAttempt(attempt decide.Attempt) *clientAttempt {
 	return found
 }
 
-// keep counts memory for an attempt and for its client. Callers hold mu.
+// keep charges memory to an attempt and to the budget of its client. Callers hold mu.
 func (c *client) keep(p *clientAttempt, bytes int) {
 	p.kept += bytes
 	c.budget.add(bytes)
 }
 
-// remove drops an attempt. Callers hold mu.
+// remove discards all that the client has reported about an attempt. Callers hold mu.
 func (c *client) remove(attempt decide.Attempt) {
 	if p := c.attempts[attempt]; p != nil {
 		c.budget.add(-p.kept)
@@ -100,7 +100,7 @@ func (c *client) progress(attempt decide.Attempt, progress decide.Progress) {
 	c.advance(attempt, progress)
 }
 
-// forget drops an attempt.
+// forget is like remove, but acquires mu.
 func (c *client) forget(attempt decide.Attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -213,7 +213,7 @@ func (c *client) takeSample(attempt decide.Attempt, p *clientAttempt, from *agen
 	return nil
 }
 
-// workOn updates the working memory of the attempt after a sample was added.
+// workOn updates the memory that computing a result from the attempt's samples will need, after a sample was added.
 func (c *client) workOn(p *clientAttempt, sample *measure.Sample) {
 	operations := 0
 	for operation, counter := range sample.Counters {

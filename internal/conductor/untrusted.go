@@ -17,7 +17,8 @@ import (
 const (
 	// maxNotices is the maximum number of notices that are kept per attempt.
 	maxNotices = 64
-	// maxMessageLength, maxToolMessages and maxVersionLength are maximum lengths of texts, in characters.
+	// maxMessageLength, maxToolMessages and maxVersionLength limit the lengths of a message, of all messages of a tool,
+	// and of a name or version, in characters.
 	maxMessageLength = 1024
 	maxToolMessages  = 32 << 10
 	maxVersionLength = 64
@@ -27,7 +28,8 @@ const (
 	maxTools   = 16
 	maxOptions = 256
 	maxSteps   = 4096
-	// maxVolumeOwners is the limit documented in agentapi.
+	// maxVolumeOwners is the maximum number of other benchmarks that an agent may report as owners of data on one
+	// volume. The number is documented in agentapi.
 	maxVolumeOwners = 64
 )
 

@@ -5,9 +5,9 @@
 //     has no marker for the limit.
 //   - It shortens each description to its first sentence. In the specs that users write, it also keeps the sentences that
 //     begin with "Defaults to", "If unset" or "Only". It removes the descriptions of Kubernetes' own types, and of the
-//     second and third copy of the workload in a file. docs/reference/api.md has the full descriptions of storagebench's
-//     types. A file should stay below 120 kB: kubectl apply puts the whole object into an annotation, and Helm puts all
-//     objects into one Secret.
+//     second and third copies of the workload in a file. docs/reference/api.md has the full descriptions of
+//     storagebench's types. A file should stay below 120 kB: kubectl apply puts the whole object into an annotation,
+//     and Helm puts all objects into one Secret.
 //   - It removes settings that equal a default or are redundant: x-kubernetes-list-type: atomic, the anyOf in the
 //     schema of a quantity, and the pattern of a quantity that a rule already checks.
 //   - It removes the default of imagePullSecrets[].name in pod templates, which comes from a Kubernetes type. It is the

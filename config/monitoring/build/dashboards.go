@@ -10,8 +10,8 @@ func dashboard(uid, title, description, refresh, from string, choices Templating
 		Refresh: refresh, Time: TimeRange{From: from, To: "now"}, Templating: choices, Panels: panels}
 }
 
-// of replaces each @name in an expression with the metric storagebench_name, and adds the selector to the label
-// matchers of that metric.
+// of expands an expression. It replaces each @name with the metric storagebench_name, and adds the given selector to
+// the label matchers of that metric.
 func of(selector, expression string) string {
 	var text strings.Builder
 	for i, part := range strings.Split(expression, "@") {

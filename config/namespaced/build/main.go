@@ -17,7 +17,7 @@ import (
 
 const folder = "config/namespaced"
 
-// ofCluster lists the cluster-scoped resources. A test compares the list with a real API server.
+// ofCluster lists the cluster-scoped resources. A test compares the list with the resources of a real API server.
 var ofCluster = []string{"nodes", "persistentvolumes", "csidrivers", "storageclasses", "volumeattributesclasses", "clusterworkloadprofiles"}
 
 func main() {
