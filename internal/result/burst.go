@@ -17,8 +17,8 @@ const (
 	// partEmpty is a fill level in percent. If a drain starts below this level, the result states that the bucket was
 	// only partly full.
 	partEmpty = 95
-	// maxRate is the greatest plausible rate in bytes or operations per second. In thousandths, it still fits into the
-	// API's integers.
+	// maxRate is the highest plausible rate in bytes or operations per second. It fits into an int64 even if it is
+	// stored in thousandths.
 	maxRate = 9e15
 	// maxBurstMessage is the API's limit on the length of a message.
 	maxBurstMessage = 512
@@ -122,8 +122,8 @@ func (d *drain) knownRefill(one dimension) knownRefill {
 
 // earlier returns the I/O that may have spent credits before the series starts: the I/O of earlier steps and of the
 // warm-up. Its times are on the time axis of the series. Earlier steps are omitted if the bucket is known to have been
-// empty at the start of this step: the credits that they spent are then irrelevant, and on a store without credits,
-// they may have moved more than the refill provides.
+// empty at the start of this step, because the credits that they spent are then irrelevant. Also, on a store without
+// credits, the rates of earlier steps may have exceeded the assumed refill rate.
 func (d *drain) earlier(one dimension) []detect.Sample {
 	var all []detect.Sample
 	warmUp, warm := d.warmUp(one)
@@ -185,8 +185,8 @@ func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
 	return detect.Sample{StartSeconds: start, Rate: rate}, found && start < 0 && rate > 0 && rate <= maxRate
 }
 
-// main returns the analysis of the dimension whose credits ran out. It returns the analysis of operations if operation
-// credits ran out, or if the series of bytes could not be analyzed. Otherwise, it returns the analysis of bytes.
+// main returns the analysis of the dimension whose credits ran out. It returns the operation analysis if operation
+// credits ran out, or if the byte series could not be analyzed. Otherwise, it returns the byte analysis.
 func (d *drain) main() *detect.Result {
 	if d.result.Dimension == dimensionOperations || !d.ok[inBytes] {
 		return &d.found[inOperations]
@@ -225,7 +225,7 @@ func (d *drain) findDimension() {
 	}
 }
 
-// judge adds warnings about problems of the drain, and explains them in the result's message.
+// judge adds warnings about problems with the drain, and explains them in the result's message.
 func (d *drain) judge() {
 	found := d.main()
 	one, format := inBytes, measure.FormatBytesPerSecond

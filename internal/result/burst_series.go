@@ -27,7 +27,7 @@ const (
 	causeUnknown = "Unknown"
 )
 
-// fill copies the figures found by the analyses of bytes and of operations to the result.
+// fill copies the figures from the byte analysis and the operation analysis to the result.
 func (d *drain) fill() {
 	if d.ok[inBytes] {
 		d.result.Bytes = d.series(inBytes)
@@ -43,7 +43,7 @@ func (d *drain) fill() {
 	}
 }
 
-// series returns the figures of one dimension. Rates of operations are in thousandths.
+// series returns the figures of one dimension. Operation rates are in thousandths of an operation per second.
 func (d *drain) series(one dimension) *v1alpha1.BurstSeries {
 	found := d.found[one]
 	scale := [2]float64{1, 1000}[one]
@@ -110,8 +110,8 @@ func shortened[T any](all []T, most int) []T {
 	return append(all[:most-1:most-1], all[len(all)-1])
 }
 
-// estimate converts a figure and its interval to the API's integers. It omits an interval of zero width, which means
-// that there were too few samples to determine one.
+// estimate multiplies a figure and its interval by scale, and rounds them to integers for the API. It omits an interval
+// of zero width, which means that there were too few samples to determine one.
 func estimate(from detect.Estimate, scale float64) *v1alpha1.Estimate {
 	made := v1alpha1.Estimate{Value: measure.Round(from.Value * scale)}
 	if from.High > from.Low && from.Low <= from.Value && from.Value <= from.High {

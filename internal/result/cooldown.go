@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Cooldown returns the result of an Idle step on one target, given the instants at which the step started and ended.
-// Fold adds the measurements of its redrain.
+// Cooldown returns the result of an Idle step on one target, given the instants at which the step started and ended. If
+// a redrain follows the idle time, Fold adds its figures.
 func Cooldown(step plan.Step, target string, history History, start, end time.Time) v1alpha1.TargetResult {
 	made := v1alpha1.CooldownResult{CreditPercentAtEnd: history.CreditPercentAtEnd}
 	since := history.LastEnd()
@@ -76,8 +76,8 @@ func (h *History) measuredRefill(one dimension) (rate float64, known bool) {
 }
 
 // main returns the documented rates of the bucket that the run's loads empty first, and the dimension of its credits.
-// It uses the first load for which such a bucket is known. If there is none, it returns the documented rates of bytes,
-// without a bucket.
+// It uses the first load for which such a bucket is known. If there is no such load, it returns the documented byte
+// rates, without a bucket.
 func (h *History) main() (documented, dimension) {
 	for _, load := range append(slices.Clone(h.Loads), limits.Load{}) {
 		if found, ok := h.Documented.Main(load); ok {

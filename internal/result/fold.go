@@ -63,8 +63,8 @@ func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, hi
 // setupPrefix begins the message of each warning from a command's setup.
 const setupPrefix = "setup: "
 
-// foldSteady replaces the result, except for warnings from a command's setup, which runs right before it as a
-// separate step.
+// foldSteady replaces the phase's result with that of the measured step. It keeps the warnings of a command's setup,
+// which runs as a separate step right before the measured step.
 func foldSteady(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.TargetResult) {
 	if step.Purpose == plan.Prepare {
 		into.Warnings = setupWarnings(made.Warnings)

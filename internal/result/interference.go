@@ -263,7 +263,7 @@ func costOf(level *v1alpha1.InterferenceLevel) string {
 	return text
 }
 
-// ratioOf converts a ratio and its interval from the API's millionths.
+// ratioOf converts a ratio and its interval from millionths, the unit of the API.
 func ratioOf(e *v1alpha1.Estimate) compare.Value {
 	value := float64(e.Value) / 1e6
 	if e.Lower == nil || e.Upper == nil {

@@ -17,12 +17,13 @@ import (
 const (
 	// maxClockUncertainty is the clock uncertainty above which the result has a warning.
 	maxClockUncertainty = 50 * time.Millisecond
-	// maxSubmissionShare is the share of submission in the mean latency above which the result has a warning.
+	// maxSubmissionShare is the share of the mean latency spent on submitting the operation, above which the result has
+	// a warning.
 	maxSubmissionShare = 0.10
 )
 
-// judgeLatency warns if a latency distribution has too few samples, no histogram or clipped values, and if submission
-// is a large share of the latency.
+// judgeLatency warns if a latency distribution has too few samples, no histogram or clipped values, and if submitting
+// the operation takes a large share of the latency.
 func (b *builder) judgeLatency(operation measure.Operation, lat *measure.Latency, submissionNanoseconds float64) {
 	summary := lat.Summary()
 	if len(summary.TooFewSamples) > 0 {

@@ -12,16 +12,18 @@ const (
 	leastTail = 5
 	// aboveBaseline is the multiple of the baseline above which a sample lies at least partly in the burst.
 	aboveBaseline = 1.25
-	// wholly is the fraction of the way from the baseline to the burst above which a sample lies entirely in the burst.
+	// wholly is a threshold on a scale on which the baseline is 0 and the burst is 1. A sample whose rate is above it
+	// lies entirely in the burst.
 	wholly = 0.9
-	// cutShare is the uncertainty of the instant of a drop inside a sample, as a fraction of the sample's length.
+	// cutShare is the assumed uncertainty of the time of a drop that lies inside a sample, as a fraction of the
+	// sample's length.
 	cutShare = 0.05
 )
 
 // onKnownLevels finds the end of a burst that is too short to be detected as a level, because it lasts only a few
-// samples or less than one. It uses the rates of the burst and of the baseline that an earlier drain measured. The drop
-// is not before the end of the last sample that lies entirely in the burst, even if the rate dips before. All I/O above
-// the baseline after that sample belongs to the burst, so
+// samples or less than one. It uses the burst rate and the baseline that an earlier drain measured. The drop is not
+// before the end of the last sample that lies entirely in the burst, even if the rate dips earlier. All I/O above the
+// baseline after that sample belongs to the burst, so
 //
 //	time of the drop = end of that sample + sum (rate - baseline) dt / (burst - baseline)
 //

@@ -70,8 +70,8 @@ func (b *builder) points() []series.Point {
 type edges struct {
 	// first is the start of the earliest sample of any client, and last the end of the latest.
 	first, last int64
-	// running is the time at which the last client starts, measuring the time at which the last client's warm-up ends,
-	// and ending the earliest time at which a client's load ends.
+	// running is the time at which the last client starts. measuring is the time at which the last client's warm-up
+	// ends. ending is the earliest time at which a client's load ends.
 	running, measuring, ending int64
 	spans                      []measure.ClientSpan
 }

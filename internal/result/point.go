@@ -38,16 +38,17 @@ type Point struct {
 }
 
 const (
-	// sameBlock is the largest relative difference in mean operation size at which two loads count as the same kind.
+	// sameBlock is the largest relative difference in mean operation size at which two loads count as having the same
+	// operation size.
 	sameBlock = 0.02
-	// leastDeeper is the smallest ratio of outstanding operations at which a step counts as deeper than another. Of several
-	// deeper steps, the one whose ratio is closest to aimDeeper is used.
+	// leastDeeper is the smallest ratio of outstanding operations at which a step counts as deeper than another. Of
+	// several deeper steps, the one whose ratio is closest to aimDeeper is used.
 	leastDeeper, aimDeeper = 1.25, 2.0
 	// sameLatency is the largest relative difference between the latencies of two steps at which operations are assumed
 	// to queue in neither of them. It applies to the two steps with the fewest outstanding operations.
 	sameLatency = 0.10
-	// sameOutstanding and sameRate are the largest relative differences, in outstanding operations and in rate, between
-	// a step and another step that can replace it.
+	// sameOutstanding and sameRate are the largest relative differences in outstanding operations and in rate at which
+	// one step can stand in for another.
 	sameOutstanding, sameRate = 0.05, 0.05
 	// exceeded is the multiple of a baseline above which a rate shows that credits were available.
 	exceeded = 1.25
@@ -59,8 +60,8 @@ func (p *Point) alike(q *Point) bool {
 	return a.Operation == b.Operation && p.Cached == q.Cached && a.BlockBytes > 0 && math.Abs(a.BlockBytes-b.BlockBytes) <= sameBlock*a.BlockBytes
 }
 
-// Relate adds what can be learned about each point from the others: the latency of a single operation, and how much
-// more outstanding operations raise the rate.
+// Relate adds what can be learned about each point from the others: the latency of a single operation, and the factor
+// by which the rate rises with more outstanding operations.
 func Relate(points []*Point) {
 	for _, p := range points {
 		p.floorSeconds, p.deeperGain = floorOf(p, points), gainOf(p, points)
@@ -162,8 +163,8 @@ func (p *Point) judged() limits.Attribution {
 	return p.Documented.Attribute(m.AtLevel(p.Rate, p.LatencySeconds, p.Emptied...))
 }
 
-// complete derives missing figures: the mean operation size if sizes differ, and the rate of operations from the
-// bytes if the size is known.
+// complete derives missing figures: the mean operation size if sizes differ, and the operation rate from the byte rate
+// if the size is known.
 func (p *Point) complete() {
 	if p.Demand.Load.BlockBytes == 0 && p.BytesPerSecond > 0 && p.OperationsPerSecond > 0 {
 		p.Demand.Load.BlockBytes = p.BytesPerSecond / p.OperationsPerSecond
@@ -233,7 +234,7 @@ func (p *Point) AtLevel(rate limits.Rate) *Point {
 	return &made
 }
 
-// waits adds up the rates of operations and the time that they took. The time of a sync counts as time of the writes,
+// waits adds up the rates of operations and the time spent on them. The time of syncs counts as time of the writes,
 // because a sync moves no data and its caller issues no other requests while it waits.
 type waits struct {
 	rate    limits.Rate

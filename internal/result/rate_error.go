@@ -13,8 +13,8 @@ import (
 const leastRounds = 3
 
 // rateError returns half of the 95 % interval of an operation's rate, in millionths of the rate. It returns nil if the
-// rate is not a mean over samples at one level, or if there are too few samples. If block sizes differ, the errors of
-// bytes and of operations differ too, and rateError returns the larger one.
+// rate is not a mean over samples at one level, or if there are too few samples. If block sizes differ, the byte rate
+// and the operation rate have different errors, and rateError returns the larger one.
 func (b *builder) rateError(operation measure.Operation) *int64 {
 	if b.step.Purpose != plan.Measure || len(b.loaded) == 0 {
 		// A layout does a fixed amount of work, so its rate is not a mean over samples. A drain has two levels, each
@@ -41,7 +41,8 @@ func (b *builder) rateError(operation measure.Operation) *int64 {
 	return widest
 }
 
-// wider converts a share to millionths, and returns the larger of the result and than, an error in millionths.
+// wider converts a share to millionths. It returns the larger of this value and the parameter than, which is nil or an
+// error in millionths.
 func wider(than *int64, share float64) *int64 {
 	millionths := measure.Round(math.Ceil(share * 1e6))
 	if than != nil && *than > millionths {

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// Trials returns the measured steps of a search, in order. each is the measured time per step.
+// Trials returns the measured steps of a search, in order. The parameter each is the measured time per step.
 func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 	if result == nil {
 		return nil

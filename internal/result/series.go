@@ -12,8 +12,8 @@ import (
 // so the results can be a few microseconds apart or overlap.
 const joinGap = int64(10 * time.Millisecond)
 
-// series returns the client's samples in order. refused is the number of samples with impossible times, whose I/O is
-// lost.
+// series returns the client's samples in order. refused is the number of samples that are left out because their times
+// are impossible. Their I/O is not counted.
 func (c *Client) series() (series *measure.Series, refused int, err error) {
 	if c.Samples == nil {
 		return &measure.Series{}, 0, nil
@@ -27,7 +27,8 @@ func (c *Client) series() (series *measure.Series, refused int, err error) {
 }
 
 // inOrder yields samples in order and without overlap. It drops samples with impossible times and counts them in
-// refused.
+// refused. A sample has impossible times if they are out of range, or if it ends before the previous sample ends and
+// only one of the two belongs to the warm-up.
 func inOrder(samples iter.Seq[measure.Sample], refused *int) iter.Seq[measure.Sample] {
 	return func(yield func(measure.Sample) bool) {
 		var previous measure.Sample

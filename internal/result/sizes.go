@@ -13,9 +13,9 @@ import (
 // computed from the bytes and the known size of an operation. If it is exceeded, the result has a warning.
 const maxSizeOff = 0.05
 
-// judgeSizes warns if the byte rate and the rate of operations do not match. fio counts the two differently: operations
-// that complete while its warm-up ends are included in the bytes but are not timed. In a short step with many
-// outstanding operations their share is large, and on a busy machine it is even larger. Neither rate can then be
+// judgeSizes warns if the byte rate and the operation rate do not match. fio counts bytes and operations differently:
+// operations that complete while its warm-up ends are included in the bytes but are not timed. In a short step with
+// many outstanding operations their share is large, and on a busy machine it is even larger. Neither rate can then be
 // trusted.
 func (b *builder) judgeSizes() {
 	demand, known := b.demand()

@@ -120,7 +120,7 @@ func bytesPerOperation(all []*measure.Series) float64 {
 }
 
 // joinShortEnd joins a short last sample to the preceding one. Loads do not end on whole seconds, so the last sample
-// may be only milliseconds long; one operation more or less then changes its rate a lot.
+// may be only milliseconds long. A single operation would then change its rate considerably.
 func (s *summed) joinShortEnd() {
 	for _, samples := range []*[]detect.Sample{&s.bytes, &s.operations} {
 		count := len(*samples)

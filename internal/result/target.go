@@ -61,7 +61,7 @@ type builder struct {
 	usable []Client
 	series []*measure.Series
 	loaded []*measure.Series
-	// cutShort holds the samples of the clients without a result in a drain, such as lost clients.
+	// cutShort holds the samples of clients that have no result, such as lost clients. It is used only for drains.
 	cutShort []*measure.Series
 	rates    measure.Rates
 	// each holds the rates of each usable client. It is nil if the rates of the clients are not known individually, for
@@ -215,9 +215,9 @@ func (b *builder) addFindings() {
 	}
 }
 
-// keepWhatThereIs keeps the samples of a client that has no result in a drain, such as a lost client. A drain cannot be
-// repeated, so its result up to the loss is reported. Without the samples of the lost client, the other clients would
-// seem to have produced the whole rate.
+// keepWhatThereIs keeps the samples of a client that has no result, such as a lost client, if the step is a drain. A
+// drain cannot be repeated, so its result up to the loss is reported. Without the samples of the lost client, the other
+// clients would seem to have produced the whole rate.
 func (b *builder) keepWhatThereIs(client *Client) {
 	if b.step.Purpose != plan.Drain {
 		return

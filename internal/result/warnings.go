@@ -169,7 +169,7 @@ func warningType(name string) (kind v1alpha1.WarningType, prefix string) {
 	return v1alpha1.WarningToolError, fmt.Sprintf("the agent warned of %q: ", v1alpha1.Truncate(name, 40))
 }
 
-// worst collects the clients with a problem, and records the one with the highest figure.
+// worst collects the clients with a problem, and records which of them has the highest figure.
 type worst struct {
 	clients []int
 	client  int
