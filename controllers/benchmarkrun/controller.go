@@ -37,7 +37,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	case run.Status.StartTime != nil:
 		return r.conduct(ctx, run)
 	case !run.DeletionTimestamp.IsZero():
-		// Nothing was created yet, so there is nothing to clean up.
+		// The run has not created any objects yet, so there is nothing to clean up.
 		return r.finalize(ctx, run)
 	}
 	return r.begin(ctx, run)

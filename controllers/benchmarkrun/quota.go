@@ -70,9 +70,9 @@ func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[stri
 	}
 }
 
-// begun returns the time from which the timeouts of a run count. Usually, this is start, the time at which the operator
-// began to create the run's pods. If the pods had to wait for Kueue, it is the time of their admission, or now if they
-// have not been admitted yet.
+// begun returns the time from which the timeouts of a run are measured. Usually, this is start, the time at which the
+// operator began to create the run's pods. If the pods had to wait for Kueue, it is the time of their admission, or now
+// if they have not been admitted yet.
 func begun(run *v1alpha1.BenchmarkRun, start, now time.Time) time.Time {
 	waits := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
 	switch {

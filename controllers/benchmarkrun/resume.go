@@ -78,7 +78,8 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 			made.order = append(made.order, key)
 			made.expect(run, key, 1+replacements(run, key))
 			if loss := record.LossOf(run, key); loss != nil && run.Spec.Run.Clients.OnLoss == v1alpha1.OnLossContinueDegraded {
-				made.members[key].gone(loss.Reason) // the run has continued without this client, even if its pod still exists
+				// The run has continued without this client, whose pod may still exist.
+				made.members[key].gone(loss.Reason)
 			}
 		}
 	}
@@ -166,11 +167,11 @@ func (s *session) expect(run *v1alpha1.BenchmarkRun, key decide.ClientKey, attem
 		agent: s.conductor.Expect(key, attempt-1),
 	}
 	if old := s.members[key]; old != nil {
-		// The data of the previous pod still exists, unless its agent has removed it.
+		// The data of the previous attempt still exists, unless its agent has removed it.
 		added.met = old.met && !old.tidy
 	} else {
-		// After a restart of the operator, a recorded step shows that every agent had connected, because a step starts
-		// only when all clients are ready.
+		// If a step was recorded before the operator restarted, every agent had connected, because a step starts only
+		// when all clients are ready.
 		added.met = len(run.Status.Steps) > 0
 		added.worked = wasThere(run, added)
 	}

@@ -123,7 +123,8 @@ func (s *sessions) recordDeletedPod(pod *corev1.Pod, owner *metav1.OwnerReferenc
 	found := s.live[client.ObjectKey{Namespace: pod.Namespace, Name: owner.Name}]
 	s.mu.Unlock()
 	if found == nil || found.uid != owner.UID {
-		// The deleted pod belongs to an earlier run. Calling get here would drop the session of the live run.
+		// The deleted pod belongs to an earlier run of the same name. Calling sessions.get here would drop the session
+		// of the live run.
 		return
 	}
 	found.mu.Lock()

@@ -225,8 +225,8 @@ func (s *storageReader) list(ctx context.Context) error {
 	if s.volume == nil {
 		s.volume = map[string]*corev1.PersistentVolume{}
 	}
-	// If the operator may not list volumes, there is no error here. Reading a single volume later reports the missing
-	// permission.
+	// If the operator may not list volumes, eachVolume returns no error. Reading a single volume later reports the
+	// missing permission.
 	_, err := s.r.eachVolume(ctx, nil, func(volume *corev1.PersistentVolume) {
 		if claim := volume.Spec.ClaimRef; claim != nil && claim.Namespace == s.namespace {
 			s.volume[volume.Name] = volume.DeepCopy()

@@ -39,7 +39,7 @@ import (
 	"github.com/storagebench/storagebench/internal/library"
 )
 
-// FieldManager is the field manager that applies the profiles.
+// FieldManager is the name of the field manager with which the profiles are applied.
 const FieldManager = "storagebench-library"
 
 const (
@@ -49,7 +49,7 @@ const (
 	lastRetry  = 5 * time.Minute
 )
 
-// Applier applies the library.
+// Applier applies the profiles of the library to the cluster.
 type Applier struct {
 	// Reader reads from the API server, because a cache does not hold managed fields.
 	Reader client.Reader
@@ -59,8 +59,8 @@ type Applier struct {
 	Version string
 }
 
-// Start implements manager.Runnable. It applies the library, and retries until everything is applied. Only the leader
-// runs it.
+// Start implements manager.Runnable. It applies the library, and retries until all profiles are applied. Only the
+// leader runs it.
 func (a *Applier) Start(ctx context.Context) error {
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		err := a.Apply(ctx)

@@ -43,7 +43,8 @@ type reconciler struct {
 func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	obs, err := r.observe(ctx, request.NamespacedName)
 	if errors.Is(err, errStale) {
-		// The newer version of the benchmark triggers another reconcile once the cache receives it.
+		// The API server has a newer version of the benchmark, which triggers another reconcile once the cache receives
+		// it.
 		return ctrl.Result{}, nil
 	}
 	if err != nil || obs == nil {

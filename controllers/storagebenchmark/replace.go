@@ -31,8 +31,8 @@ func toldToStop(run *v1alpha1.BenchmarkRun) bool {
 	return run.Annotations[v1alpha1.AnnotationReplaced] != ""
 }
 
-// stop tells a run to stop for another run. The controller of runs then ends the run and keeps the results that it has
-// so far.
+// stop tells a run to stop for another run. The BenchmarkRun controller then ends the run and keeps the results that it
+// has so far.
 func (r *reconciler) stop(ctx context.Context, run *v1alpha1.BenchmarkRun) outcome {
 	why := "the benchmark's next run is due and spec.trigger.concurrencyPolicy is Replace"
 	ctrl.LoggerFrom(ctx).Info("Stopping run because the next one is due", "run", run.Name)

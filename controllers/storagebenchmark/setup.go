@@ -40,7 +40,7 @@ const (
 	indexReferences = "storagebenchmark.references"
 )
 
-// Options configure the controller.
+// Options configures the controller.
 type Options struct {
 	// Clock provides the time; nil means the real clock.
 	Clock clock.PassiveClock

@@ -42,8 +42,8 @@ func verdictOn(obs observation, run *v1alpha1.BenchmarkRun) verdict {
 	switch {
 	case by.regression == nil:
 	case last != nil && last.UID == string(run.UID) && by.comparesAs(last.PolicyHash) && obs.benchmark.Status.Regression != nil:
-		// This run has already been compared. Keep the result, because the set of runs to compare with has changed
-		// since then.
+		// This run has already been compared with earlier runs. Keep that result, because the set of runs to compare
+		// with has changed since then.
 		made.regression, made.history = obs.benchmark.Status.Regression, obs.benchmark.Status.History
 	default:
 		found := trend.Judge(obs.benchmark.Status.History, storedRuns(obs), trend.RunOf(run), by.regression)

@@ -108,7 +108,7 @@ func (c *client) replace() {
 	c.working.close()
 }
 
-// service returns the gRPC client of the agent. It fails until the agent is located.
+// service returns the gRPC client of the agent. It fails until the agent's address is known.
 func (c *client) service() (agentapi.AgentClient, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -138,7 +138,7 @@ func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start
 	})
 }
 
-// Stop ends the load of an attempt. The agent's log reports the end.
+// Stop ends the load of an attempt. The agent records in its log when the load has ended.
 func (c *Conductor) Stop(attempt decide.Attempt, keys []decide.ClientKey, reason string) {
 	c.each(commandTimeout, keys, func(ctx context.Context, client *client) {
 		if api, err := client.service(); err == nil {

@@ -22,8 +22,8 @@ func (c *Conductor) Environments() []v1alpha1.Environment {
 	return groupEnvironments(each)
 }
 
-// groupEnvironments returns one entry for each group of equal environments. Each environment in the argument is that of
-// a single client.
+// groupEnvironments combines equal environments into one entry each. Each environment in the argument is that of a
+// single client.
 func groupEnvironments(each []v1alpha1.Environment) []v1alpha1.Environment {
 	var all []v1alpha1.Environment
 	for _, found := range each {

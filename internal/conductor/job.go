@@ -40,7 +40,8 @@ func (c *Conductor) jobOf(step plan.Step, target string, shared bool) (Job, erro
 		}
 		job.Addresses = append(job.Addresses, address)
 		if version == "" {
-			// The agent was too busy to report the version in time, so leave it out of the comparison.
+			// The agent was too busy to report the tool's version in time. Leave this agent out of the comparison of
+			// versions.
 			continue
 		}
 		version = strings.TrimPrefix(version, "IOR-")

@@ -83,7 +83,7 @@ func (c *client) doing(attempt decide.Attempt, to *result.Doing, added int64) bo
 	}
 	clock := measure.CombineClocks(p.clock, c.offset)
 	newest := &p.running.newest
-	// Average the times step by step, because their sum could overflow.
+	// Average the start and end times incrementally, because their sum could overflow.
 	to.SinceNanoseconds += (clock.ToLocal(p.samples.began) - to.SinceNanoseconds) / (added + 1)
 	to.UntilNanoseconds += (clock.ToLocal(newest.EndNanoseconds) - to.UntilNanoseconds) / (added + 1)
 	to.Done.Bytes += p.running.done.Bytes

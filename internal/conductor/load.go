@@ -77,7 +77,8 @@ func (c *Conductor) Requests(step plan.Step, attempt int, keys []decide.ClientKe
 		}
 		request, err := LoadRequest(step, key, seed, job)
 		if err != nil && step.Load(key.Target).SpansClients {
-			// This version of the tool does not support the arguments. The version was unknown at planning time.
+			// The client's version of the tool does not support the arguments. The plan could not check them, because
+			// the version was unknown when the run was planned.
 			err = &decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: err.Error()}
 		}
 		if err != nil {

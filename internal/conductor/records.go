@@ -111,7 +111,7 @@ func (c *client) forget(attempt decide.Attempt) {
 // correct agent.
 func (c *client) take(record *agentapi.Record) error {
 	news, err := c.read(record)
-	// Hold no lock of a client while enforcing the budget, because that may drop any client.
+	// Hold no lock of a client while enforcing a budget, because any client may be dropped to free memory.
 	c.budget.enforce()
 	c.working.enforce()
 	if news {

@@ -71,7 +71,7 @@ func (c *sampleChunk) add(sample *measure.Sample) {
 	c.clock = sample.EndNanoseconds
 	for operation, counter := range sample.Counters {
 		if counter != (measure.Counter{}) {
-			c.data = append(c.data, byte(operation)) // #nosec G115 -- One of seven operations.
+			c.data = append(c.data, byte(operation)) // #nosec G115 -- There are seven operations.
 			c.data = binary.AppendUvarint(c.data, counter.Bytes)
 			c.data = binary.AppendUvarint(c.data, counter.Operations)
 		}
@@ -115,7 +115,7 @@ func (r *sampleReader) next() (sample measure.Sample) {
 	difference, n := binary.Varint(r.data)
 	r.data = r.data[n:]
 	sample.StartNanoseconds = r.clock + difference
-	sample.EndNanoseconds = sample.StartNanoseconds + int64(r.unsigned()) // #nosec G115 -- see add.
+	sample.EndNanoseconds = sample.StartNanoseconds + int64(r.unsigned()) // #nosec G115 -- add encoded it from an int64.
 	r.clock = sample.EndNanoseconds
 	sample.WarmUp = flags&warmUpFlag != 0
 	for range flags &^ warmUpFlag {

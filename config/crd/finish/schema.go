@@ -19,7 +19,7 @@ const (
 // toldElsewhere lists the fields whose nested fields lose their descriptions. The listed fields keep their own. An
 // entry matches the end of a path; paths do not contain list indexes.
 var toldElsewhere = []string{
-	// Kubernetes documents the fields of its own types.
+	// The fields below have types of Kubernetes, whose documentation describes them.
 	"template.affinity",
 	"template.tolerations",
 	"template.topologySpreadConstraints",
@@ -29,9 +29,9 @@ var toldElsewhere = []string{
 	"securityContext.seLinuxOptions",
 	"claimTemplate.spec",
 	"status.conditions",
-	// Only the operator writes this field of the status.
+	// status.history is written by the operator, not by users.
 	"status.history",
-	// These fields are copies of run.workload, which keeps its descriptions.
+	// The fields below are copies of run.workload, which keeps its descriptions.
 	"phases.workload",
 	"targetWorkloads.workload",
 }
@@ -81,7 +81,7 @@ func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 		delete(schema, "default")
 	}
 	if schema["x-kubernetes-list-type"] == "atomic" {
-		delete(schema, "x-kubernetes-list-type") // The API server treats a list without a type as atomic.
+		delete(schema, "x-kubernetes-list-type") // Lists are atomic by default.
 	}
 	if schema["x-kubernetes-int-or-string"] == true {
 		finishQuantity(schema)
