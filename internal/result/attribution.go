@@ -34,7 +34,8 @@ func (p *Point) Attribution(level v1alpha1.AttributionLevel) *v1alpha1.Attributi
 	return made
 }
 
-// Short returns the attribution for one of many steps: only the first suspect, without its evidence.
+// Short returns the attribution for one of many steps. It contains only the suspect that is ranked first, without the
+// evidence.
 func (p *Point) Short() *v1alpha1.StepAttribution {
 	found := p.judged()
 	if p.silent(&found) {
@@ -113,8 +114,8 @@ func DrainPoints(whole *Point, burst *v1alpha1.BurstResult) (levels []v1alpha1.A
 	first, last := levelRate(burst, func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Burst }),
 		levelRate(burst, func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Baseline })
 	before, after := whole.AtLevel(first), whole.AtLevel(last)
-	// Before the drop, the limits whose credits later ran out still had credits. The fill level of their buckets is
-	// unknown, so assume 50 to 100 %.
+	// Before the drop, the limits whose credits ran out later still had credits. The fill level of their buckets at
+	// that time is unknown, so assume 50 to 100 %.
 	before.Credits = map[string]limits.Fill{}
 	maps.Copy(before.Credits, whole.Credits)
 	for _, name := range names {

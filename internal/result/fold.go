@@ -11,9 +11,9 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Fold adds the result of one step to the result of its target in the phase, which is the zero value before the
-// first step. Folding the same step again has no effect, because a process may die between storing the result and
-// recording that the step was folded.
+// Fold adds the result of one step to the result of its target in the phase, which is the zero value before the first
+// step. A process may die between storing a step's result and recording that the step was folded, so folding the same
+// step again has no effect.
 //
 // The effect of a step depends on the phase. Steps of a ramp and cells of a sweep are added to Steps. Layout and
 // precondition share one result, which has the figures of the layout. A cooldown and its redrain also share one result,
@@ -188,8 +188,8 @@ const tellingCPU = 500
 // maxCells is the API's limit on the number of cells.
 const maxCells = 256
 
-// cellOf returns the cell with the given index, and inserts it in order if it is missing. It returns nil if there are
-// too many.
+// cellOf returns the cell with the given index, and inserts it in order if it is missing. It returns nil if the cell is
+// missing and the list already has maxCells cells.
 func cellOf(into *v1alpha1.TargetResult, index int32) *v1alpha1.StepResult {
 	at, found := slices.BinarySearchFunc(into.Steps, index, func(s v1alpha1.StepResult, index int32) int { return cmp.Compare(s.Cell, index) })
 	if !found {
@@ -236,8 +236,8 @@ func addType(cell *v1alpha1.StepResult, kind v1alpha1.WarningType, phase v1alpha
 	cell.Warnings = all[:min(len(all), maxStepWarnings)]
 }
 
-// drift returns the relative difference between a repetition and the first measurement, in thousandths. It compares
-// bytes, or operations if no bytes are moved.
+// drift returns the relative difference between the repetition of a cell and its first measurement, in thousandths. It
+// compares byte rates, or operation rates if no bytes are moved.
 func drift(first, again []v1alpha1.StepOperation) (int64, bool) {
 	was, wasIOPS, _ := phasekind.Total(first)
 	is, isIOPS, _ := phasekind.Total(again)

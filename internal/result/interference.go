@@ -185,7 +185,7 @@ func ratioTo(
 	return made
 }
 
-// concludeBlocks writes the message on the effect of neighbours. After the last block it drops the merged
+// concludeBlocks writes the message about the effect of neighbours. After the last block, it drops the merged
 // distributions, which were needed only to add further blocks.
 func concludeBlocks(blocks *phasekind.Blocks, into *v1alpha1.TargetResult) {
 	result := into.Interference

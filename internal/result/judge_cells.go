@@ -13,11 +13,11 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// maxDriftPermille is the difference between a cell and its repetition, in thousandths, above which the result has a
-// warning.
+// maxDriftPermille is the relative difference between the first measurement of a cell and its repetition, in
+// thousandths, above which the result has a warning.
 const maxDriftPermille = 100
 
-// judgeDrift warns if the repetition of a cell had a different result.
+// judgeDrift warns if the repetition of a cell differs from its first measurement by more than maxDriftPermille.
 func judgeDrift(phase *v1alpha1.Phase, into *v1alpha1.TargetResult) {
 	into.Warnings = slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningSweepDrift })
 	var most *v1alpha1.StepResult

@@ -141,7 +141,7 @@ func (b *builder) usableCPU(client *Client) int64 {
 // used most of the machine's CPUs.
 func (b *builder) judgeSaturation(machines []*machine) {
 	if b.load.SpansClients {
-		return // MPI ranks are busy even while they wait for each other
+		return // MPI ranks are busy even while they wait, so a busy CPU does not show that it is the limit
 	}
 	var own worst
 	for i := range b.usable {

@@ -74,7 +74,7 @@ func latency(from *measure.Latency) *v1alpha1.LatencyResult {
 	}
 }
 
-// withHistogram adds the distribution, so that any percentile can be computed later.
+// withHistogram adds the latency histogram to a result, so that any percentile can be computed later.
 func withHistogram(summary *v1alpha1.LatencyResult, from *measure.Histogram) *v1alpha1.LatencyResult {
 	if summary == nil || from.Count() == 0 {
 		return summary

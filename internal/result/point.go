@@ -95,15 +95,15 @@ func floorOf(p *Point, points []*Point) float64 {
 	return floor
 }
 
-// gainOf returns the rate of a step with about twice as many outstanding operations, divided by this step's rate, or 0
-// if there is none. Both steps must be of the same phase and have the same number of clients: another phase had a
-// different amount of credits, and other clients run on other machines.
+// gainOf returns the rate of a step with about twice as many outstanding operations, divided by this step's rate. It
+// returns 0 if there is no such step. Both steps must be of the same phase and have the same number of clients: another
+// phase had a different amount of credits, and other clients run on other machines.
 func gainOf(p *Point, points []*Point) float64 {
 	if gain := deeperIn(p, points); gain > 0 {
 		return gain
 	}
-	// A step with the same number of outstanding operations and the same rate had the same amount of credits, so it can
-	// stand in for this one.
+	// If another step has about the same number of outstanding operations and the same rate as this step, it had the
+	// same amount of credits, so it can stand in for this step.
 	for _, q := range points {
 		same := q != p && q.Valid && q.Clients == p.Clients && p.alike(q) && within(q.Demand.Outstanding, p.Demand.Outstanding, sameOutstanding) &&
 			within(q.OperationsPerSecond, p.OperationsPerSecond, sameRate)

@@ -204,7 +204,7 @@ func (b *builder) consult() {
 	}
 }
 
-// addFindings adds the engine's warnings.
+// addFindings adds the engine's warnings to the result.
 func (b *builder) addFindings() {
 	for _, warning := range b.findings.Warnings {
 		b.warnings.add(warning.Type, warning.Clients, "%s", warning.Text)
@@ -241,7 +241,7 @@ func (b *builder) judgeEnd(client *Client) bool {
 	case client.Failure != "":
 		b.warnings.addClient(v1alpha1.WarningToolError, client.Index, "%s: %s", client.Failure, client.FailureMessage)
 	default:
-		// A client that was stopped because the step had measured enough is complete.
+		// A client that was stopped because the step had measured enough has a complete result.
 		if client.Stopped && b.history.Concluded.IsZero() {
 			b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "stopped early: %s", client.StopMessage)
 		}

@@ -143,7 +143,7 @@ func (b *builder) sumUsage() *Usage {
 			types[of.Extension] = sum
 		}
 	}
-	// In an MPI job, one client may report the directory for all clients.
+	// In an MPI job, one client may report the disk usage of the directory that all clients share.
 	if total == nil || missing > 0 && !b.load.SpansClients {
 		return nil
 	}
