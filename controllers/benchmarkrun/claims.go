@@ -283,7 +283,7 @@ func (c *claimed) placePods(all []*usedClaim, users map[*usedClaim][]user) {
 		node := nodeOf(users[one])
 		var targets []string
 		for _, want := range one.volumes {
-			// Include the targets that were already placed on the same node as this one.
+			// Include the targets that were already assigned to the same node as this target.
 			targets = append(targets, want.target.Name)
 			targets = append(targets, c.storage[want.target.Name].SameNodeTargets...)
 		}

@@ -147,7 +147,7 @@ func (p *conditionSet) notCreated(status *v1alpha1.StorageBenchmarkStatus, obs o
 func (p *conditionSet) suspended(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
 	message := "spec.suspend is true: no runs are started"
 	if obs.review.due {
-		// The newest run was evaluated again because the policy has changed.
+		// The policy has changed and the newest run was evaluated again, so Ready and Stalled show the new verdict.
 		p.running, p.reconciling = &claim{metav1.ConditionFalse, v1alpha1.ReasonSuspended, message}, nil
 		return
 	}

@@ -73,8 +73,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{RequeueAfter: reported.wake}, nil
 }
 
-// patch writes the status if it has changed. The API server rejects a status that was decided on an old version of
-// the object; the decision is then repeated.
+// patch writes the status if it has changed. The API server rejects a status that was derived from an old version of
+// the object. The decision is then made again.
 func (r *reconciler) patch(ctx context.Context, benchmark *v1alpha1.StorageBenchmark, status v1alpha1.StorageBenchmarkStatus) error {
 	if equality.Semantic.DeepEqual(benchmark.Status, status) {
 		return nil

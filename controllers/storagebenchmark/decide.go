@@ -22,7 +22,7 @@ const (
 	yield verb = "yield"
 	// intend records the run to be created.
 	intend verb = "intend"
-	// create creates the recorded run.
+	// create creates the run that the status records.
 	create verb = "create"
 	// adopt records that the run exists.
 	adopt verb = "adopt"

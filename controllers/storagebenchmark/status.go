@@ -13,7 +13,7 @@ import (
 
 // outcome is the result of an action's writes to the API server.
 type outcome struct {
-	// created is the run that now exists; nil if none was created.
+	// created is the run that now exists, or nil if none was created.
 	created *v1alpha1.BenchmarkRun
 	// again requests another reconcile soon, because the cluster no longer matches the observation.
 	again bool

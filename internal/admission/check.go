@@ -33,8 +33,8 @@ type Problem struct {
 	// multiple of the blockSize.
 	Meant [2]string
 
-	// move is the path to which an unknown field should probably be moved with its value unchanged; "" if none is
-	// known.
+	// move is the path to which an unknown field should probably be moved with its value unchanged, or "" if no such
+	// path is known.
 	move string
 	// written is the path of the field in the file. It is set only if the field was moved from there to Path.
 	written string

@@ -9,9 +9,9 @@ import (
 
 // Error is one fault of a file.
 type Error struct {
-	// Line is the line in the file, counted from 1; 0 if unknown.
+	// Line is the line in the file, counted from 1, or 0 if it is unknown.
 	Line int
-	// Object is the kind and name of the object, such as StorageBenchmark/quickstart; empty if unknown.
+	// Object is the kind and name of the object, such as StorageBenchmark/quickstart, or "" if they are unknown.
 	Object string
 	// Problem is the fault. Its path is empty if the document itself cannot be read.
 	Problem

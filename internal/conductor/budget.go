@@ -165,7 +165,8 @@ func (b *Budget) lose(reason string) {
 	b.close()
 }
 
-// exceeded returns the first exceeded budget, starting at this one and going up, or nil if there is none.
+// exceeded returns the lowest budget in the tree that is exceeded, among this budget and the budgets above it. It
+// returns nil if none is exceeded.
 func (b *Budget) exceeded() *Budget {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()

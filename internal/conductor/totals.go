@@ -46,9 +46,9 @@ type Distribution struct {
 // longestSampleGap is the longest gap between two samples that does not count as missing data.
 const longestSampleGap = int64(500 * time.Millisecond)
 
-// add adds a client's sample. before is the end of the client's previous sample on the same clock. It is 0 for the
-// client's first sample, and for its first sample after the warm-up, because tools reset their counters when the
-// warm-up ends.
+// add adds a client's sample. The parameter before is the end of the client's previous sample on the same clock. It is
+// 0 for the client's first sample, and for its first sample after the warm-up, because tools reset their counters when
+// the warm-up ends.
 func (t *totals) add(step, target string, sample *measure.Sample, before int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -16,9 +16,9 @@ type Client struct {
 	Target string
 	Index  int
 
-	// Released is the time at which the tool was released to start; zero if it never was.
+	// Released is the time at which the tool was released to start, or zero if it was never released.
 	Released time.Time
-	// IOStart and IOEnd are the start and the end of the measured I/O; zero if there was none.
+	// IOStart and IOEnd are the start and the end of the measured I/O, or zero if there was none.
 	IOStart, IOEnd time.Time
 	// Samples yields the samples in time order, including the warm-up. It can be iterated repeatedly. It is nil if
 	// there are no samples.
@@ -31,14 +31,14 @@ type Client struct {
 	// was stopped.
 	Stopped     bool
 	StopMessage string
-	// Failure is the reason why the client has no result; empty if it has one.
+	// Failure is the reason why the client has no result. It is empty if the client has one.
 	Failure, FailureMessage string
 	// Job holds the figures that ior or mdtest itself reported; only client 0 has them.
 	Job *engine.Job
-	// Command describes the execution of a user's program; nil for other loads.
+	// Command describes the execution of a user's program. It is nil for other loads.
 	Command *engine.Program
-	// Usage is the space that the client's files occupy at the end; nil if it was not requested or could not be
-	// determined.
+	// Usage is the space that the client's files occupy at the end. It is nil if the space was not requested or could
+	// not be determined.
 	Usage *Usage
 	// Like describes the sample of the user's data that the client's data was modelled on. It is nil if the data was
 	// not generated from a sample.
@@ -54,8 +54,8 @@ type Client struct {
 	UnwrittenBytes uint64
 	// ClockUncertainty is the maximum error of the client's timestamps.
 	ClockUncertainty time.Duration
-	// Machine identifies the client's machine; empty if unknown. MemoryBytes is the size of the machine's memory, and
-	// MachineCPUMilli the number of its CPUs in thousandths; 0 if unknown.
+	// Machine identifies the client's machine. It is empty if the machine is unknown. MemoryBytes is the size of the
+	// machine's memory, and MachineCPUMilli is the number of its CPUs in thousandths of a CPU. Both are 0 if unknown.
 	Machine         string
 	MemoryBytes     uint64
 	MachineCPUMilli int64
@@ -98,7 +98,7 @@ type CPU struct {
 // History holds information about a target that the reports of the step do not contain, mostly from earlier steps. All
 // times are on the conductor's clock.
 type History struct {
-	// Search describes the search that the step belongs to; nil for other steps.
+	// Search describes the search that the step belongs to. It is nil for steps of other phases.
 	Search *search.Question
 	// Earlier lists the run's I/O on the target before this step. It has one entry for each earlier step that performed
 	// I/O, in order.
@@ -108,27 +108,27 @@ type History struct {
 	Documented limits.Computed
 	// Loads are the loads that the run's phases generate on the target.
 	Loads []limits.Load
-	// Described is the run's description of the storage; nil if there is none.
+	// Described is the run's description of the storage, or nil if the run has none.
 	Described *v1alpha1.StorageDescription
 	// SeesEnd is true if a phase of the run drains the credits of the target, so that the run also measures the rate
 	// after the burst.
 	SeesEnd bool
 	// Expect names what the phase should measure, such as the server's cache.
 	Expect v1alpha1.Expectation
-	// MeasuredRefill and MeasuredRefillOperations are the refill rates of the bucket that an earlier redrain measured,
-	// in bytes and in operations per second; nil if there was none.
+	// MeasuredRefill and MeasuredRefillOperations are the refill rates that an earlier redrain measured, in bytes and
+	// in operations per second. A rate is nil if no redrain measured it.
 	MeasuredRefill, MeasuredRefillOperations *float64
 	// DrainSpent and DrainSpentOperations are the credits that the first drain of the run spent, in bytes and in
-	// operations; nil if there was none.
+	// operations. They are nil if they were not measured.
 	DrainSpent, DrainSpentOperations *Spent
 	// BucketEmpty is true if the burst credits are known to be spent at the start of the step, or if there are none.
 	// For a redrain, it describes the bucket at the end of the I/O before the idle time instead.
 	BucketEmpty bool
-	// CreditPercentAtStart and CreditPercentAtEnd are the estimated fill of the target's emptiest bucket, in percent,
-	// at the start and the end of the step; nil if unknown.
+	// CreditPercentAtStart and CreditPercentAtEnd are the estimated fill levels of the target's emptiest bucket, in
+	// percent, at the start and at the end of the step. They are nil if unknown.
 	CreditPercentAtStart, CreditPercentAtEnd *int32
-	// Fills holds the estimated fill of each of the target's buckets at the start of the step, by the name of its
-	// limit; nil if unknown.
+	// Fills maps the name of each limit to the estimated fill level of its bucket at the start of the step. It is nil
+	// if the fill levels are unknown.
 	Fills map[string]limits.Fill
 	// Concluded is the time at which the step was ended early because it had measured enough. It is zero if the step
 	// ran for its full duration.

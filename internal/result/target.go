@@ -48,8 +48,8 @@ type builder struct {
 	load      engine.Load
 	described engine.Description
 	measured  bool
-	// job holds the figures that an MPI job itself reported; nil if there are none. jobVersion is the version of its
-	// tool.
+	// job holds the figures that an MPI job itself reported, or is nil if there are none. jobVersion is the version of
+	// the job's tool.
 	job        *engine.Job
 	jobVersion string
 	// findings are the engine's conclusions from the clients' reports.
