@@ -12,7 +12,7 @@ import (
 )
 
 // Main calls run with a context that an interrupt cancels. If run fails, Main prints the error and exits with status 1.
-// A request for help is not a failure.
+// The error flag.ErrHelp, which means that the user asked for help, does not count as a failure.
 func Main(run func(context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx)

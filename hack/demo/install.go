@@ -64,7 +64,8 @@ func (d *demo) restart(ctx context.Context) error {
 	return failure(err, "kubectl patch", string(out))
 }
 
-// look runs kubectl and shows its output, which may help after a failure. If kubectl fails, look only prints the error.
+// look runs kubectl and shows its output, to help find the cause of a failure. If kubectl fails, look only prints the
+// error.
 func (d *demo) look(ctx context.Context, arguments ...string) {
 	if err := d.kubectlRun(ctx, arguments...); err != nil {
 		d.say("%v", err)

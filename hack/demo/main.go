@@ -35,7 +35,7 @@ func main() {
 	d := &demo{console: console{out: os.Stdout, began: time.Now()}, version: *version}
 	err := d.run(ctx, *which)
 	if ctx.Err() != nil {
-		// From here on, another interrupt kills the program immediately.
+		// Restore the default handling of interrupts: another interrupt kills the program immediately.
 		stop()
 		d.interrupted()
 		d.endPrograms()

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// patience is the time limit for a whole benchmark. The longest benchmark normally takes nine minutes.
+	// patience is the time limit for a benchmark. The longest benchmark normally takes nine minutes.
 	patience = 20 * time.Minute
 	// removal is the time limit for the removal of a benchmark.
 	removal = 3 * time.Minute

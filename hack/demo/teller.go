@@ -15,8 +15,8 @@ import (
 const (
 	// quiet is the minimum time between two lines about the same stage.
 	quiet = 3 * time.Second
-	// widest is the maximum number of characters of a message, such as one that lists many clients. The rest is cut
-	// off.
+	// widest is the maximum number of characters of a message. Longer messages, such as one that lists many clients, are
+	// truncated.
 	widest = 160
 )
 

@@ -15,7 +15,7 @@ type mutant struct {
 	file     string
 	line     int
 	function string
-	// was is the source text before the change, and is the text after it.
+	// The source text before the change (was) and after it (is).
 	was, is string
 	// nth distinguishes mutants of a function that change the same text.
 	nth  int
@@ -48,7 +48,7 @@ type mutator struct {
 }
 
 // mutantsOf returns all mutants of a file: it negates conditions, swaps operators, adds one to numbers, replaces true
-// by false and false by true, and drops statements. Some mutants do not compile.
+// by false and false by true, and deletes statements. Some mutants do not compile.
 func mutantsOf(file string, text []byte) ([]mutant, error) {
 	m := &mutator{set: token.NewFileSet(), file: file, text: text}
 	parsed, err := parser.ParseFile(m.set, file, text, parser.SkipObjectResolution)
@@ -117,7 +117,7 @@ func (m *mutator) change(node ast.Node, is string) {
 	m.replace(m.offset(node.Pos()), m.offset(node.End()), is, m.source(node), is)
 }
 
-// replace adds a mutant in which with replaces the text between two offsets.
+// replace adds a mutant. The text between the offsets from and to becomes the text in with.
 func (m *mutator) replace(from, to int, with, was, is string) {
 	one := mutant{
 		file: m.file, line: 1 + strings.Count(string(m.text[:from]), "\n"), function: m.function, was: was, is: is,

@@ -5,8 +5,7 @@
 //	go run ./hack/sampletext -seed 1 -n 100 messages
 //
 // A comment is a group of comment lines without directives. A message is a string literal of five or more words.
-// Tests, generated files and the folder test are excluded. The same seed draws the same sample from the same
-// sources.
+// Tests, generated files and the test folder are excluded. The same seed draws the same sample from the same sources.
 package main
 
 import (
@@ -25,7 +24,7 @@ import (
 	"strings"
 )
 
-// leastWords is the minimum number of words in a string literal that counts as a message, not as a name or a key.
+// leastWords is the minimum number of words of a message. A shorter string literal is assumed to be a name or a key.
 const leastWords = 5
 
 // text is a comment or a message, with its position.

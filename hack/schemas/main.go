@@ -3,7 +3,7 @@
 //
 //	go run ./hack/schemas
 //
-// Each release of Kubernetes has its own folder in test/chart/testdata/schemas. The folder crds contains the schemas of
+// Each release of Kubernetes has its own folder in test/chart/testdata/schemas. The crds folder contains the schemas of
 // the other projects' kinds.
 package main
 

@@ -19,7 +19,7 @@ type Event struct {
 // Ends reports whether the event is the result of a test, or the result of a package if Test is empty.
 func (e Event) Ends() bool { return e.Action == "pass" || e.Action == "fail" || e.Action == "skip" }
 
-// Read calls take for each event. It skips lines that are not events.
+// Read passes each event to the function take. It skips lines that are not events.
 func Read(from io.Reader, take func(Event)) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, 16<<20)

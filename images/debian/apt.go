@@ -171,8 +171,8 @@ func (e *aptError) Error() string {
 
 func (e *aptError) Unwrap() error { return e.cause }
 
-// Try calls do. If apt-get fails, it updates the package lists and calls do once more: a fresh machine has no lists
-// yet, and outdated lists name packages that no longer exist.
+// Try runs the function do. If do fails because of apt-get, Try updates the package lists and runs do once more: a
+// fresh machine has no lists yet, and outdated lists name packages that no longer exist.
 func (a *Apt) Try(ctx context.Context, do func() error) error {
 	first := do()
 	if failed := new(aptError); !errors.As(first, &failed) || ctx.Err() != nil {

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// kept is the number of versions of each name that remain in the cache. With two, a user can switch back and forth
-// between two versions without building them again.
+// kept is the number of versions of each cached file that remain in the cache. With two, a user can switch back and
+// forth between two versions without building them again.
 const kept = 2
 
 // CacheFolder returns the folder for results that take long to produce.
@@ -50,7 +50,8 @@ func Cached(cache, name, inputs string, produce func() ([]byte, error)) (string,
 	return file, forget(cache, name)
 }
 
-// forget removes all cached files of a name except for the newest. It keeps as many as the constant kept specifies.
+// forget removes the cached versions of a file except for the newest ones. The constant kept is the number of versions
+// that remain.
 func forget(cache, name string) error {
 	found, err := os.ReadDir(cache)
 	if err != nil {

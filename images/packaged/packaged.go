@@ -111,7 +111,7 @@ func Layer(ctx context.Context, o Options, recipe Recipe) ([]byte, map[string]st
 	return layer, versions, nil
 }
 
-// Wanted adds the Debian packages that every image needs to the given packages.
+// Wanted returns the given packages, followed by the Debian packages that every image needs.
 func Wanted(packages []string) []string {
 	return append(slices.Clone(packages), "base-files")
 }

@@ -20,9 +20,10 @@ const (
 	handshakeTimeout = 30 * time.Second
 )
 
-// boundedCredentials limits the number of a server's connections: all unauthenticated ones together, and those of each
-// authenticated peer. When a limit is exceeded, it closes the oldest connection that counts towards that limit. So
-// unauthenticated connections cannot keep out an authenticated peer, and no peer can keep out another.
+// boundedCredentials limits the number of connections to a server. One limit applies to all unauthenticated connections
+// together, another to the connections of each authenticated peer. When a limit is exceeded, boundedCredentials closes
+// the oldest connection that counts towards it. So unauthenticated connections cannot keep out an authenticated peer,
+// and no peer can keep out another.
 type boundedCredentials struct {
 	credentials.TransportCredentials
 

@@ -36,8 +36,8 @@ func accepted(c *Config) []identity.Peer {
 	return peers
 }
 
-// NewServer returns the agent's server, which the caller starts and stops. Only the peers that accepted returns may
-// connect, and each may call only its own methods.
+// NewServer returns the agent's server, which the caller starts and stops. Only the conductor of the agent's run and
+// client 0 of its target may connect (see accepted), and each may call only its own methods.
 func (a *Agent) NewServer() (*grpc.Server, error) {
 	config, err := a.env.Config.Identity.ServerTLS(accepted(&a.env.Config)...)
 	if err != nil {

@@ -28,9 +28,8 @@ type Process struct {
 const (
 	// minKeepAlive is the shortest keepalive interval that a conductor may use.
 	minKeepAlive = 5 * time.Second
-	// keepAlive is the time without messages after which the agent checks the connection, and also how long it waits
-	// for the answer. An agent with an open connection does not count as orphaned, so dead connections must be
-	// detected.
+	// keepAlive is the time without messages after which the agent checks the connection. The agent waits equally long for
+	// the answer. An agent with an open connection does not count as orphaned, so dead connections must be detected.
 	keepAlive = 20 * time.Second
 	// leaveTimeout limits how long to try to kill processes that a tool left running.
 	leaveTimeout = 10 * time.Second

@@ -49,8 +49,8 @@ type step struct {
 	order order
 }
 
-// content is a digest of a LoadRequest without its epoch, because a newer leader may repeat the request of an older
-// one.
+// content is a digest of a LoadRequest. The digest excludes the epoch, because a newer leader may repeat an older
+// leader's request.
 type content [sha256.Size]byte
 
 func contentOf(request *agentapi.LoadRequest) (content, error) {

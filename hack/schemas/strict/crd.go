@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// File returns kubeconform's name for the schema of a kind: deployment-apps-v1.json, pod-v1.json.
+// File returns kubeconform's name for the schema of a kind, such as deployment-apps-v1.json or pod-v1.json.
 func File(group, version, kind string) string {
 	parts := []string{strings.ToLower(kind)}
 	if group != "" {

@@ -24,7 +24,7 @@ const (
 // Of returns the strict form of a schema from Kubernetes or from a CustomResourceDefinition. definitions is the prefix
 // of references to other schemas, such as "_definitions.json#/definitions/".
 func Of(from Schema, definitions string) Schema {
-	// If a reference has a default or a description, Kubernetes publishes it as the only element of an allOf.
+	// If a reference has a default or a description, Kubernetes publishes the reference as the only element of an allOf.
 	if all, ok := from["allOf"].([]any); ok && len(all) == 1 && from["properties"] == nil {
 		return Of(all[0].(Schema), definitions)
 	}

@@ -26,7 +26,8 @@ type System interface {
 	// written to it, and a pipe from which the reports are read. The program inherits the locks, so that the directory
 	// stays locked while the program runs.
 	Supervise(command *exec.Cmd, locks []*os.File) (shim tool.Program, start io.WriteCloser, reports io.ReadCloser, err error)
-	// DeviceIO works like process.CgroupDeviceIO.
+	// DeviceIO returns the I/O of the agent's control group on the block device of a file system. See
+	// process.CgroupDeviceIO for its errors.
 	DeviceIO(device uint64) (process.DeviceIO, error)
 	// Sync makes a directory's file system write out its dirty pages.
 	Sync(directory string) error

@@ -23,8 +23,8 @@ func environment(path, scratch string) []string {
 func values(data string, client int) command.Values {
 	program, err := os.Executable()
 	if err != nil {
-		// Without the agent's path, a command line that contains the placeholder for it fails: in the user's program,
-		// /proc/self/exe refers to that program and not to the agent.
+		// The agent's path is unknown. A command line that uses the placeholder for this path will fail: when the user's
+		// program opens /proc/self/exe, it gets its own executable and not the agent's.
 		program = "/proc/self/exe"
 	}
 	return command.Values{Data: data, Client: client, Agent: program}

@@ -14,8 +14,9 @@ import (
 // the sum over the root and all living descendants is the total.
 //
 // Tested on Linux 6.18 with children that live for milliseconds, grandchildren, orphans whose parent has ended, and
-// threads. The counters of a child whose parent ignores SIGCHLD are lost: no process waits for it, and the kernel
-// discards them. Their last readings while the child was alive still count, and blind returns the bytes in them.
+// threads. The final counters of a child whose parent ignores SIGCHLD are lost: no process waits for the child, and the
+// kernel discards its counters. treeMeter still counts the bytes that it read from these counters while the child was
+// alive; blind returns the number of these bytes.
 type treeMeter struct {
 	system      tool.Processes
 	root        int
@@ -75,8 +76,8 @@ func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
 	return m.total.Since(m.base), nil
 }
 
-// blindShare is the threshold of blind: it ignores missing bytes up to this share of all observed bytes. Small
-// differences are normal: a reading may include I/O that is cancelled later, or miss some I/O.
+// blindShare is the share of all observed bytes up to which blind ignores missing bytes. Small differences are normal:
+// a reading may include I/O that is cancelled later, or miss some I/O.
 const blindShare = 0.01
 
 // blind returns a lower bound on the bytes moved by processes that no parent waited for, or 0 if they are at most
@@ -94,7 +95,7 @@ func (m *treeMeter) blind() uint64 {
 }
 
 // stuck reports whether one of the processes is in uninterruptible sleep (state D), for example because it is blocked
-// on an I/O.
+// on I/O.
 func (m *treeMeter) stuck() bool {
 	below, err := m.system.Descendants(m.root)
 	return err == nil && slices.ContainsFunc(below, func(one process.Process) bool { return one.State == 'D' })

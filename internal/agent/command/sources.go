@@ -40,8 +40,8 @@ func (b *byteSources) begin(system System, mount dataset.Mount) {
 	}
 }
 
-// end returns the bytes that each source counted since begin. done holds the I/O counters of the program and its
-// descendants, from which end computes the bytes of the other sources.
+// end returns the bytes that each source counted since begin. Some sources have no counters of their own: end computes
+// their bytes from done, the I/O counters of the program and its descendants.
 func (b *byteSources) end(done process.IO) []*agentapi.ByteSource {
 	var all []*agentapi.ByteSource
 	if b.stats != nil {

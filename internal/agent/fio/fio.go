@@ -187,7 +187,7 @@ func bytesOf(files []*agentapi.DataFile) uint64 {
 	return bytes
 }
 
-// wrote compares the number of bytes that fio reports as written with the size of the layout.
+// wrote reports whether fio has written at least as many bytes as the layout requires, according to fio's own result.
 func wrote(step *tool.Step, ended *agentapi.Ended) volumes.Witness {
 	expected := cmp.Or(step.Request.GetFio().GetWrittenBytes(), bytesOf(step.Request.GetDataset().GetWrites()))
 	var written uint64

@@ -107,8 +107,8 @@ func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
 	}
 }
 
-// settledLatency subtracts settling from all: settling contains the latencies that were recorded while the load
-// settled. They are known only by histogram bin.
+// settledLatency returns the latencies in all without those in settling, which were recorded before the load settled.
+// The latencies in settling are known only as counts per histogram bin.
 func settledLatency(all *measure.Latency, settling *measure.Histogram) (measure.Latency, error) {
 	if settling.Count() == 0 {
 		return *all, nil

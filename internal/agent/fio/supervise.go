@@ -38,12 +38,12 @@ type supervision struct {
 	// ending is the reason for asking fio to stop. It is empty if fio was not asked to stop.
 	ending   string
 	endingAt int64
-	// early is true if fio was asked to stop so early that killing it lost no results.
+	// early is true if fio was asked to stop so soon after its start that it had no results to lose.
 	early bool
 	// overdue is true if fio was asked to stop because of its deadline.
 	overdue bool
-	// broken is true if one of fio's jobs was killed. fio reports the death itself, but then waits for that job forever,
-	// and its statistics still include the other jobs (seen with 3.33).
+	// broken is true if one of fio's jobs was killed. fio itself reports that the job was killed, but then waits for the
+	// job forever, and its statistics still include the other jobs (seen with 3.33).
 	broken bool
 	// hung is the reason for killing fio.
 	hung string
@@ -56,8 +56,8 @@ type supervision struct {
 	notices  int
 }
 
-// supervise stops or kills fio when necessary. A deadline of 0 means that fio exited before the step's start. supervise
-// returns when fio's output has ended, or when fio survives SIGKILL.
+// supervise stops or kills fio when necessary. It returns when fio's output has ended, or when fio survives SIGKILL.
+// deadlineAt is 0 if fio exited before the start of the step.
 func (r *run) supervise(deadlineAt int64) *supervision {
 	watch := &supervision{run: r, begun: r.step.Clock.Monotonic()}
 	ticker := time.NewTicker(r.step.Timeouts.Look)

@@ -22,7 +22,7 @@ type knownFio struct {
 	file os.FileInfo
 }
 
-// version returns the cached version of fio, or "" if it was not read yet.
+// version returns the cached version of fio, or "" if it has not been read yet.
 func (k *knownFio) version() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

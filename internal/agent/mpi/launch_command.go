@@ -38,8 +38,8 @@ func LaunchCommand(arguments []string, stdout, stderr io.Writer) int {
 	return Launch(ctx, nil, os.Getenv(launchFile), arguments, stdout, stderr)
 }
 
-// Launch is LaunchCommand without process-wide setup. dial has the same meaning as Tool.Dial, and order is the path of
-// the file with the launchOrder.
+// Launch does the work of LaunchCommand, but without its process-wide setup: the parent-death signal and the signal
+// handling. dial connects to the agent on the host, and order is the path of the file with the launchOrder.
 func Launch(ctx context.Context, dial Dial, order string, arguments []string, stdout, stderr io.Writer) int {
 	launcher, err := newLaunch(order, arguments)
 	if err != nil {

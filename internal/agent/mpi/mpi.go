@@ -33,9 +33,9 @@ const LauncherClient = 0
 // replaces it.
 type System interface {
 	tool.Processes
-	// Start starts a program like process.Start.
+	// Start starts a program as the leader of a process group. See process.Start.
 	Start(command *exec.Cmd) (tool.Program, error)
-	// HasOpenBelow works like process.HasOpenBelow.
+	// HasOpenBelow reports whether a process has a file open in a directory or below it.
 	HasOpenBelow(pid int, directory string) bool
 }
 

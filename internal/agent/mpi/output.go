@@ -148,8 +148,8 @@ func (o *output) isExpected(warning ior.Warning) bool {
 }
 
 // compare warns if this client's samples do not add up to what its ranks transferred according to IOR. The comparison
-// is possible only if all ranks are on one host or do the same amount of work. With a stonewall they do not, because
-// each rank stops at a different point.
+// is possible only if all ranks are on one host or do the same amount of work. If a stonewall stops the ranks after a
+// given time, they do different amounts of work.
 func (o *output) compare(ended *agentapi.Ended, repetitions []ior.Repetition, job job) {
 	load := o.part.load
 	if load.GetCollective() && len(job.hosts) > 1 {

@@ -21,7 +21,7 @@ import (
 // scratchPattern is the os.MkdirTemp pattern of the directories for MPI's temporary files.
 const scratchPattern = "storagebench-mpi-"
 
-// part is the state that a launcher and a member share, such as the working directory and the ranks to measure.
+// part is the state that launcher and member have in common, such as the working directory and the ranks to measure.
 type part struct {
 	*Tool
 
@@ -32,8 +32,8 @@ type part struct {
 	files *volumes.Files
 	// scratch is the part's own temporary directory; close removes it.
 	scratch string
-	// ranks is the minimum number of ranks below our MPI process. There may be more: a member does not know which
-	// clients share its address.
+	// ranks is the minimum number of ranks among the descendants of our MPI process. There may be more: a member does not
+	// know which clients share its address.
 	ranks   int
 	samples *rankSamples
 	running *mpiProcess
@@ -178,7 +178,7 @@ func (p *part) close() {
 	}
 }
 
-// leave examines the files if the part opened their directory, and releases the part's resources.
+// leave examines the step's files if their directory was opened, and releases the part's resources.
 func (p *part) leave(ended *agentapi.Ended, hung bool) {
 	if p.files.Dataset != nil {
 		p.files.Inspect(ended, volumes.WroteUnknown, hung || p.left != nil)

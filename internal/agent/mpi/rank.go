@@ -41,7 +41,8 @@ func Rank(arguments []string) error {
 
 // leaveOutputToFirst reserves IOR's standard output for its first rank, which prints all figures; warnings that other
 // ranks print at the same time would split its lines. The other ranks print to standard error instead. The output of
-// mdtest is not redirected: apart from the table of results, its ranks print only messages, which are evaluated.
+// mdtest is not redirected: apart from the table of results, its ranks print only messages, and the agent evaluates
+// these.
 func leaveOutputToFirst(program string) error {
 	rank := cmp.Or(os.Getenv("PMIX_RANK"), os.Getenv("OMPI_COMM_WORLD_RANK"))
 	if program != "ior" || rank == "" || rank == "0" {

@@ -55,8 +55,8 @@ type rankMeter struct {
 	mu sync.Mutex
 	// ranks maps the PID of each rank to true while the rank runs, and to false once it has exited.
 	ranks map[int]bool
-	// live lists the PIDs of the ranks that the latest reading found. base is the part of total that does not count as
-	// load.
+	// live lists the PIDs of the ranks that the latest reading found. total is all I/O of the daemon and its ranks. It
+	// includes base, the I/O of their start, which does not count as load.
 	live        []int
 	base, total process.IO
 	armed       bool

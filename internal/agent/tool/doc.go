@@ -6,7 +6,7 @@
 //	Load        checks a step and prepares its load, which waits for the start
 //	Load.Run    runs the load until the last process of the tool has exited
 //
-// A tool whose process waits for the start also implements Waiting. A tool that keeps processes between steps
+// A tool whose process waits for the start also implements Waiting. A tool that keeps processes running between steps
 // implements io.Closer; the agent closes it before it exits.
 //
 // A tool writes its samples and notices to the step's log, and returns the figures as the step's result. Package

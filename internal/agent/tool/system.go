@@ -16,7 +16,8 @@ import (
 type Processes interface {
 	// Find returns the path of a program. path lists the folders to search, in the format of PATH.
 	Find(name, path string) (string, error)
-	// ReadIO and Descendants work like the functions of package process.
+	// ReadIO reads the I/O counters of a process, and Descendants lists all descendants of a process. See the functions of
+	// the same names in package process.
 	ReadIO(pid int) (process.IO, error)
 	Descendants(pid int) ([]process.Process, error)
 }
@@ -106,7 +107,7 @@ type localProcess struct {
 	command *exec.Cmd
 }
 
-// Start starts a program like process.Start.
+// Start starts a program as the leader of a process group. See process.Start.
 func (ThisMachine) Start(command *exec.Cmd) (Program, error) {
 	handle, err := process.Start(command)
 	if err != nil {

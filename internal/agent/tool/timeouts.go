@@ -19,9 +19,9 @@ type Timeouts struct {
 	// Terminate limits how long a tool that received SIGTERM may take to exit. mpirun sends its ranks SIGTERM and, a
 	// second later, SIGKILL; a rank that is blocked on an I/O exits when that I/O completes.
 	Terminate time.Duration
-	// Release limits how long a member of an MPI job waits, after its own daemon has exited, for the call of Release that
-	// ends the job. HangUp limits how long it waits after its launcher has disconnected, which usually means that client
-	// 0 is gone.
+	// Release limits how long a member of an MPI job waits, after its own daemon has exited, for the Release call that
+	// ends the job. HangUp limits how long it waits after its launcher has disconnected, which usually means that client 0
+	// is gone.
 	Release, HangUp time.Duration
 	// Finish limits how long a tool may take to stop when the agent must exit. A pod has 120 seconds for its whole
 	// shutdown.
@@ -38,7 +38,7 @@ type Timeouts struct {
 	// Remove limits the time for removing clients' files from one volume.
 	Remove time.Duration
 	// Setup limits how long a setup command may run when it is repeated while its step is being loaded, because the step
-	// has no deadline yet. The step can set another limit. The default is as long as the longest run.
+	// has no deadline yet. The step can set another limit. The default, seven days, is the maximum duration of a run.
 	Setup time.Duration
 	// Late limits how long after its start instant a step may still be started. After that, the other clients have been
 	// running too long without this one, and all clients should repeat the step together.

@@ -103,8 +103,9 @@ func deviceBytes(wanted *agentapi.Dataset) uint64 {
 	return bytes
 }
 
-// layoutDevice is like Layout, but for a raw device. The ownership mark on the device records the data that has been
-// laid out.
+// layoutDevice reports whether all data that the step should lay out already exists on a raw device, according to the
+// ownership mark on the device. If the step does not reuse data and writes content that the mark does not record,
+// layoutDevice clears the mark's record of laid-out data.
 func (f *Files) layoutDevice() (bool, error) {
 	wanted := f.request.GetDataset()
 	if wanted.GetContent() == "" {

@@ -50,8 +50,8 @@ type Files struct {
 	unsure string
 }
 
-// Open checks that the mounted volume is the planned one, creates the client's own directory on it, and checks that the
-// space suffices and that the files to read exist.
+// Open checks that the mounted volume is the planned one, creates the client's own directory on it, and checks that
+// there is enough space and that the files to read exist.
 func (s *Set) Open(step *tool.Step, use Use) (*Files, error) {
 	files, err := s.files(step, step.Request, use)
 	if err != nil {
@@ -112,7 +112,7 @@ func (f *Files) CheckProcess(pid int) error {
 	return nil
 }
 
-// prepare opens the directory or the device. On an error it leaves nothing open.
+// prepare opens the directory or the device. If prepare fails, it leaves nothing open.
 func (f *Files) prepare() error {
 	switch {
 	case f.volume.Device:

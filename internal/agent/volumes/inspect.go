@@ -28,8 +28,8 @@ type findings struct {
 }
 
 // Inspect examines the files after the tool has exited: whether a layout is complete, whether the step read bytes that
-// were never written, and whether direct I/O really bypassed the page cache. It closes the directory. wrote states
-// whether, by its own count, the tool wrote everything.
+// were never written, and whether direct I/O bypassed the page cache. It closes the directory. wrote states whether the
+// tool wrote everything, according to the tool's own count.
 func (f *Files) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 	defer func() { f.Dataset = nil }()
 	if f.device != nil {

@@ -25,7 +25,7 @@ type Removal struct {
 	Leaving bool
 }
 
-// Outcome describes the result of removing the data at the end of an agent.
+// Outcome is the result of removing the data when an agent finishes.
 type Outcome struct {
 	Removed bool
 	Problem string

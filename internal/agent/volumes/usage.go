@@ -12,8 +12,8 @@ import (
 const (
 	// noticeUsage is the type of the notice that the disk usage is unknown, with the reason.
 	noticeUsage = "UsageUnknown"
-	// usageTime limits the time for examining all files, of which there can be many. The client is idle during the
-	// examination, because it runs between two phases.
+	// usageTime limits the time for examining all files, of which there can be many. The files are examined between two
+	// phases, while the client is idle.
 	usageTime = 2 * time.Second
 	// maxUsageTimeout limits the timeout that a step may request.
 	maxUsageTimeout = 10 * time.Second
