@@ -93,8 +93,8 @@ func declared(file string) ([]reason, error) {
 	return all, nil
 }
 
-// told returns the kinds of objects on which events are emitted. The key is the name of the constant for the event's
-// reason.
+// told returns, for each event reason, the kinds of objects on which events with this reason are emitted. The key is
+// the name of the reason's constant.
 func told(root string) (map[string]map[string]bool, error) {
 	at := map[string]map[string]bool{}
 	for folder, object := range objects {

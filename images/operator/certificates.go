@@ -25,8 +25,8 @@ const (
 // Packages lists the packages whose files the image contains.
 var Packages = []string{authorities}
 
-// Only filters the packages that apt has resolved: it returns those whose files the image contains. The other packages
-// are needed only to merge the certificates into one file when Debian's package is installed.
+// Only is a filter for the packages that apt has resolved: it returns those whose files the image contains. The other
+// packages are needed only to merge the certificates into one file when Debian's package is installed.
 func Only(packages []debian.Package) []debian.Package {
 	return slices.DeleteFunc(packages, func(p debian.Package) bool { return !slices.Contains(Packages, p.Name) })
 }

@@ -109,9 +109,9 @@ func static(file, architecture string) ([]byte, error) {
 }
 
 // addCertificates adds the CA certificates of Debian's package. If apt-get is missing and Locked is not set, it adds
-// none. The operator of this version does not need them: it connects only to the API server and to its agents, and it
-// is given the CAs of both. The machine's own certificates are not used, because they may include CAs that only this
-// machine trusts.
+// none. The operator of this version does not need them: it connects only to the API server and to its agents, and is
+// configured with the CA of each. The machine's own certificates are not used, because they may include CAs that only
+// this machine trusts.
 func addCertificates(ctx context.Context, o Options, tree *image.Tree) error {
 	if _, err := exec.LookPath("apt-get"); errors.Is(err, exec.ErrNotFound) && !o.Locked {
 		_, _ = fmt.Fprintln(o.Progress, "Building the operator image without public CA certificates, because apt-get is missing")

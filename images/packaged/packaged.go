@@ -41,7 +41,8 @@ type Recipe struct {
 	Plugins func(name string) bool
 	// Data reports whether to add a file that is neither a program nor a plugin.
 	Data func(name string) bool
-	// Own contains programs that are not in any package, by path. The packages must contain everything that they load.
+	// Own contains programs that are not in any package, by path. The packages must contain everything that these programs
+	// load.
 	Own map[string][]byte
 	// Links maps symbolic links to their targets.
 	Links map[string]string

@@ -55,7 +55,7 @@ func mend(message proto.Message) {
 			holder.Message().Set(last.Step.FieldDescriptor(), protoreflect.ValueOfString(made))
 		case protopath.ListIndexStep:
 			holder.List().Set(last.Step.ListIndex(), protoreflect.ValueOfString(made))
-		default: // This case does not occur: no message of the protocol has a map of strings.
+		default: // Maps of strings are not handled, because no message of the protocol contains one.
 		}
 		return nil
 	})

@@ -190,7 +190,7 @@ func (a *Agent) Finish(_ context.Context, request *agentapi.FinishRequest) (*age
 		LeftRemoved: int32(min(outcome.Left.Removed, math.MaxInt32)), LeftStays: outcome.Left.Stays}, nil // #nosec G115 -- bounded by min
 }
 
-// checkRemoval returns an error if the request to remove data is clearly a mistake, because removal is irreversible.
+// checkRemoval returns an error if the request to remove data is clearly a mistake. Removal is irreversible.
 func (a *Agent) checkRemoval(request *agentapi.FinishRequest) error {
 	if slices.Contains(request.GetGoneBenchmarks(), a.env.Config.BenchmarkUID) {
 		return status.Error(codes.InvalidArgument, "the run's own benchmark is in goneBenchmarks")

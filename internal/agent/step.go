@@ -182,8 +182,8 @@ func (s *step) write(record *agentapi.Record) {
 		mend(record)
 	}
 	if err := s.agent.log.Append(record); err != nil {
-		// This cannot fail: the log accepts every record that can be encoded, and mend has made its strings valid
-		// UTF-8.
+		// Append cannot fail here: the log accepts every record that can be encoded, and mend has made the record's strings
+		// valid UTF-8.
 		panic(err)
 	}
 }

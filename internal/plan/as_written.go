@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// AsWritten returns the problems of a plan with the paths of the fields that the user wrote. Resolve replaces
-// shorthand fields, and a plan reports problems with the fields that replace them. run is the specification before
+// AsWritten returns the problems of a plan with the field paths that the user wrote. Resolve has replaced shorthand
+// fields before the plan is made, so the plan's own problems name the replacements. run is the specification before
 // Resolve.
 func AsWritten(run *v1alpha1.RunSpec, problems field.ErrorList) field.ErrorList {
 	for i, problem := range problems {

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// maxCells is the API's limit for the cells of a sweep.
+// maxCells is the API's limit on the number of cells in a sweep.
 const maxCells = 256
 
 // cell is one combination of a sweep's axes.
@@ -103,7 +103,7 @@ func (p *phaseMaker) refuseAxes(at *field.Path, axes *v1alpha1.SweepAxes) {
 	refuseBelowOne(p.maker, at.Child("blockSize"), blockSizes(axes))
 	count := 1
 	for _, length := range []int{len(axes.Clients), len(axes.Jobs), len(axes.QueueDepth), len(axes.BlockSize), len(axes.ReadPercent)} {
-		count *= max(1, min(length, maxCells+1)) // the product is at most 257^5, which fits an int
+		count *= max(1, min(length, maxCells+1)) // at most 257^5 cells, which fits an int
 	}
 	switch {
 	case count > maxCells:

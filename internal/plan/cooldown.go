@@ -162,9 +162,9 @@ func (p *phaseMaker) redrain(at *field.Path, phase *v1alpha1.CooldownPhase) {
 	}
 }
 
-// redrainTimes returns the minimum and the maximum duration of the drain after the pause. They are those of the last
-// burstDrain phase before this one. If maxDuration is set, it limits the total time of the pause and the drain, so the
-// maximum is maxDuration minus the pause.
+// redrainTimes returns the minimum and the maximum duration of the drain after the pause. By default, it uses the times
+// of the last burstDrain phase before this one. If maxDuration is set, it limits the total time of the pause and the
+// drain, so the maximum is maxDuration minus the pause.
 func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase, pause time.Duration) (drainTimes, bool) {
 	before := len(p.problems)
 	times := drainTimes{least: p.duration(at, v1alpha1.DefaultMinDuration)}

@@ -33,7 +33,7 @@ type creditForecast struct {
 	ceiling float64
 }
 
-// charge updates the forecasts to the end of a step, and stores the expected length and credits in the step.
+// charge advances the forecasts to the end of a step, and stores the expected length and credits in the step.
 func (p *phaseMaker) charge(step *Step) {
 	took, known := p.expected(step)
 	if known {
@@ -66,7 +66,7 @@ func (p *phaseMaker) charge(step *Step) {
 	}
 }
 
-// load updates one forecast to the end of a step. took is the length of the step.
+// load advances one forecast to the end of a step. took is the length of the step.
 func (p *phaseMaker) load(step *Step, target string, one *creditForecast, took time.Duration) {
 	account := &one.account
 	switch step.Purpose {
@@ -86,8 +86,8 @@ func (p *phaseMaker) load(step *Step, target string, one *creditForecast, took t
 	}
 }
 
-// bound updates the ceiling of a forecast to the end of a step. took is the length of the step, or a lower bound of it
-// if known is false.
+// bound advances the ceiling of a forecast to the end of a step. took is the length of the step or, if known is false,
+// a lower bound on the length.
 func (t *creditForecast) bound(step *Step, takesPart bool, took time.Duration, known bool) {
 	bucket := t.account.Bucket()
 	switch {
@@ -159,8 +159,8 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 const sampled = time.Second
 
 const (
-	// A lower rate must last for usualLasting to count as a baseline, or for lastingPercent of minDuration if that is
-	// shorter, but at least for leastLasting.
+	// A lower rate counts as a baseline if it lasts for usualLasting or for lastingPercent of the drain's minDuration,
+	// whichever is shorter, but never if it lasts for less than leastLasting.
 	usualLasting   = 85 * time.Second
 	leastLasting   = 8 * time.Second
 	lastingPercent = 70

@@ -171,8 +171,8 @@ func thaw(run *v1alpha1.RunSpec, frozen *v1alpha1.ResolvedStep) (Step, error) {
 	return step, nil
 }
 
-// thawTarget sets the workload, the striping and the volumes of one target, which the step does not store, from the
-// specification.
+// thawTarget restores the workload, the striping and the volumes of one target from the specification, because the
+// stored step does not contain them.
 func (s *Step) thawTarget(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, name string) error {
 	at := slices.IndexFunc(run.Targets, func(t v1alpha1.Target) bool { return t.Name == name })
 	if at < 0 {

@@ -34,9 +34,9 @@ func RunHash(run *v1alpha1.RunSpec) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// nameKinds sets the kind of profile references that have none to WorkloadProfile. This was once the default, and
-// stored benchmarks have to keep their hashes. Today, a reference without a kind is also looked up among cluster
-// profiles.
+// nameKinds adds the kind WorkloadProfile to all profile references without a kind. WorkloadProfile was once the
+// default, and the hashes of stored benchmarks must not change. Today, a reference without a kind is also looked up
+// among cluster profiles.
 func nameKinds(run *v1alpha1.RunSpec) {
 	name := func(workload *v1alpha1.Workload) {
 		if workload != nil && workload.ProfileRef != nil && workload.ProfileRef.Kind == "" {

@@ -18,7 +18,7 @@ type dataset struct {
 	// writes depends on its speed.
 	reserved map[string]uint64
 	// reservedFor, laidOutFor and readableBy hold the sets of files that were already reserved, laid out or proven
-	// readable. They need not be processed again, which could be slow with many files.
+	// readable. These sets are not processed again, because processing many files takes long.
 	reservedFor, laidOutFor, readableBy map[filesKey]bool
 	// recorded holds the files that agents have recorded as laid out: a later layout keeps its files if all of them are
 	// recorded with the same size and content. lastWriter is the load that was the last to write to the files after

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxJobs is the API's limit for the jobs of a client.
+// maxJobs is the API's limit on the number of jobs per client.
 const maxJobs = 1024
 
 // jobDataset identifies a dataset in which each job has its own files.

@@ -16,9 +16,9 @@ const (
 	// measuredSlack is the time by which a measured step may exceed its planned duration: the tool must start, and
 	// operations in flight at the end must complete. The load itself ends by the tool's own clock.
 	measuredSlack = time.Minute
-	// defaultDeadline is the API's default, used if the specification has no defaults filled in.
+	// defaultDeadline is the API's default for activeDeadline. It applies if the specification was not defaulted.
 	defaultDeadline = 48 * time.Hour
-	// maxSteps is the API's limit for the steps of a run.
+	// maxSteps is the API's limit on the number of steps in a run.
 	maxSteps = 1024
 	// kinds lists the kinds of phases as users write them.
 	kinds = "prepare, steady, ramp, sweep, burstDrain, cooldown, refill, smallFiles, search, interference"
@@ -89,9 +89,9 @@ type maker struct {
 	// rendered contains the loads whose tool input was rendered without an error, so that they need not be rendered
 	// again.
 	rendered map[useOf]bool
-	// setUps holds the setups of commands that a prepare phase has run, per target.
+	// setUps holds, per target, the command setups that a prepare phase has run.
 	setUps map[setupKey]bool
-	// tooManySteps is true once a problem has reported that the plan exceeds maxSteps.
+	// tooManySteps is true if the plan exceeds maxSteps, which is reported as a problem.
 	tooManySteps bool
 }
 

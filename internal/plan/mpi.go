@@ -21,7 +21,7 @@ func (s Step) SpansAnyClients() bool {
 	return false
 }
 
-// Shared reports whether all clients of a target mount the same volumes; otherwise each client has a volume of its own.
+// Shared reports whether all clients of a target mount the same volumes; otherwise each client has its own volume.
 func Shared(target *v1alpha1.Target) bool {
 	return !slices.ContainsFunc(target.Volumes, func(volume v1alpha1.Volume) bool {
 		return volume.ClaimTemplate != nil && volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient

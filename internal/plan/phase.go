@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// maxIDLength is the API's limit for the ID of a step.
+// maxIDLength is the API's limit on the length of a step's ID.
 const maxIDLength = 63
 
 // phaseMaker plans one phase.

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// Plan holds the steps of a run and what is predicted for them.
+// Plan holds the steps of a run and the predictions for them.
 type Plan struct {
 	Steps []Step
 	// ClientsPerTarget is the number of clients of each target.
@@ -149,9 +149,9 @@ func (s Step) For(target string) engine.Step {
 	}
 }
 
-// Client returns the properties of a client that are passed to an engine in an attempt of the step, counted from 1. No
-// two attempts of any steps share a StepSeed: a load that repeats the offsets of an earlier one would find the store's
-// caches warm.
+// Client returns the properties of a client that are passed to an engine in an attempt of the step. The first attempt
+// is 1. Every attempt of every step has a different StepSeed, because a load that repeats the offsets of an earlier
+// load would find the store's caches warm.
 func (s Step) Client(seed int64, attempt, index int) engine.Client {
 	return engine.Client{
 		Index: index, Seed: uint64(seed), //nolint:gosec // Any bit pattern is a valid seed.

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// maxProcesses is the API's limit for the ranks of a client.
+// maxProcesses is the API's limit on the number of ranks per client.
 const maxProcesses = 1024
 
 // ramp plans a step for each value of one dimension, in order.

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// maxNameLength is the limit for the names of targets and volumes. It keeps names derived from them within the limits
-// of Kubernetes: 63 characters for labels, 253 for names.
+// maxNameLength is the maximum length of the names of targets and volumes. It keeps names derived from them within the
+// limits of Kubernetes: 63 characters for labels, 253 for names.
 const maxNameLength = 40
 
 // refuseTargets reports names that cannot be part of pod names and labels, and targets that would overwrite one

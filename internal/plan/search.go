@@ -71,8 +71,8 @@ func (p *phaseMaker) caution(step *Step) {
 	}
 }
 
-// searchable reports whether the workloads of all targets are suitable for a search. It adds a problem for each one
-// that is not.
+// searchable reports whether the workloads of all targets are suitable for a search. It adds a problem for each
+// unsuitable workload.
 func (p *phaseMaker) searchable() bool {
 	if !p.loadable() {
 		return false
@@ -93,6 +93,6 @@ func (s Step) Offering(iops int64, latency time.Duration) Step {
 	return s
 }
 
-// Offered returns the rate that the step offers, over all clients, or 0 if the rate is not chosen yet or the load is
-// a closed loop.
+// Offered returns the rate that the step offers, over all clients. It returns 0 if the rate has not been chosen yet, or
+// if the load is a closed loop.
 func (s Step) Offered() int64 { return s.Overrides.Offer.IOPS * int64(max(1, s.Clients)) }

@@ -16,8 +16,8 @@ const handling = 500 * time.Millisecond
 // launching is the additional time of a step in which mpirun starts the tools on all clients.
 const launching = time.Second
 
-// overhead returns the time during a step in which no load runs. The forecasts must already have been advanced to the
-// end of the step, because the time to complete operations in flight depends on the credits that remain there.
+// overhead returns the time during a step in which no load runs. Advance the forecasts to the end of the step before
+// calling overhead, because the time to complete operations in flight depends on the credits that are left then.
 func (p *phaseMaker) overhead(step *Step) time.Duration {
 	if step.Purpose == Idle {
 		return 0
@@ -33,7 +33,7 @@ func (p *phaseMaker) overhead(step *Step) time.Duration {
 }
 
 // inFlightSeconds returns how many seconds a target needs to complete the operations in flight when a load ends.
-// Without credits this can take seconds: 32 operations of 1 MiB at 8 MB/s take four. It returns 0 for the cells of a
+// Without credits this can take seconds: 32 operations of 1 MiB take 4 s at 8 MB/s. It returns 0 for the cells of a
 // sweep, because their order depends on the seed.
 func (p *phaseMaker) inFlightSeconds(step *Step, target string) float64 {
 	one, load := p.forecasts[target], p.loads[target]

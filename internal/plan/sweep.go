@@ -154,7 +154,8 @@ func (p *phaseMaker) justDrained(targets []string) bool {
 	return last.Purpose == Drain && last.PhaseIndex != p.index && !slices.ContainsFunc(targets, func(name string) bool { return !slices.Contains(last.Targets, name) })
 }
 
-// refuseBurst reports targets whose credits are unknown or too few for a whole cell.
+// refuseBurst reports targets whose credits are unknown, and targets whose full bucket holds fewer credits than a cell
+// needs.
 func (p *phaseMaker) refuseBurst(at *field.Path, phase *v1alpha1.SweepPhase, warmUp, duration time.Duration) {
 	var unknown []string
 	for _, target := range targetNames(p.run) {

@@ -128,7 +128,8 @@ func (m *maker) placeVolumes() {
 	}
 }
 
-// placeStep sets the volumes or raw devices of a step if the target has several volumes or raw ones.
+// placeStep sets the volumes or raw devices of a target that a step uses. It reports a problem if the load cannot use
+// them.
 func (m *maker) placeStep(path *field.Path, target *v1alpha1.Target, step *Step, names []string, raw bool) {
 	load := step.Load(target.Name)
 	if load.Kind == "" {

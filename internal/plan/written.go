@@ -11,7 +11,7 @@ import (
 // Written describes how much a run writes, over all clients and targets, predicted from what is known before the
 // run.
 type Written struct {
-	// LayoutBytes counts the bytes that layouts and preconditions write.
+	// LayoutBytes counts the bytes that layouts and preconditioning write.
 	LayoutBytes uint64 `json:"layoutBytes"`
 	// MeasuredBytes counts the bytes that measured phases write if they take as long as expected and the storage is
 	// as fast as its documented limits and the rate limits of the workloads allow. A mixed load counts as if it only

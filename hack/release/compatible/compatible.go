@@ -12,8 +12,8 @@ import (
 // Break is an incompatible change.
 type Break struct {
 	// Path is the name of the CRD, followed by the version and the field if the change concerns one, such as
-	// storagebenchmarks.storagebench.dev v1alpha1 .spec.run.clients.count. What describes the change, with the old and
-	// the new value.
+	// storagebenchmarks.storagebench.dev v1alpha1 .spec.run.clients.count. The string What describes the change, with the
+	// old and the new value.
 	Path, What string
 }
 

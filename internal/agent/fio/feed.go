@@ -17,8 +17,8 @@ import (
 const (
 	minute      = time.Minute
 	firstRecord = 5 * time.Second
-	// roomForEarly is the log size in bytes above which no records shorter than a minute are written: the log of a run
-	// with a thousand steps has room for only one record per step.
+	// If the log is larger than roomForEarly bytes, the first latency records of a step also cover a minute each. The log
+	// of a run with a thousand steps has room for only one latency record per step.
 	roomForEarly = 3 << 20
 )
 

@@ -107,9 +107,9 @@ func (f *Files) laysOut() bool {
 	return wanted.GetNewBytes() > 0 || len(wanted.GetWrites()) > 0 || len(wanted.GetNewFolders()) > 0
 }
 
-// openToRemove opens a client's directory for removal, which requires that no other agent uses it. The conductor
-// knows which agents are gone. An agent that exits by itself (leaving) does not know: another agent may already have
-// replaced it.
+// openToRemove opens a client's directory for removal, which requires that no other agent uses it. The conductor knows
+// which agents are gone. An agent that exits by itself (leaving is true) does not know whether another agent has
+// already replaced it.
 func (s *Set) openToRemove(ctx context.Context, volume tool.VolumeConfig, mount dataset.Mount, client int, leaving bool) (*dataset.Dataset, error) {
 	location := s.Location(client)
 	if hold := s.holds.of(volume.Name); hold != nil && client == s.env.Config.Client {
