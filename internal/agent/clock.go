@@ -28,7 +28,7 @@ func read(id int32) int64 {
 	return now.Nano()
 }
 
-// sleepUntil returns when the monotonic clock has reached the time at, or when ctx is done.
+// sleepUntil returns when the monotonic clock has reached the given time, or when ctx is done.
 func sleepUntil(ctx context.Context, clock tool.Clock, at int64) error {
 	for {
 		left := time.Duration(at - clock.Monotonic())

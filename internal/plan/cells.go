@@ -27,8 +27,8 @@ func (c cell) put(step *Step) {
 	}
 }
 
-// cellsOf returns the combinations of the axes by index: axes in the order clients, jobs, queueDepth, blockSize,
-// readPercent, the last one changing fastest.
+// cellsOf returns the combinations of the axes by index. The axes are in the order clients, jobs, queueDepth,
+// blockSize, readPercent, and the last one changes fastest.
 func cellsOf(axes *v1alpha1.SweepAxes) []cell {
 	cells := []cell{{}}
 	cells = cross(cells, axes.Clients, func(c *cell, value int32) { c.clients = int(value) })

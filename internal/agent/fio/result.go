@@ -107,8 +107,8 @@ func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
 	}
 }
 
-// settledLatency returns the latencies in all without those in settling, which were recorded before the load settled.
-// The latencies in settling are known only as counts per histogram bin.
+// settledLatency returns the latencies recorded after the load had settled. The parameter all holds the latencies of
+// the whole measured time. settling holds those recorded before the load had settled, as counts per histogram bin.
 func settledLatency(all *measure.Latency, settling *measure.Histogram) (measure.Latency, error) {
 	if settling.Count() == 0 {
 		return *all, nil

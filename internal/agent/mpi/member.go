@@ -67,7 +67,8 @@ func (m *member) shut() {
 
 // memberEnd describes how a client's part of a job ended.
 type memberEnd struct {
-	// stopped is the reason why the client's part of the job was ended early; overdue is true if it exceeded its deadline.
+	// stopped is the reason why the client's part of the job was ended early; overdue is true if the deadline was
+	// exceeded.
 	stopped string
 	overdue bool
 	// lost is the reason why client 0 is considered lost; hung is the reason for killing the ranks.

@@ -21,7 +21,8 @@ import (
 // scratchPattern is the os.MkdirTemp pattern of the directories for MPI's temporary files.
 const scratchPattern = "storagebench-mpi-"
 
-// part is the state that launcher and member have in common, such as the working directory and the ranks to measure.
+// part holds the state that launchers and members have in common, such as the working directory and the ranks to
+// measure.
 type part struct {
 	*Tool
 
