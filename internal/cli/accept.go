@@ -41,7 +41,8 @@ func Accepts(arguments []string) error {
 	return knownValues(command, "output", "access-mode")
 }
 
-// knownValues returns an error if the value of a flag is not among the values that fixedValues registered for the flag.
+// knownValues returns an error if the value of one of the flags is not among the values that shell completion offers
+// for the flag.
 func knownValues(command *cobra.Command, flags ...string) error {
 	for _, name := range flags {
 		offer, offers := command.GetFlagCompletionFunc(name)

@@ -21,11 +21,12 @@ type burstDocument struct {
 	PeakBytesPerSecond      int64 `json:"peakBytesPerSecond"`
 	Peak5sBytesPerSecond    int64 `json:"peak5sBytesPerSecond,omitempty"`
 	BaselineBytesPerSecond  int64 `json:"baselineBytesPerSecond"`
-	// SecondsToBaseline is the time of the last drop, on the file's time axis; null if there is no drop.
+	// SecondsToBaseline is the time of the last drop of the rate, on the file's time axis. It is null if the rate does
+	// not drop.
 	SecondsToBaseline *float64       `json:"secondsToBaseline"`
 	Intervals         burstIntervals `json:"intervals"`
-	// BucketAtLeastBytes is the lower bound on the bucket size that a series without a drop implies. It is null if
-	// there is a drop or --refill is not given.
+	// BucketAtLeastBytes is a lower bound on the bucket size, known because the rate did not drop. It is null if the
+	// rate dropped or --refill is not given.
 	BucketAtLeastBytes *int64         `json:"bucketAtLeastBytes"`
 	Drops              []burstDrop    `json:"drops"`
 	Segments           []burstSegment `json:"segments"`

@@ -16,9 +16,10 @@ import (
 const (
 	seriesHeader = "seconds,bytes_per_second"
 	kneeHeader   = "load,bytes_per_second"
-	// mostRows limits memory use. It allows a day of samples at 10 per second.
+	// mostRows is the maximum number of rows in a file, which limits memory use. A day of samples at 10 per second
+	// fits.
 	mostRows = 1_000_000
-	// gapIntervals is the multiple of the median interval above which samples are considered missing.
+	// Samples are considered missing if the time between two rows exceeds gapIntervals times the median interval.
 	gapIntervals = 3
 )
 
@@ -173,7 +174,7 @@ func readPoints(r io.Reader) ([]detect.Point, error) {
 	return points, nil
 }
 
-// analyzeFile opens and reads a file. Its errors name the file.
+// analyzeFile opens a file and parses it with the function read. Its errors name the file.
 func analyzeFile[T any](streams Streams, name string, read func(io.Reader) ([]T, error)) ([]T, error) {
 	file, err := openInput(streams, name)
 	if err != nil {

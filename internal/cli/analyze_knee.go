@@ -92,7 +92,7 @@ func kneeDocumentOf(points int, r detect.KneeResult) kneeDocument {
 	return d
 }
 
-// significant rounds to nine significant digits, so that documents are the same on every machine.
+// significant rounds a value to nine significant digits, so that documents are the same on every machine.
 func significant(value float64) float64 {
 	if value == 0 || math.IsInf(value, 0) {
 		return value

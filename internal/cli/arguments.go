@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// anyNumber is a value for the maximum that is passed to numberOfArguments. It allows any number of arguments.
+// anyNumber is passed to numberOfArguments instead of a maximum, to allow any number of arguments.
 const anyNumber = -1
 
 // numberOfArguments returns a function that checks the number of arguments of a command. Its errors show the usage line

@@ -127,7 +127,7 @@ func (c *cluster) awaitEnd(ctx context.Context, streams Streams, run *v1alpha1.B
 			return err
 		}
 		if seen.UID != run.UID {
-			return errDeleted // another run now has this name
+			return errDeleted // the run is gone, and a new run has the same name
 		}
 		last = seen
 		if over == nil || seen.Status.EndTime != nil {

@@ -29,8 +29,8 @@ var errDeleted = errors.New("it was deleted")
 var errDone = errors.New("done")
 
 // each calls seen with the current state of an object and again after every change, until seen returns an error or ctx
-// is done. It returns nil if seen returns errDone. Because a run may last for days, each retries if the API server
-// stops answering, and writes a message about it to problems.
+// is done. It returns nil if seen returns errDone. Because a run may last for days, each keeps trying if the API server
+// stops answering, and reports the outage on the writer problems.
 func (c *cluster) each(ctx context.Context, resource schema.GroupVersionResource, name string, problems io.Writer, seen func(*unstructured.Unstructured) error) error {
 	patience, met := firstPatience, false
 	for {

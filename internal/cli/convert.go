@@ -21,7 +21,7 @@ import (
 // converter converts a command line or a job file of a tool to workloads.
 type converter struct {
 	line func(arguments []string, options convert.Options) ([]convert.Workload, error)
-	// file is nil if the tool has no job files.
+	// file converts a job file. It is nil if the tool has no job files.
 	file func(text []byte, options convert.Options) ([]convert.Workload, error)
 }
 
@@ -112,10 +112,11 @@ func (f *convertFlags) convert(streams Streams, tool string, line []string) ([]c
 	return with.file(text, options)
 }
 
-// maxConvertBytes limits memory use. It is far larger than any hand-written file.
+// maxConvertBytes is the maximum size of an input file. It limits memory use, and is far larger than any hand-written
+// file.
 const maxConvertBytes = 4 << 20
 
-// readWhole reads a file of up to maxConvertBytes.
+// readWhole reads a file, or returns an error if the file is larger than maxConvertBytes.
 func readWhole(streams Streams, name string) ([]byte, error) {
 	file, err := openInput(streams, name)
 	if err != nil {

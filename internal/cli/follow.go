@@ -70,7 +70,7 @@ func (f *follower) see(run *v1alpha1.BenchmarkRun) {
 }
 
 // now returns the current time by this machine's clock. If that clock differs from the clock that sets the run's
-// timestamps by more than a network delay can explain, now returns the time by the latter.
+// timestamps by more than a network delay can explain, now returns the time by that other clock.
 func (f *follower) now() time.Time {
 	const tolerance = 2 * time.Second
 	if f.known && f.behind.Abs() > tolerance {

@@ -18,8 +18,9 @@ type first struct {
 	name string
 	// workload replaces the default workload, which writes and reads 64 KiB blocks. It is nil for the default.
 	workload *v1alpha1.Engine
-	// inFile is true if the file contains the workload of the profile itself, because a reference would fail in a
-	// cluster without the profile. resized is true if the dataset is smaller than the profile's.
+	// inFile is true if the file contains a copy of the profile's workload instead of a reference to the profile,
+	// because the reference would fail in a cluster without the profile. resized is true if the dataset is smaller than
+	// the profile's.
 	inFile, resized bool
 	// deadline is the activeDeadline of a run, or empty for the default.
 	deadline v1alpha1.Duration

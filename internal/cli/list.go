@@ -244,7 +244,7 @@ func (d listDocument) text(w io.Writer) error {
 	return table.Flush()
 }
 
-// inPhase appends the current phase of a live run to the text of its stage.
+// inPhase returns the text of the STAGE column: the stage and, for a live run, its current phase.
 func inPhase(stage, phase string) string {
 	if phase == "" {
 		return stage

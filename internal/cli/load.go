@@ -205,7 +205,7 @@ func suggestProfiles(unresolved field.ErrorList, objects []admission.Object) {
 			known = append(known, v1alpha1.ProfileRef{Kind: v1alpha1.ClusterWorkloadProfileKind, Name: object.ClusterProfile.Name})
 		}
 	}
-	fromLibrary, _ := library.Profiles() // cannot fail: a test reads the whole library
+	fromLibrary, _ := library.Profiles() // cannot fail: a test parses every profile of the library
 	for i := range fromLibrary {
 		known = append(known, v1alpha1.ProfileRef{Kind: v1alpha1.ClusterWorkloadProfileKind, Name: fromLibrary[i].Name})
 	}

@@ -31,9 +31,9 @@ func (p *plainWriter) Write(text []byte) (int, error) {
 	return p.to.Write(text)
 }
 
-// close flushes an incomplete character.
+// close writes a replacement for a character that is still incomplete at the end of the output.
 func (p *plainWriter) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.to.Close() // best effort: Write has returned any earlier error of the underlying writer
+	_ = p.to.Close() // ignore the error: Write has already returned the errors about all other output
 }

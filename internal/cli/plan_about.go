@@ -53,8 +53,8 @@ func loadTexts(d *planDocument) []string {
 }
 
 // loadOf describes the operations that the steps of a phase measure on a target, such as "random writes of 64Ki". It
-// returns "" if they are not known before the run. It omits properties that differ between cells, because the line
-// about the axes shows them.
+// returns "" if they are not known before the run. It omits properties that differ between cells, because the plan
+// lists their values separately.
 func loadOf(steps []planStep, target string) string {
 	var order, operations, sizes []string
 	add := func(list *[]string, word string) {

@@ -31,7 +31,7 @@ type planDocument struct {
 	ExpectedSeconds *float64     `json:"expectedSeconds,omitempty"`
 	Steps           []planStep   `json:"steps"`
 	Targets         []planTarget `json:"targets"`
-	// Written is the data that the run writes.
+	// Written is the amount of data that the run writes.
 	Written plan.Written `json:"written"`
 	// Cost is the cost of the run, if a price is given.
 	Cost     *cost    `json:"cost,omitempty"`

@@ -67,7 +67,7 @@ func newProfiles(streams Streams) *cobra.Command {
 
 // libraryNames lists the profiles of the library.
 func libraryNames() []string {
-	all, _ := library.Profiles() // cannot fail: a test reads the whole library
+	all, _ := library.Profiles() // cannot fail: a test parses every profile of the library
 	var names []string
 	for i := range all {
 		names = append(names, all[i].Name)

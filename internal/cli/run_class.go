@@ -34,10 +34,10 @@ const (
 	// trialDeadline is the maximum duration of a trial, which is a run on new volumes. It limits what a forgotten trial
 	// costs.
 	trialDeadline = 6 * time.Hour
-	// trialStart is the default startTimeout of a run.
+	// trialStart is the time allowed for a trial's clients to become ready. It equals the default startTimeout.
 	trialStart = 10 * time.Minute
-	// trialGrace applies if this program dies before it removes the trial. The results stay readable for at least
-	// trialGrace after the runs have ended. Kubernetes then deletes the trial.
+	// trialGrace is the minimum time for which a trial's results stay readable after its runs have ended, if this
+	// program dies before it removes the trial. Kubernetes then deletes the trial.
 	trialGrace = time.Hour
 	// removeTimeout limits the wait for the removal of a trial's objects.
 	removeTimeout = 3 * time.Minute

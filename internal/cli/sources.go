@@ -18,7 +18,7 @@ import (
 // maxSources limits the number of files that a command reads.
 const maxSources = 1000
 
-// source is a file with objects.
+// source is an input file with storagebench objects.
 type source struct {
 	name string
 	text []byte

@@ -175,7 +175,7 @@ func (c *cluster) followToEnd(ctx context.Context, streams Streams, name, hint s
 const judgeTimeout = time.Minute
 
 // result returns the document of a run that has ended, and its exit code. It waits for the operator to evaluate the
-// run, because that is when a regression is detected.
+// run, because only that evaluation detects a regression.
 func (c *cluster) result(ctx context.Context, streams Streams, name string) (report.Document, int, error) {
 	run := &v1alpha1.BenchmarkRun{}
 	if err := c.get(ctx, runResource, name, run); err != nil {

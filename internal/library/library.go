@@ -83,7 +83,7 @@ func load() ([]Profile, error) {
 func Find(name string) (Profile, bool) {
 	all, err := Profiles()
 	if err != nil {
-		return Profile{}, false // unreachable: a test reads the whole library
+		return Profile{}, false // unreachable: a test parses every profile of the library
 	}
 	for _, one := range all {
 		if one.Name == name {
