@@ -16,7 +16,7 @@ func (p *Pair) countCells() *v1alpha1.CellComparison {
 	return count
 }
 
-// cellIndexes returns the indexes of the cells of both sides, in ascending order.
+// cellIndexes returns the index of each cell that at least one side has, in ascending order.
 func (p *Pair) cellIndexes() []int32 {
 	var all []int32
 	for _, steps := range [][]v1alpha1.StepResult{p.Baseline.Steps, p.Target.Steps} {

@@ -18,8 +18,8 @@ type Verdict int
 const (
 	// NotJudged means that there is no verdict, because a figure has no confidence interval.
 	NotJudged Verdict = iota
-	// NoDifference means that the interval of the difference contains 0, or that the difference is within the
-	// resolution of the method of measurement.
+	// NoDifference means that the interval of the difference contains 0, or that the difference is too small to be
+	// resolved by the measurement method.
 	NoDifference
 	OtherBetter
 	BaselineBetter
@@ -33,8 +33,8 @@ type Difference struct {
 	Verdict Verdict
 }
 
-// Of returns the difference of other from baseline. A relative difference of at most resolution counts as no
-// difference, because it may come from the method of measurement. ok is true only if both figures are positive or both
+// Of returns the relative difference between baseline and other. A difference of at most resolution counts as no
+// difference, because the measurement method may have caused it. ok is true only if both figures are positive or both
 // are 0.
 func Of(baseline, other Value, better Direction, resolution float64) (Difference, bool) {
 	if baseline.Value == 0 && other.Value == 0 {

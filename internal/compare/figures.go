@@ -8,9 +8,9 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Relative differences up to these values count as no difference, because they may come from the method of measurement
-// instead of the storage. A rate depends slightly on the position of the measured window within a sample. A percentile
-// is reported as the middle of its histogram bucket, so the width of the bucket limits its precision.
+// Relative differences up to these values count as no difference, because the measurement method, not the storage, may
+// have caused them. A rate depends slightly on the position of the measured window within a sample. A percentile is
+// reported as the middle of its histogram bucket, so the width of the bucket limits its precision.
 const (
 	rateResolution       = 0.005
 	percentileResolution = 0.016
@@ -125,8 +125,8 @@ func (d *Difference) of(figure v1alpha1.FigureName, operation string, baseline, 
 	return made
 }
 
-// levels returns the Figure.Operation of the drain levels to compare. This is InOperations if the credits of both
-// drains count operations, and otherwise "", which stands for bytes.
+// levels returns the unit in which the drain levels of both results are compared, as a value for Figure.Operation:
+// InOperations if the credits of both drains count operations, and otherwise "", which stands for bytes.
 func (p *Pair) levels() string {
 	_, one := phasekind.MainSeries(p.Baseline.Burst)
 	_, other := phasekind.MainSeries(p.Target.Burst)

@@ -67,8 +67,8 @@ func Paired(blocks []Block) (ratio Value, ok bool) {
 	return Between(math.Exp(mean), math.Exp(mean-half), math.Exp(mean+half)), true
 }
 
-// RatioVerdict decides whether a ratio from Paired shows a difference. Like Of, it ignores a difference that is within
-// the resolution of the method of measurement. percentile is true if the compared figures are percentiles, which have a
+// RatioVerdict decides whether a ratio from Paired shows a difference. Like Of, it ignores a difference that the
+// measurement method is too coarse to resolve. percentile is true if the compared figures are percentiles, which have a
 // coarser resolution than rates.
 func RatioVerdict(ratio Value, better Direction, percentile bool) Verdict {
 	resolution := rateResolution

@@ -9,7 +9,7 @@ import (
 )
 
 // RepeatedFigure is one figure of several runs of the same specification, and its variation between them. Values are in
-// the API's unit of the figure.
+// the unit that the API uses for the figure.
 type RepeatedFigure struct {
 	Phase     string              `json:"phase"`
 	Target    string              `json:"target"`

@@ -115,7 +115,7 @@ func phaseTargets(baseline, other Side, a, b *v1alpha1.PhaseResult, margin float
 	return all
 }
 
-// of returns those targets of a phase that the side includes: only the target that the side names or, if it names none,
+// of returns the targets of a phase that the side includes: only the target that the side names or, if it names none,
 // all targets.
 func of(side Side, phase *v1alpha1.PhaseResult) []*v1alpha1.TargetResult {
 	var all []*v1alpha1.TargetResult

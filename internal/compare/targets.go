@@ -145,7 +145,7 @@ func has(result *v1alpha1.TargetResult, kind v1alpha1.WarningType) bool {
 	return slices.ContainsFunc(result.Warnings, func(w v1alpha1.Warning) bool { return w.Type == kind })
 }
 
-// permille converts a share to thousandths, within the API's bounds.
+// permille converts a share to thousandths, and limits it to the range that the API allows.
 func permille(share float64) int64 {
 	return int64(math.Round(min(max(share, -1), 1e12) * 1000))
 }

@@ -82,7 +82,7 @@ func (o *Options) read(name string) ([]byte, error) {
 	return text, nil
 }
 
-// Limits on the input: the bytes of a file, the number of arguments, and the bytes of one argument.
+// Limits on the input: the size of a file in bytes, the number of arguments, and the size of one argument in bytes.
 const (
 	maxFileBytes    = 1 << 20
 	maxArguments    = 4096

@@ -131,7 +131,7 @@ func (w *diskspdWriter) stride() {
 // random converts -r, -rs and -rd, which set the alignment, the share and the distribution of random offsets.
 func (w *diskspdWriter) random() {
 	t := w.target
-	w.profile.Options["norandommap"] = "1" // as in DiskSpd, offsets may repeat before all blocks were accessed
+	w.profile.Options["norandommap"] = "1" // as in DiskSpd, offsets may repeat before all blocks have been accessed
 	align := t.alignment()
 	option := w.given("r", "-r")
 	asked := fmt.Sprintf("%d after -r is an alignment of %d bytes, not a percentage; -r alone is 100 %% random", align, align)
@@ -203,7 +203,8 @@ func (w *diskspdWriter) distribution() {
 	w.profile.RandomDistribution = text
 }
 
-// pace converts -g, which limits the rate, and -i and -j, which set the pauses between bursts.
+// pace converts -g, which limits the rate, -i, which sets the number of operations in a burst, and -j, which sets the
+// pause between bursts.
 func (w *diskspdWriter) pace() {
 	t, s := w.target, w.span
 	threads := max(t.threads*w.targets, 1)

@@ -185,7 +185,7 @@ func (w *fioWriter) typed(j *fioJob) (*v1alpha1.FioProfile, bool) {
 		}
 	}
 	if _, compresses := j.value("buffer_compress_percentage"); compresses && p.Compressibility.ChunkSize == nil {
-		p.Compressibility.ChunkSize = quantity(512) // fio's default of buffer_compress_chunk
+		p.Compressibility.ChunkSize = quantity(512) // fio's default for buffer_compress_chunk
 	}
 	if len(p.Options) == 0 {
 		p.Options = nil

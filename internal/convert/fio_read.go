@@ -28,7 +28,7 @@ type fioSection struct {
 	options []fioOption
 }
 
-// set adds an option and removes an earlier one of the same name.
+// set adds an option, and removes any earlier option with the same name.
 func (s *fioSection) set(option fioOption) {
 	s.options = slices.DeleteFunc(s.options, func(old fioOption) bool { return old.name == option.name })
 	s.options = append(s.options, option)
@@ -109,7 +109,7 @@ const (
 	whyProgram = "it does not affect the load"
 )
 
-// fioLine holds the jobs of a command line, and notes about the options in fioGeneral.
+// fioLine holds the jobs of a command line, and notes about options that apply to fio itself rather than to a job.
 type fioLine struct {
 	sections []fioSection
 	notes    notes

@@ -175,7 +175,8 @@ func (w *iorWriter) flag(name string) bool {
 	return given && option.on()
 }
 
-// only returns the value of a field that defaults to false: a pointer to true if the given flag is set, otherwise nil.
+// only converts a flag to the value of an API field that defaults to false. It returns a pointer to true if the flag is
+// set, and nil otherwise.
 func (w *iorWriter) only(name string) *bool {
 	if w.flag(name) {
 		return new(true)

@@ -7,10 +7,10 @@ type Account struct {
 	most, least float64
 }
 
-// Open opens an account for a bucket. The fill level is unknown at first.
+// Open returns an Account that tracks the bucket, with an unknown initial fill level.
 func Open(bucket Bucket) Account { return Account{bucket: bucket, most: bucket.Size} }
 
-// Bucket returns the bucket of the account.
+// Bucket returns the bucket that the account tracks.
 func (a Account) Bucket() Bucket { return a.bucket }
 
 // Fill returns an upper bound on the credits in the bucket. It assumes that the bucket was full initially.

@@ -1,6 +1,6 @@
-// Package credits calculates with token buckets: how long a burst lasts, how long its credits take to refill, and
-// how many are left after the load so far. It is pure. The plan of a run and the evaluation of its results use the
-// same arithmetic.
+// Package credits models token buckets: it computes how long a burst lasts, how long its credits take to refill, and
+// how many credits are left after the load so far. It has no side effects. The plan of a run and the evaluation of its
+// results use the same arithmetic.
 //
 // A bucket holds credits, in bytes or in operations. While it has credits, it lets load through at its burst rate,
 // otherwise at its baseline. What it lets through is deducted from the credits, which grow continuously at the

@@ -76,10 +76,9 @@ func sumOf(block []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Differs reads blocks of laid-out files and describes the first one with unexpected content; the result is empty
-// if there is none. A block with a recorded checksum must match it. Other blocks must not be all zeros, unless the
-// workload writes zeros: space that was reserved but never written, or whose data the file system lost, reads as
-// zeros.
+// Differs reads blocks of laid-out files and describes the first block with unexpected content. The result is empty if
+// there is none. A block with a recorded checksum must match it. Other blocks must not be all zeros, unless the
+// workload writes zeros: space that was reserved but never written, or whose data the file system lost, reads as zeros.
 func (d *Dataset) Differs(ctx context.Context, files LaidOut, zeros bool) (string, error) {
 	names, each := chooseFiles(files)
 	for _, name := range names {

@@ -18,7 +18,7 @@ const (
 	// second.
 	attempts   = 50
 	retryPause = 10 * time.Millisecond
-	// scratchPrefix is the prefix of the names of directories and ownership files that are being created.
+	// scratchPrefix begins the temporary name of a directory or an ownership file while it is being created.
 	scratchPrefix = ".tmp-"
 )
 
@@ -182,7 +182,7 @@ func removeScratch(parent *directory, name string) error {
 	return parent.remove(name)
 }
 
-// ownFiles lists the files that this package writes into the directories of a benchmark and of a dataset.
+// ownFiles lists the names of the files that this package writes into the directories of a benchmark and of a dataset.
 var ownFiles = []string{ownerFile, lockFile}
 
 // removeOwnFiles deletes the files with the given names from a directory.

@@ -24,7 +24,7 @@ type Dataset struct {
 	// acquired while the directory's previous agent may still be running.
 	held       *Hold
 	unusedOnly bool
-	// holesShow caches the result of probeHoles.
+	// holesShow is true if the file system reports holes in files. It is probed once.
 	holes     sync.Once
 	holesShow bool
 }
@@ -127,7 +127,7 @@ func (d *Dataset) Close() error {
 
 // Remove deletes the client's directory and then the parents that contain only this package's own files. A second call
 // does nothing. It follows no symbolic link and crosses no mount. It fails with ErrChanged if another directory has
-// replaced the opened one, and with ErrHeld if another agent has taken the directory. Other clients may work
+// replaced the opened one, and with ErrHeld if another agent has taken over the directory. Other clients may work
 // concurrently. The benchmark's directory is not removed while a run holds its lock.
 func (d *Dataset) Remove(ctx context.Context) error { return d.remove(ctx, lockGuards{}) }
 
@@ -183,7 +183,7 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 	if err := ours(); err != nil {
 		return err
 	}
-	// Remove the record before the files that it describes.
+	// Remove the layout record before the files that it describes.
 	for _, record := range []string{d.location.layoutName(), d.location.layoutName() + ".new"} {
 		if err := hash.remove(record); err != nil {
 			return err

@@ -73,7 +73,7 @@ func OpenDevice(ctx context.Context, path string, use DeviceUse) (*Device, error
 	return d, nil
 }
 
-// DeviceIsMarked reports whether a device carries the mark of a client of a benchmark.
+// DeviceIsMarked reports whether a device carries the mark of the given benchmark and client.
 func DeviceIsMarked(path string, owner Owner, client int) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {

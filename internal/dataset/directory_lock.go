@@ -194,7 +194,8 @@ func (d *Dataset) lockHolder(hash *directory) (file *os.File, locked bool, err e
 		_ = file.Close()
 		return nil, false, err
 	}
-	// The previous holder may have removed the file while we opened it. Then the lock protects nothing.
+	// The previous holder may have removed the holder record while we opened it. A lock on a removed file protects
+	// nothing.
 	if err := isNamed(hash, name, file); err != nil {
 		_ = file.Close()
 		return nil, false, err

@@ -62,7 +62,7 @@ func (d *Dataset) LaidOut() (LaidOut, error) {
 		return nil, fmt.Errorf("read the layout record: %w", err)
 	}
 	if len(text) > layoutMaxBytes {
-		return LaidOut{}, nil // not written by SetLaidOut, which writes at most layoutMaxBytes
+		return LaidOut{}, nil // too large to have been written by SetLaidOut
 	}
 	var record layoutText
 	if err := json.Unmarshal(text, &record); err != nil || record.SchemaVersion != schemaVersion || record.Files == nil {

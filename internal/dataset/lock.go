@@ -60,7 +60,7 @@ func tryLock(mount Mount, owner Owner) (*Lock, error) {
 // take locks the open file and writes the holder's name into it.
 func (l *Lock) take(uid *directory) error {
 	path := filepath.Join(uid.path, lockFile)
-	// Without lock support, continue: an unguarded run is better than none.
+	// If the file system does not support locks, continue without a lock, so that the storage can still be tested.
 	switch _, err := tryFlock(l.file); {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return &Problem{
@@ -70,7 +70,7 @@ func (l *Lock) take(uid *directory) error {
 	case err != nil:
 		return classify(path, "lock", err)
 	}
-	// The previous holder may have removed the file while we opened it. Then the lock protects nothing.
+	// The previous holder may have removed the lock file while we opened it. A lock on a removed file protects nothing.
 	if err := isNamed(uid, lockFile, l.file); err != nil {
 		return err
 	}

@@ -18,12 +18,12 @@ const (
 	// directories that Owners reads.
 	maxOwners = 64
 	maxLooked = 256
-	// orphanLockTimeout limits how long to retry a held directory before skipping it.
+	// orphanLockTimeout limits the wait for a directory that an agent holds. After that, the directory is skipped.
 	orphanLockTimeout = 300 * time.Millisecond
 )
 
-// Owners returns the UIDs of at most 64 benchmarks whose directories on a target were created by the given
-// installation. It omits the benchmark with the UID besides, and directories whose ownership file names another
+// Owners returns the UIDs of benchmarks whose directories on a target were created by the given installation, at most
+// 64 of them. It omits the benchmark whose UID is passed as besides, and directories whose ownership file names another
 // installation or no installation.
 func Owners(mount Mount, installation, besides string) ([]string, error) {
 	if installation == "" {
@@ -204,7 +204,7 @@ func hasLocks(in *directory) (bool, error) {
 func (b *OrphanFilter) removeHash(ctx context.Context, mount Mount, uid *directory, hash string, result *OrphanResult) (cleared bool, err error) {
 	child, err := openOwned(uid, hash, b.BenchmarkUID)
 	if errors.Is(err, errNoOwner) {
-		return true, nil // another client is removing this directory, or was killed; removeLevel handles both cases
+		return true, nil // a removal by another client is in progress or was interrupted: removeLevel handles both
 	}
 	if err != nil {
 		return false, err

@@ -14,8 +14,8 @@ import (
 )
 
 // removeTree empties a directory. It unlinks symbolic links without following them and skips mounts inside. It
-// continues after a failed removal and returns the first such error of its last pass. It calls the function may before
-// each removal, and stops if the function returns an error.
+// continues after a failed removal and returns the first such error of its last pass. The parameter may is a function
+// that removeTree calls before each removal; if it returns an error, removeTree stops.
 func removeTree(may func() error, d *directory) error {
 	for {
 		var first error
@@ -254,7 +254,7 @@ func sweepHash(ctx context.Context, uid *directory, hash, benchmarkUID string) e
 	if err := removeLitter(child, benchmarkUID); err != nil {
 		return err
 	}
-	// Remove the records before the files that they describe.
+	// Remove the layout records before the files that they describe.
 	if err := removeLayoutRecords(child); err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ type Space struct {
 	Files uint64
 	// ApparentBytes is the sum of the file sizes.
 	ApparentBytes uint64
-	// AllocatedBytes is what the file system reports as allocated (st_blocks). Its meaning depends on the file system:
-	// see Compression.
+	// AllocatedBytes is the allocated space that the file system reports (st_blocks). Its meaning depends on the file
+	// system: see Compression.
 	AllocatedBytes uint64
 	// DataBytes is the apparent size without holes, if the file system reports them.
 	DataBytes uint64
@@ -80,7 +80,7 @@ func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short [
 
 // usageWalk is the state of one directory walk.
 type usageWalk struct {
-	ctx  context.Context // stored in the struct because a walk lasts for only one call
+	ctx  context.Context // a context in a struct is acceptable here: the struct exists only during one call
 	left int
 	// compresses is true if the file system may compress, so that holes must be distinguished from compression.
 	compresses bool

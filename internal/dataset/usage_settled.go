@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// restFor is the time that the allocated space must stay unchanged to count as settled. ZFS updates it when it commits
-	// a transaction group, at least every five seconds.
+	// restFor is the time for which the allocated space must stay unchanged to count as settled. ZFS updates the space
+	// when it commits a transaction group, at least every five seconds.
 	restFor = 5500 * time.Millisecond
 	// lookAgain is the interval between two measurements of the disk usage.
 	lookAgain = 250 * time.Millisecond
