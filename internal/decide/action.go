@@ -10,7 +10,7 @@ import (
 type Kind string
 
 const (
-	// Wait does nothing until the snapshot changes, or until Until at the latest.
+	// Wait does nothing until the snapshot changes, or until the time in the field Until, whichever comes first.
 	Wait Kind = "Wait"
 	// Load sends the attempt to Clients.
 	Load Kind = "Load"

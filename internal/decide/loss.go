@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// lostParticipants returns the lost clients that a step still needs. A step does not need clients that have completed
-// the attempt. A step with load that has begun does not need clients that take no part in it either, unless the policy
-// is FailRun: it continues undisturbed, and the next step handles their loss.
+// lostParticipants returns the lost clients that a step still needs. Clients that have completed the attempt are no
+// longer needed. Once a step with load has begun, clients that do not take part in it are not needed either: the step
+// continues, and the next step handles their loss. Under the policy FailRun, however, every client is needed until it
+// has completed the attempt.
 func (s Snapshot) lostParticipants(step Step, record Record) []Client {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	started := !record.Start.IsZero()

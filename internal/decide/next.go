@@ -73,7 +73,8 @@ func (s Snapshot) current() (*Step, Record) {
 	return nil, Record{}
 }
 
-// awaitClients waits until every client is ready, replaces lost ones by policy, and fails the run if necessary.
+// awaitClients waits until every client is ready, applies the loss policy to lost clients, and fails the run if
+// necessary.
 func (s Snapshot) awaitClients(step Step, record Record, now time.Time) (Action, bool) {
 	if lost := s.lostParticipants(step, record); len(lost) > 0 {
 		if action, pending := s.applyLossPolicy(lost, step, record); pending {

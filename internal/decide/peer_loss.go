@@ -21,11 +21,12 @@ func (s Step) peerLost(failure *Failure) bool {
 	return s.Coupled && failure != nil && slices.Contains(peerLossReasons, failure.Reason)
 }
 
-// awaitPeerLoss ends an attempt of an MPI job whose clients report the loss of another client. They do not report which
-// client was lost. Once the conductor detects the loss, the loss policy applies. If the conductor detects none within
-// LossPatience, all clients are alive, and only the connection between some of them failed. awaitPeerLoss then records
-// the result of a step that cannot be repeated, and repeats any other step up to MaxRestarts times. In all other cases,
-// the failure fails the run.
+// awaitPeerLoss ends an attempt of an MPI job whose clients have failed, possibly because another client was lost.
+// Their reports do not name the lost client. Once the conductor detects the loss, the loss policy applies. If the
+// conductor detects none within LossPatience, all clients are alive. If a client reported ReasonClientLost, only the
+// connection between some clients has failed: awaitPeerLoss then records the result of a step that cannot be repeated,
+// and repeats any other step up to MaxRestarts times. It fails the run after other failures, after MaxRestarts
+// repetitions and, as soon as the load has stopped, if a client reports ReasonClientLost under the policy FailRun.
 func (s Snapshot) awaitPeerLoss(step Step, record Record, attempt Attempt, counts counts, now time.Time) Action {
 	if live := s.live(step, attempt); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}

@@ -83,7 +83,7 @@ func Describe(t Target) Found {
 	for _, claim := range t.Claims {
 		if claim.PV != nil {
 			if seen[claim.PV.Name] {
-				continue // another claim is bound to the same volume
+				continue // a volume to which several claims are bound counts once
 			}
 			seen[claim.PV.Name] = true
 		}
@@ -187,7 +187,8 @@ func ClassOf(c Claim) string {
 	return ""
 }
 
-// AttributesClassOf returns the VolumeAttributesClass in force, or "" if there is none.
+// AttributesClassOf returns the name of the VolumeAttributesClass that a claim's volume currently has, or "" if it has
+// none.
 func AttributesClassOf(c Claim) string {
 	switch {
 	case c.Claim != nil && c.Claim.Status.CurrentVolumeAttributesClassName != nil:

@@ -103,8 +103,8 @@ func (f *flow) ready() bool {
 	return live
 }
 
-// bytes returns the bytes completed between two instants. It drops samples that end no later than the second
-// instant.
+// bytes returns the number of bytes completed between two instants. It then removes from pending the samples that end
+// at or before the second instant.
 func (s *stream) bytes(from, to int64) float64 {
 	sum := 0.0
 	keep := 0

@@ -22,8 +22,9 @@ type judge interface {
 // without credits. baseline is the baseline that the run's last drain of the target measured. Both are in bytes per
 // second, and 0 if unknown.
 func judgeOf(step plan.Step, documented, baseline float64) judge {
-	// If the bucket is already empty before the drain that precedes the steps of a phase, the rate does not drop during
-	// this drain. It may therefore end once the rate is at the baseline, as a redrain does.
+	// A phase with many steps may begin with a drain. If the bucket is already empty at that time, the rate does not
+	// drop during the drain. The drain may therefore end once the rate is at a known baseline, like a drain that
+	// follows a pause in which credits refill.
 	before := phasekind.Of(step.Kind).ManySteps()
 	if baseline == 0 && before {
 		baseline = documented

@@ -58,7 +58,8 @@ func (w *Watcher) Look(planned plan.Plan, snapshot decide.Snapshot, baselines ma
 	return map[decide.Attempt]string{attempt: reason}
 }
 
-// current returns the adaptive step that is running, if there is one.
+// current returns the running step and its attempt if that step can end early and has not been concluded. Otherwise it
+// returns false.
 func current(planned plan.Plan, snapshot decide.Snapshot) (plan.Step, decide.Attempt, bool) {
 	for _, step := range planned.Steps {
 		record := snapshot.Records[step.ID]

@@ -126,7 +126,7 @@ func (n *note) equals(o Options) bool {
 
 func (m *maker) noteName() string { return filepath.Clean(m.options.Directory) + ".files.json" }
 
-// readNote returns the note, or nil if there is none.
+// readNote reads the note that an earlier call wrote beside the directory. It returns nil if there is no note.
 func (m *maker) readNote() (*note, error) {
 	text, err := m.root.ReadFile(m.noteName())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -166,8 +166,8 @@ func (m *maker) writeNote(n note) error {
 	return nil
 }
 
-// isNew returns an error if the directory is not empty. It is called if there is no note, so this command has not
-// created the content.
+// isNew returns an error if the directory is not empty. It is called if there is no note about the directory, which
+// means that this command did not create the content.
 func (m *maker) isNew() error {
 	directory, err := m.root.Open(m.options.Directory)
 	if errors.Is(err, fs.ErrNotExist) {
