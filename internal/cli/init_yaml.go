@@ -151,7 +151,7 @@ func (f *first) profiled(line func(string, ...any)) {
 	load := engines.Of(f.workload)
 	warmUp := ", warmUp: 5s"
 	switch {
-	case load.WorkBound: // the phase ends when the work is done, but after its duration at the latest
+	case load.WorkBound: // the phase ends when the work is done, or after its duration if that is earlier
 		line("    - {name: measure, steady: {duration: 10m}}")
 		return
 	case load.SpansClients:

@@ -70,7 +70,7 @@ func newParse(streams Streams) *cobra.Command {
 	return command
 }
 
-// parsers maps a tool to the function that reads its output into a document.
+// parsers maps the name of a tool to the function that reads the tool's output into a document.
 var parsers = map[string]func(Streams, string) (any, error){
 	"fio": func(streams Streams, name string) (any, error) {
 		result, err := readFio(streams, name)

@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// fieldManager owns the fields that `run` applies.
+// fieldManager is the name of the field manager that owns the fields that `run` applies.
 const fieldManager = "kubectl-storagebench"
 
 // runInCluster applies the file and follows the resulting run.

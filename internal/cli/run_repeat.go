@@ -39,8 +39,9 @@ type repetitions struct {
 	code int
 }
 
-// add stores the result of a run and writes it to its files. It reports whether to start another run. If a run did not
-// complete or could not be saved, no other run is started, because it would probably fail in the same way.
+// add stores the result of a run and reports whether to start another run. With --repeat, it also saves the result to
+// the numbered files of this run. If the run did not complete or its result could not be saved, no other run is
+// started, because it would probably fail in the same way.
 func (r *repetitions) add(streams Streams, options runOptions, document report.Document, code int) (more bool) {
 	r.documents = append(r.documents, document)
 	r.code = worse(r.code, code)

@@ -18,7 +18,7 @@ import (
 // These limits keep the check of laid-out files short: reading spends credits, and a slow share reads only 30 MB/s.
 const (
 	blockBytes = 64 << 10
-	// layoutBlocks is the maximum number of blocks read from all files together: 4 MiB.
+	// layoutBlocks is the maximum number of blocks read from all files together. They contain 4 MiB.
 	layoutBlocks = 64
 	// fileBlocks is the maximum number of blocks read from one file.
 	fileBlocks = 16
@@ -52,8 +52,8 @@ func chooseFiles(files LaidOut) (names []string, each int) {
 	return names, min(fileBlocks, max(1, layoutBlocks/max(1, len(names))))
 }
 
-// Sum reads some blocks of each laid-out file and stores their checksums in files, so that a later run can check that
-// the content is unchanged.
+// Sum reads some blocks of each laid-out file and records their checksums in the map files, so that a later run can
+// check that the content is unchanged.
 func (d *Dataset) Sum(ctx context.Context, files LaidOut) error {
 	names, each := chooseFiles(files)
 	for _, name := range names {
@@ -86,8 +86,8 @@ func (d *Dataset) Differs(ctx context.Context, files LaidOut, zeros bool) (strin
 		sums := strings.Fields(file.Blocks)
 		offsets := blockOffsets(file.Bytes, each)
 		if len(sums) > 0 && len(sums) != len(offsets) {
-			// The number of blocks per file was different when the checksums were recorded. Read the blocks that were
-			// recorded.
+			// The checksums were recorded for a different number of blocks per file, so read the blocks that they
+			// describe.
 			offsets = blockOffsets(file.Bytes, len(sums))
 		}
 		why, at := "", 0

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// directoryMode denies access to other users; the clients of a run share a user or a group.
+	// directoryMode lets the owner write and the group read, because the clients of a run share a user or a group.
+	// Other users have no access.
 	directoryMode = 0o750
 	// attempts is the maximum number of times that an operation is tried if it fails because other clients create or
 	// remove the same parent directories. With retryPause after each attempt, all attempts together take at least half a

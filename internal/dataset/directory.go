@@ -181,7 +181,7 @@ func links(info fs.FileInfo) uint64 {
 	return uint64(stat.Nlink) //nolint:unconvert // Nlink is narrower on some architectures.
 }
 
-// each calls visit for every entry until visit returns stop or an error. Entries may be removed during the listing.
+// each calls visit for every entry until visit returns true or an error. Entries may be removed during the listing.
 func (d *directory) each(visit func(fs.DirEntry) (stop bool, err error)) error {
 	file, err := d.root.Open(".")
 	if err != nil {

@@ -252,7 +252,8 @@ func readHolder(file *os.File) Holder {
 // no agent owns the directory.
 func (d *Dataset) Confirm(hold *Hold) error {
 	if hold.locked && d.refersTo(d.location.holderName(), hold.file) {
-		// The lock suffices. Do not read the holder record: on storage without credits each read would wait.
+		// The lock is sufficient proof. Do not read the holder record, because each read would have to wait if the
+		// storage has no credits left.
 		d.held = hold
 		return nil
 	}
@@ -289,8 +290,8 @@ func (h *Hold) checkMark(hash *directory, name string) error {
 	}
 	file := h.file
 	if !h.locked || !os.SameFile(named, own) {
-		// A network file system revalidates with its server when a file is opened. Do not reopen a locked file: an
-		// SMB lock excludes every other handle.
+		// Reopen the record, because a network file system asks its server for the current content when a file is
+		// opened. But do not reopen the file that this hold has locked: an SMB lock excludes every other handle.
 		if file, err = hash.file(name, os.O_RDONLY); err != nil {
 			return err
 		}
@@ -338,8 +339,8 @@ func (d *Dataset) withHash(do func(hash *directory) error) error {
 }
 
 // releaseHold removes the holder record and then releases the lock, in this order: a waiting agent then finds no record
-// and creates the directory again. The file must be closed before the parent is removed: on NFS an open file
-// prevents the removal of its directory.
+// and creates the directory again. The record, which is also the lock file, must be closed before its parent directory
+// is removed: on NFS an open file prevents the removal of its directory.
 func (d *Dataset) releaseHold(hash *directory) error {
 	if d.held == nil {
 		return nil

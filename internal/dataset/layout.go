@@ -123,7 +123,7 @@ func (d *Dataset) withParent(do func(hash *directory) error) error {
 	})
 }
 
-// replace replaces a file atomically. There must be only one writer.
+// replace replaces a file atomically. Only one process may write the file at a time.
 func (d *directory) replace(name string, text []byte) error {
 	path, scratch := filepath.Join(d.path, name), name+".new"
 	if err := d.root.Remove(scratch); err != nil && !errors.Is(err, fs.ErrNotExist) {

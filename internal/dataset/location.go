@@ -13,7 +13,7 @@ const baseName = ".storagebench"
 // Location names the directory of one client's data on a target.
 type Location struct {
 	BenchmarkUID string
-	// DatasetHash identifies the layout, so that runs with another layout never use its files.
+	// DatasetHash identifies the layout, so that runs with a different layout never use these files.
 	DatasetHash string
 	Client      int
 }

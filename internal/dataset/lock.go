@@ -57,7 +57,7 @@ func tryLock(mount Mount, owner Owner) (*Lock, error) {
 	return lock, nil
 }
 
-// take locks the open file and writes the holder's name into it.
+// take locks the open lock file and writes into it which run holds the lock.
 func (l *Lock) take(uid *directory) error {
 	path := filepath.Join(uid.path, lockFile)
 	// If the file system does not support locks, continue without a lock, so that the storage can still be tested.

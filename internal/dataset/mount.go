@@ -60,8 +60,8 @@ func ProveMount(path string, expect Expectation) (Mount, error) {
 	return mount, checkAccess(file, mount, expect)
 }
 
-// openMount works like ProveMount, but does not check the access. It also returns the open directory, which the caller
-// must close.
+// openMount works like ProveMount, but does not check whether the process may access the directory. It also returns the
+// open directory, which the caller must close.
 func openMount(path string, expect Expectation) (Mount, *os.File, error) {
 	if path == "" {
 		return Mount{}, nil, &Problem{Reason: ErrMissing, Path: `""`, Remedy: "set the path of a directory"}
@@ -88,7 +88,7 @@ func openMount(path string, expect Expectation) (Mount, *os.File, error) {
 	return mount, file, nil
 }
 
-// checkKind returns an error unless the path is a directory, and not a symbolic link to one.
+// checkKind returns an error if the path is not a directory. A symbolic link to a directory is an error too.
 func checkKind(path string) error {
 	info, err := os.Lstat(path)
 	switch {

@@ -256,7 +256,7 @@ func (b *OrphanFilter) removeClient(ctx context.Context, mount Mount, location L
 	return errors.Join(directory.Remove(ctx), directory.Close())
 }
 
-// Keep records in the ownership file that the data is kept on purpose, so that cleanups of orphaned data skip it.
+// Keep marks the data in the ownership file as kept on purpose, so that cleanups of orphaned data skip it.
 func (d *Dataset) Keep() error {
 	return d.withParent(func(hash *directory) error {
 		owner, err := readOwner(hash)

@@ -16,7 +16,7 @@ const folderMode = 0o770
 
 // Place is the working location of a run: a folder of a volume that must be mounted at Path.
 type Place struct {
-	// Path is the path that is verified against Expect.
+	// Path is the directory of the volume, which must satisfy Expect.
 	Path   string
 	Expect Expectation
 	// Folder is relative to Path; empty means Path itself.
@@ -93,8 +93,8 @@ func makeFolder(parent *directory, name string) (*directory, error) {
 	err := parent.root.Mkdir(name, folderMode)
 	switch {
 	case err == nil:
-		// Override the process's umask, but keep the bits inherited from the parent (setgid). Ignore file systems
-		// without modes.
+		// Override the process's umask, but keep the bits inherited from the parent (setgid). Ignore errors, because
+		// some file systems have no modes.
 		if info, err := parent.root.Lstat(name); err == nil {
 			_ = parent.root.Chmod(name, info.Mode()&(fs.ModeSetgid|fs.ModeSticky)|folderMode)
 		}
@@ -117,7 +117,7 @@ func (m Mount) at(folder *directory, expect Expectation) (Mount, error) {
 	}
 	m.Path, m.Device, m.Inode = folder.path, folder.id.device, folder.id.inode
 	m.IsMountPoint = m.Path == m.MountPoint
-	// A quota on the folder is visible here, not at the mount point.
+	// Use the space reported for the folder, because a quota on the folder is not visible at the mount point.
 	m.TotalBytes, m.AvailableBytes = space.Blocks*blockSize(space), space.Bavail*blockSize(space)
 	return m, checkAccess(file, m, expect)
 }

@@ -50,7 +50,7 @@ type Usage struct {
 }
 
 const (
-	// maxDepth is the maximum directory depth; all directories of a path are open at once.
+	// maxDepth is the maximum directory depth. It is limited because all directories of a path are open at once.
 	maxDepth = 64
 	// MaxUsageFiles is the maximum number of files and directories that are counted.
 	MaxUsageFiles = 100_000

@@ -156,7 +156,7 @@ func magicOf(file *os.File) (uint32, error) {
 }
 
 // reportsHoles returns true for file systems that usually report holes but whose allocated space may be smaller than
-// the written data, because they compress or update it late: Lustre since 2.14 and NFS 4.2.
+// the written data, because they compress data or update the allocated space late: Lustre since 2.14 and NFS 4.2.
 func (m Mount) reportsHoles(magic uint32) bool {
 	return magic == lustreMagic || magic == unix.NFS_SUPER_MAGIC && slices.Contains(m.Options, "vers=4.2")
 }

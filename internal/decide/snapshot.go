@@ -77,10 +77,11 @@ type Step struct {
 	// an empty bucket. If the step loses a client, it ends with its results so far, and the run continues with the
 	// next step.
 	NonRepeatable bool
-	// Earliest is the minimum time from the step's start to its conclusion, even if it has measured enough earlier.
+	// Earliest is the minimum time from the step's start to its conclusion, even if the step has measured enough
+	// earlier.
 	Earliest time.Duration
-	// Latest is the time from the step's start after which it is concluded even if it has not measured enough. 0 means
-	// that the step ends by itself.
+	// Latest is the time from the step's start after which the step is concluded even if it has not measured enough. 0
+	// means that the step ends by itself.
 	Latest time.Duration
 	// Coupled is true if the clients of each target run one MPI job, which ends for all of them when one is lost.
 	Coupled bool

@@ -18,7 +18,7 @@ func (s Snapshot) start(step Step, record Record, attempt Attempt, loaded []Clie
 	return Action{Kind: Start, Attempt: attempt, Clients: loaded, Start: begin, Deadline: deadline}
 }
 
-// missedStart reports whether the step is to be repeated because clients received the start command too late to begin
+// missedStart reports whether the step must be repeated because clients received the start command too late to begin
 // with the others, for example because the conductor died while sending it. It returns false if a client failed for
 // another reason, or after maxMissedStarts such attempts.
 //

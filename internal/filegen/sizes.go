@@ -39,7 +39,7 @@ func sizes(count int, total int64, seed uint64) []int64 {
 // perFolder is the maximum number of files in a folder.
 const perFolder = 100
 
-// nameOf returns the name of a file, with its folder.
+// nameOf returns the path of a file below the directory: its folder and its name.
 func nameOf(index int, extensions []string) string {
 	return fmt.Sprintf("%03d/file-%05d.%s", index/perFolder, index, extensions[index%len(extensions)])
 }
