@@ -42,7 +42,7 @@ func thinned(samples []Sample, p pace) []Sample {
 	return group(samples, max(size, int(min(math.Ceil(inWindow/mostInWindow), float64(len(samples))))))
 }
 
-// analysis holds the state of one analysis.
+// analysis holds the state of one call of Analyze.
 type analysis struct {
 	samples []Sample
 	filled  []Sample
@@ -106,8 +106,8 @@ func (a *analysis) findLevels() {
 		if i > 0 {
 			start = a.times[i-1].Value
 		}
-		// If the estimated time lies outside the segments next to the drop, it belongs to a different change, so reject
-		// the drop as not sharp. Dips next to the drop form segments of their own, so allow a margin.
+		// If the estimated time lies outside the segments next to the drop, it belongs to a different change: reject
+		// the drop, because it is not sharp. Allow a margin, because dips next to the drop are separate segments.
 		margin := 2 * a.pace.of(dipSeconds)
 		near := at.Value >= a.samples[nearFrom*size].StartSeconds-margin &&
 			at.Value <= a.samples[min(nearTo*size, len(a.samples))-1].EndSeconds+margin
@@ -132,13 +132,13 @@ func (a *analysis) findLevels() {
 			end = a.times[0].Value
 		}
 		if _, ok := alternating(a.between(a.samples[0].StartSeconds, end)); ok {
-			a.begin = 0 // the series began on the lower of two alternating levels, not with a ramp-up
+			a.begin = 0 // the series began at the lower of two alternating levels, not with a ramp-up
 		}
 	}
 }
 
-// recordCleaning records the bounds of all segments, and marks the samples that cleaning or patching changed, because
-// these are not noise.
+// recordCleaning records the bounds of all segments, and marks the samples whose values the functions clean or patch
+// have replaced: they belong to dips or are outliers, and are not noise.
 func (a *analysis) recordCleaning(c *dropSearch, size int) {
 	a.aside = make([]bool, len(a.samples))
 	for i := range a.aside {

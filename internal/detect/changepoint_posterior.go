@@ -26,21 +26,21 @@ type dropPosterior struct {
 	// widened because the noise itself is only an estimate.
 	correlation, rough float64
 
-	// For each sample, last is the index of the nearest earlier sample that is not aside, or -1. next is the index of
-	// the nearest later sample that is not aside, or the number of samples. kept is the share of the deviation of
-	// sample `last` that carries over to the sample.
+	// For each sample, last is the index of the nearest earlier sample that carries information (is not aside), or -1.
+	// next is the index of the nearest later sample that carries information, or the number of samples. kept is the
+	// share of the deviation of sample `last` that carries over to the sample, because the noise is correlated.
 	last, next []int
 	kept       []float64
 	// prefix[k][i] is the cost (-2 times the log-likelihood) of all samples before sample i, assuming that the drop
-	// comes after them and that the last of them that is not aside is on level k. suffix[i] is the cost of sample i and
-	// all later samples, assuming that the drop comes before them.
+	// comes after them and that the last of them that carries information is at level k. suffix[i] is the cost of
+	// sample i and all later samples, assuming that the drop comes before them.
 	prefix [][]float64
 	suffix []float64
 }
 
-// Costs of unusual samples, in squared standard deviations of the noise: turnCost for a turn between two levels before
-// the drop, outlierCost for an outlier or the start of a dip, and dipCost for each further sample of a dip. A dip is
-// always below its level.
+// Costs of unusual samples, in squared standard deviations of the noise: turnCost for a change between the two levels
+// of a rate that alternates before the drop, outlierCost for an outlier or the start of a dip, and dipCost for each
+// further sample of a dip. A dip is always below the level that it interrupts.
 const turnCost, outlierCost, dipCost = 12, 30, 20
 
 // far is the number of standard deviations beyond which a deviation does not count as noise.
@@ -48,7 +48,7 @@ const far = 5
 
 // dropTime estimates the time of a drop and its 95 % interval. It assumes that all times are equally likely a priori.
 // The rate of the sample that contains the drop is a mix of both levels, which shows where in the sample the drop lies.
-// Within samples that are aside, all times remain equally likely.
+// Within gaps and dips, all times remain equally likely.
 func (t *dropPosterior) dropTime() Estimate {
 	t.samples, t.aside = withGaps(t.samples, t.aside)
 	t.link()
@@ -56,7 +56,8 @@ func (t *dropPosterior) dropTime() Estimate {
 	return posterior(t.samples, t.at, t.rough)
 }
 
-// link finds the nearest samples before and after each sample that are not aside, and sets kept.
+// link sets last, next and kept. For each sample, it finds the nearest earlier and the nearest later sample that is not
+// part of a gap or a dip.
 func (t *dropPosterior) link() {
 	n := len(t.samples)
 	t.last, t.kept = make([]int, n), make([]float64, n)
@@ -96,20 +97,20 @@ func (t *dropPosterior) deviation(before side, share float64) float64 {
 }
 
 // cost returns the cost of sample i: -2 times its log-likelihood, but less for outliers and dips. off is the deviation
-// of sample i and last is the deviation of the preceding sample that is not aside, both in standard deviations.
-// deviation is the standard deviation of sample i.
+// of sample i, and last is the deviation of the nearest earlier sample that carries information, both in standard
+// deviations. deviation is the standard deviation of sample i.
 func (t *dropPosterior) cost(i int, off, last, deviation float64) float64 {
 	if t.aside[i] {
 		return 0
 	}
 	kept := t.kept[i]
-	if math.Abs(last) > far { // the previous sample was not noise and carries no information about this sample
+	if math.Abs(last) > far { // the previous deviation is too large to be noise, so it does not predict this one
 		kept = 0
 	}
 	e := off - kept*last
 	squares := e * e / (1 - kept*kept)
 	switch {
-	case off < -far && last < -far && !t.near(i): // a dip continues
+	case off < -far && last < -far && !t.near(i): // this sample continues a dip
 		squares = dipCost
 	case squares > outlierCost: // the cost of an outlier hardly grows with its distance
 		squares = outlierCost + 4*math.Log(squares/outlierCost)
@@ -117,7 +118,7 @@ func (t *dropPosterior) cost(i int, off, last, deviation float64) float64 {
 	return squares + 2*math.Log(deviation)
 }
 
-// near reports whether a sample is just above the level after the drop. Such a sample may be on that level, no matter
+// near reports whether a sample is just above the level after the drop. Such a sample may be at that level, no matter
 // how many standard deviations away it seems, because the estimate of strongly correlated noise is poor.
 func (t *dropPosterior) near(i int) bool {
 	const nearShare = 0.03 // greatest distance of a near sample from the lower level, as a share of the drop's height
@@ -141,7 +142,7 @@ func (t *dropPosterior) sum() {
 			t.prefix[k][i+1] = t.cheapest(i, k, t.off(i, own, 1), t.deviation(own, 1))
 		}
 	}
-	// The costs in suffix assume that the previous sample is on the level after the drop. That is not true for the
+	// The costs in suffix assume that the previous sample is at the level after the drop. That is not true for the
 	// first sample after the drop, so the function `at` computes the cost of that sample itself.
 	none := t.before[0]
 	for i := n - 1; i >= 0; i-- {
@@ -152,8 +153,8 @@ func (t *dropPosterior) sum() {
 	}
 }
 
-// cheapest returns the minimum cost of the samples up to and including sample i, if sample i is on level k. If the drop
-// lies inside sample i, only the time before the drop is on level k.
+// cheapest returns the minimum cost of the samples up to and including sample i, if sample i is at level k. If the drop
+// lies inside sample i, only the time before the drop is at level k.
 func (t *dropPosterior) cheapest(i, k int, off, deviation float64) float64 {
 	best := math.Inf(1)
 	for j, other := range t.before {
@@ -225,7 +226,7 @@ func posterior(samples []Sample, at func(i int, share float64) float64, rough fl
 	for round := range 9 {
 		bound := 40.0
 		if round == 0 {
-			bound = 100 // the cost in the middle of a sample can far exceed the lowest cost in it
+			bound = 100 // keep more samples at first: the cost in the middle of one can far exceed its lowest cost
 		}
 		least := math.Inf(1)
 		for i, c := range cells {

@@ -10,13 +10,13 @@ import (
 
 // ChangePoint is a change in the level of a figure between two consecutive runs of a history.
 type ChangePoint struct {
-	// Run is the ID of the first run on the new level, Previous the ID of the last run on the old one.
+	// Run is the ID of the first run at the new level. Previous is the ID of the last run at the old level.
 	Run, Previous string
 	Started       time.Time
 	// Before and After are the geometric means of the figure before and after the change, over the runs up to the
 	// neighbouring change points.
 	Before, After float64
-	// Change is the relative difference of the levels: -0.1 is 10 % less.
+	// Change is the relative change of the level: -0.1 means that the new level is 10 % lower.
 	Change float64
 	// Chance is the probability that a change at least as sharp would appear if the runs were in random order.
 	Chance float64
@@ -30,7 +30,7 @@ type FactChange struct {
 }
 
 const (
-	// leastLevelRuns is the minimum number of runs on a level.
+	// leastLevelRuns is the minimum number of consecutive runs at one level.
 	leastLevelRuns = 4
 	// changeChance is the highest accepted probability that a change point is due to chance. orders is the number of
 	// random permutations of the runs that this probability is estimated from.
@@ -60,8 +60,8 @@ func ChangePoints(history []HistoryRun, name string, policy RegressionPolicy) ([
 	return d.points(runs, policy.Tolerance), nil
 }
 
-// figures returns the runs that can be compared with the newest run, and the logarithms of their values of the figure
-// with the given name.
+// figures returns the runs that can be compared with the newest run, and for each of these runs the logarithm of the
+// figure with the given name.
 func figures(history []HistoryRun, name string, policy *RegressionPolicy) ([]*HistoryRun, []float64) {
 	newest := &history[len(history)-1]
 	at := slices.IndexFunc(newest.Metrics, func(one RunMetric) bool { return one.Name == name })
@@ -95,7 +95,7 @@ type divider struct {
 }
 
 // divide cuts the runs [from, to) at the sharpest change of level, unless the change may be due to chance, and then
-// divides both parts in the same way.
+// divides the runs on either side of the cut in the same way.
 func (d *divider) divide(from, to int) {
 	if to-from < 2*leastLevelRuns {
 		return
@@ -107,7 +107,7 @@ func (d *divider) divide(from, to int) {
 		d.random.Shuffle(len(part), func(i, j int) { part[i], part[j] = part[j], part[i] })
 		if _, other := sharpest(part); other >= sharpness {
 			if rarer++; float64(rarer)/(orders+1) > changeChance {
-				return // the change is not significant, whatever the remaining random orders yield
+				return // the change is not significant, whatever the remaining permutations yield
 			}
 		}
 	}

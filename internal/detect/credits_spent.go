@@ -64,8 +64,9 @@ func around(samples []Sample, from, step int) float64 {
 // levels are the rates before and after a drop.
 type levels struct{ before, after float64 }
 
-// done returns the amount completed in a sample up to the time `until`. A sample whose rate is between the two levels
-// contains the drop: its rate is assumed to be the level before the drop at first, and then the level after it.
+// done returns the number of bytes or operations completed in a sample up to the time `until`. A sample whose rate is
+// between the two levels contains the drop: its rate is assumed to be the level before the drop at first, and then the
+// level after it.
 func (l levels) done(s Sample, until float64) float64 {
 	passed := min(s.EndSeconds, until) - s.StartSeconds
 	if passed <= 0 {
@@ -78,8 +79,8 @@ func (l levels) done(s Sample, until float64) float64 {
 	return l.before*min(passed, fast) + l.after*max(passed-fast, 0)
 }
 
-// DoneBefore returns the amount completed in a series up to the time at which its rate drops from one level to
-// another. If samples are missing, the rate is assumed to have continued.
+// DoneBefore returns the number of bytes or operations completed in a series up to the time `until`, at which its rate
+// drops from the level `before` to the level `after`. In gaps between samples, the rate is assumed to have continued.
 func DoneBefore(samples []Sample, until, before, after float64) float64 {
 	if len(samples) == 0 {
 		return 0
@@ -92,9 +93,9 @@ func DoneBefore(samples []Sample, until, before, after float64) float64 {
 	return amount
 }
 
-// spent returns the amount that a bucket must have supplied up to a time: the maximum over s of the integral of
-// (rate - refill) dt from s to that time. seconds is the length of the interval of integration. An error of the refill
-// changes the amount by that error times seconds.
+// spent returns the amount of credits that a bucket must have supplied up to the time `until`: the maximum over s of
+// the integral of (rate - refill) dt from s to `until`. seconds is the length of the interval of integration. An error
+// in the refill rate changes the amount by that error times seconds.
 func spent(filled []Sample, until, refill float64, l levels) (amount, seconds float64) {
 	since := 0.0
 	for i, s := range filled {

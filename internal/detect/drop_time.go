@@ -21,11 +21,11 @@ func (a *analysis) locate(from, guess, to int) Estimate {
 	return t.dropTime()
 }
 
-// interruptions marks runs of at least two samples below both levels, which carry no information about the time of
-// the drop. A single such sample may be an outlier. It also marks samples that are between both levels and next to two
-// such samples, because the dip may extend into them.
+// interruptions marks the samples of dips, which carry no information about the time of the drop: runs of at least two
+// samples below both levels, and samples between the two levels that are next to such a run, because the dip may extend
+// into them. A single sample below both levels is not marked, because it may be an outlier.
 func (a *analysis) interruptions(from, to int, before, after side) []bool {
-	const far = 3 // greatest distance of a rate from the level it is on, in standard deviations of the noise
+	const far = 3 // greatest distance of a rate from its own level, in standard deviations of the noise
 	top, bottom := math.Log(after.level)+far*after.deviation, math.Log(after.level)-far*after.deviation
 	ceiling := math.Log(before.level) - far*before.deviation
 	aside := make([]bool, to-from)
@@ -95,8 +95,8 @@ func (a *analysis) sideOf(samples []Sample, skipFirst, skipLast int) noisySide {
 	if len(cleaned) < leastForNoise {
 		n, freedom := fewNoise(cleaned)
 		s.noise, s.deviation = n, math.Sqrt(n.variance())
-		// With so few samples, the level is uncertain too. rough therefore widens the interval to the prediction
-		// interval of one more sample.
+		// With fewer than leastForNoise samples, the level is uncertain too. rough therefore widens the interval to the
+		// prediction interval for one more sample.
 		s.rough = student(freedom) / student(math.Inf(1)) * math.Sqrt(1+1/float64(len(cleaned)))
 		return s
 	}
@@ -105,15 +105,15 @@ func (a *analysis) sideOf(samples []Sample, skipFirst, skipLast int) noisySide {
 	return s
 }
 
-// withoutStrays returns the deviations of values from a level. It omits stray values, which remain after cleaning where
-// dips overlap, and splits the deviations into stretches where it omits values.
+// withoutStrays returns the deviations of values from a level. It omits stray values, which can remain after cleaning
+// if dips overlap, and begins a new stretch of deviations after each omission.
 func withoutStrays(values []float64, level float64) [][]float64 {
 	off := make([]float64, len(values))
 	for i, v := range values {
 		off[i] = math.Abs(v - level)
 	}
 	far := isStray(off, standsOut*median(slices.Clone(off)), len(values))
-	all := make([]float64, 0, len(values)) // the backing array of all stretches
+	all := make([]float64, 0, len(values)) // the backing array that all stretches share
 	var stretches [][]float64
 	begun := 0
 	for i, v := range values {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Criteria for a lasting drop. Their values follow from the reasons in the comments; none was tuned to individual
+// Criteria for a lasting drop. Their values follow from the reasons given below and were not tuned to individual
 // series.
 const (
 	// lastingSeconds is the minimum duration of the lower level. It is longer than a dip.
@@ -14,7 +14,7 @@ const (
 	// of the drop. Without such a gap, the rate was near the lower level before the drop, or returned to the upper
 	// level after it.
 	separation = 0.25
-	// Earlier stays on the lower level are ignored if the rate stays there at least `outlast` times as long after the
+	// Earlier stays at the lower level are ignored if the rate stays there at least `outlast` times as long after the
 	// drop. If the rate merely alternates between two levels, no stay is that much longer than the others.
 	outlast = 8
 	// sharpness is the minimum gap at the drop between the straight lines fitted to the rates before and after it, as a
@@ -187,8 +187,8 @@ func (c *dropSearch) separated(bounds []int) []int {
 	return found
 }
 
-// lasted returns the seconds from the start of segment i until the rate fell below `bottom` for longer than a dip, or
-// until the end of the series.
+// lasted returns the seconds from the start of segment i until the rate fell below `bottom` for longer than a dip
+// lasts, or until the end of the series.
 func (c *dropSearch) lasted(bounds []int, i int, bottom float64) float64 {
 	end := i + 1
 	for end+1 < len(bounds) && (c.level(bounds[end], bounds[end+1]) >= bottom || c.seconds(bounds[end], bounds[end+1]) < c.pace.of(dipSeconds)) {

@@ -5,20 +5,22 @@ import (
 	"slices"
 )
 
-// turns describes a stretch in which the rate alternates between two levels. A turn is a change between the levels.
+// turns describes a stretch in which the rate alternates between two levels. A turn is a change from one level to the
+// other.
 type turns struct {
-	low, high []Sample // the samples on each level, except those next to a turn
+	low, high []Sample // the samples at each level, except those next to a change of level
 	highShare float64
-	// residuals are the deviations of the samples in low and high from their level, in stretches between turns.
+	// residuals are the deviations of the samples in low and high from their level. Each list covers a stretch without
+	// a change of level.
 	residuals [][]float64
-	// longestLow is the longest time on the lower level, in seconds.
+	// longestLow is the longest time at the lower level, in seconds.
 	longestLow float64
 }
 
-// Criteria for alternation between two levels. The rate must stay on each level at least leastTurns times, and for at
+// Criteria for alternation between two levels. The rate must stay at each level at least leastTurns times, and for at
 // least the share leastShare of the time, which is more than chance explains. The levels must be at least levelsApart
-// standard deviations apart. If the stays on one level are as short as dips, the stays on the other level must be of
-// similar length (see regular).
+// standard deviations apart. If the stays at one level are as short as dips, the stays at the other level must all be
+// of similar length (see regular).
 const (
 	leastTurns   = 3
 	levelsApart  = 4
@@ -80,13 +82,13 @@ func twoMeans(rates []float64) (low, high float64) {
 }
 
 // cheapestPath assigns each rate to a level, true for high, with the least total cost. A rate costs its squared
-// distance from its level. A turn costs half of the squared distance between the levels: twice the cost of a rate
-// midway between them.
+// distance from its level. A change of level costs half of the squared distance between the levels: twice the cost of a
+// rate midway between them.
 func cheapestPath(rates []float64, low, high float64) []bool {
 	turn := 0.5 * (high - low) * (high - low)
 	var costLow, costHigh float64
-	// fromLow[i] records, for the cheapest path that is on the low level at rate i and for the cheapest path that is on
-	// the high level there, whether the path is on the low level at the preceding rate.
+	// fromLow[i] records, for the cheapest path that is at the low level at rate i and for the cheapest path that is at
+	// the high level there, whether the path is at the low level at the preceding rate.
 	fromLow := make([][2]bool, len(rates))
 	for i, r := range rates {
 		toLow, toHigh := costLow, costHigh
@@ -138,8 +140,8 @@ func index(state bool) int {
 	return 0
 }
 
-// inside reports whether a sample and its neighbours are on the same level. A sample beside a turn may contain both
-// levels.
+// inside reports whether a sample and its neighbours are at the same level. A sample next to a change of level may
+// contain both levels.
 func inside(states []bool, i int) bool {
 	left := i == 0 || states[i-1] == states[i]
 	right := i == len(states)-1 || states[i+1] == states[i]
@@ -191,9 +193,10 @@ func judge(samples []Sample, states []bool, low, high float64) (turns, bool) {
 	return result, true
 }
 
-// stateResiduals returns the deviations of samples from their level, in stretches between turns.
+// stateResiduals returns the deviations of samples from their level, with one list for each stretch without a change of
+// level.
 func stateResiduals(samples []Sample, states []bool, low, high float64) [][]float64 {
-	all := make([]float64, 0, len(samples)) // the backing array of all stretches
+	all := make([]float64, 0, len(samples)) // the backing array that all stretches share
 	var stretches [][]float64
 	begun := 0
 	for i, s := range samples {
@@ -210,7 +213,7 @@ func stateResiduals(samples []Sample, states []bool, low, high float64) [][]floa
 	return stretches
 }
 
-// runs returns the duration in seconds of each stay on either level. The first and the last stay are cut off by the
+// runs returns the duration in seconds of each stay at either level. The first and the last stay are cut off by the
 // ends of the series.
 func runs(samples []Sample, states []bool) (lows, highs []float64) {
 	start := 0
@@ -229,9 +232,9 @@ func runs(samples []Sample, states []bool) (lows, highs []float64) {
 	return lows, highs
 }
 
-// regular reports whether the lengths of the stays on a level differ little. It ignores the first and the last stay,
+// regular reports whether the lengths of the stays at a level differ little. It ignores the first and the last stay,
 // which are cut off by the ends of the series. The fewer stays there are, the less their lengths may differ. The limits
-// are such that intervals between dips at random times are considered regular in only one of fifty cases.
+// are such that intervals between dips at random times are considered regular in only one case in fifty.
 func regular(lengths []float64) bool {
 	bounds := []float64{0, 0, 0, 0.13, 0.23, 0.31, 0.37, regularTurns}
 	if len(lengths) < 2 {

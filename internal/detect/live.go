@@ -7,8 +7,9 @@ import (
 
 // Limits and criteria of a live detector.
 const (
-	// mostLiveBlocks bounds the detector's memory and its work per sample. When that number is reached, neighbouring
-	// blocks are joined, so that a block covers at most 1/160 of the time.
+	// mostLiveBlocks is the maximum number of blocks that a live detector stores. It bounds the detector's memory and
+	// its work per sample. When the maximum is reached, neighbouring blocks are joined, so that a block covers at most
+	// 1/160 of the time.
 	mostLiveBlocks = 320
 	// A drop counts only if it has lasted for LiveOptions.LastingSeconds, which is liveSeconds by default, and for at
 	// least the share liveShare of the time since the start of the detector's history.
@@ -34,9 +35,10 @@ const (
 
 // LiveOptions define when a live detector has enough measurements of a burst drain.
 type LiveOptions struct {
-	// Precision is the largest half width of the baseline's 95 % interval, as a share of the baseline; 0 means 2 %.
+	// Precision is the largest accepted half width of the baseline's 95 % interval, as a share of the baseline; 0 means
+	// 2 %.
 	Precision float64
-	// BaselineSeconds is the minimum time on the baseline; 0 means 60.
+	// BaselineSeconds is the minimum time at the baseline; 0 means 60.
 	BaselineSeconds float64
 	// LastingSeconds is the minimum duration of a drop; 0 means 85. Use a shorter time for a scaled-down drain, which
 	// has shorter dips.
@@ -88,7 +90,7 @@ type Live struct {
 	stage      int
 	liveWindow liveWindow
 	// lowLevel is the logarithm of the rate after the last drop that was withdrawn because the rate returned.
-	// lowSeconds is the longest duration of such a drop, or 0 if no drop was withdrawn.
+	// lowSeconds is the longest duration of a withdrawn drop, or 0 if no drop was withdrawn.
 	lowLevel, lowSeconds float64
 }
 
@@ -186,7 +188,7 @@ func (l *Live) join(s Sample) {
 	}
 }
 
-// restart discards the current evaluation, because the blocks have changed.
+// restart discards the current evaluation. It is called when the blocks have changed.
 func (l *Live) restart() {
 	l.stage = 0
 	l.liveWindow.reset()
@@ -220,7 +222,7 @@ func (l *Live) follow() {
 
 // meanAfter returns the mean of all blocks except the first. Rates that alternate from sample to sample cancel out
 // within a block of two samples, which hides their variation. The interval is therefore at least as wide as the change
-// of the mean that one sample more or less would cause.
+// that one additional sample would cause in the mean.
 func (l *Live) meanAfter() Estimate {
 	blocks := l.blocks[1:]
 	mean, _, _, _ := meanOfIn(blocks, l.liveWindow.scratch)

@@ -103,7 +103,8 @@ func (l *Live) likeliestDrop() {
 	l.best()
 }
 
-// refine repeats the search of likeliestDrop with the noise measured on both sides of the drop found there.
+// refine repeats the search of likeliestDrop, but with the noise measured on both sides of the drop that likeliestDrop
+// found.
 func (l *Live) refine() {
 	if l.liveWindow.at > 0 {
 		l.best()
@@ -221,7 +222,7 @@ func (l *Live) staysApart(blocks []Sample, at int) bool {
 		return false
 	}
 	bottom, middle := lower*math.Pow(upper/lower, separation), math.Sqrt(upper*lower)
-	// Short stays on the lower level before the drop may be dips, so only longer stays count there. After the drop,
+	// Short stays at the lower level before the drop may be dips, so only longer stays count there. After the drop,
 	// stays of any length count.
 	low, _ := longRuns(before, l.pace.of(dipSeconds+8), func(rate float64) bool { return rate < bottom })
 	high, _ := longRuns(after, 0, func(rate float64) bool { return rate > middle })

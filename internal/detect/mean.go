@@ -44,8 +44,8 @@ func MeanError(samples []Sample) (half float64, ok bool) {
 	return half, !math.IsNaN(half) && !math.IsInf(half, 0)
 }
 
-// shown widens the interval of a mean if it contains no sample and no batch mean, for example because the level changed
-// and then returned. It extends the interval to the nearest batch mean on either side.
+// shown widens the interval of a mean if the interval contains neither a sample nor the mean of a batch, for example
+// because the level changed and then returned. It extends the interval to the nearest batch mean on either side.
 func shown(mean Estimate, samples []Sample) Estimate {
 	below, above := math.Inf(-1), math.Inf(1)
 	see := func(rate float64) {

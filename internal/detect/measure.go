@@ -94,7 +94,7 @@ func (a *analysis) originalSeconds(part Sample) float64 {
 	return a.samples[a.sampleAt(part.StartSeconds)].seconds()
 }
 
-// measureStretch returns the mean of a stretch with its interval, and its two levels if it alternates.
+// measureStretch returns the mean of a stretch with its interval, and the two levels if the rate alternates.
 func (a *analysis) measureStretch(start, end float64) measuredStretch {
 	samples := a.whole(start, end)
 	level, variance, freedom, n := meanOf(samples)
@@ -149,7 +149,7 @@ func (a *analysis) residuals(samples []Sample) (stretches [][]float64, means flo
 	}
 	first := sort.Search(len(a.samples), func(i int) bool { return a.samples[i].EndSeconds > samples[0].StartSeconds })
 	last := first + len(samples)
-	all := make([]float64, 0, len(samples)) // the backing array of all stretches
+	all := make([]float64, 0, len(samples)) // the backing array that all stretches share
 	begun := 0
 	finish := func() {
 		if len(all) > begun {

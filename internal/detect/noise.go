@@ -97,9 +97,9 @@ func fitNoiseAbout(stretches [][]float64, means float64) noise {
 	return noise{correlation: correlation, innovation: max(innovations/free, 1e-10)}
 }
 
-// fewPrior is the weight of priorNoise in an estimate from a few measured values, as a number of such values. It is a
-// compromise: with less weight, the intervals of stores without noise are far too wide; with more, those of stores with
-// 5 % of noise are too narrow.
+// fewPrior is the weight of priorNoise in an estimate from a few measured values, expressed as a number of measured
+// values. It is a compromise: with less weight, the intervals of stores without noise are far too wide; with more,
+// those of stores with 5 % noise are too narrow.
 const fewPrior = 2
 
 // fewNoise estimates the noise of a few logarithms of rates about their mean, with its degrees of freedom. So few

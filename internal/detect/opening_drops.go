@@ -35,7 +35,7 @@ func (a *analysis) findOpenings() {
 			first = a.sampleAt(a.times[0].Value)
 		}
 		if scale > first {
-			continue // at this scale, the first samples extend beyond the first drop
+			continue // the samples at this scale extend beyond the first drop that was found
 		}
 		part := &analysis{samples: a.samples[:scale], typical: a.typical, pace: paceOf(a.samples[:scale]), extra: a.extra + scaleExtra}
 		part.findLevels()
@@ -47,8 +47,8 @@ func (a *analysis) findOpenings() {
 
 // openingLasts reports whether the drops in the first samples last. A drop does not last if the rate returns before
 // sample `first`: if it is above the middle of the two levels for most of a stretch that is at least three samples long
-// and at least half as long as the time on the upper level. A drop also does not last if the rate decays by half of the
-// drop, either during the burst or on the lower level up to the end of the next longer scale, because a rate that
+// and at least half as long as the time at the upper level. A drop also does not last if the rate decays by half of the
+// drop, either during the burst or at the lower level up to the end of the next longer scale, because a rate that
 // continues to decrease that much is a drift.
 func (a *analysis) openingLasts(part *analysis, first int) bool {
 	const returned, leastReturn = 0.5, 3
@@ -130,9 +130,9 @@ func (a *analysis) adoptOpening(part *analysis) {
 	a.breaks = breaks
 }
 
-// fastStart describes the start of the first level if it was clearly faster than the rest of the level. Otherwise it
-// returns nil. A fast start is not necessarily a burst: it may consist of only one or two samples, or contain a long
-// dip.
+// fastStart describes the start of the first level if the rate there was clearly higher than in the rest of the level.
+// Otherwise it returns nil. A fast start is not necessarily a burst: it may consist of only one or two samples, or
+// contain a long dip.
 func (a *analysis) fastStart() *FastStart {
 	const leastFaster, standsOut, mostOfAll, first = 1.25, 5, 0.25, 3
 	samples := a.samples[a.begin:]

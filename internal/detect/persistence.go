@@ -2,23 +2,24 @@ package detect
 
 import "math"
 
-// A drop does not last if the rate is near the lower level before the drop for more than returnShare of the time on the
-// lower level after it, or near the upper level after the drop for more than returnShare of the time on the upper level
+// A drop does not last if the rate is near the lower level before the drop for more than returnShare of the time at the
+// lower level after it, or near the upper level after the drop for more than returnShare of the time at the upper level
 // before it. Only stays of at least returnSeconds count.
 const (
 	returnSeconds = 10
 	returnShare   = 0.3
 )
 
-// dropLasts reports whether a drop lasts, judged by the samples before cleaning. Before the drop, the time near the
-// lower level must be short; after it, the time above the middle of both levels must be short.
+// dropLasts reports whether a drop lasts, judging by the original samples, in which dips and outliers have not been
+// replaced. Before the drop, the rate must not be near the lower level for long. After the drop, it must not be above
+// the middle of the two levels for long.
 func (a *analysis) dropLasts(start, at, end float64) bool {
 	before, after := a.between(start, at), a.between(at, end)
 	if len(before) < 3 || len(after) < 3 || at-start < a.pace.of(returnSeconds) || end-at < a.pace.of(lastingSeconds) {
 		return false
 	}
-	// Dips and outliers matter here: if cleaning changed many samples, the difference of the means must exceed the
-	// variation of the uncleaned samples.
+	// Dips and outliers matter here: if cleaning replaced many samples, the difference between the means must exceed
+	// the variation of the original samples.
 	first, firstVariance, _, _ := meanOf(before)
 	second, secondVariance, _, _ := meanOf(after)
 	if second.Value >= first.Value {
@@ -45,7 +46,7 @@ func (a *analysis) dropLasts(start, at, end float64) bool {
 			low = upper // the lower rates before the drop are below the level after it, so they are dips
 		case math.Log(max(low/lower, 1)) < separation*math.Log(high/lower):
 			// The level after the drop may be the lower of the two levels before it. The drop lasts only if the rate
-			// has stayed on that level much longer than ever before.
+			// has stayed at that level much longer than ever before.
 			return end-at > outlast*two.longestLow
 		}
 		upper = low
@@ -72,7 +73,7 @@ func (a *analysis) spread(samples []Sample) float64 {
 	return min(spread(cleaned), math.Sqrt(roughNoise(cleaned).variance()))
 }
 
-// cleanedAway reports whether cleaning changes a larger share of the samples than dips can cover.
+// cleanedAway reports whether cleaning replaces a larger share of the samples than dips can account for.
 func (a *analysis) cleanedAway(samples []Sample) bool {
 	values := logarithms(samples)
 	cleaned := clean(values, a.typical, a.pace.of(cleanSeconds))

@@ -100,10 +100,10 @@ type MetricChange struct {
 	Verdict RegressionVerdict
 	// Baseline is the geometric mean of the earlier runs, Newest the geometric mean of the pooled newest runs.
 	Baseline, Newest float64
-	// Change is the relative change of the newest runs, with its 95 % interval: -0.1 is 10 % less.
+	// Change is the relative change of the newest runs, with its 95 % interval: -0.1 means 10 % lower.
 	Change Estimate
-	// Spread is the standard deviation of the earlier runs, as a share. EffectSize is the change divided by Spread; it
-	// is positive if the figure grew.
+	// Spread is the standard deviation of the figure in the earlier runs, relative to their mean. EffectSize is the
+	// change divided by Spread; it is positive if the figure increased.
 	Spread, EffectSize float64
 	// Confidence is 1 minus the probability that chance alone causes such a change in this direction. It is corrected
 	// for the number of figures and for the number of looks, which are the comparisons of the newest one, two and three
@@ -230,7 +230,7 @@ func identities(runs []*HistoryRun) []string {
 	return names
 }
 
-// place adds a run by its recorded use. It returns false if the use must be computed.
+// place adds a run to the state according to its recorded use. It returns false if the use must be computed.
 func (s *regressionState) place(run *HistoryRun) bool {
 	if run.Use == "" || !run.JudgedSince.Equal(s.policy.AcceptedSince) {
 		return false

@@ -67,7 +67,8 @@ func (a *analysis) drop(i int, at Estimate) Drop {
 }
 
 // within returns times at which a drop may have occurred: both ends of the given interval and, if whole samples lie
-// between them, the edges of some of these samples, because the amount spent is extreme at an edge.
+// between them, the edges of some of these samples, because the amount of credits spent is largest or smallest at an
+// edge.
 func (a *analysis) within(at Estimate) []float64 {
 	const most = 40
 	times := []float64{at.Low, at.High}

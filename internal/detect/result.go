@@ -45,11 +45,11 @@ const (
 type Segment struct {
 	StartSeconds, EndSeconds float64
 	Mean                     Estimate
-	// Deviation is the standard deviation of its samples.
+	// Deviation is the standard deviation of the segment's samples.
 	Deviation float64
 	Shape     Shape
-	// Low and High are the two levels of an alternating segment, and HighShare is its share of time at High. For other
-	// shapes, they are nil and 0.
+	// Low and High are the two levels of an alternating segment, and HighShare is the share of its time at the high
+	// level. For other shapes, Low and High are nil and HighShare is 0.
 	Low, High *Estimate
 	HighShare float64
 }
@@ -69,14 +69,14 @@ type WarningKind string
 
 // Kinds of warnings about a result.
 const (
-	// WarnNoDropSeen: there is no drop. Nor is there a bound on the bucket size, because the refill is unknown or the
-	// rate did not exceed it.
+	// WarnNoDropSeen: the rate never dropped, and no bound on the bucket size is known, because the refill is unknown
+	// or the rate did not exceed it.
 	WarnNoDropSeen WarningKind = "NoDropSeen"
 	// WarnTooShort: there are too few samples to find changes.
 	WarnTooShort WarningKind = "TooShort"
-	// WarnFastStart: the series was faster at its start, but this may not be a burst; see Result.FastStart.
+	// WarnFastStart: the rate was higher at the start, but this may not be a burst; see Result.FastStart.
 	WarnFastStart WarningKind = "FastStart"
-	// WarnGaps: samples are missing for some time; the rate is assumed to have continued.
+	// WarnGaps: the series has gaps, in which the rate is assumed to have continued.
 	WarnGaps WarningKind = "Gaps"
 	// WarnFewIndependent: the noise is so correlated that the intervals are only approximate.
 	WarnFewIndependent WarningKind = "FewIndependentSamples"
@@ -88,7 +88,7 @@ type Warning struct {
 	Message string
 }
 
-// FastStart describes a series that was clearly faster at its start than during the rest of the first level. A fast
+// FastStart describes a series whose rate was clearly higher at the start than during the rest of the first level. The
 // start is not necessarily a burst.
 type FastStart struct {
 	// Seconds is the length of the start.
@@ -114,7 +114,7 @@ type Result struct {
 	SecondsToBaseline *Estimate
 	Drops             []Drop
 	Segments          []Segment
-	// FastStart is nil if the series did not start faster, or if its start is certainly a burst.
+	// FastStart is nil if the rate was not higher at the start, or if the start is certainly a burst.
 	FastStart *FastStart
 	// BucketAtLeast is a lower bound on the bucket size. It is set only if the series has no drop, the refill is known,
 	// and the rate exceeded the refill.

@@ -33,7 +33,8 @@ type SampleError struct {
 
 func (e *SampleError) Error() string { return fmt.Sprintf("sample %d: %s", e.Index, e.Reason) }
 
-// check returns an error for a series that is empty, out of order or overlapping, or that has an invalid rate.
+// check returns an error if the series is empty, if samples overlap or are out of order, or if a time or a rate is
+// invalid.
 func check(samples []Sample) error {
 	if len(samples) == 0 {
 		return errNoSamples
@@ -122,7 +123,7 @@ func selected(values []float64, k int) float64 {
 	return values[k]
 }
 
-// total returns the amount completed in samples [from, to) and their duration.
+// total returns the number of bytes or operations completed in samples [from, to), and the duration of these samples.
 func total(samples []Sample, from, to int) (amount, seconds float64) {
 	for _, s := range samples[from:to] {
 		amount += s.Rate * s.seconds()
@@ -131,8 +132,8 @@ func total(samples []Sample, from, to int) (amount, seconds float64) {
 	return amount, seconds
 }
 
-// group joins every `size` consecutive samples into one with the same total amount. The rate of the joined sample is
-// the mean over its parts and does not include the gaps between them.
+// group joins every `size` consecutive samples into one with the same number of bytes or operations. The rate of the
+// joined sample is the mean over its parts and does not include the gaps between them.
 func group(samples []Sample, size int) []Sample {
 	if size <= 1 {
 		return samples

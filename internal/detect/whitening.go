@@ -30,7 +30,7 @@ func (w *whitened) fill() {
 	}
 }
 
-// one returns the least sum of squares for the values [from, to), if they are all on one level.
+// one returns the least sum of squares for the values [from, to), if they are all at one level.
 func (w *whitened) one(from, to int) float64 {
 	first := w.values[from]
 	start := 1 - w.correlation*w.correlation
@@ -41,7 +41,7 @@ func (w *whitened) one(from, to int) float64 {
 	return max(all-right*right/weight, 0)
 }
 
-// two returns the least sum of squares for the values [from, to), if they are on one level before `at` and on another
+// two returns the least sum of squares for the values [from, to), if they are at one level before `at` and at another
 // from `at` on. It also returns both levels.
 func (w *whitened) two(from, at, to int) (squares, before, after float64) {
 	r := w.correlation
