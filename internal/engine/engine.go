@@ -72,7 +72,7 @@ type Traits struct {
 	WorkBound bool
 	// Opaque is true if the tool's I/O is not known before it runs.
 	Opaque bool
-	// TimesOperations is true if the tool reports the latency of single operations.
+	// TimesOperations is true if the tool reports the latency of individual operations.
 	TimesOperations bool
 	// HasJobs is true if a phase can raise the load's number of jobs per client.
 	HasJobs bool

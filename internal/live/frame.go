@@ -16,8 +16,8 @@ const (
 	minHeight = 8
 )
 
-// Frame draws the view in as many lines as the terminal has room for. Each line is one column shorter than the terminal
-// is wide, because some terminals wrap a line that fills the whole width.
+// Frame draws the view in as many lines as the terminal has room for. Each line is one column narrower than the
+// terminal, because some terminals wrap a line that fills the whole width.
 func Frame(view View, options Options) []string {
 	o := options
 	o.Width, o.Height = max(o.Width, minWidth)-1, max(o.Height, minHeight)-1

@@ -14,8 +14,8 @@ import (
 type Screen struct {
 	file    *os.File
 	options Options
-	// drawn is the number of lines of the current frame. width and height are the size of the terminal when it was
-	// drawn.
+	// drawn is the number of lines of the current frame. width and height are the terminal's size at the time when that
+	// frame was drawn.
 	drawn         int
 	width, height int
 }

@@ -84,7 +84,8 @@ func (q Question) Next(trials []Trial) Decision {
 	return Decision{Rate: min(max(middle, met+q.Unit), missed-q.Unit), Missed: missed}
 }
 
-// narrow reports whether the range that contains the highest rate is narrow enough to end the bisection.
+// narrow reports whether the bisection can end, because the highest rate known to meet the objective is close enough to
+// the lowest rate known to miss it.
 func (q Question) narrow(met, missed int64) bool {
 	return missed-met <= q.Unit || float64(missed) <= float64(met)*q.Ratio
 }
@@ -147,7 +148,7 @@ func (q Question) judge(rounds []Trial) verdict {
 }
 
 // Share is the share of operations that are slower than the latency bound. Mean is its mean over several steps, and
-// Half is half of the 95 % interval of the mean, or 0 if there are fewer than Confirmations steps.
+// Half is half the width of the 95 % interval of the mean, or 0 if there are fewer than Confirmations steps.
 type Share struct{ Mean, Half float64 }
 
 // student is the 97.5 % quantile of Student's t-distribution with Confirmations - 1 degrees of freedom.

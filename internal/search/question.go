@@ -36,8 +36,8 @@ type Question struct {
 	// Ratio ends the bisection: the search stops when the lowest rate that missed the objective is at most Ratio times
 	// the highest rate that met it.
 	Ratio float64
-	// Trials is the maximum number of steps to narrow down the highest rate, and Confirming the maximum number of
-	// steps to confirm it.
+	// Trials is the maximum number of steps that search for the highest rate that meets the objective. Confirming is
+	// the maximum number of steps that confirm such a rate.
 	Trials, Confirming int
 }
 

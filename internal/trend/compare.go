@@ -117,8 +117,8 @@ func factsOf(spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunStatu
 // specPart is a part of the specification, represented by its digest.
 type specPart struct{ name, digest string }
 
-// workloads returns the parts of the specification that profiles contributed. The rest of spec.run is the same for runs
-// with the same hash.
+// workloads returns the workloads in the specification. They include the contents of profiles, which the hash of the
+// specification does not cover: runs with the same hash can differ in their workloads, but not in the rest of spec.run.
 func workloads(spec *v1alpha1.BenchmarkRunSpec) []specPart {
 	var all []specPart
 	if spec.Run.Workload != nil {

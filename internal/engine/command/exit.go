@@ -25,8 +25,8 @@ func (e Exit) ExitCode() int {
 	return e.Code
 }
 
-// Succeeded reports whether the exit code is in codes or, if codes is empty, is 0. It is false for a program that was
-// killed by a signal, even if codes contains a value such as 137.
+// Succeeded reports whether the exit code is one of codes, or is 0 if codes is empty. It returns false for a program
+// that was killed by a signal, even if codes contains a value such as 137.
 func (e Exit) Succeeded(codes []int32) bool {
 	if e.Signal != 0 {
 		return false
@@ -57,8 +57,7 @@ var causes = []struct{ said, reason string }{
 	{"cannot allocate memory", "NoMemory"},
 }
 
-// Cause returns the failure reason that the program's output indicates, or the given usual reason if the output
-// indicates none.
+// Cause returns the failure reason that the program's output indicates, or `usual` if the output indicates none.
 func Cause(said, usual string) string {
 	said = strings.ToLower(said)
 	for _, cause := range causes {

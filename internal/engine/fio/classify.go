@@ -45,8 +45,8 @@ var complaints = []complaint{
 	{regexp.MustCompile(`end_fsync failed for file`), FailureIO, true},
 }
 
-// ofText returns the most significant complaint in the text and its line; ok is false if there is none. If certain is
-// true, only certain complaints count.
+// ofText returns the failure that the most significant complaint in the text indicates, and the line that contains the
+// complaint. ok is false if the text contains none. If certain is true, only certain complaints count.
 func ofText(text string, certain bool) (failure Failure, line string, ok bool) {
 	for _, known := range complaints {
 		if certain && !known.certain {

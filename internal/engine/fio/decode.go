@@ -17,7 +17,7 @@ var ErrNoResult = errors.New("fio printed no result")
 
 var versionPattern = regexp.MustCompile(`^fio-[3-9]\.[0-9]{1,4}([-.+][0-9A-Za-z.+-]{1,80})?$`)
 
-// Decode reads one JSON object of fio. It returns an error if a figure is missing, out of range, duplicate, or
+// Decode reads one JSON object of fio's output. It returns an error if a figure is missing, out of range, duplicate, or
 // inconsistent with the figures that fio computed from it.
 func Decode(raw []byte) (*Document, error) {
 	root, err := parse(raw)

@@ -42,7 +42,7 @@ func decodeDirection(object *value, operation measure.Operation) (result Operati
 		d.err = checkRates(object, &result)
 	}
 	if d.binned && d.unbinned {
-		// fio prints bins either with all percentiles (json+) or with none (json).
+		// fio prints bins for every latency that has percentiles (json+), or for none (json).
 		d.fail("bins", errMissing)
 	}
 	for _, racy := range append(flaws[:], checkWork(&result)) {
@@ -186,7 +186,7 @@ func firstAndLastBin(bins *measure.Histogram) (first, last uint64, sum float64) 
 	return first, last, sum
 }
 
-// bins decodes the histogram; it is empty if there is none.
+// bins decodes the histogram of a latency. It returns an empty histogram if fio printed none.
 func (d *decoder) bins() measure.Histogram {
 	object := d.object.member("bins")
 	if object == nil {

@@ -31,7 +31,7 @@
 //	  io_bytes (before 3.42)                                 io_bytes (3.42 and later)
 //
 // So before 3.42 the bytes of a late dump belong to an instant before its timestamp: first I/O + runtime. When
-// ramp_time ends, each job resets its totals, except for its sync latency; during the ramp fio records no latency at
-// all. In a dump that is requested before a job's reset and written after it, the bytes and the runtime belong neither
-// to the ramp nor to the measured part.
+// ramp_time ends, each job resets its totals, except for its sync latency; during the ramp fio records no latencies. In
+// a dump that is requested before a job's reset and written after it, the bytes and the runtime belong neither to the
+// ramp nor to the measured part.
 package fio

@@ -22,8 +22,8 @@ type setting struct {
 	place place
 }
 
-// section is a job of a user's file with all options that apply to it: the options of the preceding [global]
-// sections, overridden by its own.
+// section is a job of a user's file with all options that apply to it: the options of the preceding [global] sections,
+// overridden by the section's own options.
 type section struct {
 	name     string
 	line     int
@@ -167,8 +167,8 @@ var exclusive = [][]string{
 	{"rate", "rate_iops"},
 }
 
-// mergeSettings returns the settings in below, overridden by those in above. An option in above also removes the others
-// of its exclusive group, because fio's behavior with two of them depends on its version.
+// mergeSettings returns the settings in `below`, overridden by those in `above`. An option in `above` also removes the
+// other options of its exclusive group, because fio's behavior with two of them depends on its version.
 func mergeSettings(below, above []setting) []setting {
 	var result []setting
 	for _, old := range below {

@@ -56,7 +56,7 @@ func patternOf(profile *v1alpha1.FioProfile, step *engine.Step) engine.Pattern {
 	case set["refill_buffers"] != "" && set["refill_buffers"] != "0":
 		made.Name, made.RatioMilli = "random, new for each write (refill_buffers)", refillRatio
 	case step.Purpose == v1alpha1.StepPrepare:
-		// A layout writes blocks that are large enough for usualRatio.
+		// A layout writes large blocks, in which fio's buffers do not repeat.
 		made.Name, made.RatioMilli = "random", usualRatio
 	default:
 		made.Name = "random"

@@ -251,7 +251,8 @@ func layoutQueue(jobs, block uint64) uint64 {
 	return min(layoutDepth, max(1, layoutMemoryBytes/(jobs*block)))
 }
 
-// layout writes the sections of a prepare, whose jobs write all files, or of a precondition, whose jobs overwrite them.
+// layout writes the sections of a prepare step, whose jobs write all files, or of a precondition step, whose jobs
+// overwrite all files.
 func (w *writer) layout(what *load, parameters *Parameters) error {
 	if parameters.Duration != 0 || parameters.WarmUp != 0 {
 		return errors.New("a layout ends when all data is written: duration and warmUp must be 0")
@@ -291,9 +292,9 @@ func (w *writer) layout(what *load, parameters *Parameters) error {
 	return nil
 }
 
-// laidOut converts the load's sections to those of a layout. Each file belongs to exactly one of them. laidOut replaces
-// the number of jobs, the queue depth and, if necessary, the I/O engine. For a prepare, it also replaces the block
-// size.
+// laidOut converts the load's sections to those of a layout. Each file belongs to exactly one of the returned sections.
+// laidOut replaces the number of jobs, the queue depth and, if necessary, the I/O engine. For a prepare step, it also
+// replaces the block size.
 func (l *load) laidOut(purpose Purpose) []loadSection {
 	var all []loadSection
 	jobs := uint64(0)

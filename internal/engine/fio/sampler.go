@@ -57,8 +57,8 @@ type Sampler struct {
 	options SamplerOptions
 	live    *epoch
 	ramp    *epoch
-	// held is the newest dump. Its sample has not been returned yet. base is the dump that ended the last returned
-	// sample. If base is nil, the sample of held starts at totals of zero.
+	// held is the newest dump. The sample that it ends has not been returned yet. base is the dump at the end of the
+	// last returned sample. If base is nil, the sample that ends with held starts from totals of zero.
 	held *point
 	base *point
 	// first is the first dump of the measured part after a ramp. It is nil before that dump, and again once dropMixed
@@ -171,7 +171,7 @@ func (s *Sampler) MeasuredSince() (nanoseconds int64, ok bool) {
 
 func (s *Sampler) clock(milliseconds int64) int64 { return s.options.ToClock(milliseconds * 1e6) }
 
-// release returns the sample that ends with the held dump, unless its length is 0. The last sample gets all remaining
+// release returns the sample that ends with the newest dump, unless its length is 0. The last sample gets all remaining
 // operations.
 func (s *Sampler) release(last bool) []Delta {
 	held := s.held

@@ -55,7 +55,7 @@ const maxSmallFileBytes = 1 << 20
 
 // fileSettings are the options of a workload that a smallFiles phase applies. The phase sets the options in
 // replacedSettings itself. It refuses all other options, because in this phase they would have no effect or a different
-// one.
+// effect.
 var (
 	fileSettings = slices.Concat(slices.DeleteFunc(slices.Clone(contentSettings), func(name string) bool { return name == "openfiles" }),
 		[]string{"fsync_on_close", "sync", "invalidate", "fadvise_hint", "randrepeat"})

@@ -63,8 +63,8 @@ func checkRanks(clients, ranksPerClient int) error {
 	return nil
 }
 
-// bytes sets the sizes per rank, per client and of the whole dataset. A size that would overflow becomes the largest
-// uint64.
+// bytes sets the sizes of the files of one rank, of one client and of all clients. If a size would overflow, it is set
+// to the largest uint64.
 func (t *Sizes) bytes(rank uint64, clients, ranksPerClient int) {
 	t.RankBytes = rank
 	t.ClientBytes = product(rank, uint64(ranksPerClient))    // #nosec G115 -- checked to be positive

@@ -56,7 +56,7 @@
 // # Limits of these figures
 //
 //   - Up to 4.0.0, IOR divides the time of a rank by the transfers of one block, not of all its segments, to compute
-//     the latency: with 12,000 segments of one transfer it is the time of the whole repetition. 4.1.0 divides by all
+//     the latency: with 12,000 segments of one transfer, it prints the time of the whole repetition. 4.1.0 divides by all
 //     transfers. Results do not contain this latency.
 //   - IOR prints the bandwidth until the stonewall per rank from 4.0.0 on, but for all ranks in 3.3.0 (measured with
 //     both). Summary always holds the bandwidth of all ranks.

@@ -95,7 +95,7 @@ var mdtestOptions = options{
 	},
 }
 
-// argument is a checked option. It is written to the command line in its own form, never as the user wrote it.
+// argument is a validated option. It is written to the command line in canonical form, never as the user wrote it.
 type argument struct {
 	name, value string
 	directive   bool

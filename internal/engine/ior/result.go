@@ -262,7 +262,8 @@ func (j *judge) missing() string {
 	return ""
 }
 
-// ownTimeLimit reports whether IOR had a time limit of its own (-T), which ends a run normally between two repetitions.
+// ownTimeLimit reports whether IOR itself limited the time of the run (-T). It then ends normally between two
+// repetitions.
 func (j *judge) ownTimeLimit() bool {
 	if j.expected.Limited {
 		return true

@@ -57,7 +57,8 @@ func parseInto(target *number, text string) bool {
 }
 
 // summarized checks a row of the summary and adds it to the output. If the row has no valid figures, summarized ignores
-// the row and adds a warning. IOR prints such rows if some repetitions never ran, because it divides by their time.
+// the row and adds a warning. IOR prints invalid figures if some repetitions never ran, because it divides by the times
+// of these repetitions.
 func (s *Stream) summarized(read *summaryFigures, line int) {
 	operation, ok := operationOf(read.access)
 	if !ok {
