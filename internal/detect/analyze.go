@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// mostBlocks is the maximum number of blocks in the optimal segmentation, because its run time grows with the square of
-// the number of blocks.
+// mostBlocks limits the number of blocks in the optimal segmentation, because the run time grows with the square of
+// this number.
 const mostBlocks = 1200
 
 // leastSamples is the minimum number of samples in a series in which a drop can be found.
@@ -96,7 +96,7 @@ func (a *analysis) findLevels() {
 	bounds[0] = a.begin
 	for i := 0; i < len(bounds)-2; {
 		from, to := bounds[i], bounds[i+2]
-		// If the rate alternates after the drop, estimate the time of the drop only from the segment just after it.
+		// If the rate alternates after the drop, use only the segment just after the drop to estimate its time.
 		nearFrom, nearTo := c.around(bounds[i+1] / size)
 		if _, ok := alternating(a.samples[bounds[i+1]:to]); ok {
 			to = min(to, nearTo*size)

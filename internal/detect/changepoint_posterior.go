@@ -121,7 +121,7 @@ func (t *dropPosterior) cost(i int, off, last, deviation float64) float64 {
 // near reports whether a sample is just above the level after the drop. Such a sample may be at that level, no matter
 // how many standard deviations away it seems, because the estimate of strongly correlated noise is poor.
 func (t *dropPosterior) near(i int) bool {
-	const nearShare = 0.03 // greatest distance of a near sample from the lower level, as a share of the drop's height
+	const nearShare = 0.03 // greatest distance at which a sample is near the lower level, as a share of the drop
 	above := t.samples[i].Rate - t.after.level
 	return above > 0 && above < nearShare*(t.before[0].level-t.after.level)
 }

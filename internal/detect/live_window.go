@@ -140,7 +140,8 @@ func (l *Live) best() {
 	k.noise = fitNoise(sides[:])
 }
 
-// rampUp returns the first block near the level before the drop, or the block at which rampUpSeconds have passed.
+// rampUp returns the first block near the level before the drop, or the block at which rampUpSeconds have passed,
+// whichever comes first.
 func (l *Live) rampUp(at int) int {
 	values := l.liveWindow.values
 	level := mean(values[at/2:at]) - 3*spread(values[at/2:at]) - 0.005

@@ -80,7 +80,8 @@ const (
 	mostPooledRuns        = 3
 )
 
-// falseAlarmRate is the highest probability that an unchanged run is judged regressed, over all its metrics.
+// falseAlarmRate is the highest probability that a run without a change is reported as a regression because of any of
+// its metrics.
 const falseAlarmRate = 0.01
 
 // RegressionPolicy defines which runs are compared and which change is tolerated. The zero value is usable.
@@ -89,12 +90,12 @@ type RegressionPolicy struct {
 	Against int
 	// Tolerance is the relative change below which a figure counts as unchanged; 0 means 0.05, which is 5 %.
 	Tolerance float64
-	// AcceptedSince excludes runs that started before it. Later runs count again even if they were judged worse than
-	// the excluded runs. The zero time excludes no runs.
+	// AcceptedSince excludes runs that started before it. Later runs count again even if they were found to be worse
+	// than the excluded runs. The zero time excludes no runs.
 	AcceptedSince time.Time
 }
 
-// MetricChange is the comparison of one figure.
+// MetricChange compares one figure of the newest runs with the same figure of earlier runs.
 type MetricChange struct {
 	Name    string
 	Verdict RegressionVerdict
@@ -198,7 +199,7 @@ type pendingRun struct {
 	regressed, suspicious bool
 }
 
-// next judges a run and adds it to the state. A recorded verdict replaces the computed one for an earlier run, but
+// next evaluates a run and adds it to the state. A recorded verdict replaces the computed one for an earlier run, but
 // never for the newest.
 func (s *regressionState) next(run *HistoryRun, isNewest bool) RegressionReport {
 	report := RegressionReport{Verdict: RegressionUnknown}
@@ -276,7 +277,7 @@ func (s *regressionState) pool(run *HistoryRun) []*HistoryRun {
 	return append(pool, run)
 }
 
-// take adds a judged run to the pending runs. Runs that are no longer pending join the baseline; when a regression
+// take adds an evaluated run to the pending runs. Runs that are no longer pending join the baseline; when a regression
 // ends, those that were worse are dropped instead.
 func (s *regressionState) take(run *HistoryRun, regressed, suspicious bool) {
 	s.pending = append(s.pending, pendingRun{run: run, regressed: regressed, suspicious: suspicious})

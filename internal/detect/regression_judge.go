@@ -8,7 +8,7 @@ import (
 )
 
 // lookShares divides the error rate among the comparisons (looks) of the newest one, two and three runs. The last look
-// has the most power, and so the largest share.
+// has the highest statistical power, and so the largest share.
 var lookShares = [mostPooledRuns]float64{0.1, 0.2, 0.7}
 
 const (
@@ -51,7 +51,8 @@ func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics i
 	own := newest[len(newest)-1] - side.mean
 	for looked := 1; looked <= len(newest); looked++ {
 		look := side.look(newest[len(newest)-looked:], metrics)
-		// A run with good figures is not judged regressed only because the earlier runs pooled with it were worse.
+		// A run with good figures is not reported as a regression only because the earlier runs pooled with it were
+		// worse.
 		leans := math.Abs(own) >= max(math.Log1p(s.policy.Tolerance/2), leastLean*side.spread) && own*look.difference > 0
 		isWorse := look.difference*worse > 0
 		doubtful = doubtful || leans && isWorse && look.chance < suspicion

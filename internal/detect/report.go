@@ -80,8 +80,8 @@ func (a *analysis) within(at Estimate) []float64 {
 }
 
 // refillAt returns the refill rate that would result if the drop had happened at the time `at`. It differs from
-// d.Refill only if the refill is assumed to be the level after the drop. The samples between the estimated time and
-// `at` then move into or out of that level.
+// d.Refill only if the refill is assumed to be the level after the drop. Moving the drop to `at` then adds samples to
+// the mean that determines this level, or removes samples from it.
 func (a *analysis) refillAt(i int, at float64, d Drop) float64 {
 	after := a.measured[i+1].segment
 	if d.RefillSource != RefillAssumed || at == after.StartSeconds {

@@ -11,7 +11,7 @@ type Options struct {
 	Refill       *float64
 	RefillSource RefillSource
 	// Earlier is the I/O before the series, in order and on the same time axis, so its times may be negative. It
-	// affects only the amount spent. The store is assumed to be idle between these samples.
+	// affects only the credits spent. The store is assumed to be idle between these samples.
 	Earlier []Sample
 }
 
@@ -93,8 +93,8 @@ type Warning struct {
 type FastStart struct {
 	// Seconds is the length of the start.
 	Seconds float64
-	// Rate is the mean rate of the start. Rest is the mean rate of the rest of the first level, without the first
-	// sample after the start, which may contain both rates.
+	// Rate is the mean rate during the start. Rest is the mean rate during the rest of the first level, without the
+	// first sample after the start, which may contain both rates.
 	Rate, Rest float64
 }
 

@@ -80,7 +80,8 @@ type Step struct {
 	Remaining time.Duration
 	// Idle is true if the step loads no target.
 	Idle bool
-	// Clients is the number of clients that are generating load, summed over all targets. Of is the planned number.
+	// Clients is the number of clients that are generating load, summed over all targets. Of is the planned number of
+	// clients.
 	Clients, Of int
 	Figures     *v1alpha1.LiveFigures
 }

@@ -70,7 +70,8 @@ func (e Engine) Result(_ *engine.Step, report *engine.Report, into *v1alpha1.Tar
 	return findings
 }
 
-// commonSource returns the most trusted source whose counts can be added up.
+// commonSource returns the most trusted source whose counts can be added up over all clients, or SourceCalls if there
+// is none.
 func commonSource(report *engine.Report) v1alpha1.CommandSource {
 	for _, source := range Order {
 		if summable(report, source) {

@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// decodeDirection decodes "read", "write", "trim" or "sync". racy describes a disagreement between figures that is
-// normal in a dump of a running fio. It is nil if there is none.
+// decodeDirection decodes the object "read", "write", "trim" or "sync" of a job. racy describes a disagreement between
+// figures that is normal in a dump of a running fio. It is nil if there is none.
 func decodeDirection(object *value, operation measure.Operation) (result OperationTotal, racy, err error) {
 	if object == nil || object.kind != '{' {
 		if operation == measure.Sync && object == nil {

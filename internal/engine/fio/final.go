@@ -52,9 +52,9 @@ type Result struct {
 	ToolMessages string
 }
 
-// Final evaluates a run by its output, by how the process ended, and by its standard error. None of these is sufficient
-// alone. The exit code is the number of failed jobs modulo 256, and does not count killed jobs. It is 128 if fio was
-// stopped, even if no figures were lost, and it can be 0 for a run that printed no document.
+// Final evaluates a run by its output, its exit status and its standard error. None of these is sufficient alone. The
+// exit code is the number of failed jobs modulo 256, and does not count killed jobs. It is 128 if fio was stopped, even
+// if no figures were lost, and it can be 0 for a run that printed no document.
 //
 // The outcome is Complete or Stopped only if the last document is the final one, is consistent, and nothing else
 // contradicts it.

@@ -94,7 +94,7 @@ func flatten(err error) []error {
 	return all
 }
 
-// refuseBesideJobFile returns an error for each typed field that is set together with a job file.
+// refuseBesideJobFile returns an error for each profile field that is set although the profile's job file replaces it.
 func refuseBesideJobFile(path *field.Path, p *v1alpha1.FioProfile) field.ErrorList {
 	var problems field.ErrorList
 	for _, other := range []struct {

@@ -16,8 +16,8 @@ var (
 )
 
 // scanner follows the structure of one JSON object byte by byte. It detects the end of a document as soon as the last
-// byte arrives, and rejects a damaged document at the first byte that is not valid at its position in a JSON object.
-// Only numbers and strings are checked less strictly than by parse.
+// byte arrives, and rejects a damaged document at the first byte that is not valid at its position in a JSON object. It
+// checks only numbers and strings less strictly than the function parse does.
 type scanner struct {
 	expect expectation
 	// open holds '{' or '[' for each level of nesting.

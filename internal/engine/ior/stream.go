@@ -44,7 +44,7 @@ type Stream struct {
 	rows bool
 }
 
-// section is the part of the output to which lines belong.
+// section is the part of IOR's output to which a line belongs: the head, the rows of a test, or the summary.
 type section int
 
 const (
