@@ -18,8 +18,8 @@ const (
 	// leastSlower is the minimum number of operations in a step that must be slower than a percentile. With fewer, the
 	// percentile is considered unknown; see measure.Histogram.Percentile.
 	leastSlower = 10
-	// leastEach is the minimum of the first rate, in operations per second per client, if rate.min is not set. At a
-	// lower rate, a client could run only a few jobs, because each job performs at least one operation of each kind per
+	// leastEach is the minimum first rate per client, in operations per second, if rate.min is not set. At a lower
+	// rate, a client could run only a few jobs, because each job performs at least one operation of each kind per
 	// second.
 	leastEach = 10
 	// raise is the factor by which the rate grows from step to step, until a step misses the objective.
