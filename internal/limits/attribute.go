@@ -34,13 +34,14 @@ const (
 // Suspect is one possible explanation of a rate.
 type Suspect struct {
 	Cause Cause
-	// Limit is the suspected limit, or nil if the cause is not a documented limit. Burst is true if the burst of the
-	// limit is suspected, and false if its baseline is.
+	// Limit is the suspected limit, or nil if the cause is not a documented limit. Burst is true if the rate is
+	// compared with the burst of the limit, and false if it is compared with the baseline.
 	Limit *Limit
 	Burst bool
 	// Share is the share of the limit that was reached: 0.98 is 98 %.
 	Share float64
-	// Tied is true if the suspect explains the rate as well as the first suspect does.
+	// Tied is true if the suspect is about as likely as the first suspect. For the first suspect itself, Tied is true
+	// if a tied suspect has a different cause.
 	Tied bool
 	// Evidence lists the evidence for and against the suspect, one sentence each.
 	Evidence []string
@@ -51,7 +52,8 @@ type Suspect struct {
 	drained bool
 }
 
-// distance returns the difference between the rate and the rate that the suspect allows, as a share of the latter.
+// distance returns the difference between the rate and the rate that the suspect allows, as a share of the
+// allowed rate.
 func (s Suspect) distance() float64 { return math.Abs(1 - s.Share) }
 
 // order returns the distance by which suspects are sorted. A limit whose credits are known to be gone is certainly at
@@ -83,7 +85,8 @@ func (c Computed) Attribute(m Measured) Attribution {
 	m.Load.CachedShare = 0
 	made.PercentOfBaseline = 100 * m.share(made.Documented.Baseline)
 	made.PercentOfBurst = 100 * m.share(made.Documented.Burst)
-	if made.Documented.Baseline.Limit == nil { // the block size is unknown, so compare only with limits in bytes
+	if made.Documented.Baseline.Limit == nil {
+		// The block size is unknown, so the rate can be compared only with limits in bytes.
 		made.PercentOfBaseline, made.PercentOfBurst = 100*m.share(made.Documented.BytesBaseline), 100*m.share(made.Documented.BytesBurst)
 	}
 	j := judge{computed: c, measured: m}
@@ -104,7 +107,7 @@ func (c Computed) Attribute(m Measured) Attribution {
 	return made
 }
 
-// judge holds the suspects for one measured rate, and the figures to rank them by.
+// judge collects the suspects for one measured rate, and ranks them.
 type judge struct {
 	computed Computed
 	measured Measured

@@ -34,7 +34,8 @@ func (j *judge) fasterThanDisks() bool {
 // may have applied and is nearer to the rate.
 func (j *judge) consider(limit *Limit) {
 	fill := j.measured.fill(limit)
-	// cold is true if the cache can hold all data and the limit applies only to reads that the cache does not serve.
+	// cold is true if the limit can have held the rate back only while the cache was cold: reads from the cache do not
+	// count toward the limit, and the cache can hold all data.
 	cold := limit.CachedReadsPass && j.cacheableShare() >= 1
 	best, found := Suspect{}, false
 	for _, burst := range []bool{false, true} {

@@ -13,12 +13,12 @@ type Buckets struct {
 	all []creditAccount
 }
 
-// creditAccount is the estimated credit account of one limit.
+// creditAccount tracks the estimated credits of one limit.
 type creditAccount struct {
 	limit   *Limit
 	account credits.Account
-	// matters is true if the bucket counts for Percent and SecondsTo: if one of the loads passed to Open empties it, or
-	// if these loads empty none of the buckets.
+	// matters is true if the bucket is relevant to methods such as Percent: one of the loads passed to Open empties
+	// it, or none of these loads empties any bucket.
 	matters bool
 }
 
@@ -31,9 +31,9 @@ type Spending struct {
 	MaybeCached bool
 }
 
-// Open opens an account for each limit with a published bucket. The fill of the buckets is unknown at first. If the
-// given loads empty some of the buckets, methods such as Percent consider only those; otherwise they consider all
-// buckets. Open returns nil if no limit has a published bucket.
+// Open starts tracking the credits of each limit with a published bucket. The fill level of the buckets is unknown at
+// first. If the given loads empty some of the buckets, only these buckets are relevant to methods such as Percent;
+// otherwise all buckets are relevant. Open returns nil if no limit has a published bucket.
 func (c Computed) Open(loads ...Load) *Buckets {
 	made := &Buckets{}
 	for index := range c.Limits {
@@ -62,8 +62,9 @@ func (c Computed) Open(loads ...Load) *Buckets {
 	return made
 }
 
-// Refilled replaces the refill of the limit of the given dimension with a measured refill, and opens a new account with
-// unknown fill for that limit. It does nothing unless exactly one limit that counts (see Open) has the dimension.
+// Refilled sets the refill rate of the limit with the given dimension to a measured value, and restarts the tracking of
+// its credits with an unknown fill level. It does nothing unless exactly one relevant limit (see Open) has that
+// dimension and the measured value is positive.
 func (b *Buckets) Refilled(of Dimension, refill float64) {
 	at := -1
 	for index := range b.all {
@@ -82,7 +83,7 @@ func (b *Buckets) Refilled(of Dimension, refill float64) {
 	b.all[at].account = credits.Open(bucket)
 }
 
-// Spend updates the accounts with the given I/O.
+// Spend updates the credits of all limits for an interval with the given I/O.
 func (b *Buckets) Spend(s Spending) {
 	if s.Seconds <= 0 {
 		return
@@ -91,7 +92,8 @@ func (b *Buckets) Spend(s Spending) {
 		one := &b.all[index]
 		most := one.limit.counts(s) / s.Seconds
 		least := most
-		// The fill lies between two estimates: without and with the I/O that may not have reached the limit.
+		// Some I/O may not count toward the limit. The true fill level lies between the estimate without this I/O and
+		// the estimate that includes it.
 		if uncertain := s.MaybeCached && one.limit.CachedReadsPass || one.limit.Operation != Both && s.Operation == Both; uncertain {
 			least = 0
 		}
@@ -112,7 +114,7 @@ func (l *Limit) counts(s Spending) float64 {
 	return s.Operations
 }
 
-// Idle refills the buckets for the given seconds.
+// Idle updates the credits for an interval without I/O, in which the buckets refill.
 func (b *Buckets) Idle(seconds float64) {
 	if seconds > 0 {
 		b.Spend(Spending{Seconds: seconds})
@@ -120,7 +122,7 @@ func (b *Buckets) Idle(seconds float64) {
 }
 
 // Emptied records that the credits of the named limits were observed to be spent. Without names, it records this for
-// all limits that count.
+// all relevant limits (see Open).
 func (b *Buckets) Emptied(names ...string) {
 	for index := range b.all {
 		if one := &b.all[index]; slices.Contains(names, one.limit.Name) || len(names) == 0 && one.matters {
@@ -129,8 +131,8 @@ func (b *Buckets) Emptied(names ...string) {
 	}
 }
 
-// Percent returns the lowest fill, in percent, of the buckets that count (see Open), assuming that all were full at
-// first.
+// Percent returns the lowest fill level, in percent, of the relevant buckets (see Open), assuming that all buckets were
+// full at first.
 func (b *Buckets) Percent() float64 {
 	return b.least(func(a credits.Account) float64 { return a.Percent() })
 }
@@ -150,8 +152,8 @@ func (b *Buckets) least(of func(credits.Account) float64) float64 {
 	return least
 }
 
-// SecondsTo returns how long the target must idle until each bucket that counts is certainly filled to the given
-// percentage.
+// SecondsTo returns how long the target must idle until each relevant bucket (see Open) is certainly filled to the
+// given percentage.
 func (b *Buckets) SecondsTo(percent float64) float64 {
 	seconds := 0.0
 	for _, one := range b.all {
@@ -162,7 +164,7 @@ func (b *Buckets) SecondsTo(percent float64) float64 {
 	return seconds
 }
 
-// Fills returns the fill of each limit, by name.
+// Fills returns the estimated fill level of each limit's bucket, by the name of the limit.
 func (b *Buckets) Fills() map[string]Fill {
 	made := map[string]Fill{}
 	for _, one := range b.all {
@@ -171,7 +173,7 @@ func (b *Buckets) Fills() map[string]Fill {
 	return made
 }
 
-// OpenMeasured opens an account for a bucket whose size was measured instead of documented.
+// OpenMeasured starts tracking the credits of a single bucket whose size was measured, not documented.
 func OpenMeasured(name string, bucket credits.Bucket) *Buckets {
 	limit := &Limit{Name: name, Layer: LayerVolume, Dimension: Bytes, Baseline: bucket.Baseline, Burst: bucket.Burst, Bucket: bucket.Size, Refill: bucket.Refill, Units: 1}
 	return &Buckets{all: []creditAccount{{limit: limit, account: credits.Open(bucket), matters: true}}}

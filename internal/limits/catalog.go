@@ -47,7 +47,7 @@ type file struct {
 	Presets []preset          `yaml:"presets"`
 }
 
-// preset is a name for rows that together describe a storage system.
+// preset is a named list of the catalog rows that together describe a storage system.
 type preset struct {
 	Name string   `yaml:"name"`
 	Rows []string `yaml:"rows"`

@@ -42,15 +42,15 @@ type Limit struct {
 	// publish them, or if the burst is billed instead of paid with credits (Billed).
 	Bucket, Refill float64
 	Billed         bool
-	// OperationUnitBytes is the largest size of an operation that counts as one; a larger operation counts as several.
-	// 0 means that every operation counts as one.
+	// OperationUnitBytes is the largest size of an operation that counts as a single operation; a larger operation
+	// counts as several. 0 means that every operation counts once, whatever its size.
 	OperationUnitBytes float64
 	// Units is the number of flows, nodes or disks over which the figures are summed; at least 1.
 	Units int
 	// Arithmetic shows how the baseline, the burst and the bucket were computed: "14.4 TiB x 200 MB/s/TiB = 2,880
 	// MB/s".
 	Arithmetic, BurstArithmetic, BucketArithmetic string
-	// StoredBytes is true if the limit counts bytes after compression with an unknown ratio.
+	// StoredBytes is true if the limit counts bytes as stored after compression, at an unknown compression ratio.
 	StoredBytes bool
 	// CachedReadsPass is true if the limit does not apply to reads that a cache serves.
 	CachedReadsPass bool
@@ -197,9 +197,9 @@ func (made *Computed) adapt(computed *Limit, limit limitRow, found resolved) {
 		" limits stored bytes: the data rate can be higher by the compression ratio"})
 }
 
-// oneServer reports whether all volumes of this kind are directories or volumes on one existing server, so that the
-// server's limits must be added only once. It recognizes such volumes by their driver or by their catalog rows, because
-// the driver is unknown while a run is planned.
+// oneServer reports whether all volumes with the driver or the catalog rows of v are directories or volumes on one
+// existing server, so that the server's limits must be added only once. It also checks the rows, because the driver is
+// unknown while a run is planned.
 func oneServer(v Volume, rows []string) bool {
 	of := func(prefix string) bool {
 		return slices.ContainsFunc(rows, func(row string) bool { return strings.HasPrefix(row, prefix) })
@@ -207,9 +207,11 @@ func oneServer(v Volume, rows []string) bool {
 	switch {
 	case v.Driver == "fsx.openzfs.csi.aws.com", of("aws-fsx-openzfs/"):
 		kind, _ := jsonParameter(v, "ResourceType")
-		return kind != "filesystem" // the driver creates volumes of one file system, or a file system per claim
+		// With ResourceType "filesystem", the driver creates a file system per claim. Otherwise it creates volumes on
+		// one existing file system.
+		return kind != "filesystem"
 	case of("aws-fsx-windows/"), of("aws-efs/"):
-		return true // no driver creates such a file system
+		return true // no driver creates file systems of FSx for Windows or EFS, so all claims use an existing one
 	}
 	return slices.Contains([]string{"smb.csi.k8s.io", "nfs.csi.k8s.io", "nfs", "efs.csi.aws.com"}, v.Driver)
 }

@@ -26,14 +26,15 @@ type Volume struct {
 	Parameters map[string]string
 	// Attributes are the volumeAttributes of the PersistentVolume; nil if it has none.
 	Attributes map[string]string
-	// Modified are the parameters of the VolumeAttributesClass in force; they take precedence over the others.
+	// Modified are the parameters of the VolumeAttributesClass in force; they take precedence over Parameters and
+	// Attributes.
 	Modified map[string]string
 	// CapacityBytes is the size of the volume; 0 if it is not known.
 	CapacityBytes int64
 	// MountOptions are the mount options in force, such as nconnect=4 and cache=none.
 	MountOptions []string
-	// Count is the number of such volumes that are loaded at the same time, such as the disks of a stripe or one per
-	// client; 0 means 1.
+	// Count is the number of volumes with this description that are loaded at the same time, such as the disks of a
+	// stripe or the volumes of all clients; 0 means 1.
 	Count int
 }
 

@@ -102,7 +102,7 @@ func provisionedIOPS(v Volume) string {
 		Iops float64
 	}
 	if err := json.Unmarshal([]byte(text), &configured); err != nil {
-		return text // the computation of the limit rejects a text that is not a number
+		return text // not a JSON object: figure.provisioned accepts a number and reports any other text
 	}
 	if configured.Iops == 0 || strings.EqualFold(configured.Mode, "AUTOMATIC") {
 		return ""

@@ -89,8 +89,8 @@ func (c *Catalog) azureTier(kind string, v Volume) (string, bool) {
 	return best, best != ""
 }
 
-// azureFiles resolves an Azure file share by the kind of its account. Only the parameters of the v2 billing model
-// contain the provisioned figures.
+// azureFiles resolves an Azure file share by the SKU of its storage account. Only the parameters of the v2 billing
+// model contain the provisioned figures.
 func azureFiles(v Volume, _ *Catalog) resolved {
 	if v.Parameters == nil && v.Attributes == nil {
 		return unidentified("the kind of share is unknown, because the volume lacks it and its StorageClass does not exist; set documented.preset, such as azure-files/ssd-v1, and documented.capacity")

@@ -2,8 +2,8 @@ package limits
 
 // Load holds the properties of a load that limits depend on.
 type Load struct {
-	// BlockBytes is the size of an operation; 0 if it is not known, in which case limits of bytes and of operations
-	// cannot be compared.
+	// BlockBytes is the size of an operation; 0 if it is not known, in which case limits in bytes cannot be compared
+	// with limits in operations.
 	BlockBytes float64
 	// Operation is the load's operation. It is Both for a mixed load; limits that cover only reads or only writes do
 	// not apply to it.

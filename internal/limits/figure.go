@@ -19,23 +19,23 @@ type figure struct {
 	parameterUnit          *quantity
 	perCapacityUnit        *quantity
 	preset                 *quantity // the default for an absent parameter
-	optional               bool      // if the parameter is absent, base and each determine the limit
+	optional               bool      // if the parameter is absent, the limit is base + each x capacity
 	times                  float64
 	kind                   kind
 }
 
-// environment holds the inputs of figures.
+// environment holds the values from which figures are computed.
 type environment struct {
 	// capacityBytes is the size of the volume; 0 if it is not known.
 	capacityBytes float64
 	// terabytes is the capacity in the vendor's TiB if the vendor's TiB is not 2^40 bytes; otherwise it is 0.
 	terabytes float64
-	// parameter returns a provisioned parameter.
+	// parameter returns the value of the named parameter, or false if the storage has no such parameter.
 	parameter func(name string) (string, bool)
 	// complete is true if absent parameters are known to have the driver's defaults; otherwise their values are
 	// unknown.
 	complete bool
-	// baseline is the value of the baseline, for figures that are multiples of it.
+	// baseline is the computed baseline of the limit. The limit's other figures can be multiples of it.
 	baseline float64
 }
 
@@ -52,7 +52,7 @@ func unknown(field, what string) value { return value{missing: &Missing{Field: f
 // capacityField is the API field that sets a size that cannot be discovered.
 const capacityField = "documented.capacity"
 
-// of evaluates the figure.
+// of computes the value of the figure from the inputs in e.
 func (f *figure) of(e environment) value {
 	if f.times > 0 {
 		made := f.bounded(value{amount: f.times * e.baseline, text: number(f.times) + " x the baseline"}, e)
@@ -72,7 +72,8 @@ func (f *figure) of(e environment) value {
 	return f.bounded(made, e)
 }
 
-// provisioned returns the value that the parameters set, or false if they set none and base and each apply instead.
+// provisioned returns the value that the provisioned parameters determine. It returns false if they are absent and the
+// figure is optional; the value is then base + each x capacity.
 func (f *figure) provisioned(e environment) (value, bool) {
 	if text, given := e.parameter(f.parameter); given {
 		amount, err := strconv.ParseFloat(text, 64)
@@ -140,7 +141,8 @@ func (e environment) size(q quantity) (float64, string) {
 	return terabytes, number(terabytes) + " TiB"
 }
 
-// bounded applies the minimum and maximum of the figure. If a bound changes the amount, bounded appends it to the text.
+// bounded applies the minimum and maximum of the figure. If one of them changes the amount, bounded appends this bound
+// to the text of the value.
 func (f *figure) bounded(v value, e environment) value {
 	if f.mostEach != nil {
 		if e.capacityBytes <= 0 {
@@ -160,7 +162,7 @@ func (f *figure) bounded(v value, e environment) value {
 	return v
 }
 
-// plainUnit returns the default unit for values of a kind.
+// plainUnit returns the unit in which values of a kind are displayed, such as MB/s for byte rates.
 func plainUnit(k kind) string {
 	switch k {
 	case byteRate:

@@ -24,7 +24,7 @@ type figureText struct {
 	MostEach             string  `yaml:"mostEach"`
 }
 
-// texts is a list of strings that may be written as a single string.
+// texts is a list of strings. In the catalog, a list of one string may be written as just the string.
 type texts []string
 
 // UnmarshalYAML accepts a string or a list of strings.
@@ -36,7 +36,7 @@ func (t *texts) UnmarshalYAML(node *yaml.Node) error {
 	return node.Decode((*[]string)(t))
 }
 
-// parseFigure parses a figure that must be of one of the kinds.
+// parseFigure parses a figure, whose unit must measure one of the given quantities, such as bytes per second.
 func parseFigure(node *yaml.Node, kinds ...kind) (*figure, error) {
 	if node.Kind == yaml.ScalarNode {
 		single, err := parseQuantity(node.Value, kinds...)

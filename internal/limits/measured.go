@@ -33,7 +33,7 @@ type Fill struct {
 	Emptied bool
 }
 
-// FillOf returns the fill of an account of package credits.
+// FillOf returns the fill that a credits.Account estimates. emptied becomes Fill.Emptied.
 func FillOf(account credits.Account, emptied bool) Fill {
 	return Fill{Most: account.Percent(), Least: account.LeastPercent(), Emptied: emptied}
 }
@@ -67,7 +67,8 @@ type Measured struct {
 	Outstanding float64
 	// FloorSeconds is the mean latency of a step with one operation outstanding.
 	FloorSeconds float64
-	// DeeperGain is the rate of a step with more operations outstanding, as a multiple of this rate: 1.5 is 50 % more.
+	// DeeperGain is the rate of a step with more operations outstanding, as a multiple of Rate: 1.5 means that the
+	// rate was 50 % higher.
 	DeeperGain float64
 	// CPUShare is the CPU use of the busiest client, as a share of the CPU that it may use, 0 to 1. ThrottledShare is
 	// the share of periods in which a client was throttled at its CPU limit.

@@ -10,7 +10,7 @@ import (
 type Overridden struct {
 	// File is the key in the ConfigMap's data. Key is the key of the row, or the name of the preset.
 	File, Key string
-	// Replaced is true if the built-in catalog has such a row or preset; otherwise it was added.
+	// Replaced is true if the override replaced a row or preset of the built-in catalog, and false if it added one.
 	Replaced bool
 }
 

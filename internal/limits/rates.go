@@ -107,8 +107,8 @@ func (c Computed) KnowsStorage() bool {
 	return slices.ContainsFunc(c.Limits, func(limit Limit) bool { return limit.Layer.OfStorage() })
 }
 
-// Part returns the limits that apply to a share of the clients. Limits of machines and connections are proportional to
-// the number of clients. If each client has its own volume, so are all other limits.
+// Part returns the limits that apply to a share of the clients. It scales the limits of machines and connections by the
+// share. If each client has its own volume, it also scales all other limits.
 func (c Computed) Part(share float64, ownVolumes bool) Computed {
 	if !(share > 0 && share < 1) {
 		return c

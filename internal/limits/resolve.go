@@ -75,9 +75,9 @@ func (c *Catalog) preset(name string, v Volume) (resolved, error) {
 	return resolved{rows: rows, traffic: c.trafficOf(v, rows), flowsPerNode: flowsOf(v)}, nil
 }
 
-// trafficOf returns the kind of traffic by which a machine reaches a volume. The volume's driver determines the kind,
-// or else its rows: a volume with a row that has a network limit is reached over the network. trafficOf returns
-// anyTraffic if the kind is not known.
+// trafficOf returns the kind of traffic between a machine and a volume. The volume's driver determines the kind. For an
+// unknown driver, the catalog rows determine it: rows of EBS and of Azure disks mean block traffic, and other rows with
+// a network limit mean file traffic. trafficOf returns anyTraffic if the kind is not known.
 func (c *Catalog) trafficOf(v Volume, rows []string) traffic {
 	if by, known := drivers[v.Driver]; known {
 		return by.traffic

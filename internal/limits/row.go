@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Layer is the place where a limit applies.
+// Layer is the part of the path from the client to the disk that a limit applies to.
 type Layer string
 
 // Possible values of Layer, in order from the client to the disk.
@@ -16,7 +16,7 @@ const (
 	LayerInstance Layer = "Instance" // the limit applies to a client's machine
 	LayerFlow     Layer = "Flow"     // the limit applies to each network connection
 	LayerNetwork  Layer = "Network"  // the limit applies to the network of the storage server
-	LayerDisk     Layer = "Disk"     // the limit applies to the disks, as the server or the machine reaches them
+	LayerDisk     Layer = "Disk"     // the limit applies to the disks of the server or of the client's machine
 	LayerVolume   Layer = "Volume"   // the limit applies to the volume, share or file system itself
 )
 

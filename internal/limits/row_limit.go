@@ -41,7 +41,7 @@ func parseLimit(node *yaml.Node) (limitRow, error) {
 }
 
 // sizes parses the range of capacities for which the limit applies, and the largest size of an operation that counts as
-// one.
+// a single operation.
 func (l *limitRow) sizes(text limitText) (err error) {
 	for _, one := range []struct {
 		field, text string

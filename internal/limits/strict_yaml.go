@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// strictly decodes a part of a YAML document and returns an error for unknown fields and duplicate keys. Decoding the
+// strictly decodes a node of a YAML document and returns an error for unknown fields and duplicate keys. Decoding the
 // node directly would accept unknown fields.
 func strictly(node *yaml.Node, into any) error {
 	text, err := yaml.Marshal(node)
@@ -20,7 +20,7 @@ func strictly(node *yaml.Node, into any) error {
 	return strictBytes(text, into)
 }
 
-// strictBytes decodes one whole document.
+// strictBytes decodes a text that must contain exactly one YAML document, with the same checks as strictly.
 func strictBytes(text []byte, into any) error {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)

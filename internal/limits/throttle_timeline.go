@@ -12,7 +12,7 @@ type Level struct {
 	StartSeconds, Seconds float64
 	// BytesPerSecond and OperationsPerSecond are the rates of the load.
 	BytesPerSecond, OperationsPerSecond float64
-	// Limit is the limit that sets the rate, or nil if no limit does because the load requests no more. Burst is true
+	// Limit is the limit that sets the rate, or nil if the load requests no more than the limits allow. Burst is true
 	// if the rate is the limit's burst.
 	Limit *Limit
 	Burst bool
@@ -95,7 +95,8 @@ func (l *Level) take(operations float64, limit *Limit, burst bool) {
 	}
 }
 
-// buckets returns the applicable limits with credits, and the bounds of the others.
+// buckets returns a limitBucket for each limit with credits that applies to the load, and the bounds of the other
+// limits that apply to it.
 func (c Computed) buckets(load Load) (with []*limitBucket, fixed []Bound) {
 	for index := range c.Limits {
 		limit := &c.Limits[index]

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// kind is the quantity that a unit measures.
+// kind is the quantity that a unit measures, such as bytes per second.
 type kind string
 
 const (
@@ -76,7 +76,7 @@ func (q quantity) value() float64 { return q.number * q.unit.factor }
 // String formats the quantity in the catalog's notation: "2,880 MB/s".
 func (q quantity) String() string { return number(q.number) + " " + q.name }
 
-// parseQuantity parses a figure with its unit, which must be of one of the kinds.
+// parseQuantity parses a number with a unit, which must measure one of the given quantities, such as bytes per second.
 func parseQuantity(text string, kinds ...kind) (quantity, error) {
 	figure, name, found := strings.Cut(strings.TrimSpace(text), " ")
 	parsed, err := strconv.ParseFloat(figure, 64)

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/spelling"
 )
 
-// UnknownPresetError is returned for a preset that the catalog does not have.
+// UnknownPresetError is returned for a preset that the catalog does not contain.
 type UnknownPresetError struct {
 	// Preset is the value of documented.preset.
 	Preset string
