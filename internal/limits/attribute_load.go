@@ -38,14 +38,14 @@ func (j *judge) suspectLoad() {
 	}
 }
 
-// loadRank returns the rank of a suspect in the load itself: the clients' CPU or the rate limit. share is its
-// utilization.
+// loadRank returns the rank of a suspect that limits the load itself: the clients' CPU or the rate limit. share is the
+// utilization of the suspect.
 func (j *judge) loadRank(share float64) int {
 	return choose(j.belowQueueDepth() || share >= 1-reach/2, 0, 1)
 }
 
-// addLittlesLaw adds evidence for a suspect in the load itself if, by Little's law, clearly fewer operations were
-// outstanding than configured.
+// addLittlesLaw adds evidence for a suspect that limits the load itself if, by Little's law, clearly fewer operations
+// were outstanding than configured.
 func (j *judge) addLittlesLaw(s Suspect) Suspect {
 	if share, known := j.measured.outstandingShare(); known && share < measure.MinLittleShare {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("only %s of the configured queue depth was outstanding: the load generator did not keep up", measure.FormatShare(share)))

@@ -70,7 +70,8 @@ type quantity struct {
 	unit   unit
 }
 
-// value returns the quantity in bytes, operations or seconds (rates per second), for figures that are not per capacity.
+// value converts the quantity to bytes, operations or seconds. It converts rates to bytes or operations per second. The
+// quantity must not be per capacity.
 func (q quantity) value() float64 { return q.number * q.unit.factor }
 
 // String formats the quantity in the catalog's notation: "2,880 MB/s".

@@ -98,7 +98,7 @@ func (p *Agent) Kill() {
 // was called.
 func (p *Agent) Exited() <-chan struct{} { return p.exited }
 
-// Follow waits for the agent's process in the background and calls ended once when it exits.
+// Follow waits for the agent's process in the background. It calls `ended` exactly once, when the process exits.
 func (p *Agent) Follow(ended func(message string)) {
 	go func() {
 		err := p.command.Wait()

@@ -55,9 +55,9 @@ func InRunner(parent context.Context) (ctx context.Context, journal *Journal, st
 }
 
 // Guard starts this program again as the runner, waits for it, and returns its exit code. If the runner is killed
-// before it has shown the result, Guard calls dead with the last state of the run and its series, and returns the exit
-// code that dead returns. If the run had not ended, Guard first waits for the agents to exit and removes the remaining
-// data.
+// before it has shown the result, Guard calls `dead` with the last state of the run and its series, and returns the
+// exit code that `dead` returns. If the run had not ended, Guard first waits for the agents to exit and removes the
+// remaining data.
 func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, error) int) (int, error) {
 	if err := process.SetSubreaper(); err != nil {
 		return 0, fmt.Errorf("become the subreaper of orphaned processes: %w", err)
@@ -79,7 +79,8 @@ func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, er
 	runner.Env = append(os.Environ(), runnerEnvironment+"=1")
 	runner.Stdin, runner.Stdout, runner.Stderr = os.Stdin, os.Stdout, os.Stderr
 	runner.ExtraFiles = []*os.File{journalWriter, lifelineReader}
-	// The terminal signals both processes. The guard also forwards its signals, because some are sent only to it.
+	// A terminal sends signals such as that of Ctrl-C to both guard and runner. The guard also forwards its signals to
+	// the runner, because a command such as kill sends them only to the guard.
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	if err := runner.Start(); err != nil {
@@ -139,7 +140,8 @@ func sweepUnused(ctx context.Context, data Data, run *v1alpha1.BenchmarkRun) err
 	switch {
 	case errors.Is(err, dataset.ErrLocked):
 		return err
-	case err != nil: // no lock, for example because the file system is full: remove the data without it
+	case err != nil:
+		// The directory cannot be locked, for example because the file system is full. Remove the data without a lock.
 		return dataset.Sweep(ctx, data.Path, data.BenchmarkUID)
 	}
 	return errors.Join(dataset.Sweep(ctx, data.Path, data.BenchmarkUID), lock.Release())
@@ -172,7 +174,9 @@ func interruptedRun(entry Entry, state string, left error) *v1alpha1.BenchmarkRu
 	}
 	var data []v1alpha1.DataLeft
 	if left != nil {
-		path := "/proc" // without directories to remove, the error is about processes that could not be killed
+		// If the run has no directories, the error can only be about processes that could not be killed, so report the
+		// path /proc.
+		path := "/proc"
 		if len(entry.Data) > 0 {
 			path = entry.Data[0].Path
 		}

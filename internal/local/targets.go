@@ -232,7 +232,7 @@ func (t *target) removeOrphans(run *v1alpha1.BenchmarkRun) {
 		}
 	}
 	if removed == 0 {
-		return // nothing to report: other runs are active there or have kept their data
+		return // no warning: any remaining data belongs to active runs, was kept on purpose, or could not be removed
 	}
 	message := fmt.Sprintf("target %s: removed %d client directories left by earlier runs on this machine", t.name, removed)
 	if len(stays) > 0 {

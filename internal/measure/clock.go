@@ -18,7 +18,7 @@ type RoundTrip struct {
 // uncertainty, however long the network delays are, because the remote clock was read between sending and receiving.
 type ClockOffset struct {
 	OffsetNanoseconds int64 `json:"offsetNanoseconds"`
-	// UncertaintyNanoseconds is half of the round trip, rounded up.
+	// UncertaintyNanoseconds is half the duration of the round trip, rounded up.
 	UncertaintyNanoseconds int64 `json:"uncertaintyNanoseconds"`
 	// RemoteNanoseconds is the time of the estimate on the remote clock.
 	RemoteNanoseconds int64 `json:"remoteNanoseconds"`

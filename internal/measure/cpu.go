@@ -13,7 +13,7 @@ type CPUStat struct {
 	Periods uint64
 	// ThrottledPeriods is the number of enforcement periods in which the group used up its quota and was stopped.
 	ThrottledPeriods uint64
-	// ThrottledNanoseconds is the total time that the group's threads were stopped.
+	// ThrottledNanoseconds is the total time during which the group's threads were stopped.
 	ThrottledNanoseconds uint64
 	// UsageNanoseconds is the CPU time used. HasUsage is false for cgroup v1, whose cpu.stat lacks the usage; read
 	// it from cpuacct.usage instead.
@@ -66,11 +66,11 @@ func (s *CPUStat) field(name string) (target *uint64, unit uint64) {
 		return &s.Periods, 1
 	case "nr_throttled":
 		return &s.ThrottledPeriods, 1
-	case "throttled_usec": // cgroup v2
+	case "throttled_usec": // the field of cgroup v2, in microseconds
 		return &s.ThrottledNanoseconds, nanosecondsInMicrosecond
-	case "throttled_time": // cgroup v1
+	case "throttled_time": // the field of cgroup v1, in nanoseconds
 		return &s.ThrottledNanoseconds, 1
-	case "usage_usec": // cgroup v2
+	case "usage_usec": // the field of cgroup v2, in microseconds
 		return &s.UsageNanoseconds, nanosecondsInMicrosecond
 	}
 	return nil, 0

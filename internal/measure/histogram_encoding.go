@@ -38,8 +38,8 @@ func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 func (h *Histogram) MarshalBinary() ([]byte, error) { return h.AppendBinary(nil) }
 
 // UnmarshalBinary decodes the output of AppendBinary. It returns an error, and leaves h unchanged, if the data is
-// truncated, has trailing bytes, contains a bin outside the grid or is not canonical, or if the counts overflow. The
-// size of the grid bounds the memory that any input can take.
+// truncated, has trailing bytes, contains a bin outside the grid or is not canonical, or if the counts overflow.
+// Whatever the input, decoding needs little memory, because the size of the grid is fixed.
 func (h *Histogram) UnmarshalBinary(data []byte) error {
 	decoded, rest, err := decodeHistogram(data)
 	if err != nil {

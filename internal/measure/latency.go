@@ -7,8 +7,8 @@ import (
 	"math/big"
 )
 
-// Latency is the distribution of the latency of one operation. In addition to the histogram, whose buckets are up to
-// 1.6 % wide, it holds the exact minimum, maximum and sum.
+// Latency is the distribution of the latencies of one kind of operation. In addition to the histogram, whose buckets
+// are up to 1.6 % wide, it holds the exact minimum, maximum and sum.
 //
 // The zero value is empty and ready to use. A Latency is a value: copies are independent.
 type Latency struct {
@@ -148,7 +148,7 @@ func (l *Latency) Sub(earlier *Latency) (Latency, error) {
 	return difference, nil
 }
 
-// Without returns the latencies of l except for those in part, which has only bins. If part is not contained in l, the
+// Without returns l without the latencies that the histogram `part` counts. If l does not contain all of them, the
 // error wraps ErrCounterReset.
 //
 // Bins and count are exact. The sum is computed from the remaining bins, so the mean is within 1 % of the true mean. Do

@@ -38,7 +38,7 @@ func (o Operation) String() string {
 	return operationNames[o]
 }
 
-// MovesData reports whether the operation reads, writes or discards data. The others have no throughput.
+// MovesData reports whether the operation reads, writes or discards data. All other operations have no throughput.
 func (o Operation) MovesData() bool { return o == Read || o == Write || o == Trim }
 
 // ParseOperation is the inverse of String. It accepts only the exact spelling of the API.

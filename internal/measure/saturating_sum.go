@@ -10,11 +10,12 @@ func Sum(a, b uint64) uint64 {
 	return math.MaxUint64
 }
 
-// Clamp converts a count to an int64 of the API and saturates at the greatest int64.
+// Clamp converts a count to an int64, the integer type that the API uses. It returns math.MaxInt64 if the count is
+// larger.
 func Clamp(value uint64) int64 { return int64(min(value, math.MaxInt64)) }
 
-// Round rounds a figure to an integer of the API. It returns the greatest int64 for figures that are too large or
-// not a number.
+// Round rounds a figure to the nearest int64, the integer type that the API uses. It returns math.MaxInt64 if the
+// figure is too large or is NaN.
 func Round(value float64) int64 {
 	value = math.Round(value)
 	if !(value < math.MaxInt64) {

@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// MaxInstant bounds the accepted instants in nanoseconds, on both sides of zero: the year 2116 for instants since
-// 1970. The difference between any two instants then fits an int64.
+// MaxInstant is the latest accepted instant in nanoseconds, and -MaxInstant is the earliest. If instants are counted
+// from 1970, MaxInstant is in the year 2116. The difference between any two accepted instants fits an int64.
 const MaxInstant = int64(1)<<62 - 1
 
 // Series holds the ordered samples of one client and returns what that client had completed at any instant. I/O

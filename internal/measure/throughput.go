@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Rate holds the completed I/O of one operation and its rate.
+// Rate holds the completed I/O of one kind of operation, and its rates.
 type Rate struct {
 	Counter
 	BytesPerSecond      float64 `json:"bytesPerSecond"`
@@ -17,7 +17,7 @@ type Rate struct {
 // Rates holds a Rate for each operation, indexed by Operation.
 type Rates [NumOperations]Rate
 
-// BytesPerSecond returns the sum over all operations.
+// BytesPerSecond returns the throughput, summed over all kinds of operations.
 func (r *Rates) BytesPerSecond() float64 {
 	var sum float64
 	for i := range r {

@@ -39,7 +39,8 @@ const prefix = "storagebench_"
 // FullName returns the name with the prefix.
 func (f *Family) FullName() string { return prefix + f.Name }
 
-// Label names that several metrics share. The name of each list states what the labels identify, such as a phase.
+// Label names that several metrics share. Each list is named after what its labels identify, such as a
+// phase.
 var (
 	ofBenchmark = []string{"namespace", "benchmark"}
 	ofPhase     = append(slices.Clone(ofBenchmark), "phase")

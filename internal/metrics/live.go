@@ -29,8 +29,8 @@ type Load struct {
 // SampleCount counts the samples received, and the seconds without a sample.
 type SampleCount struct{ Taken, Lost uint64 }
 
-// Latency holds the latency distributions of a step: Whole covers the step so far, and Newest covers the newest minute
-// that the clients have reported.
+// Latency holds the latency distributions of a step: Whole covers the step so far, and Newest covers the most
+// recently reported minute.
 type Latency struct{ Whole, Newest measure.Histogram }
 
 // connections lists all exported connection states. A state without clients is exported as 0.

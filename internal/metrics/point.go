@@ -16,7 +16,7 @@ type Point struct {
 	Value  float64
 }
 
-// points collects points that share their first label values.
+// points collects points whose labels begin with the same values.
 type points struct {
 	common []string
 	all    []Point

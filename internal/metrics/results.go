@@ -12,7 +12,7 @@ import (
 
 // Results returns the results of the newest run of a benchmark: its times, its problems and, if it is complete and
 // valid, its figures. The figures of an incomplete or invalid run do not measure what was requested; graphs show a gap
-// instead. run must be the whole object, not a trimmed one from a cache.
+// instead. run must be the complete object, not one that was trimmed for a cache.
 func Results(run *v1alpha1.BenchmarkRun) []Point {
 	p := points{common: []string{run.Namespace, run.Spec.BenchmarkRef.Name}}
 	status := &run.Status
@@ -91,7 +91,7 @@ func (p *points) observations(run *v1alpha1.BenchmarkRun, phase string) {
 	}
 }
 
-// millionth is the number of API units per base unit for ratios, which the API has in millionths.
+// millionth is the number of API units per base unit for ratios, because the API stores ratios in millionths.
 const millionth = 1e6
 
 // interference adds the effect of each number of neighbours on the victim's throughput and latency.

@@ -20,12 +20,12 @@ const (
 	unitOperations = "Operations"
 )
 
-// figure is the value of one target or cell that is compared with an objective's bounds.
+// figure is a value that is compared with an objective's bounds. It belongs to one target or one cell.
 type figure struct {
-	// where names the target or cell for the message.
+	// where names the target or cell in messages.
 	where string
 	value int64
-	// unit is set only if it differs from the objective's.
+	// unit is the unit of value if it differs from the objective's unit, and otherwise empty.
 	unit string
 	// lower and upper are the ends of the 95 % interval; nil if there is none.
 	lower, upper *int64
@@ -123,7 +123,8 @@ func ofOperation(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where str
 	return withError(figure{where: where, value: *rate}, operation.RateErrorPPM)
 }
 
-// withError adds the interval, given its half width in millionths of the value.
+// withError adds the 95 % interval to a figure. errorPPM is half the width of the interval, in millionths of the value;
+// nil if it is unknown.
 func withError(f figure, errorPPM *int64) figure {
 	if errorPPM == nil || *errorPPM < 0 || *errorPPM > 1_000_000 {
 		return f

@@ -32,7 +32,7 @@ func installContainer(s Settings, run *v1alpha1.BenchmarkRun) corev1.Container {
 	}
 }
 
-// clientContainer returns the container that runs the agent as process 1, with the tools of the image.
+// clientContainer returns the container that runs the agent as process 1. Its image contains the tools.
 func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) corev1.Container {
 	image := run.Spec.Run.Clients.Image
 	switch {
@@ -70,7 +70,8 @@ func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storag
 		Ports:           []corev1.ContainerPort{port},
 		Resources:       clientResources(run),
 		SecurityContext: containerSecurity(),
-		// The agent writes the reason for its exit to standard error. This policy copies it to the pod's status.
+		// The agent writes the reason for its exit to standard error. With FallbackToLogsOnError, Kubernetes copies
+		// this reason to the pod's status.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		VolumeMounts:             mounts,
 		VolumeDevices:            devices,
@@ -140,7 +141,7 @@ func volumes(run *v1alpha1.BenchmarkRun, c Client, on Storage) []corev1.Volume {
 // scratchSize is the maximum size of a client's /tmp. Open MPI uses /tmp for its session directories and for the memory
 // that the ranks of a pod share.
 func scratchSize(run *v1alpha1.BenchmarkRun) string {
-	const least, ofRank = 256, 16 // least and ofRank are in MiB
+	const least, ofRank = 256, 16 // the size of /tmp without MPI and the additional size per rank, in MiB
 	size := int64(least)
 	if run.Spec.Run.UsesMPI() {
 		size += ofRank * run.Spec.Run.MostProcesses()

@@ -68,10 +68,10 @@ func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.P
 	}
 	if hostNetwork(run) {
 		pod.Spec.HostNetwork = true
-		// Without this policy, a pod on the node's network cannot resolve the cluster's names.
+		// With the default DNS policy, a pod on the node's network cannot resolve the names of the cluster's Services.
 		pod.Spec.DNSPolicy = corev1.DNSClusterFirstWithHostNet
 	}
-	return pod.DeepCopy() // copy the parts that the pod shares with the run, so that the caller may change the pod
+	return pod.DeepCopy() // a copy shares no data with the run, so the caller may change it
 }
 
 // pullSecrets returns the Secrets that a benchmark names and the operator's Secrets that apply to the images.

@@ -54,7 +54,7 @@ const (
 	// the path at which the agent reads it.
 	ConfigKey  = "agent.json"
 	ConfigFile = configDirectory + "/" + ConfigKey
-	// AgentPort is the TCP port of an agent with its own address; see Port.
+	// AgentPort is the TCP port of agents, except in pods on the node's network; see Port.
 	AgentPort = 7440
 	// AgentPortName is the name of the agent's port in the pod.
 	AgentPortName = "agent"

@@ -115,7 +115,7 @@ func (e *evaluator) note(kind remarkKind, step, format string, arguments ...any)
 	}
 }
 
-// answer adds the answer for one step, and reports whether it has a value.
+// answer adds the answer for one step, and reports whether the answer contains a value.
 func (e *evaluator) answer(a *Answer) bool {
 	if a.Problem != "" {
 		e.made.Complete = e.made.Complete && a.Refused

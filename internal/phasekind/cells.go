@@ -41,8 +41,8 @@ func moved(cell []v1alpha1.StepOperation) (float64, v1alpha1.FigureUnit) {
 	return float64(operations.Value), v1alpha1.UnitIOPSMilli
 }
 
-// CellRate returns the bytes per second that a cell moves, or thousandths of its operations per second if it moves no
-// bytes. It returns 0 for a cell without rates.
+// CellRate returns the bytes per second that a cell moves or, if it moves no bytes, its operations per second in
+// thousandths. It returns 0 for a cell without rates.
 func CellRate(cell []v1alpha1.StepOperation) float64 {
 	value, _ := moved(cell)
 	return value

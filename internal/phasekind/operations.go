@@ -76,7 +76,8 @@ func Rates(result *v1alpha1.TargetResult) []v1alpha1.OperationResult {
 	return loads
 }
 
-// rate returns a rate with its interval. errorPPM is half of the interval in millionths of the rate; nil if unknown.
+// rate returns a rate with its interval. errorPPM is half the width of the interval, in millionths of the rate; nil if
+// it is unknown.
 func rate(value int64, errorPPM *int64) v1alpha1.Estimate {
 	made := v1alpha1.Estimate{Value: value}
 	if errorPPM != nil && *errorPPM >= 0 {

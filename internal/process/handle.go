@@ -33,8 +33,8 @@ type Handle struct {
 	wait    sync.Once
 	waitErr error
 
-	// mu guards waited and is held while the group is signalled. Until the command is reaped, its PID, which is
-	// also the number of its group, cannot be reused.
+	// mu guards the field `waited`. It is also held while the group is signalled, so that the command is not reaped
+	// meanwhile: until then its PID, which is also the number of its group, cannot be reused.
 	mu     sync.Mutex
 	waited bool
 }
@@ -70,8 +70,8 @@ func (h *Handle) runOnThread(begun chan<- error) {
 	if err == nil {
 		h.pid = h.command.Process.Pid
 		started.pids[h.pid] = true
-		// This also works if the command has already exited, because its process table entry remains until it is
-		// reaped.
+		// The command's process table entry can be read even if the command has already exited, because the entry
+		// remains until the command is reaped.
 		if stat, statErr := readStat(fmt.Sprintf("/proc/%d/stat", h.pid)); statErr == nil {
 			h.startTicks = stat.StartTicks
 		}
@@ -82,14 +82,16 @@ func (h *Handle) runOnThread(begun chan<- error) {
 		return
 	}
 	for {
-		// WNOWAIT leaves the status for Wait, which may come later because its caller reads pipes first.
+		// With WNOWAIT, the exit status remains for Wait, which may be called later because its caller reads pipes
+		// first.
 		err := unix.Waitid(unix.P_PID, h.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
 			break
 		}
 	}
-	// Orphans would keep our pipes open, and could write to files that others already consider free. A process that cannot
-	// be killed now is blocked on an I/O; the Handle's next Kill reports it.
+	// Kill the remaining descendants. They would keep our pipes open, and could write to files after other code assumes
+	// that the command has ended. A process that cannot be killed now is blocked on an I/O; the next call of Kill
+	// reports it.
 	_ = h.Kill()
 	close(h.exited)
 }

@@ -28,7 +28,7 @@ func (a *IO) fields() [7]*uint64 {
 	return [...]*uint64{&a.ReadBytes, &a.WriteBytes, &a.ReadCalls, &a.WriteCalls, &a.StorageReadBytes, &a.StorageWriteBytes, &a.CancelledBytes}
 }
 
-// each combines each counter of two readings with the given function.
+// each returns the counters that the given function computes from each pair of corresponding counters in a and b.
 func (a IO) each(b IO, of func(a, b uint64) uint64) IO {
 	var made IO
 	to, from, other := made.fields(), a.fields(), b.fields()
@@ -81,7 +81,8 @@ func parseIO(text string) (IO, error) {
 		"rchar": &counters.ReadBytes, "wchar": &counters.WriteBytes,
 		"syscr": &counters.ReadCalls, "syscw": &counters.WriteCalls,
 	}
-	// The kernel may not provide these counters. Without them, fewer sources of byte counts can be compared.
+	// The kernel may not provide the counters of storage I/O. Their absence is not an error, because they are only one
+	// of several sources of byte counts.
 	optional := map[string]*uint64{
 		"read_bytes": &counters.StorageReadBytes, "write_bytes": &counters.StorageWriteBytes, "cancelled_write_bytes": &counters.CancelledBytes,
 	}

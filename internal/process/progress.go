@@ -50,7 +50,7 @@ func (p *Progress) observe(workers []Worker, now time.Duration) {
 // Any reports whether the last observation found workers.
 func (p *Progress) Any() bool { return len(p.latest) > 0 }
 
-// Stalled lists the workers of the last observation that have not run for at least age.
+// Stalled lists the workers of the last observation that have not run for at least the duration `age`.
 func (p *Progress) Stalled(now, age time.Duration) []Worker {
 	var stalled []Worker
 	for _, key := range p.latest {

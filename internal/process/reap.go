@@ -63,7 +63,7 @@ func reapOnce(known map[int]endedChild, now func() time.Time) map[int]endedChild
 	began := now()
 	processes, err := table()
 	if err != nil {
-		return known // Keep the known children; the next round reads the process table again.
+		return known // the process table cannot be read, so keep the children for the next round
 	}
 	young := map[int]endedChild{}
 	var old []int

@@ -37,7 +37,7 @@ const (
 	DefaultInterval = 15 * time.Second
 )
 
-// Config describes the Prometheus to query.
+// Config describes how to query the Prometheus server.
 type Config struct {
 	// URL is the address, up to but not including /api/v1.
 	URL string
@@ -55,7 +55,7 @@ type Config struct {
 // large answer in memory, even if many runs end at once.
 var reading = make(chan struct{}, 1)
 
-// Client queries a Prometheus on behalf of one namespace. It is not safe for concurrent use.
+// Client queries a Prometheus server on behalf of one namespace. It is not safe for concurrent use.
 type Client struct {
 	api      promv1.API
 	requests *requester
@@ -232,8 +232,8 @@ func key(metric model.Metric) string {
 }
 
 // age finds the time of each series' newest sample by querying timestamp(). This works for queries that select series.
-// For computed values, timestamp() returns the time of the evaluation instead. If the time cannot be found, the
-// answer has a zero time.
+// For computed values, timestamp() returns the time of the evaluation instead. If the time of a series cannot be found,
+// its field Newest remains zero.
 func (c *Client) age(ctx context.Context, keys []string, answer *observation.Answer) {
 	defer c.requests.release()
 	last := answer.Query

@@ -74,7 +74,8 @@ func earlierIO(run *v1alpha1.BenchmarkRun, attempt decide.Attempt, target string
 	return all
 }
 
-// resolved returns the frozen step with the given ID, or an empty one if there is none.
+// resolved returns the step with the given ID from the plan that is stored in the run, or the zero value if the plan
+// has no such step.
 func resolved(run *v1alpha1.BenchmarkRun, id string) v1alpha1.ResolvedStep {
 	for _, step := range run.Spec.Steps {
 		if step.ID == id {

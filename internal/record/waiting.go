@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Waiting sets the Waiting condition, which shows whether a run waits for its turn or for quota, and why. A run that
-// never had to be checked for either has no such condition.
+// Waiting sets the Waiting condition, which shows whether a run waits for its turn, for client capacity or for quota,
+// and why. The condition can be absent from a run that needed no turn and never waited.
 func Waiting(run *v1alpha1.BenchmarkRun, waits bool, reason, message string, now time.Time) {
 	status := metav1.ConditionFalse
 	switch {
