@@ -131,8 +131,8 @@ func (c *Catalog) find(v Volume, declared *v1alpha1.Limits) (resolved, error) {
 	return c.resolve(v), nil
 }
 
-// dropPartial removes limits that are not known for all parts of the target, such as its volumes, because these do not
-// limit the target as a whole. It considers only the limits from index `from` on.
+// dropPartial removes limits that are known for only some parts of the target, such as for one of its two volumes,
+// because they do not limit the target as a whole. It considers only the limits from index `from` on.
 func (made *Computed) dropPartial(from, parts int, of string) {
 	made.Limits = append(made.Limits[:from], slices.DeleteFunc(made.Limits[from:], func(l Limit) bool {
 		if l.parts < parts {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// killPatience limits how long to wait for killed processes, and killRounds is the minimum number of checks,
-	// because on a busy machine with many processes, one check takes a large part of a second.
+	// killPatience limits how long to wait for killed processes. killRounds is the minimum number of checks, because
+	// a single check can take most of a second on a busy machine with many processes.
 	killPatience = time.Second
 	killRounds   = 10
 	killPause    = 5 * time.Millisecond
