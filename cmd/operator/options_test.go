@@ -106,7 +106,7 @@ func TestOptionsRefused(t *testing.T) {
 		"clients":        {[]string{"--namespace=a", "--max-clients=0"}, "--max-clients is 0: must be at least 1"},
 		"clients here":   {[]string{"--namespace=a", "--max-clients-per-namespace=-1"}, "--max-clients-per-namespace is -1: must be at least 1"},
 		"prometheus":     {[]string{"--namespace=a", "--prometheus-url=p:9090"}, "--prometheus-url: the URL of Prometheus is"},
-		"its secret":     {[]string{"--namespace=a", "--prometheus-url=http://me:secret@p"}, "which process lists show"},
+		"its secret":     {[]string{"--namespace=a", "--prometheus-url=http://me:secret@p"}, "visible in process lists"},
 		"its interval":   {[]string{"--namespace=a", "--prometheus-url=http://p", "--prometheus-interval=2h"}, "must be from 1s to 1h"},
 		"its authority":  {[]string{"--namespace=a", "--prometheus-url=http://p", "--prometheus-ca-file=/nowhere"}, "/nowhere"},
 		"level":          {[]string{"--log-level=loud"}, "loud"},

@@ -104,7 +104,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 			reason: tool.ReasonNotPrepared, words: []string{"reads 1048576 bytes of file data.0.0, which has 524288"}},
 		"file to read is elsewhere": {change: func(l *agentapi.LoadRequest) {
 			l.Dataset = &agentapi.Dataset{Reads: []*agentapi.DataFile{{Name: "../../owner.json"}}}
-		}, reason: tool.ReasonVolume, words: []string{"is not a name inside the dataset"}},
+		}, reason: tool.ReasonVolume, words: []string{"is not a path inside the dataset"}},
 		"no such fio": {prepare: func(r *rig) { r.agent.env.Config.FioPath = "/nonexistent/fio" },
 			reason: tool.ReasonTool, words: []string{"/nonexistent/fio"}},
 		"no program": {prepare: func(r *rig) { r.agent.env.Config.FioPath = executable(r.t, "")[:1] + "etc/passwd" },

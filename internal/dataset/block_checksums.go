@@ -97,7 +97,7 @@ func (d *Dataset) Differs(ctx context.Context, files LaidOut, zeros bool) (strin
 			case at < len(sums) && sums[at] != sumOf(block):
 				why = fmt.Sprintf("file %s was modified at offset %d since the previous run", name, offset)
 			case len(sums) == 0 && !zeros && allZero(block):
-				why = fmt.Sprintf("file %s contains zeros at offset %d, which the workload does not write", name, offset)
+				why = fmt.Sprintf("file %s contains zeros at offset %d, but the workload does not write zeros", name, offset)
 			}
 			at++
 		})

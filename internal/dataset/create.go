@@ -25,7 +25,7 @@ const (
 
 // errLostRace means that another client removed a parent directory in the meantime. The caller repeats the whole
 // operation, starting at the target's directory.
-var errLostRace = errors.New("a parent directory was removed in the meantime")
+var errLostRace = errors.New("a parent directory was removed concurrently")
 
 // isTransient reports whether the error may result from a concurrent change by another client, so that a retry may
 // succeed.

@@ -36,7 +36,7 @@ func Create(mount Mount, location Location, owner Owner) (*Dataset, error) {
 		return nil, err
 	}
 	if owner.BenchmarkUID != location.BenchmarkUID {
-		return nil, fmt.Errorf("create %s: the owner has benchmark UID %q", location.Path(), owner.BenchmarkUID)
+		return nil, fmt.Errorf("create %s: the path does not match the owner's benchmark UID %q", location.Path(), owner.BenchmarkUID)
 	}
 	var client *directory
 	err := retryChanged(func() (err error) {
@@ -273,7 +273,7 @@ func (d *Dataset) fileSystem() (space unix.Statfs_t, err error) {
 	}
 	defer func() { _ = file.Close() }()
 	err = unix.Fstatfs(int(file.Fd()), &space)
-	return space, classify(d.client.path, "read the file system of", err)
+	return space, classify(d.client.path, "get the file system statistics of", err)
 }
 
 // CheckFiles returns an *InodesError if fewer than needFiles files can still be created. Many file systems report
@@ -302,7 +302,7 @@ func (d *Dataset) CheckSpace(needBytes uint64) error {
 }
 
 // ErrBadName means that a file name leads out of the directory.
-var ErrBadName = errors.New("is not a name inside the dataset")
+var ErrBadName = errors.New("is not a path inside the dataset")
 
 // walk opens the directory that contains a file of the dataset. The caller must release it (see release).
 func (d *Dataset) walk(file string) (holder *directory, base string, err error) {

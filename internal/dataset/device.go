@@ -192,7 +192,7 @@ func (d *Device) proveGap() error {
 	}
 	if at >= 0 {
 		return &Problem{Reason: ErrForeign, Path: d.path,
-			Detail: fmt.Sprintf("it has our mark, followed by unknown data at byte %d", at),
+			Detail: fmt.Sprintf("it has storagebench's ownership mark, but also unknown data at byte %d", at),
 			Remedy: "nothing was written; wipe the device if its content is not needed (blkdiscard, or dd from /dev/zero)"}
 	}
 	d.gapBlank = true
@@ -227,7 +227,7 @@ func (d *Device) writeMark() error {
 	}
 	text = append([]byte(markMagic), text...)
 	if len(text) > markBytes {
-		return fmt.Errorf("the mark of %s needs %d bytes, the limit is %d", d.path, len(text), markBytes)
+		return fmt.Errorf("the ownership mark of %s needs %d bytes, but the limit is %d", d.path, len(text), markBytes)
 	}
 	return d.put(append(text, make([]byte, markBytes-len(text))...))
 }

@@ -34,7 +34,7 @@ func openTop(mount Mount) (*directory, error) {
 		top.close()
 		return nil, &Problem{
 			Reason: ErrChanged, Path: mount.Path,
-			Detail: fmt.Sprintf("checked as device %d inode %d, now device %d inode %d", mount.Device, mount.Inode, top.id.device, top.id.inode),
+			Detail: fmt.Sprintf("it was device %d inode %d when it was checked, and is now device %d inode %d", mount.Device, mount.Inode, top.id.device, top.id.inode),
 			Remedy: "check what was mounted or unmounted there during the run",
 		}
 	}

@@ -232,7 +232,7 @@ func isNamed(in *directory, name string, file *os.File) error {
 func (h *Hold) write(path string) error {
 	text, err := json.Marshal(h.holder)
 	if err != nil {
-		return fmt.Errorf("encode the holder of a directory: %w", err)
+		return fmt.Errorf("encode the holder of a directory lock: %w", err)
 	}
 	return rewrite(h.file, path, text)
 }

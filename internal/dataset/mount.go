@@ -115,7 +115,7 @@ func describe(file *os.File, path string) (Mount, error) {
 	}
 	var space unix.Statfs_t
 	if err := unix.Fstatfs(int(file.Fd()), &space); err != nil {
-		return Mount{}, classify(path, "read the file system of", err)
+		return Mount{}, classify(path, "get the file system statistics of", err)
 	}
 	where, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
 	if err != nil {
@@ -146,7 +146,7 @@ func (m Mount) check(expect Expectation) error {
 	case expect.Device != 0 && expect.Device != m.Device, expect.Inode != 0 && expect.Inode != m.Inode:
 		return &Problem{
 			Reason: ErrChanged, Path: m.Path,
-			Detail: fmt.Sprintf("planned as device %d inode %d, now device %d inode %d; %s", expect.Device, expect.Inode, m.Device, m.Inode, found),
+			Detail: fmt.Sprintf("it was device %d inode %d when the run was planned, and is now device %d inode %d; %s", expect.Device, expect.Inode, m.Device, m.Inode, found),
 			Remedy: "restore the mount, or start a new run",
 		}
 	case expect.MustBeMountPoint && !m.IsMountPoint:

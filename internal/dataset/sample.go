@@ -45,7 +45,7 @@ func Sample(ctx context.Context, root, name string, visit func(record []byte)) (
 		return 0, fmt.Errorf("sample %s: %w", name, err)
 	}
 	if len(found) == 0 {
-		return 0, fmt.Errorf("sample %s: it contains no nonempty file", name)
+		return 0, fmt.Errorf("sample %s: it contains no files with data", name)
 	}
 	chosen := spread(found, min(len(found), sampleRecords))
 	each := max(sampleRecords/len(chosen), 1)

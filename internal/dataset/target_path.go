@@ -113,7 +113,7 @@ func (m Mount) at(folder *directory, expect Expectation) (Mount, error) {
 	defer func() { _ = file.Close() }()
 	var space unix.Statfs_t
 	if err := unix.Fstatfs(int(file.Fd()), &space); err != nil {
-		return Mount{}, classify(folder.path, "read the file system of", err)
+		return Mount{}, classify(folder.path, "get the file system statistics of", err)
 	}
 	m.Path, m.Device, m.Inode = folder.path, folder.id.device, folder.id.inode
 	m.IsMountPoint = m.Path == m.MountPoint

@@ -97,7 +97,7 @@ type usageWalk struct {
 
 func (l *usageWalk) directory(at *directory, name string, depth int) error {
 	if depth > maxDepth {
-		return &Problem{Reason: ErrTooMuch, Path: at.path, Detail: fmt.Sprintf("more than %d levels of directories", maxDepth), Remedy: "its disk usage is not reported"}
+		return &Problem{Reason: ErrTooMuch, Path: at.path, Detail: fmt.Sprintf("directories are nested more than %d levels deep", maxDepth), Remedy: "its disk usage is not reported"}
 	}
 	self, err := at.root.Open(".")
 	if err != nil {

@@ -132,7 +132,7 @@ func dataBytes(ctx context.Context, file *os.File, size int64) (uint64, error) {
 			return 0, fmt.Errorf("seek the next hole: %w", err)
 		}
 		if end <= start || start < at {
-			return 0, fmt.Errorf("the file system reports data at offset %d that ends at %d", start, end)
+			return 0, fmt.Errorf("the file system reports an invalid data range, from offset %d to %d", start, end)
 		}
 		sum += uint64(max(0, min(end, size)-min(start, size)))
 		at = end

@@ -157,7 +157,7 @@ func (s Snapshot) unstartable(step Step, record Record, attempt Attempt, counts 
 	case len(live) > 0:
 		return Action{Kind: Stop, Attempt: attempt, Clients: live}
 	}
-	return retry(step, record, "clients were stopped before the start")
+	return retry(step, record, "clients were stopped before the step started")
 }
 
 // retry discards an attempt and begins the next one, with replacements for the lost clients.
@@ -185,7 +185,7 @@ func (s Snapshot) overdue(step Step, record Record, now time.Time) (Action, bool
 	}
 	end := "the step's deadline"
 	if !record.Concluded.IsZero() {
-		end = "it was requested to stop"
+		end = "it was asked to stop"
 	}
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonUnresponsive,
 		Message: fmt.Sprintf("step %s: client %s is still running %s after %s",

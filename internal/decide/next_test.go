@@ -234,7 +234,7 @@ func TestWhyStopped(t *testing.T) {
 		},
 		"the run is over":     func(s *decide.Snapshot, _ *decide.ClientStep, _ *decide.Record) { s.Steps = nil },
 		"enough was measured": func(s *decide.Snapshot, _ *decide.ClientStep, r *decide.Record) { r.Concluded = s.Begun },
-		"another client received the start too late; the step is repeated": func(_ *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) {
+		"another client received the start command too late; the step is repeated": func(_ *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) {
 			*p = ended(decide.ReasonStartMissed)
 		},
 		"another client failed": func(_ *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) { *p = ended("NoSpace") },

@@ -47,7 +47,7 @@ func (s Snapshot) WhyStopped() string {
 	case !record.Concluded.IsZero():
 		return "enough was measured"
 	case len(counts.failed) > 0 && counts.missedStart(record):
-		return "another client received the start too late; the step is repeated"
+		return "another client received the start command too late; the step is repeated"
 	case len(counts.failed) > 0:
 		return "another client failed"
 	case len(counts.peerLost) > 0:

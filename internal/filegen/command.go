@@ -54,6 +54,6 @@ func Command(arguments []string, out, failed io.Writer) int {
 	if kept {
 		verb = "kept"
 	}
-	_, _ = fmt.Fprintf(out, "%s %d files with %d bytes in %s\n", verb, o.Count, o.TotalBytes, o.Directory)
+	_, _ = fmt.Fprintf(out, "%s %d files (%d bytes in total) in directory %s\n", verb, o.Count, o.TotalBytes, o.Directory)
 	return 0
 }

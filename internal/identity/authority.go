@@ -53,15 +53,15 @@ type Authority struct {
 // seconds.
 func ForRun(master Master, runUID string, validity Validity) (*Authority, error) {
 	if !master.set {
-		return nil, errors.New("derive a run's authority: the master key is empty; create one with NewMaster")
+		return nil, errors.New("derive a run's CA: the master key is empty; create one with NewMaster")
 	}
 	if err := OperatorOf(runUID).validate(); err != nil {
-		return nil, fmt.Errorf("derive a run's authority: %w", err)
+		return nil, fmt.Errorf("derive a run's CA: %w", err)
 	}
 	validity.NotBefore = validity.NotBefore.UTC().Truncate(time.Second)
 	validity.NotAfter = validity.NotAfter.UTC().Truncate(time.Second)
 	if !validity.NotAfter.After(validity.NotBefore) {
-		return nil, fmt.Errorf("derive a run's authority: certificates of run %s would expire (%s) before they become valid (%s)",
+		return nil, fmt.Errorf("derive a run's CA: certificates of run %s would expire (%s) before they become valid (%s)",
 			runUID, validity.NotAfter, validity.NotBefore)
 	}
 	a := &Authority{master: master, runUID: runUID, validity: validity}

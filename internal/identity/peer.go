@@ -64,7 +64,7 @@ func (p Peer) validate() error {
 	switch p.Role {
 	case RoleOperator:
 		if p.Target != "" || p.Client != 0 {
-			return fmt.Errorf("an operator has no target and no client index (got %q, %d)", p.Target, p.Client)
+			return fmt.Errorf("an operator's identity must not have a target or client index (got %q, %d)", p.Target, p.Client)
 		}
 		return nil
 	case RoleClient:

@@ -93,7 +93,7 @@ func minimalBenchmark(namespace string) *v1alpha1.StorageBenchmark {
 
 func checkAccepted(ctx context.Context, api client.Client, namespace string) error {
 	if err := api.Create(ctx, minimalBenchmark(namespace), client.DryRunAll); err != nil {
-		return fmt.Errorf("create one as a dry run: %w; the installed CRDs may be from another version: %s", err, upgradeKinds)
+		return fmt.Errorf("create a benchmark as a dry run: %w; the installed CRDs may be from another version: %s", err, upgradeKinds)
 	}
 	return nil
 }
@@ -109,9 +109,9 @@ func checkRejected(ctx context.Context, api client.Client, namespace string) err
 	case apierrors.IsInvalid(err) && strings.Contains(err.Error(), "spec.run.clients.count"):
 		return nil
 	case err == nil:
-		return fmt.Errorf("one with spec.run.clients.count -1 was accepted, so the CRDs lack their validation rules: %s", upgradeKinds)
+		return fmt.Errorf("a benchmark with spec.run.clients.count -1 was accepted, so the CRDs lack their validation rules: %s", upgradeKinds)
 	}
-	return fmt.Errorf("create one as a dry run: %w", err)
+	return fmt.Errorf("create a benchmark as a dry run: %w", err)
 }
 
 func checkReplicas(ctx context.Context, api kubernetes.Interface, namespace string) error {
@@ -145,7 +145,7 @@ func checkLeader(ctx context.Context, api kubernetes.Interface, namespace string
 	case found.Spec.HolderIdentity == nil || *found.Spec.HolderIdentity == "":
 		return fmt.Errorf("the Lease %s/%s has no holder", namespace, leader.LeaseName)
 	case found.Spec.RenewTime == nil || time.Since(found.Spec.RenewTime.Time) > leader.LeaseDuration:
-		return fmt.Errorf("the Lease %s/%s was not renewed by %s for %s", namespace, leader.LeaseName, *found.Spec.HolderIdentity, leader.LeaseDuration)
+		return fmt.Errorf("the Lease %s/%s has not been renewed by %s for %s", namespace, leader.LeaseName, *found.Spec.HolderIdentity, leader.LeaseDuration)
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func (l *Lines) ending(view *View, now time.Time) {
 		words += "; waiting for clients to exit"
 	}
 	if !first {
-		words += fmt.Sprintf(", for %s so far; the kernel cannot interrupt I/O that it has begun", Short(now.Sub(l.failed)))
+		words += fmt.Sprintf(", for %s so far; the kernel cannot interrupt I/O that has started", Short(now.Sub(l.failed)))
 	}
 	l.line(words, now)
 }

@@ -100,7 +100,7 @@ func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, er
 	}
 	state := runner.ProcessState.String()
 	if entry.Ended {
-		unshown := fmt.Errorf("the process that conducted the run died (%s) after the run had ended, before it had shown all results", state)
+		unshown := fmt.Errorf("the process that conducted the run died (%s) after the run had ended, but before all results were shown", state)
 		return dead(entry.Run, &entry.series, errors.Join(journalErr, unshown)), nil
 	}
 	left := clean(entry.Entry)

@@ -43,7 +43,7 @@ func CgroupDeviceIO(device uint64) (DeviceIO, error) {
 	}
 	text, err := os.ReadFile(filepath.Join(group.directory, "io.stat"))
 	if err != nil {
-		return DeviceIO{}, fmt.Errorf("read the I/O of the control group: %w", err)
+		return DeviceIO{}, fmt.Errorf("read the I/O statistics of the control group: %w", err)
 	}
 	for _, name := range deviceNames(device) {
 		if found, known, err := parseDeviceIO(string(text), name); known || err != nil {
@@ -106,7 +106,7 @@ func parseDeviceIO(text, device string) (found DeviceIO, known bool, err error) 
 				continue
 			}
 			if *field, err = strconv.ParseUint(value, 10, 64); err != nil {
-				return DeviceIO{}, false, fmt.Errorf("read the I/O of device %s: %s: %w", device, key, err)
+				return DeviceIO{}, false, fmt.Errorf("read the I/O statistics of device %s: %s: %w", device, key, err)
 			}
 		}
 		return found, true, nil

@@ -52,7 +52,7 @@ func (a IO) Since(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return 
 func ReadIO(pid int) (IO, error) {
 	counters, err := readIO(fmt.Sprintf("/proc/%d/io", pid))
 	if err != nil {
-		return IO{}, fmt.Errorf("read the I/O of process %d: %w", pid, err)
+		return IO{}, fmt.Errorf("read the I/O statistics of process %d: %w", pid, err)
 	}
 	return counters, nil
 }
@@ -62,7 +62,7 @@ func ReadIO(pid int) (IO, error) {
 func ReadThreadIO() (IO, error) {
 	counters, err := readIO("/proc/thread-self/io")
 	if err != nil {
-		return IO{}, fmt.Errorf("read the I/O of this thread: %w", err)
+		return IO{}, fmt.Errorf("read the I/O statistics of this thread: %w", err)
 	}
 	return counters, nil
 }

@@ -109,7 +109,7 @@ func table() ([]Process, error) {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
 	if len(directories) == 0 {
-		return nil, errors.New("list processes: /proc has none; is it mounted?")
+		return nil, errors.New("list processes: found none in /proc; check that it is mounted")
 	}
 	processes := make([]Process, 0, len(directories))
 	for _, directory := range directories {

@@ -121,7 +121,7 @@ func readTask(directory string) (Worker, error) {
 		}
 	}
 	if err != nil {
-		return Worker{}, fmt.Errorf("read the scheduling of %s: %w", directory, err)
+		return Worker{}, fmt.Errorf("read the scheduling statistics of %s: %w", directory, err)
 	}
 	return worker, nil
 }

@@ -74,7 +74,7 @@ func New(config Config, namespace string) (*Client, error) {
 		}
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(authorities) {
-			return nil, fmt.Errorf("%s has no PEM certificate", config.CAFile)
+			return nil, fmt.Errorf("%s contains no PEM certificate", config.CAFile)
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
@@ -99,7 +99,7 @@ func (c *Config) Check() error {
 	case err != nil:
 		return errors.New("the URL of Prometheus cannot be parsed: use http://HOST:PORT or https://HOST:PORT, followed by a path if needed")
 	case at.User != nil:
-		return errors.New("the URL of Prometheus has a user or a password, which process lists show: use a file with a bearer token")
+		return errors.New("the URL of Prometheus contains a user or a password, which would be visible in process lists: use a file with a bearer token")
 	case at.Scheme != "http" && at.Scheme != "https" || at.Host == "":
 		return fmt.Errorf("the URL of Prometheus is %q: use http://HOST:PORT or https://HOST:PORT, followed by a path if needed", c.URL)
 	case at.RawQuery != "" || at.Fragment != "":
@@ -167,7 +167,7 @@ type bounded struct {
 
 func (b *bounded) Read(into []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, fmt.Errorf("the answer has more than %d MiB: narrow the query, or aggregate with sum or topk", maxAnswerBytes>>20)
+		return 0, fmt.Errorf("the answer is larger than %d MiB: narrow the query, or aggregate with sum or topk", maxAnswerBytes>>20)
 	}
 	n, err := b.ReadCloser.Read(into[:min(len(into), b.left)])
 	b.left -= n

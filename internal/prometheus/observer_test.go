@@ -157,7 +157,7 @@ func TestServers(t *testing.T) {
 					return
 				}
 			}
-		}, "the answer has more than 4 MiB"},
+		}, "the answer is larger than 4 MiB"},
 		"asks for a password": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "Prometheus does not answer: client error: 401"},
 		"is something else":   {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) }, "Prometheus "},
 	} {
@@ -215,7 +215,7 @@ func TestCheck(t *testing.T) {
 	for url, want := range map[string]string{
 		"http://prometheus.monitoring:9090": "", "https://mimir.example/prometheus": "",
 		"": "use http://", "prometheus:9090": "use http://", "ftp://a": "use http://", "http://": "use http://",
-		"http://user:secret@a": "which process lists show", "http://a?b=c": "remove everything from ?", ":": "cannot be parsed",
+		"http://user:secret@a": "visible in process lists", "http://a?b=c": "remove everything from ?", ":": "cannot be parsed",
 	} {
 		config := prometheus.Config{URL: url, Interval: interval}
 		err := config.Check()
