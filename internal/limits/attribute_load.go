@@ -28,7 +28,7 @@ func (j *judge) suspectLoad() {
 	j.used = max(j.used, share)
 	if share >= 1-reach {
 		made := Suspect{Cause: CauseTool, Share: share, rank: j.loadRank(share),
-			Evidence: []string{"the workload has a rate limit, of which " + measure.FormatShare(share) + " was reached"}}
+			Evidence: []string{"the workload reached " + measure.FormatShare(share) + " of its rate limit"}}
 		j.suspects = append(j.suspects, j.addLittlesLaw(made))
 	}
 	if j.belowQueueDepth() && !j.has(CauseClientCPU) && !j.has(CauseTool) {
@@ -112,7 +112,7 @@ func (j *judge) queueDepth() {
 	}
 	possible := m.Outstanding / m.LatencySeconds
 	made := Suspect{Cause: CauseQueueDepth, Share: m.OperationsPerSecond / possible, Evidence: []string{
-		fmt.Sprintf("%s outstanding operations at %s each give at most %s", number(m.Outstanding), seconds(m.LatencySeconds), measure.FormatOperationsPerSecond(possible)),
+		fmt.Sprintf("%s outstanding operations at %s each allow at most %s", number(m.Outstanding), seconds(m.LatencySeconds), measure.FormatOperationsPerSecond(possible)),
 		fmt.Sprintf("a single operation takes %s: operations do not queue", seconds(m.FloorSeconds)),
 		fmt.Sprintf("with more outstanding operations the rate was %.2f times as high", m.DeeperGain),
 	}}

@@ -29,7 +29,7 @@ func lustre(v Volume, c *Catalog) resolved {
 	found := resolved{rows: []string{key}, complete: true,
 		compressed: strings.EqualFold(v.given("NONE", "dataCompressionType"), "LZ4")}
 	if strings.EqualFold(v.given("NONE", "driveCacheType"), "READ") {
-		found.notes = append(found.notes, "the catalog does not cover the SSD read cache: reads that it answers exceed the limits of the disks")
+		found.notes = append(found.notes, "the catalog does not cover the SSD read cache: reads served from it can exceed the limits of the disks")
 	}
 	return found
 }

@@ -11,7 +11,7 @@ import (
 // tier.
 func azureDisk(v Volume, c *Catalog) resolved {
 	if v.Parameters == nil && v.Attributes == nil {
-		return unidentified("the kind of disk is unknown, because the volume lacks it and its StorageClass does not exist; set documented.preset, such as azure-disk/p30")
+		return unidentified("the disk type is unknown, because the volume does not specify it and its StorageClass does not exist; set documented.preset, such as azure-disk/p30")
 	}
 	sku := v.given("StandardSSD_LRS", "skuName", "storageAccountType")
 	found := resolved{complete: true}
@@ -27,15 +27,15 @@ func azureDisk(v Volume, c *Catalog) resolved {
 		}
 		row, fits := c.azureTier(kind, v)
 		if !fits {
-			return unidentified(fmt.Sprintf("no tier of %s in the catalog holds %s", sku, in(float64(v.CapacityBytes), "GiB")))
+			return unidentified(fmt.Sprintf("no tier of %s in the catalog is large enough for %s", sku, in(float64(v.CapacityBytes), "GiB")))
 		}
 		found.rows = []string{row}
 	default:
-		return unidentified(fmt.Sprintf("the catalog has no kind of disk %.40q; set documented.throughput and documented.iops", sku))
+		return unidentified(fmt.Sprintf("the catalog has no disk type %.40q; set documented.throughput and documented.iops", sku))
 	}
 	if set, on := v.hostCache(); on {
 		found.cached = true
-		found.notes = append(found.notes, fmt.Sprintf("cachingMode is %s: reads that the host's cache answers exceed the limits of the disks", set))
+		found.notes = append(found.notes, fmt.Sprintf("cachingMode is %s: reads served from the host's cache can exceed the limits of the disks", set))
 	}
 	return found
 }
@@ -93,7 +93,7 @@ func (c *Catalog) azureTier(kind string, v Volume) (string, bool) {
 // model contain the provisioned figures.
 func azureFiles(v Volume, _ *Catalog) resolved {
 	if v.Parameters == nil && v.Attributes == nil {
-		return unidentified("the kind of share is unknown, because the volume lacks it and its StorageClass does not exist; set documented.preset, such as azure-files/ssd-v1, and documented.capacity")
+		return unidentified("the share type is unknown, because the volume does not specify it and its StorageClass does not exist; set documented.preset, such as azure-files/ssd-v1, and documented.capacity")
 	}
 	sku := v.given("Standard_LRS", "skuName", "storageAccountType")
 	found := resolved{complete: true}
@@ -106,7 +106,7 @@ func azureFiles(v Volume, _ *Catalog) resolved {
 	case "standardv2":
 		found.rows = []string{"azure-files/hdd-v2"}
 	default:
-		return unidentified(fmt.Sprintf("the share of kind %.40q is pay-as-you-go: the catalog has no limits for it, and it has no burst; set documented.throughput and documented.iops", sku))
+		return unidentified(fmt.Sprintf("shares of type %.40q are pay-as-you-go: the catalog has no limits for them, and they have no burst; set documented.throughput and documented.iops", sku))
 	}
 	if _, set := v.mountOption("max_channels"); !set && strings.EqualFold(v.given("false", "enableMultichannel"), "true") {
 		found.notes = append(found.notes, "the account allows several channels, but the mount uses one: add max_channels to the mount options")

@@ -70,7 +70,7 @@ func (l *limitRow) rates(text limitText) (err error) {
 	}
 	counts := l.baseline.kind
 	if counts != operationRate && l.operationUnit > 0 {
-		return errors.New("operationUnit: only for limits of operations; remove it")
+		return errors.New("operationUnit: applies only to limits of operations per second; remove it")
 	}
 	if !text.Burst.IsZero() {
 		if l.burst, err = parseFigure(&text.Burst, counts); err != nil {
@@ -80,7 +80,7 @@ func (l *limitRow) rates(text limitText) (err error) {
 	}
 	if text.Regional != nil {
 		if text.Regional.Burst.IsZero() || len(text.Regional.Regions) == 0 || l.burst == nil {
-			return errors.New("regional: needs burst and regions, and a burst for other regions")
+			return errors.New("regional: set its burst and regions, and the limit's own burst for other regions")
 		}
 		if l.regionalBurst, err = parseFigure(&text.Regional.Burst, counts); err != nil {
 			return fmt.Errorf("regional.burst: %w", err)

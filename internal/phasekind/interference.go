@@ -20,7 +20,7 @@ var interference = Kind{
 		if blocks.Equal {
 			neighbours = "each other's load"
 		}
-		return fmt.Sprintf("the cost to %s of %s, in %d repetitions of %d blocks", strings.Join(blocks.Victims, ", "),
+		return fmt.Sprintf("the slowdown of %s caused by %s, in %d repetitions of %d blocks", strings.Join(blocks.Victims, ", "),
 			neighbours, blocks.Repetitions, blocks.PerRepetition)
 	},
 	figures: Operations,

@@ -97,8 +97,8 @@ func (p *phaseMaker) missingFile(target string, step *Step, made *engine.Descrip
 		if data.laidOut[first] > 0 {
 			laidOut = "earlier phases lay out only " + measure.FormatBinaryBytes(data.laidOut[first])
 		}
-		return fmt.Sprintf("the phase reads %s of %s per client on target %s, but %s: reading unwritten space "+
-			"measures nothing. Put a phase with `prepare: {}` and the same workload before it", measure.FormatBinaryBytes(bytes), first, target, laidOut)
+		return fmt.Sprintf("the phase reads %s of %s per client on target %s, but %s: reads of unwritten space "+
+			"do not reach the storage. Put a phase with `prepare: {}` and the same workload before it", measure.FormatBinaryBytes(bytes), first, target, laidOut)
 	}
 	data.readableBy[key] = true
 	return ""

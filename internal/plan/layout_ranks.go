@@ -81,7 +81,7 @@ func (m *maker) missingRanks(target string, step *Step, made *engine.Description
 		why = "earlier phases lay out fewer or smaller files"
 		remedy += ", and set clients.processesPerClient to the maximum of all phases"
 	}
-	return fmt.Sprintf("the phase reads the files of %d ranks on target %s, but %s: reading unwritten space measures nothing. %s",
+	return fmt.Sprintf("the phase reads the files of %d ranks on target %s, but %s: reads of unwritten space do not reach the storage. %s",
 		step.Clients*step.Processes, target, why, remedy)
 }
 

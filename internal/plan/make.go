@@ -159,7 +159,7 @@ func (m *maker) lasting(path *field.Path, text v1alpha1.Duration) time.Duration 
 		m.problems = append(m.problems, field.Invalid(path, string(text), err.Error()))
 	case length < time.Second:
 		m.problems = append(m.problems, field.Invalid(path, string(text),
-			"must be at least 1s, because shorter steps measure nothing: use a longer duration such as 60s"))
+			"must be at least 1s, because a shorter step yields no figures: use a longer duration such as 60s"))
 	}
 	return length
 }

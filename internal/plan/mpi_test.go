@@ -82,13 +82,13 @@ var mpiRefusals = map[string]refusal{
 	"bad mdtest": {mpi().Load(v1alpha1.Engine{Mdtest: &v1alpha1.MdtestProfile{}}).Steady("meta", "1m"),
 		"spec.run.workload.mdtest.filesPerProcess", "must be from 1 to"},
 	"read without layout": {mpi().Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()),
-		"spec.run.phases[0]", "files of 8 ranks on target a, but no earlier phase lays them out: reading unwritten space measures nothing. Put a phase"},
+		"spec.run.phases[0]", "files of 8 ranks on target a, but no earlier phase lays them out: reads of unwritten space do not reach the storage. Put a phase"},
 	"read of larger files": {mpi().Prepare("layout").Steady("read", "1m").WithLoad(builders.IOR().Block("32Mi").Reads().Engine()),
 		"spec.run.phases[1]", "fewer or smaller"},
 	"read of more ranks": {mpi().Prepare("layout").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 4).WithLoad(builders.IOR().Reads().Engine()),
 		"spec.run.phases[1]", "set clients.processesPerClient to the maximum"},
 	"read of what was written anew": {mpi().Prepare("layout").Steady("write", "1m").Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()),
-		"spec.run.phases[2]", "phase write rewrites them and may leave them shorter: reading unwritten space measures nothing. " +
+		"spec.run.phases[2]", "phase write rewrites them and may leave them shorter: reads of unwritten space do not reach the storage. " +
 			"Put a phase with `prepare: {}` and the same workload before it, or set useExistingFiles in the workload of write"},
 	"read of other ranks' files": {mpi().PerClient().Prepare("layout").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 2).
 		WithLoad(builders.IOR().Reads().Mutate(reorderNone).Engine()), "spec.run.phases[1]", "no earlier phase lays them out"},

@@ -292,7 +292,7 @@ func (p *phaseMaker) warnLaterDrops(at *field.Path, step *Step) {
 		}
 		last := time.Duration(min(promise.ExpectedSeconds(), 1e9)) * time.Second
 		if last > step.Duration {
-			p.warn(at, "%s: according to its documented limits, target %s reaches its last level after %s, but the drain ends after %s",
+			p.warn(at, "%s: according to its documented limits, target %s reaches its final rate after %s, but the drain ends after %s",
 				v1alpha1.WarningRunTooShort, promise.Target, length(last), length(step.Duration))
 		}
 	}

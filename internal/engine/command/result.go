@@ -130,7 +130,7 @@ func countOf(total *engine.Count) v1alpha1.CommandCount {
 
 // sourceWords maps each source of counts to the name that messages use for it.
 var sourceWords = map[v1alpha1.CommandSource]string{
-	v1alpha1.SourceMount: "the statistics of the mount", v1alpha1.SourceControlGroup: "the control group's counts of the device",
+	v1alpha1.SourceMount: "the statistics of the mount", v1alpha1.SourceControlGroup: "the control group's I/O statistics for the device",
 	v1alpha1.SourceStorage: "the kernel's I/O accounting of the program", v1alpha1.SourceCalls: "the program's system calls",
 }
 
@@ -179,7 +179,7 @@ func whyApart(choice Choice) string {
 	case choice.Other.Source == v1alpha1.SourceCalls && other > mine:
 		return " (writes may be to pipes or sockets, or to data that was removed or overwritten before it reached the storage)"
 	case choice.Other.Source == v1alpha1.SourceCalls:
-		return " (the program may use mmap or asynchronous I/O, which system calls do not show, or others use the mount)"
+		return " (the program may use mmap or asynchronous I/O, which system calls do not show, or other programs may use the mount)"
 	}
 	return ""
 }

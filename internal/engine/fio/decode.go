@@ -43,7 +43,7 @@ func Decode(raw []byte) (*Document, error) {
 	jobs := root.member("jobs")
 	if stats := root.member("client_stats"); stats != nil {
 		if jobs != nil {
-			return nil, fmt.Errorf("%w: both jobs and client_stats", ErrNotFio)
+			return nil, fmt.Errorf("%w: it contains both jobs and client_stats", ErrNotFio)
 		}
 		jobs, document.ClientServer = stats, true
 	}

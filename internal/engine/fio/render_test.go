@@ -312,7 +312,7 @@ func TestValidate(t *testing.T) {
 		{"chunk", profileWith(func(p *v1alpha1.FioProfile) {
 			p.Compressibility = &v1alpha1.Compressibility{ChunkSize: new(resource.MustParse("1"))}
 		}), "fio.compressibility.chunkSize", "from 512"},
-		{"fdatasync of nothing", profileWith(func(p *v1alpha1.FioProfile) { p.Fsync = &v1alpha1.FioFsync{Data: new(true)} }), "fio.fsync.everyWrites", "which data requires"},
+		{"fdatasync of nothing", profileWith(func(p *v1alpha1.FioProfile) { p.Fsync = &v1alpha1.FioFsync{Data: new(true)} }), "fio.fsync.everyWrites", "which has no effect without it"},
 		{"typed option", profileWith(withOption("bs", "4k")), "fio.options[bs]", "set blockSize"},
 		{"alias of a typed option", profileWith(withOption("readwrite", "read")), "fio.options[readwrite]", "set pattern and readPercent"},
 		{"command", profileWith(withOption("exec_prerun", "id")), "fio.options[exec_prerun]", "may not run commands"},

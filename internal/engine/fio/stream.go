@@ -80,7 +80,7 @@ func (s *Stream) Documents() []*Document {
 func (s *Stream) Close() Output {
 	if s.live {
 		s.output.Partial = true
-		s.damaged(errors.New("the output ends within it"))
+		s.damaged(errors.New("the output ends before the JSON document is complete"))
 	}
 	s.live = false
 	s.flush(0)
@@ -116,7 +116,7 @@ func (s *Stream) next(c byte) {
 // first key. The parameter is the length of the head in bytes; pending ends with the head.
 func (s *Stream) begin(head int) {
 	if s.live {
-		s.damaged(errors.New("another document starts within it"))
+		s.damaged(errors.New("another JSON document starts before this one is complete"))
 	}
 	s.flush(head)
 	s.live, s.start = true, s.output.Bytes-int64(head)

@@ -281,7 +281,7 @@ func (r *typedReader) flushes() {
 	path := r.path.Child("fsync")
 	data := f.Data != nil && *f.Data
 	if f.EveryWrites == nil && data {
-		r.problems = append(r.problems, field.Required(path.Child("everyWrites"), "set the number of writes between flushes, which data requires"))
+		r.problems = append(r.problems, field.Required(path.Child("everyWrites"), "set the number of writes between flushes, or remove data, which has no effect without it"))
 	}
 	if f.EveryWrites != nil {
 		if *f.EveryWrites < 1 {

@@ -149,11 +149,11 @@ func (s *Stream) endObject(line int) {
 		s.summarized(&object.summary, line)
 	case object.row.access == "remove":
 	case object.damaged:
-		s.damaged(line, "a %s has an unexpected value: %q", object.row.access, object.bad)
+		s.damaged(line, "the result of a %s has an unexpected value: %q", object.row.access, object.bad)
 	default:
 		for _, name := range slices.Sorted(maps.Keys(jsonFigures)) {
 			if !object.seen[name] {
-				s.damaged(line, "a %s has no %s", object.row.access, name)
+				s.damaged(line, "the result of a %s lacks the field %s", object.row.access, name)
 				return
 			}
 		}

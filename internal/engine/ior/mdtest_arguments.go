@@ -95,7 +95,7 @@ func (w *mdtestWorkload) checkArguments(r *reader) {
 		refuse("-S", "-S (a shared file) conflicts with uniqueDirectories: remove one of them")
 	}
 	if w.unique && w.depth > 0 {
-		refuse("-N", "with -N, mdtest looks for a neighbour's files in directories that do not exist if each rank has its own tree: remove -N, uniqueDirectories or depth")
+		refuse("-N", "with -N, mdtest looks for another rank's files in directories that do not exist, because each rank has its own tree: remove -N, uniqueDirectories or depth")
 	}
 	if _, shared := given["-S"]; shared {
 		refuse("-c", "conflicts with -S: remove one of them")

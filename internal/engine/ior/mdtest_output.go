@@ -150,7 +150,7 @@ func (s *MdtestStream) begin(line textLine) {
 		return
 	}
 	if len(s.output.Rates) > 0 || len(s.output.NotMeasured) > 0 {
-		s.damaged(line.number, "a second summary of rates")
+		s.damaged(line.number, "the output contains a second summary of rates")
 	}
 	s.section = mdtestRates
 	if len(fields) > 3 {

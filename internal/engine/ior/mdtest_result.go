@@ -57,7 +57,7 @@ func mdtestDefect(output *MdtestOutput, exit Exit, expected MdtestExpectation) (
 	case len(output.Errors) > 0:
 		return classify(output.Errors)
 	case output.FailedOperations > 0:
-		return FailureOperations, fmt.Sprintf("%d of them, first: %s", output.FailedOperations, output.FirstFailed)
+		return FailureOperations, fmt.Sprintf("%d operations; the first: %s", output.FailedOperations, output.FirstFailed)
 	case exit.Signal != 0:
 		return FailureKilled, fmt.Sprintf("signal %d, %v", int(exit.Signal), exit.Signal)
 	case len(output.Damaged) > 0:

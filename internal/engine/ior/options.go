@@ -43,7 +43,7 @@ const (
 	whyForm    = "it changes the format of the results"
 	whyTarget  = "the target's field lustre sets the striping"
 	whyNothing = "it reports figures without any I/O"
-	whyParts   = "a step runs all of mdtest's phases, because each needs the files of another"
+	whyParts   = "a step runs all of mdtest's phases, because some need files that others create"
 )
 
 var iorOptions = options{

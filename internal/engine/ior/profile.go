@@ -147,10 +147,10 @@ func (w *workload) checkSizes(r *reader) {
 		r.refuse("blockSize", w.block, "must be a multiple of transferSize (%d)", w.transfer)
 	}
 	if w.random && w.block == w.transfer {
-		r.refuse("random", true, "blockSize equals transferSize, so each block has only one offset to choose: raise blockSize, and lower segments")
+		r.refuse("random", true, "blockSize equals transferSize, so each block has only one possible offset: raise blockSize, and lower segments")
 	}
 	if w.segments > 0 && w.block > maxFileBytes/w.segments {
-		r.refuse("segments", w.segments, "with blocks of %d bytes, each rank has more than %d bytes: lower segments or blockSize", w.block, int64(maxFileBytes))
+		r.refuse("segments", w.segments, "with blocks of %d bytes, the data of each rank exceeds %d bytes: lower segments or blockSize", w.block, int64(maxFileBytes))
 	}
 }
 
@@ -193,7 +193,7 @@ func (w *workload) checkTogether(r *reader, profile *v1alpha1.IORProfile) {
 		r.refuse("verify", true, "needs reproducible data: set dataPattern to Timestamp or Offset")
 	}
 	if profile.Stonewall != nil && !w.wearOut && w.reads {
-		r.refuse("verify", true, "not possible with files of different lengths, which a stonewall leaves: set stonewallWearOut, or remove verify")
+		r.refuse("verify", true, "not possible with a stonewall, which leaves files of different lengths: set stonewallWearOut, or remove verify")
 	}
 }
 

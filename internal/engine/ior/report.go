@@ -140,7 +140,7 @@ func (e Engine) judgeFlushes(step *engine.Step, report *engine.Report, findings 
 		findings.Warn(v1alpha1.WarningDirtyPages, "writes go to the page cache, and files were overwritten more than once within a repetition before "+
 			"they were flushed"+remedy)
 	case flushes < leastFlushes:
-		findings.Warn(v1alpha1.WarningDirtyPages, "writes go to the page cache and are flushed only at the end of each repetition, of which %d ended"+remedy, flushes)
+		findings.Warn(v1alpha1.WarningDirtyPages, "writes go to the page cache and are flushed only at the end of each repetition, of which only %d completed"+remedy, flushes)
 	}
 }
 

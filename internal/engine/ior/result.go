@@ -246,7 +246,7 @@ func (j *judge) missing() string {
 	}
 	for _, operation := range j.expected.Operations {
 		if got := counts[operation]; got < j.expected.Repetitions && !j.ownTimeLimit() {
-			return fmt.Sprintf("only %d of %d repetitions of %v", got, j.expected.Repetitions, operation)
+			return fmt.Sprintf("only %d of %d repetitions of %v completed", got, j.expected.Repetitions, operation)
 		}
 	}
 	if j.ownTimeLimit() {
@@ -254,10 +254,10 @@ func (j *judge) missing() string {
 	}
 	writes, reads := counts[measure.Write], counts[measure.Read]
 	if writes > 0 && reads > 0 && writes != reads {
-		return fmt.Sprintf("%d repetitions of Write, but %d of Read", writes, reads)
+		return fmt.Sprintf("%d repetitions of Write completed, but %d of Read", writes, reads)
 	}
 	if declared := output.DeclaredRepetitions; max(writes, reads) < declared {
-		return fmt.Sprintf("only %d of %d repetitions", max(writes, reads), declared)
+		return fmt.Sprintf("only %d of %d repetitions completed", max(writes, reads), declared)
 	}
 	return ""
 }
@@ -285,12 +285,12 @@ func (j *judge) warn() {
 	if declared := output.DeclaredRepetitions; j.result.Outcome == Complete && declared > 0 && output.Tests == 1 {
 		for _, summary := range j.result.Summary {
 			if summary.Repetitions < declared {
-				add(WarnFewerRepetitions, "only %d of %d repetitions of %v: the time limit of -T was reached", summary.Repetitions, declared, summary.Operation)
+				add(WarnFewerRepetitions, "only %d of %d repetitions of %v completed: the time limit of -T was reached", summary.Repetitions, declared, summary.Operation)
 			}
 		}
 	}
 	if output.Tests > 1 {
-		add(WarnSeveralTests, "the output has %d tests, which share one summary", output.Tests)
+		add(WarnSeveralTests, "the output has %d tests, but only one summary for all of them", output.Tests)
 	}
 	if output.Format == FormatCSV && j.expected.Repetitions == 0 && !j.expected.Limited && j.result.Outcome == Complete {
 		add(WarnEndUnknown, "the CSV does not show the requested number of repetitions: a run killed between two repetitions looks the same")

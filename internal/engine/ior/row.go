@@ -102,7 +102,7 @@ func newRow() row {
 // for figures.
 func readRow(columns []column, fields []string) (row, error) {
 	if len(fields) != len(columns) {
-		return row{}, fmt.Errorf("%d fields for %d headings", len(fields), len(columns))
+		return row{}, fmt.Errorf("the row has %d fields, but there are %d headings", len(fields), len(columns))
 	}
 	read := newRow()
 	for i, text := range fields {
@@ -150,7 +150,7 @@ func operationOf(access string) (measure.Operation, bool) {
 func (r *row) repetition(operation measure.Operation, moved int64) (Repetition, error) {
 	f := &r.figures
 	if f[figureBandwidth].absent || f[figureTotal].absent {
-		return Repetition{}, fmt.Errorf("the row of a %s has no bandwidth or no time", r.access)
+		return Repetition{}, fmt.Errorf("the row of a %s lacks the bandwidth or the time", r.access)
 	}
 	result := Repetition{
 		Operation: operation, Index: r.index, Tasks: r.tasks,
@@ -179,7 +179,7 @@ func (r *row) repetition(operation measure.Operation, moved int64) (Repetition, 
 	}
 	if moved > 0 {
 		if float64(moved) < possible.low || float64(moved) > possible.high {
-			return Repetition{}, fmt.Errorf("%d bytes at %s MiB/s do not fit the duration of the %s", moved,
+			return Repetition{}, fmt.Errorf("%d bytes at %s MiB/s do not match the duration of the %s", moved,
 				strings.TrimRight(fmt.Sprintf("%.4f", f[figureBandwidth].value), "0"), r.access)
 		}
 		result.Bytes, result.BytesExact = moved, true

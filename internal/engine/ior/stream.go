@@ -265,7 +265,7 @@ func (s *Stream) repetition(read *row, operation measure.Operation, line int) {
 		s.damaged(line, "duplicate repetition %d of %s", read.index, read.access)
 		return
 	case read.index > s.next[operation]:
-		s.damaged(line, "repetition %d of %s is followed by %d", s.next[operation]-1, read.access, read.index)
+		s.damaged(line, "repetition %d of %s is followed by repetition %d", s.next[operation]-1, read.access, read.index)
 	}
 	s.next[operation] = read.index + 1
 	s.rows = true

@@ -30,7 +30,7 @@ func (s *Stream) summary(line textLine) bool {
 		return false
 	}
 	if len(fields) != len(summaryHeading) {
-		s.damaged(line.number, "%d fields for %d headings of the summary", len(fields), len(summaryHeading))
+		s.damaged(line.number, "the row of the summary has %d fields, but there are %d headings", len(fields), len(summaryHeading))
 		return true
 	}
 	read := summaryFigures{access: fields[0]}
@@ -122,7 +122,7 @@ func checkSummaries(output *Output) error {
 			// Bandwidths are rounded by up to half a MiB in the table, and by much less in the JSON format.
 			allowed := row.tolerance + 0.5*mebibyte + 2
 			if difference := float64(pair[0]) - float64(pair[1]); difference > allowed || difference < -allowed {
-				return fmt.Errorf("%w: %s %d and %d bytes/s", errSummaryDiffers, row.Operation, pair[1], pair[0])
+				return fmt.Errorf("%w: %s has %d bytes/s in the summary, but %d bytes/s in the rows", errSummaryDiffers, row.Operation, pair[1], pair[0])
 			}
 		}
 	}
