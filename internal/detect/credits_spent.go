@@ -28,7 +28,7 @@ func checkEarlier(earlier []Sample, start float64) error {
 		return err
 	}
 	if last := len(earlier) - 1; earlier[last].EndSeconds > start {
-		return &SampleError{Index: last, Reason: fmt.Sprintf("the end at %g s is after the start of the series at %g s", earlier[last].EndSeconds, start)}
+		return &SampleError{Index: last, Reason: fmt.Sprintf("it ends at %g s, but must end before the following series, which starts at %g s", earlier[last].EndSeconds, start)}
 	}
 	return nil
 }

@@ -82,9 +82,9 @@ func FindKnee(points []Point) (KneeResult, error) {
 		e := exactly(knee)
 		r.Knee = &e
 	} else {
-		says := "throughput does not level off: a higher load may give more"
+		says := "throughput does not level off: a higher load may increase it"
 		if enough == steps[0].Load {
-			says = "the first step already reaches 95 % of the plateau: a higher load gains nothing"
+			says = "the first step already reaches 95 % of the plateau: a higher load gains little"
 		}
 		r.Warnings = append(r.Warnings, Warning{WarnNoKnee, says})
 	}

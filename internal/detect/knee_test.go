@@ -67,7 +67,7 @@ func TestKneeOfARateThatFalls(t *testing.T) {
 		if r.Knee != nil || r.Enough.Value != 1 || r.Scalability == nil || r.Scalability.Most != nil {
 			t.Errorf("%s: %+v", name, r)
 		}
-		if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "a higher load gains nothing") {
+		if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "a higher load gains little") {
 			t.Errorf("%s: it warns %v", name, r.Warnings)
 		}
 	}

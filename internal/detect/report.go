@@ -120,18 +120,18 @@ func (a *analysis) warn() {
 		add(WarnTooShort, "too few samples to find a drop: got %d, need at least %d", len(a.samples), leastSamples)
 	}
 	if !a.result.Exhausted && a.result.BucketAtLeast == nil {
-		add(WarnNoDropSeen, "the rate never dropped permanently and possibly did not exceed the refill: no conclusion about the size of the bucket")
+		add(WarnNoDropSeen, "the rate never dropped permanently and may not have exceeded the refill: no conclusion about the size of the bucket")
 	}
 	if start := a.result.FastStart; start != nil {
 		add(WarnFastStart, "the first %.4g s averaged %.4g and the rest %.4g: a spike, or a burst that is too short or too irregular to be measured",
 			start.Seconds, start.Rate, start.Rest)
 	}
 	if a.missing > 0 {
-		add(WarnGaps, "%.4g s have no samples; the credits spent are computed as if the rate had continued", a.missing)
+		add(WarnGaps, "samples are missing for %.4g s; the credits spent are computed as if the rate had continued", a.missing)
 	}
 	for _, m := range a.measured {
 		if m.freedom < 5 {
-			add(WarnFewIndependent, "from %.4g to %.4g s, too few independent samples for a reliable confidence interval of the mean",
+			add(WarnFewIndependent, "from %.4g to %.4g s, there are too few independent samples for a reliable confidence interval of the mean",
 				m.segment.StartSeconds, m.segment.EndSeconds)
 		}
 	}

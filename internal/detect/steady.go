@@ -85,7 +85,7 @@ func AssessSteady(samples []Sample, options SteadyOptions) (SteadyResult, error)
 		return SteadyResult{}, fmt.Errorf("assess the steady state: %w", err)
 	}
 	if length := samples[len(samples)-1].EndSeconds - samples[0].StartSeconds; length > mostRounds*RoundSeconds {
-		return SteadyResult{}, fmt.Errorf("assess the steady state: the series lasts %.3g s, but the limit is %d windows of %d s: use a part of the series",
+		return SteadyResult{}, fmt.Errorf("assess the steady state: the series lasts %.3g s, but the limit is %d windows of %d s: use a shorter series",
 			length, mostRounds, RoundSeconds)
 	}
 	r := SteadyResult{State: NotAssessed, Rounds: rounds(samples)}

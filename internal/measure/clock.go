@@ -30,19 +30,19 @@ type ClockOffset struct {
 // of that (73 years), so that adding the offset to an instant, or subtracting it, cannot overflow an int64.
 func EstimateClock(trips []RoundTrip) (ClockOffset, error) {
 	if len(trips) == 0 {
-		return ClockOffset{}, errors.New("estimate clock: no round trips")
+		return ClockOffset{}, errors.New("estimate the clock offset: no round trips")
 	}
 	var best RoundTrip
 	for i, trip := range trips {
 		if trip.LocalReceiveNanoseconds < trip.LocalSendNanoseconds {
-			return ClockOffset{}, fmt.Errorf("estimate clock: round trip %d was received %d ns before it was sent: use a monotonic clock",
+			return ClockOffset{}, fmt.Errorf("estimate the clock offset: round trip %d was received %d ns before it was sent: use a monotonic clock",
 				i, trip.LocalSendNanoseconds-trip.LocalReceiveNanoseconds)
 		}
 		for _, instant := range []struct{ at, most int64 }{
 			{trip.LocalSendNanoseconds, MaxInstant}, {trip.RemoteNanoseconds, MaxInstant / 2}, {trip.LocalReceiveNanoseconds, MaxInstant},
 		} {
 			if instant.at < -instant.most || instant.at > instant.most {
-				return ClockOffset{}, fmt.Errorf("estimate clock: the time %d ns of round trip %d is out of range", instant.at, i)
+				return ClockOffset{}, fmt.Errorf("estimate the clock offset: the time %d ns of round trip %d is out of range", instant.at, i)
 			}
 		}
 		if i == 0 || trip.length() < best.length() {

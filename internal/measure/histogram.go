@@ -150,7 +150,7 @@ func (h *Histogram) Sub(earlier *Histogram) (Histogram, error) {
 		fresh, used := new(page), false
 		for i := range fresh {
 			if now[i] < before[i] {
-				return Histogram{}, fmt.Errorf("subtract histograms: bin %d ns went from %d to %d: %w",
+				return Histogram{}, fmt.Errorf("subtract histograms: the count of bin %d ns went from %d to %d: %w",
 					keyOf(group*bucketsInGroup+i), before[i], now[i], ErrCounterReset)
 			}
 			fresh[i] = now[i] - before[i]

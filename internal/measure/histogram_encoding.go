@@ -77,7 +77,7 @@ func decodeHistogram(data []byte) (Histogram, []byte, error) {
 			return Histogram{}, nil, fmt.Errorf("a bin lies outside the grid of %d buckets", numBuckets)
 		}
 		if n == 0 || n > math.MaxUint64-h.total {
-			return Histogram{}, nil, fmt.Errorf("count %d is 0 or overflows the sum", n)
+			return Histogram{}, nil, fmt.Errorf("count %d is 0, or makes the sum overflow 64 bits", n)
 		}
 		index := next + int(skipped) // #nosec G115 -- less than numBuckets
 		h.addFresh(index, n)

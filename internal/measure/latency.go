@@ -160,7 +160,7 @@ func (l *Latency) Without(part *Histogram) (Latency, error) {
 		return Latency{}, err
 	}
 	if l.Count < part.Count() {
-		return Latency{}, fmt.Errorf("leave out latencies: %d of %d: %w", part.Count(), l.Count, ErrCounterReset)
+		return Latency{}, fmt.Errorf("leave out %d latencies of only %d: %w", part.Count(), l.Count, ErrCounterReset)
 	}
 	rest := Latency{Histogram: bins, Count: l.Count - part.Count()}
 	if rest.Count == 0 {

@@ -155,7 +155,7 @@ var (
 	resultOfBurst = gauge(GroupResults, ofTarget, "benchmark_documented_burst_ratio",
 		"Rate relative to the lowest documented limit with credits, with the levels of benchmark_documented_baseline_ratio.", "operation", "level")
 	resultSteady = gauge(GroupResults, ofTarget, "benchmark_steady",
-		"1 if a steady phase reached steady state after SNIA's definition, 0 if not. Absent if the phase was too short.")
+		"1 if a steady phase reached steady state as defined by SNIA, 0 if not. Absent if the phase was too short.")
 	resultCompression = gauge(GroupResults, ofTarget, "benchmark_compression_ratio",
 		"Size of the data relative to its disk usage.")
 	resultUtilization = gauge(GroupResults, ofTarget, "benchmark_client_cpu_ratio",
@@ -167,7 +167,7 @@ var (
 	runStage = gauge(GroupRun, ofRun, "run_stage",
 		"1 for the current stage of the run: Pending, Queued, Connecting, Running or Finishing.", "stage")
 	runCreated = gauge(GroupRun, ofRun, "run_created_timestamp_seconds",
-		"Creation time of the run; it may have waited before its start.")
+		"Creation time of the run, which may have waited before it started.")
 	runStart = gauge(GroupRun, ofRun, "run_start_timestamp_seconds",
 		"Start of the run, when it began to create its pods.")
 	runDeadline = gauge(GroupRun, ofRun, "run_deadline_timestamp_seconds",
@@ -195,7 +195,7 @@ var (
 	liveLatency = gauge(GroupLive, ofLoad, "run_latency_seconds",
 		"Percentile of the latency in the current or last step so far, from the merged histograms of all clients.", "percentile")
 	liveNewest = gauge(GroupLive, ofLoad, "run_recent_latency_seconds",
-		"Percentile of the latency in the newest reported minute of the current or last step, from the merged histograms of all clients.", "percentile")
+		"Percentile of the latency over the most recently reported minute of the current or last step, from the merged histograms of all clients.", "percentile")
 	liveSamples = define(GroupLive, prometheus.CounterValue, ofRunTarget, "run_samples_total",
 		"Samples, of about 1 s each, reported by the clients.")
 	liveSamplesLost = define(GroupLive, prometheus.CounterValue, ofRunTarget, "run_samples_lost_total",

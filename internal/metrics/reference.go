@@ -13,9 +13,9 @@ const referenceHead = `# Metrics
 Generated from internal/metrics by ` + "`make generate`" + `. Do not edit. Scraping, alerts and dashboards:
 [Prometheus](../prometheus.md).
 
-All names begin with ` + "`storagebench_`" + `. A series ends with its object: metrics of a benchmark end when it is
-deleted, those of a run when the run ends. Results are exported only if the newest run is complete and valid. Results of
-ramps and sweeps are not exported, because each step would be a series: see the run's status.
+All names begin with ` + "`storagebench_`" + `. Metrics of a benchmark are exported until it is deleted, metrics of a
+run until it ends. Results are exported only if the newest run is complete and valid. Results of ramps and sweeps are
+not exported, because each step would be a series: see the run's status.
 `
 
 const referenceTail = `

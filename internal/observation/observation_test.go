@@ -127,7 +127,7 @@ func TestEvaluate(t *testing.T) {
 			series: []observation.Series{{Labels: "a", Points: points(90, 1, 1, 1, 1, 1, 1, 1, 1, 1)}, {Labels: "b", Points: points(40, 1, 1, 1, 1, 1, 1, 1, 1, 1)}},
 			want:   []string{"a: 9 points, first 1, last 1, min 1, mean 1, max 1", "b: 9 points, first 1, last 1, min 1, mean 1, max 1"}},
 		"the emptiest volume of a large stripe": {observation: credits, complete: true, credit: 10, series: stripe, want: kept,
-			warnings: []string{"ObservationIncomplete Info: observation level: 8 of 9 series of step drain-1 are kept: aggregate with sum or topk"}},
+			warnings: []string{"ObservationIncomplete Info: observation level: only 8 of 9 series of step drain-1 are kept: aggregate with sum or topk"}},
 		"missing at first, in between, and not a number": {observation: level, complete: true,
 			series:   one(observation.Series{Points: append(points(none, none, 1, none, 3, 5), observation.Point{At: at(90), Value: math.Inf(1)}, observation.Point{At: at(105), Value: none}, observation.Point{At: at(120), Value: 7}, observation.Point{At: at(135), Value: 9})}),
 			want:     figures(": 5 points, first 1, last 9, min 1, mean 5, max 9, missing 60 s"),
@@ -222,7 +222,7 @@ func TestBounds(t *testing.T) {
 			t.Fatalf("%d points, labels of %d bytes", len(o.Points), len(o.Labels))
 		}
 	}
-	if len(got.Warnings) != 1 || got.Warnings[0].Message != "observation many: 8 of 35 series of step step-0 are kept: aggregate with sum or topk, and in 39 more steps" {
+	if len(got.Warnings) != 1 || got.Warnings[0].Message != "observation many: only 8 of 35 series of step step-0 are kept: aggregate with sum or topk, and in 39 more steps" {
 		t.Errorf("warnings: %+v", got.Warnings)
 	}
 }

@@ -137,7 +137,7 @@ func (e *evaluator) answer(a *Answer) bool {
 		e.note(noSeries, a.Step, "no value in step %s", a.Step)
 	}
 	if kept.More > 0 {
-		e.note(cut, a.Step, "%d of %d series of step %s are kept: aggregate with sum or topk", len(kept.Series), len(kept.Series)+kept.More, a.Step)
+		e.note(cut, a.Step, "only %d of %d series of step %s are kept: aggregate with sum or topk", len(kept.Series), len(kept.Series)+kept.More, a.Step)
 	}
 	return len(kept.Series) > 0
 }

@@ -63,7 +63,7 @@ func removed(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Time
 	switch {
 	case len(left) > 0:
 		set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionFalse, v1alpha1.ReasonRemovalFailed,
-			fmt.Sprintf("%s not removed, first %s: %s", directories(len(left)), left[0].Path, left[0].Reason), now)
+			fmt.Sprintf("%s could not be removed; the first: %s: %s", directories(len(left)), left[0].Path, left[0].Reason), now)
 	case len(kept) > 0 && len(kept) == len(run.Spec.Run.Targets):
 		set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue, v1alpha1.ReasonRetained, "", now)
 	case len(kept) > 0:

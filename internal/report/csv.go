@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNoSeries is returned for a document that does not contain the series of its run.
-var ErrNoSeries = errors.New("this record of the run has no data over time. " +
+var ErrNoSeries = errors.New("this record of the run does not contain time series. " +
 	"Specify a file written by `run -o json`, or a run in a cluster whose series are still kept")
 
 // CSVTable is the name of a table that CSV can write.

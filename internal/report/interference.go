@@ -22,7 +22,7 @@ func (p *page) neighbours(d Document, phases []v1alpha1.PhaseResult) {
 			}
 		}
 		p.details(func() {
-			p.nested("Ratios are relative to the blocks without neighbours, paired by repetition, ± half of the 95 % interval. " +
+			p.nested("Ratios are relative to the blocks without neighbours, paired by repetition, ± half the width of the 95 % interval. " +
 				"Percentiles are from the merged histograms of all blocks.")
 		})
 		if phase.Fairness != nil {

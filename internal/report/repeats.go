@@ -62,7 +62,7 @@ func NewRepeats(all []Document) (Repeats, error) {
 }
 
 func noVariance(runs, counted int) error {
-	return fmt.Errorf("cannot compute the variance: %d of %s complete and valid; at least two are needed", counted, measure.FormatCount(runs, "run"))
+	return fmt.Errorf("cannot compute the variance: at least two complete and valid runs are needed, got %d of %s", counted, measure.FormatCount(runs, "run"))
 }
 
 // RepeatsText writes the variance as text for a terminal.
@@ -127,7 +127,7 @@ func (p *page) repeatedFigures(r *Repeats) {
 		figures = append(figures, repeatedRow(&r.Figures[i], len(targets) > 1))
 	}
 	p.columns(figures, 2)
-	p.line("95 % ± is half of the 95 % confidence interval of the mean (Student's t), which assumes independent runs. DEVIATION is the standard deviation " +
+	p.line("95 % ± is half the width of the 95 % confidence interval of the mean (Student's t), which assumes independent runs. DEVIATION is the standard deviation " +
 		"between runs, and CV its share of the mean. RUNS counts the runs with the figure. Percentiles are those of single runs: their mean is not a percentile of all operations.")
 }
 

@@ -45,7 +45,7 @@ func sectionsOf(d Document) []section {
 	}
 	detail(overTimeID, "Over time", slices.Concat(rates(d), observedViews(d), latencies(d)), func(p *page) {
 		if d.Series.Empty() && len(d.Phases) > 0 {
-			p.line("The record of a run has no data over time. Create the report from a file written by " +
+			p.line("The record of a run does not contain time series. Create the report from a file written by " +
 				"`run -o json`, or from the run in its cluster while its series are kept.")
 		}
 	})
@@ -126,7 +126,7 @@ func (p *page) definitions(d Document) {
 func ofSteady(d Document) string {
 	for _, target := range v1alpha1.TargetResults(d.Phases) {
 		if target.SteadyState != nil {
-			return " 95 % ± is half of the 95 % interval of the mean throughput and IOPS, computed from one-second samples. " +
+			return " 95 % ± is half the width of the 95 % interval of the mean throughput and IOPS, computed from one-second samples. " +
 				"A rate is steady if, over the last five minutes, the means per minute differ by at most 20 % of their average and their trend changes by at most 10 % of it."
 		}
 	}

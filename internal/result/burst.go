@@ -103,7 +103,7 @@ func (d *drain) analyzeWith(one dimension, earlier []detect.Sample) {
 		}
 		var known bool
 		if found, known = onKnownLevels(d.s.of(one), levels, options, found); known {
-			d.sayOnce("the burst was too short to be detected as a level: its end follows from the levels of the previous drain")
+			d.sayOnce("the burst was too short to be detected as a level: its end was derived from the levels of the previous drain")
 		}
 	}
 	d.found[one], d.ok[one] = found, true

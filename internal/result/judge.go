@@ -44,7 +44,7 @@ func (b *builder) judgeLatency(operation measure.Operation, lat *measure.Latency
 	}
 	if p50 := summary.P50Nanoseconds; operation == measure.Stat && p50 != nil && *p50 < cachedStatNanoseconds {
 		b.warnings.add(v1alpha1.WarningPageCacheSuspected, nil,
-			"half of the stats took at most %s: the clients answered them from cached attributes", measure.FormatLatency(*p50))
+			"half of the stat operations took at most %s: the clients answered them from cached attributes", measure.FormatLatency(*p50))
 	}
 }
 

@@ -265,7 +265,7 @@ func TestWritesToMemory(t *testing.T) {
 		want        string
 	}{
 		"flushed often":  {builders.IOR().Block("200Mi"), 5, ""},
-		"flushed seldom": {builders.IOR().Block("200Mi"), 2, "of which 2 ended"},
+		"flushed seldom": {builders.IOR().Block("200Mi"), 2, "of which only 2 completed"},
 		"over and over":  {builders.IOR().Block("16Mi"), 5, "overwritten more than once"},
 		"never":          {never, 5, "set direct or fsync to true"},
 		"direct":         {builders.IOR().Direct(), 1, ""},

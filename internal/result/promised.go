@@ -71,8 +71,8 @@ func (b *builder) judgeServerCache(p *Point) {
 	if !b.measured || !b.described.Reads || memory <= 0 || p.Demand.DatasetBytes <= 0 || b.cacheExpected() || p.Demand.DatasetBytes >= cacheMemories*memory {
 		return
 	}
-	b.warnings.add(v1alpha1.WarningServerCacheSuspected, nil, "the data of all clients (%s) is less than twice the memory of the storage server (%s), which may answer "+
-		"its reads: raise %s, or set expect: ServerCache", measure.FormatBytes(uint64(p.Demand.DatasetBytes)), measure.FormatBytes(uint64(memory)), b.load.SizeField)
+	b.warnings.add(v1alpha1.WarningServerCacheSuspected, nil, "the data of all clients (%s) is less than twice the memory of the storage server (%s), which may serve "+
+		"reads from memory: raise %s, or set expect: ServerCache", measure.FormatBytes(uint64(p.Demand.DatasetBytes)), measure.FormatBytes(uint64(memory)), b.load.SizeField)
 }
 
 func (b *builder) cacheExpected() bool { return b.history.Expect == v1alpha1.ExpectServerCache }

@@ -57,7 +57,7 @@ func (b *builder) judgeSteady(s summed) {
 			format(last.Mean.Value), format(overall))
 	case !b.history.BucketEmpty:
 		b.warnings.add(v1alpha1.WarningSteadyInBurst, nil,
-			"steady, but the burst credits are not known to be spent: the rate may fall later")
+			"steady, but the burst credits may not be spent yet: the rate may fall later")
 	}
 }
 

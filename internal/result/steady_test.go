@@ -44,7 +44,7 @@ func TestSteady(t *testing.T) {
 		says     string
 	}{
 		"steady and empty":    {seconds: 360, rate: level, empty: true, assessed: true, steady: true},
-		"steady in the burst": {seconds: 360, rate: level, assessed: true, steady: true, warning: v1alpha1.WarningSteadyInBurst, says: "steady, but the burst credits are not known to be spent"},
+		"steady in the burst": {seconds: 360, rate: level, assessed: true, steady: true, warning: v1alpha1.WarningSteadyInBurst, says: "steady, but the burst credits may not be spent yet"},
 		"four minutes":        {seconds: 240, rate: level, empty: true, warning: v1alpha1.WarningNotAssessed, says: "4m0s measured; steady state takes five minutes without gaps"},
 		"a minute that collapses": {seconds: 60, rate: func(s float64) float64 {
 			if s < 20 {

@@ -259,7 +259,7 @@ func (b *builder) judgeNoSamples(client *Client) {
 	for _, operation := range client.Operations {
 		if operation.Operations > 0 {
 			b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index,
-				"it has no samples of the measured time, so its figures are left out")
+				"it has no samples from the measured time, so its figures are omitted")
 			return
 		}
 	}

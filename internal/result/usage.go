@@ -231,11 +231,11 @@ func (b *builder) whyCompressed() string {
 func whyNotSeen(made *v1alpha1.UsageResult) string {
 	switch {
 	case !made.Settled:
-		return "the disk usage was possibly still changing"
+		return "the disk usage may still have been changing"
 	case made.Compression == compressionHidden:
-		return "the file system does not report what compression saves"
+		return "the file system does not report how much space compression saves"
 	case made.Compression == compressionUnknown && !savesSomething(Space{DataBytes: unsigned(made.DataBytes), AllocatedBytes: unsigned(made.AllocatedBytes)}):
-		return "the disk usage equals the size of the data, which such a file system may also report for compressed files"
+		return "the disk usage equals the size of the data, which this file system may also report for compressed files"
 	}
 	return "holes cannot be distinguished from compression"
 }

@@ -156,7 +156,7 @@ func (c *targetColumn) target() (Target, error) {
 func (c *targetColumn) readPoints() ([]Point, error) {
 	count := len(c.Gaps)
 	if count > maxPoints || len(c.Lengths) != count || len(c.States) != count || c.Start < -measure.MaxInstant || c.Start > measure.MaxInstant {
-		return nil, fmt.Errorf("%d gaps, %d lengths and %d states do not match", count, len(c.Lengths), len(c.States))
+		return nil, fmt.Errorf("invalid points: %d gaps, %d lengths and %d states", count, len(c.Lengths), len(c.States))
 	}
 	if count == 0 {
 		return nil, nil

@@ -241,7 +241,7 @@ func message(report *detect.RegressionReport, result *v1alpha1.RegressionResult,
 	case detect.RegressionNoChange:
 		text := fmt.Sprintf("no figure of run %s is worse than in %d earlier runs", run.Name, result.ComparedRuns)
 		if report.Open {
-			text += "; it may be worse: the next runs will show"
+			text += "; it may be worse, but only further runs can show that"
 		}
 		return text
 	case detect.RegressionUnknown:
