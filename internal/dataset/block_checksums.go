@@ -127,7 +127,7 @@ func (d *Dataset) eachBlock(ctx context.Context, name string, offsets []int64, v
 		}
 		n, err := file.ReadAt(buffer, offset)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("read %s at %d: %w", name, offset, err)
+			return fmt.Errorf("read %s at offset %d: %w", name, offset, err)
 		}
 		visit(offset, buffer[:n])
 		forget(file, offset)

@@ -111,7 +111,7 @@ func holdToRead(hash *directory, location Location) (*Hold, error) {
 // OpenFolder opens the user's own folder as the working directory, on a volume that is mounted read-only.
 func OpenFolder(mount Mount) (*Dataset, error) {
 	if !mount.readOnly() {
-		return nil, fmt.Errorf("open %s: it is not mounted read-only, so runs use their own directory", mount.Path)
+		return nil, fmt.Errorf("open %s as the working directory: it must be mounted read-only, because runs on a writable volume use their own directory", mount.Path)
 	}
 	top, err := openTop(mount)
 	if err != nil {

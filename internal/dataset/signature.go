@@ -58,7 +58,7 @@ func findSignature(device io.ReaderAt, size int64) (string, error) {
 		}
 		found := make([]byte, len(one.magic))
 		if _, err := device.ReadAt(found, at); err != nil {
-			return "", fmt.Errorf("read %d bytes at %d: %w", len(found), at, err)
+			return "", fmt.Errorf("read %d bytes at offset %d: %w", len(found), at, err)
 		}
 		if bytes.Equal(found, []byte(one.magic)) {
 			return one.name, nil

@@ -125,11 +125,11 @@ func dataBytes(ctx context.Context, file *os.File, size int64) (uint64, error) {
 			return sum, nil
 		}
 		if err != nil {
-			return 0, fmt.Errorf("seek the next data: %w", err)
+			return 0, fmt.Errorf("find the next data: %w", err)
 		}
 		end, err := unix.Seek(fd, start, unix.SEEK_HOLE)
 		if err != nil {
-			return 0, fmt.Errorf("seek the next hole: %w", err)
+			return 0, fmt.Errorf("find the next hole: %w", err)
 		}
 		if end <= start || start < at {
 			return 0, fmt.Errorf("the file system reports an invalid data range, from offset %d to %d", start, end)

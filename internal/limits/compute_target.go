@@ -86,7 +86,7 @@ func (made *Computed) machines(c *Catalog, d Description, use machineUse) {
 	for _, machines := range d.Clients {
 		if _, known := c.machine(machines.Type); !known {
 			all = false
-			made.addMissing(Missing{"a row of the instance type", fmt.Sprintf("the catalog has no instance type %.60q, so the limits of the machines are unknown; add a row %s%s or %s%s to the catalog's ConfigMap", machines.Type, ec2Row, machines.Type, azureRow, machines.Type)})
+			made.addMissing(Missing{"a row for the instance type", fmt.Sprintf("the catalog has no instance type %.60q, so the limits of the machines are unknown; add a row %s%s or %s%s to the catalog's ConfigMap", machines.Type, ec2Row, machines.Type, azureRow, machines.Type)})
 		}
 	}
 	if !all {

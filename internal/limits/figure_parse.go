@@ -85,7 +85,7 @@ func (t figureText) parse(kinds []kind) (*figure, error) {
 		if (q.unit.perBytes > 0) != figurePart.perCapacity {
 			return nil, fmt.Errorf("%s: %q is %s; %s", figurePart.field, figurePart.text,
 				choose(figurePart.perCapacity, "a plain figure", "a figure per GiB or TiB"),
-				choose(figurePart.perCapacity, "use a unit per GiB or TiB, such as 3 IOPS/GiB", "use a unit without capacity, or move it to each"))
+				choose(figurePart.perCapacity, "use a unit per GiB or TiB, such as 3 IOPS/GiB", "use a unit without capacity, or move the figure to `each`"))
 		}
 		kinds = []kind{q.unit.kind}
 		made.kind = q.unit.kind

@@ -135,7 +135,7 @@ func (h *Handle) Signal(signal syscall.Signal) error {
 		return os.ErrProcessDone
 	}
 	if err := unix.Kill(-h.pid, signal); err != nil {
-		return fmt.Errorf("send %s to the group of %s (%d): %w", signal, h.command.Path, h.pid, err)
+		return fmt.Errorf("send %s to the process group of %s (%d): %w", signal, h.command.Path, h.pid, err)
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func parseStat(text []byte) (Process, error) {
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:open])))
 	if err != nil {
-		return Process{}, fmt.Errorf("the PID of %q: %w", text, err)
+		return Process{}, fmt.Errorf("parse the PID of %q: %w", text, err)
 	}
 	var ticks int64
 	// Add up user and system time of the process and of its reaped children.

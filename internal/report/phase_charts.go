@@ -281,7 +281,7 @@ func curveOfLatencies(d Document, phase *v1alpha1.PhaseResult, axis *loads, inde
 		}
 	}
 	made.Y = chart.Logarithmic(least, highest, round(nanosecondsText))
-	made.Notes = []string{"The axis of latency is logarithmic."}
+	made.Notes = []string{"The latency axis is logarithmic."}
 	return made, len(made.Curves) > 0
 }
 

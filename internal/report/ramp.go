@@ -134,5 +134,5 @@ func creditRange(steps []v1alpha1.StepResult) string {
 	if most < 0 {
 		return ""
 	}
-	return ", with the bucket from " + strconv.Itoa(int(least)) + " to " + strconv.Itoa(int(most)) + " % full"
+	return ", with the bucket " + strconv.Itoa(int(least)) + " to " + strconv.Itoa(int(most)) + " % full"
 }

@@ -215,7 +215,7 @@ func measuredText(target *v1alpha1.TargetResult) string {
 	if target.WindowNanoseconds > 0 {
 		parts[0] += " over " + time.Duration(target.WindowNanoseconds).Round(10*time.Millisecond).String()
 	} else {
-		parts = append(parts, "no time in which all clients ran")
+		parts = append(parts, "the clients never ran at the same time")
 	}
 	if target.TailNanoseconds != nil && *target.TailNanoseconds >= int64(10*time.Millisecond) {
 		parts = append(parts, "the last "+time.Duration(*target.TailNanoseconds).Round(10*time.Millisecond).String()+" with only some of them running")

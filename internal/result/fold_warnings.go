@@ -26,7 +26,7 @@ func (s sources) prefix(phase *v1alpha1.Phase) string {
 	case v1alpha1.PhasePrepare:
 		switch {
 		case s.own && s.extra:
-			return "layout and precondition (message of the layout): "
+			return "layout and precondition (message for the layout): "
 		case s.extra:
 			return "precondition: "
 		}

@@ -36,7 +36,7 @@ func (c *Client) total() uint64 {
 func (b *builder) judgeShort() {
 	if b.load.SpansClients && !b.step.WorkBound() && b.step.Purpose == v1alpha1.StepMeasure && len(b.usable) > 0 && !b.stopped() &&
 		float64(b.result.WindowNanoseconds) < minMeasuredShare*float64(b.step.Duration) {
-		b.warnings.add(v1alpha1.WarningCommonWindowTooShort, nil, "measured for %s of the requested %s: raise %s so that the work lasts",
+		b.warnings.add(v1alpha1.WarningCommonWindowTooShort, nil, "measured for only %s of the requested %s: raise %s so that the work lasts longer",
 			time.Duration(b.result.WindowNanoseconds).Round(time.Millisecond), b.step.Duration, b.load.SizeField)
 	}
 }

@@ -62,7 +62,7 @@ func (e Engine) Result(step *engine.Step, report *engine.Report, into *v1alpha1.
 	}
 	into.IOR = made
 	if len(made.Operations) == 0 {
-		findings.Warn(v1alpha1.WarningToolMessages, "IOR reported no results, because no repetition ended")
+		findings.Warn(v1alpha1.WarningToolMessages, "IOR reported no results, because no repetition completed")
 	}
 	e.judgeRepetitions(report, &findings)
 	return findings
