@@ -45,7 +45,7 @@ func sectionsOf(d Document) []section {
 	}
 	detail(overTimeID, "Over time", slices.Concat(rates(d), observedViews(d), latencies(d)), func(p *page) {
 		if d.Series.Empty() && len(d.Phases) > 0 {
-			p.line("The record of a run does not contain time series. Create the report from a file written by " +
+			p.line("The record of a run has no time series. Create the report from a file written by " +
 				"`run -o json`, or from the run in its cluster while its series are kept.")
 		}
 	})
