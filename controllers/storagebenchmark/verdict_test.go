@@ -209,3 +209,32 @@ func TestLargestVerdictFits(t *testing.T) {
 	}
 	t.Logf("%d bytes, %d headlines, %d runs", size(status), len(status.Headlines), len(status.History.Runs))
 }
+
+// TestRegressedCondition checks the condition of each verdict on a comparison.
+func TestRegressedCondition(t *testing.T) {
+	figures := []v1alpha1.FigureChange{{Figure: "throughput of read on t"}}
+	for name, test := range map[string]struct {
+		found  *v1alpha1.RegressionResult
+		hash   string
+		status metav1.ConditionStatus
+		reason string
+	}{
+		"worse":          {&v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionRegressed, Figures: figures}, "h", metav1.ConditionTrue, v1alpha1.ReasonRegressed},
+		"better":         {&v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionImproved, Figures: figures}, "h", metav1.ConditionFalse, v1alpha1.ReasonImproved},
+		"the same":       {&v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionNoChange, Figures: figures}, "h", metav1.ConditionFalse, v1alpha1.ReasonNoChange},
+		"too few runs":   {&v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionUnknown, Figures: figures}, "h", metav1.ConditionUnknown, v1alpha1.ReasonTooFewRuns},
+		"not comparable": {&v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionUnknown}, "h", metav1.ConditionUnknown, v1alpha1.ReasonNotComparable},
+		"another hash":   {&v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionRegressed, Figures: figures}, "g", metav1.ConditionUnknown, v1alpha1.ReasonNotJudged},
+		"no verdict":     {nil, "h", metav1.ConditionUnknown, v1alpha1.ReasonNotJudged},
+	} {
+		benchmark := with(compared)
+		status := &v1alpha1.StorageBenchmarkStatus{LastRun: &v1alpha1.JudgedRun{RunReference: v1alpha1.RunReference{Hash: test.hash}}, Regression: test.found}
+		got := regressedCondition(status, observation{benchmark: benchmark, hash: "h"})
+		if got == nil || got.status != test.status || got.reason != test.reason {
+			t.Errorf("%s: %+v, want %s %s", name, got, test.status, test.reason)
+		}
+	}
+	if got := regressedCondition(&v1alpha1.StorageBenchmarkStatus{}, observation{benchmark: with(func(*v1alpha1.StorageBenchmark) {}), hash: "h"}); got != nil {
+		t.Errorf("a benchmark without spec.regression has %+v", got)
+	}
+}

@@ -43,8 +43,7 @@ const (
 
 // ChangePoints finds the changes in the level of the figure with the given name. The history must be oldest first.
 // ChangePoints uses E-divisive: the energy statistic of Matteson and James, tested against random permutations of the
-// runs. It compares only valid runs that have the same HistoryRun.Key as the newest run and measured the figure under
-// the same RunMetric.Condition. It omits changes smaller than the tolerance. The same history always yields the same
+// runs. It compares only valid runs that measured the figure under the same RunMetric.Condition. It omits changes smaller than the tolerance. The same history always yields the same
 // result.
 func ChangePoints(history []HistoryRun, name string, policy RegressionPolicy) ([]ChangePoint, error) {
 	if err := checkHistory(history, &policy); err != nil {
@@ -72,7 +71,7 @@ func figures(history []HistoryRun, name string, policy *RegressionPolicy) ([]*Hi
 	var x []float64
 	for i := range history {
 		run := &history[i]
-		if run.Key != newest.Key || !run.Valid || run.Started.Before(policy.AcceptedSince) {
+		if !run.Valid || run.Started.Before(policy.AcceptedSince) {
 			continue
 		}
 		if value := values([]*HistoryRun{run}, &newest.Metrics[at]); len(value) == 1 {

@@ -27,8 +27,6 @@ type HistoryRun struct {
 	Started time.Time
 	// Valid is false if the run's figures must not be compared with those of other runs.
 	Valid bool
-	// Key is a hash of the run's specification and of the kind of store. Only runs with the same key are compared.
-	Key string
 	// Metrics are sorted by importance. Regression evaluates only the first four.
 	Metrics []RunMetric
 	// Facts maps names to circumstances of the run that may explain a change, such as the kernel version.
@@ -129,8 +127,8 @@ type RegressionReport struct {
 }
 
 // Regression compares the newest run of a history with earlier runs. The history must be oldest first. Regression uses
-// the recorded verdicts on earlier runs, and computes those that are not recorded. It ignores runs that are not valid,
-// started before AcceptedSince, or have a different key than the newest run. It returns an error if the history is
+// the recorded verdicts on earlier runs, and computes those that are not recorded. It ignores runs that are not valid or
+// started before AcceptedSince. It returns an error if the history is
 // empty or has more than 2,000 runs, if a figure is not positive and finite, or if the policy is out of range.
 func Regression(history []HistoryRun, policy RegressionPolicy) (RegressionReport, error) {
 	if err := checkHistory(history, &policy); err != nil {
@@ -140,7 +138,7 @@ func Regression(history []HistoryRun, policy RegressionPolicy) (RegressionReport
 	state := regressionState{policy: policy}
 	for i := range history {
 		run := &history[i]
-		if run.Key != newest.Key || !run.Valid || run.Started.Before(policy.AcceptedSince) {
+		if !run.Valid || run.Started.Before(policy.AcceptedSince) {
 			continue
 		}
 		if run == newest {

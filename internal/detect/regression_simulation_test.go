@@ -37,7 +37,7 @@ func (w world) history(r *rand.Rand, runs, changed int, factor float64) []Histor
 	}
 	history := make([]HistoryRun, runs)
 	for n := range history {
-		run := HistoryRun{ID: strconv.Itoa(n), Started: time.Unix(int64(n)*86400, 0), Valid: true, Key: "same"}
+		run := HistoryRun{ID: strconv.Itoa(n), Started: time.Unix(int64(n)*86400, 0), Valid: true}
 		for i := range state {
 			state[i] = w.correlation*state[i] + math.Sqrt(1-w.correlation*w.correlation)*w.draw(r)
 			value := 1e9 * math.Exp(math.Log1p(w.spread)*state[i])

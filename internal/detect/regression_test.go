@@ -50,7 +50,6 @@ func TestRegressionVerdicts(t *testing.T) {
 		"the first of all":       {lost(1, 1)[:1], RegressionUnknown},
 		"a loss of months ago":   {lost(60, 0.8), RegressionRegressed},
 		"no figure in the run":   {withoutFigures(lost(1, 0.8)), RegressionUnknown},
-		"another key":            {changedRun(lost(1, 0.8), func(run *HistoryRun) { run.Key = "other" }), RegressionUnknown},
 		"not valid":              {changedRun(lost(1, 0.8), func(run *HistoryRun) { run.Valid = false }), RegressionUnknown},
 		"another start":          {changedRun(lost(1, 0.8), func(run *HistoryRun) { run.Metrics[0].Condition = "half full" }), RegressionUnknown},
 		"a fifth figure":         {changedRun(world{spread: 0.02, metrics: 5}.history(random(), 21, 21, 1), func(run *HistoryRun) { run.Metrics[4].Value /= 2 }), RegressionNoChange},

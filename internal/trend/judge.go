@@ -17,8 +17,6 @@ import (
 // Judgement is the result of comparing a run with earlier ones.
 type Judgement struct {
 	Result v1alpha1.RegressionResult
-	// Reason is the reason of the Regressed condition.
-	Reason string
 	// History is the history with the run added. It is unchanged if the run cannot be compared.
 	History *v1alpha1.ComparedHistory
 }
@@ -27,7 +25,7 @@ type Judgement struct {
 // A run may be evaluated again with a different policy.
 func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1alpha1.RegressionPolicy) Judgement {
 	if why := notComparable(&run); why != "" {
-		return Judgement{Reason: v1alpha1.ReasonNotComparable, History: history, Result: v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionUnknown, Message: why}}
+		return Judgement{History: history, Result: v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionUnknown, Message: why}}
 	}
 	all := mergeHistory(history, stored, &run)
 	rules := rulesOf(policy)
@@ -37,7 +35,7 @@ func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1a
 	}
 	report, err := detect.Regression(runs, rules)
 	if err != nil {
-		return Judgement{Reason: v1alpha1.ReasonNotComparable, History: history, Result: v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionUnknown, Message: clip(err.Error())}}
+		return Judgement{History: history, Result: v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionUnknown, Message: clip(err.Error())}}
 	}
 	judged := &all[len(all)-1]
 	judged.verdict, judged.accepted = v1alpha1.RegressionVerdict(report.Verdict), rules.AcceptedSince
@@ -47,7 +45,7 @@ func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1a
 			all[i].use, all[i].accepted = string(use), rules.AcceptedSince
 		}
 	}
-	made := Judgement{Reason: reasonOf(report.Verdict), Result: resultOfReport(&report, &run)}
+	made := Judgement{Result: resultOfReport(&report, &run)}
 	made.Result.Changes = changes(runs, &run, rules)
 	made.Result.Message = clip(message(&report, &made.Result, all, &run, history, rules.AcceptedSince))
 	made.History = pack(run.Hash, run.By.Store, runsToKeep(all, rules))
@@ -113,19 +111,6 @@ func runsToKeep(all []entry, rules detect.RegressionPolicy) []entry {
 	}
 	slices.Reverse(some)
 	return some
-}
-
-func reasonOf(verdict detect.RegressionVerdict) string {
-	switch verdict {
-	case detect.RegressionRegressed:
-		return v1alpha1.ReasonRegressed
-	case detect.RegressionImproved:
-		return v1alpha1.ReasonImproved
-	case detect.RegressionNoChange:
-		return v1alpha1.ReasonNoChange
-	case detect.RegressionUnknown:
-	}
-	return v1alpha1.ReasonTooFewRuns
 }
 
 func resultOfReport(report *detect.RegressionReport, run *Run) v1alpha1.RegressionResult {

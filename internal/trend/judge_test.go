@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -144,29 +145,33 @@ func TestVerdictsAndMessages(t *testing.T) {
 		stored []Run
 		run    Run
 		policy *v1alpha1.RegressionPolicy
-		reason string
+		want   v1alpha1.RegressionVerdict
 		told   string
 	}{
-		"worse": {earlier(20), last(20, asItIs, 70, 100, 100, 100), standard(), v1alpha1.ReasonRegressed,
+		"worse": {earlier(20), last(20, asItIs, 70, 100, 100, 100), standard(), v1alpha1.RegressionRegressed,
 			"throughput of p0 on t is 70.00 MB/s, -3"},
-		"what to do": {earlier(20), last(20, asItIs, 70, 100, 100, 100), standard(), v1alpha1.ReasonRegressed,
+		"what to do": {earlier(20), last(20, asItIs, 70, 100, 100, 100), standard(), v1alpha1.RegressionRegressed,
 			"set spec.regression.acceptedSince to 2026-01-21T03:00:00Z"},
-		"better":         {earlier(20), last(20, asItIs, 150, 100, 100, 100), standard(), v1alpha1.ReasonImproved, "run bench-0020 against 1"},
-		"as ever":        {earlier(20), last(20, asItIs, 100, 100, 100, 100), standard(), v1alpha1.ReasonNoChange, "no figure of run bench-0020 is worse"},
-		"three runs":     {earlier(3), last(3, asItIs, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "3 earlier runs to compare with, but 4 are needed"},
-		"not valid":      {earlier(20), last(20, func(r *Run) { r.Valid = false }, 70), standard(), v1alpha1.ReasonNotComparable, "is not valid"},
-		"no figure":      {earlier(20), last(20, asItIs), standard(), v1alpha1.ReasonNotComparable, "has no figure to compare"},
-		"nothing known":  {earlier(20), last(20, func(r *Run) { r.By = nil }), standard(), v1alpha1.ReasonNotComparable, "has no figure"},
-		"another store":  {earlier(20), last(20, func(r *Run) { r.By.Store = "other" }, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "0 earlier runs to compare with"},
-		"another hash":   {earlier(20), last(20, func(r *Run) { r.Hash = "other" }, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "0 earlier runs to compare with"},
-		"invalid before": {func() []Run { all := earlier(20); all[4].Valid = false; return all }(), last(20, asItIs, 70, 100, 100, 100), standard(), v1alpha1.ReasonRegressed, "earlier ones"},
+		"better":         {earlier(20), last(20, asItIs, 150, 100, 100, 100), standard(), v1alpha1.RegressionImproved, "run bench-0020 against 1"},
+		"as ever":        {earlier(20), last(20, asItIs, 100, 100, 100, 100), standard(), v1alpha1.RegressionNoChange, "no figure of run bench-0020 is worse"},
+		"three runs":     {earlier(3), last(3, asItIs, 70, 100, 100, 100), standard(), v1alpha1.RegressionUnknown, "3 earlier runs to compare with, but 4 are needed"},
+		"not valid":      {earlier(20), last(20, func(r *Run) { r.Valid = false }, 70), standard(), v1alpha1.RegressionUnknown, "is not valid"},
+		"no figure":      {earlier(20), last(20, asItIs), standard(), v1alpha1.RegressionUnknown, "has no figure to compare"},
+		"nothing known":  {earlier(20), last(20, func(r *Run) { r.By = nil }), standard(), v1alpha1.RegressionUnknown, "has no figure"},
+		"another store":  {earlier(20), last(20, func(r *Run) { r.By.Store = "other" }, 70, 100, 100, 100), standard(), v1alpha1.RegressionUnknown, "0 earlier runs to compare with"},
+		"another hash":   {earlier(20), last(20, func(r *Run) { r.Hash = "other" }, 70, 100, 100, 100), standard(), v1alpha1.RegressionUnknown, "0 earlier runs to compare with"},
+		"invalid before": {func() []Run { all := earlier(20); all[4].Valid = false; return all }(), last(20, asItIs, 70, 100, 100, 100), standard(), v1alpha1.RegressionRegressed, "earlier ones"},
 		"accepted": {earlier(20), last(20, asItIs, 70, 100, 100, 100),
-			&v1alpha1.RegressionPolicy{AcceptedSince: new(metav1.NewTime(began.Add(20 * 24 * time.Hour)))}, v1alpha1.ReasonTooFewRuns, "runs before 2026-01-21T03:00:00Z do not count"},
-		"wide tolerance": {earlier(20), last(20, asItIs, 70, 100, 100, 100), &v1alpha1.RegressionPolicy{TolerancePercent: new(int32(50))}, v1alpha1.ReasonNoChange, "is worse"},
+			&v1alpha1.RegressionPolicy{AcceptedSince: new(metav1.NewTime(began.Add(20 * 24 * time.Hour)))}, v1alpha1.RegressionUnknown, "runs before 2026-01-21T03:00:00Z do not count"},
+		"wide tolerance": {earlier(20), last(20, asItIs, 70, 100, 100, 100), &v1alpha1.RegressionPolicy{TolerancePercent: new(int32(50))}, v1alpha1.RegressionNoChange, "is worse"},
 	} {
 		made := Judge(nil, test.stored, test.run, test.policy)
-		if made.Reason != test.reason || !strings.Contains(made.Result.Message, test.told) {
-			t.Errorf("%s: %s: %s; want %s and %q", name, made.Reason, made.Result.Message, test.reason, test.told)
+		// The Regressed condition says TooFewRuns if there are figures, and NotComparable if there are none.
+		if slices.Contains([]string{"not valid", "no figure", "nothing known"}, name) != (len(made.Result.Figures) == 0) {
+			t.Errorf("%s: %d figures", name, len(made.Result.Figures))
+		}
+		if made.Result.Verdict != test.want || !strings.Contains(made.Result.Message, test.told) {
+			t.Errorf("%s: %s: %s; want %s and %q", name, made.Result.Verdict, made.Result.Message, test.want, test.told)
 		}
 	}
 }

@@ -106,9 +106,8 @@ type Output struct {
 	Finished bool
 	// Partial is true if the output ends inside a line or an object.
 	Partial bool
+	// Damaged holds the first damaged parts.
 	Damaged []Damage
-	// MoreDamaged is the number of further damaged parts that Damaged does not contain.
-	MoreDamaged int
 	// Noise is text that was not recognized. Only the beginning and the end of a long text are stored.
 	Noise string
 	Bytes int64

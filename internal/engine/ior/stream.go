@@ -281,11 +281,9 @@ func (s *Stream) repetition(read *row, operation measure.Operation, line int) {
 }
 
 func (s *Stream) damaged(line int, format string, arguments ...any) {
-	if len(s.output.Damaged) >= maxKept {
-		s.output.MoreDamaged++
-		return
+	if len(s.output.Damaged) < maxKept {
+		s.output.Damaged = append(s.output.Damaged, Damage{Line: line, Reason: fmt.Sprintf(format, arguments...)})
 	}
-	s.output.Damaged = append(s.output.Damaged, Damage{Line: line, Reason: fmt.Sprintf(format, arguments...)})
 }
 
 func (s *Stream) foreign(line textLine) {
