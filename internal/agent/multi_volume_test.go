@@ -194,6 +194,28 @@ func TestEmptyDevice(t *testing.T) {
 	}
 }
 
+// TestInterruptedLayoutOfDevice checks that data which another layout began to replace is not used again.
+func TestInterruptedLayoutOfDevice(t *testing.T) {
+	t.Parallel()
+	device, _ := loop(t, 32<<20)
+	r := serve(t, onDevice(device))
+	r.run(devicePrepare("a"), noLimit)
+	if ended, _ := r.run(devicePrepare("again"), noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || len(ended.GetOperations()) > 0 {
+		t.Fatalf("the data is not used again: %v", ended)
+	}
+	other := devicePrepare("b")
+	other.Dataset.Content = "b"
+	other.GetFio().Job += "rate=10k\n"
+	r.load(other)
+	r.start("b", noLimit)
+	r.begun(1)
+	r.stopped("b")
+	ended, _ := r.run(devicePrepare("c"), noLimit)
+	if bytes, _ := sums(ended.GetOperations()); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || bytes != 8<<20 {
+		t.Errorf("of 8 MiB that another layout began to replace, %d bytes were written: %v", bytes, ended)
+	}
+}
+
 // Foreign data on a device is named in the refusal, and not a byte of it changes.
 func TestDeviceThatIsNotEmpty(t *testing.T) {
 	t.Parallel()

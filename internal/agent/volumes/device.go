@@ -103,9 +103,9 @@ func deviceBytes(wanted *agentapi.Dataset) uint64 {
 	return bytes
 }
 
-// layoutDevice reports whether all data that the step should lay out already exists on a raw device, according to the
-// ownership mark on the device. If the step does not reuse data and writes content that the mark does not record,
-// layoutDevice clears the mark's record of laid-out data.
+// layoutDevice reports whether the step can reuse data on a raw device: whether all data that the step would lay out is
+// recorded in the device's ownership mark. If the step is about to replace data that the mark records, layoutDevice
+// clears the record first.
 func (f *Files) layoutDevice() (bool, error) {
 	wanted := f.request.GetDataset()
 	if wanted.GetContent() == "" {
@@ -117,7 +117,10 @@ func (f *Files) layoutDevice() (bool, error) {
 		for _, file := range wanted.GetWrites() {
 			whole = whole && known[file.GetName()] == dataset.LaidOutFile{Bytes: file.GetBytes(), Content: f.content()}
 		}
-		return whole, nil
+		if whole || len(known) == 0 {
+			return whole, nil
+		}
+		return false, f.strikeDevice() // the data is written again, which may be interrupted
 	}
 	for _, file := range wanted.GetFiles() {
 		if known[file.GetName()].Content != f.content() {
