@@ -6,12 +6,14 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/report"
 )
 
 // TestWaitingFor checks the reason why a benchmark has no further run: the verdict on its last run is none.
@@ -67,5 +69,38 @@ func TestRegressionNotEvaluated(t *testing.T) {
 		if said := strings.Contains(messages.String(), "has not evaluated run b-1 for regressions"); said != compares {
 			t.Errorf("spec.regression %t: said %q", compares, messages.String())
 		}
+	}
+}
+
+// TestLaterRunCannotBeRequested checks that --repeat shows the results of the runs so far if the next run cannot be
+// requested.
+func TestLaterRunCannotBeRequested(t *testing.T) {
+	suspended := true
+	benchmark := &v1alpha1.StorageBenchmark{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.StorageBenchmarkKind},
+		ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "default"},
+	}
+	benchmark.Spec.Suspend = &suspended
+	benchmark.Status.LastRun = &v1alpha1.JudgedRun{RunReference: v1alpha1.RunReference{Name: "b-1", UID: "1"}, Reason: v1alpha1.ReasonPassed}
+	run := &v1alpha1.BenchmarkRun{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.BenchmarkRunKind},
+		ObjectMeta: metav1.ObjectMeta{Name: "b-1", Namespace: "default", UID: "1"},
+	}
+	run.Spec.BenchmarkRef.Name = "b"
+	run.Status.EndTime = &metav1.MicroTime{Time: time.Unix(1000, 0)}
+	for _, condition := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionValid, v1alpha1.ConditionObjectivesMet} {
+		run.Status.Conditions = append(run.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue})
+	}
+	kinds := map[schema.GroupVersionResource]string{benchmarkResource: "StorageBenchmarkList", runResource: "BenchmarkRunList",
+		corev1.SchemeGroupVersion.WithResource("configmaps"): "ConfigMapList"}
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, object(t, benchmark), object(t, run))
+	var out, messages bytes.Buffer
+	last, err := (&cluster{client: client, namespace: "default"}).followRuns(t.Context(), Streams{Out: &out, Err: &messages}, "b", "b-1", "",
+		runOptions{repeat: 3, output: "json"})
+	if last != "b" || err == nil || err.Error() != exitError(report.ExitFailed).Error() {
+		t.Errorf("followed %s: %v", last, err)
+	}
+	if !strings.Contains(messages.String(), "error: StorageBenchmark b is suspended") || !strings.Contains(out.String(), `"b-1"`) {
+		t.Errorf("said %q, and the result is:\n%s", messages.String(), out.String())
 	}
 }

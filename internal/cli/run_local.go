@@ -75,21 +75,20 @@ func runLocal(ctx context.Context, streams Streams, options runOptions, journal 
 }
 
 // conduct calls next for each run and then shows the results. If a run cannot be conducted, it shows the results of the
-// runs before it.
+// runs before it. It records that it has shown them, so that the guard process does not show them again; see runHere. It
+// records this even after an error, because the guard would fail in the same way: it has the same files and the same
+// standard output.
 func (r *repetitions) conduct(streams Streams, options runOptions, journal *local.Journal, next func() (report.Document, error)) error {
-	for more := true; more; {
+	err := r.collect(streams, options, func() (report.Document, int, error) {
 		document, err := next()
-		switch {
-		case err == nil:
-			more = r.add(streams, options, document, report.ExitCode(document))
-		case len(r.documents) == 0:
-			return err
-		default:
-			r.fail(streams, err)
-			more = false
-		}
+		return document, report.ExitCode(document), err
+	})
+	if len(r.documents) == 0 {
+		return err
 	}
-	return r.presentAll(streams, options, journal)
+	err = r.presentAfter(streams, options, err)
+	journal.Write(local.Entry{Printed: true})
+	return err
 }
 
 // runOnce reads the files of the benchmark, conducts one run and returns its document. Before the first run, it also
@@ -113,15 +112,6 @@ func runOnce(ctx context.Context, streams Streams, options runOptions, first boo
 		}
 	}
 	return conductLocally(ctx, streams, options, read, directories, journal)
-}
-
-// presentAll shows the results, and records that it has done so, so that the guard process does not show them again;
-// see runHere. It records this even after an error, because the guard would fail in the same way: it has the same files
-// and the same standard output.
-func (r *repetitions) presentAll(streams Streams, options runOptions, journal *local.Journal) error {
-	err := r.present(streams, options)
-	journal.Write(local.Entry{Printed: true})
-	return err
 }
 
 // conductLocally conducts one run and returns its document.

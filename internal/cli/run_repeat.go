@@ -65,6 +65,30 @@ func (r *repetitions) add(streams Streams, options runOptions, document report.D
 	return number < options.repeat && r.code != report.ExitFailed
 }
 
+// collect calls next for each run and adds the result. It returns the error of next.
+func (r *repetitions) collect(streams Streams, options runOptions, next func() (report.Document, int, error)) error {
+	for more := true; more; {
+		document, code, err := next()
+		if err != nil {
+			return err
+		}
+		more = r.add(streams, options, document, code)
+	}
+	return nil
+}
+
+// presentAfter shows the results that collect added. If collect returned an error, presentAfter prints the error before
+// the results, and only returns it if there are none.
+func (r *repetitions) presentAfter(streams Streams, options runOptions, err error) error {
+	if err != nil {
+		if len(r.documents) == 0 {
+			return err
+		}
+		r.fail(streams, err)
+	}
+	return r.present(streams, options)
+}
+
 // fail prints an error that ends the repetition. The results so far are still shown.
 func (r *repetitions) fail(streams Streams, err error) {
 	_, _ = fmt.Fprintf(streams.Err, "error: %v\n", err)
@@ -119,21 +143,23 @@ func writeRepeats(w io.Writer, output string, made report.Repeats) error {
 // followed last, or the name of the benchmark if it failed while waiting for the next run.
 func (c *cluster) followRuns(ctx context.Context, streams Streams, benchmark, run, hint string, options runOptions) (last string, err error) {
 	var runs repetitions
-	for {
+	err = runs.collect(streams, options, func() (document report.Document, code int, err error) {
+		if len(runs.documents) > 0 {
+			last = benchmark
+			if run, err = c.nextRun(ctx, streams, benchmark); err != nil {
+				return document, code, err
+			}
+		}
+		last = run
 		if err := c.followToEnd(ctx, streams, run, hint); err != nil {
-			return run, err
+			return document, code, err
 		}
-		document, code, err := c.result(ctx, streams, run)
-		if err != nil {
-			return run, err
-		}
-		if !runs.add(streams, options, document, code) {
-			return run, runs.present(streams, options)
-		}
-		if run, err = c.nextRun(ctx, streams, benchmark); err != nil {
-			return benchmark, err
-		}
+		return c.result(ctx, streams, run)
+	})
+	if err != nil && ctx.Err() != nil {
+		return last, err // the user stopped watching
 	}
+	return last, runs.presentAfter(streams, options, err)
 }
 
 // nextRun requests another run of a benchmark, and returns its name once it exists. If a run is live, the new one
