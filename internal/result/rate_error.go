@@ -12,9 +12,9 @@ import (
 // leastRounds is the minimum number of IOR repetitions needed to determine the error of their mean.
 const leastRounds = 3
 
-// rateError returns half of the 95 % interval of an operation's rate, in millionths of the rate. It returns nil if the
-// rate is not a mean over samples at one level, or if there are too few samples. If block sizes differ, the byte rate
-// and the operation rate have different errors, and rateError returns the larger one.
+// rateError returns half the width of the 95 % interval of an operation's rate, in millionths of the rate. It returns
+// nil if the rate is not a mean over samples at one level, or if there are too few samples. If block sizes differ, the
+// byte rate and the operation rate have different errors, and rateError returns the larger one.
 func (b *builder) rateError(operation measure.Operation) *int64 {
 	if b.step.Purpose != plan.Measure || len(b.loaded) == 0 {
 		// A layout does a fixed amount of work, so its rate is not a mean over samples. A drain has two levels, each

@@ -45,7 +45,7 @@ func (e JobError) Name() string {
 func (e JobError) String() string {
 	text := fmt.Sprintf("job %s: %v (%s)", e.Job, errno(e.Errno), e.Name())
 	if e.Continued {
-		text += fmt.Sprintf(", but fio continued after %d errors", e.Total)
+		text += fmt.Sprintf(", but fio continued (errors: %d)", e.Total)
 	}
 	return text
 }
