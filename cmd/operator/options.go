@@ -70,19 +70,19 @@ type options struct {
 // addImages adds the flags for the container images.
 func (o *options) addImages(flags *flag.FlagSet) {
 	flags.StringVar(&o.agentImage, "agent-image", defaultImage("AGENT_IMAGE", "operator"),
-		"`image` with /storagebench-agent, which is copied into the client pods (default $AGENT_IMAGE, or this version's image, which is in no registry)")
+		"`image` with /storagebench-agent, which is copied into the client pods (default $AGENT_IMAGE, or this version's image, which no registry serves: load it onto every node)")
 	flags.StringVar(&o.fioImage, "fio-image", defaultImage("FIO_IMAGE", "fio"),
-		"`image` of client pods for fio, unless a benchmark names one (default $FIO_IMAGE, or this version's image, which is in no registry)")
+		"`image` of client pods for fio, unless a benchmark specifies one (default $FIO_IMAGE, or this version's image, which no registry serves: load it onto every node)")
 	flags.StringVar(&o.iorImage, "ior-image", defaultImage("IOR_IMAGE", "ior"),
-		"`image` of client pods for runs with ior or mdtest, unless a benchmark names one; it must contain fio too "+
-			"(default $IOR_IMAGE, or this version's image, which is in no registry)")
+		"`image` of client pods for runs with ior or mdtest, unless a benchmark specifies one; it must contain fio too "+
+			"(default $IOR_IMAGE, or this version's image, which no registry serves: load it onto every node)")
 }
 
 // addBounds adds the flags that limit how long an agent may be unreachable, and how many runs and clients may be
 // active at the same time.
 func (o *options) addBounds(flags *flag.FlagSet) {
 	flags.DurationVar(&o.lossTimeout, "loss-timeout", time.Minute,
-		"`duration` for which an agent may be unreachable, although its pod appears to be running, before its client counts as lost")
+		"`duration` after which a client counts as lost if its agent is unreachable, although its pod appears to be running")
 	flags.IntVar(&o.parallelRuns, "parallel-runs", 8, "`number` of runs that are reconciled concurrently; other runs usually wait only milliseconds. "+
 		"It does not limit the number of live runs: see --max-clients and queues")
 	flags.IntVar(&o.maxClients, "max-clients", 2000, "maximum `number` of clients in all live runs; further runs wait. "+
@@ -105,8 +105,8 @@ func (o *options) addMetrics(flags *flag.FlagSet) {
 
 // addPrometheus adds the flags for the observations of runs.
 func (o *options) addPrometheus(flags *flag.FlagSet) {
-	flags.StringVar(&o.prometheus.URL, "prometheus-url", "", "`URL` of the Prometheus that evaluates the observations of runs, up to but not including "+
-		"/api/v1; without it, observations are not evaluated. Anyone who may create a StorageBenchmark can read every series that it returns: see docs/security.md")
+	flags.StringVar(&o.prometheus.URL, "prometheus-url", "", "`URL` of the Prometheus server that evaluates the observations of runs, without the trailing "+
+		"/api/v1; if empty, observations are not evaluated. Anyone who may create a StorageBenchmark can read every series that it returns: see docs/security.md")
 	flags.StringVar(&o.prometheus.TokenFile, "prometheus-token-file", "", "`file` with a bearer token for the Prometheus server, read for each request")
 	flags.StringVar(&o.prometheus.CAFile, "prometheus-ca-file", "", "`file` with the CA certificates that verify the certificate of the Prometheus server (default: the system's)")
 	flags.StringVar(&o.prometheus.NamespaceParameter, "prometheus-namespace-parameter", "", "URL `parameter` that carries the namespace of the run, for a "+
@@ -180,7 +180,7 @@ func parse(arguments []string, output io.Writer) (options, error) {
 	}
 	for _, needed := range []struct{ flag, value, remedy string }{
 		{"--namespace", o.namespace, "set it, or set POD_NAMESPACE as config/default does"},
-		{"--limits-config-map", o.limits, "remove the flag; a missing ConfigMap changes nothing"},
+		{"--limits-config-map", o.limits, "remove the flag to use the default name; the ConfigMap does not have to exist"},
 		{"--agent-image", o.agentImage, imageRemedy},
 		{"--fio-image", o.fioImage, imageRemedy},
 		{"--ior-image", o.iorImage, imageRemedy},
@@ -235,7 +235,7 @@ func (o *options) addClientLabels(value string) error {
 		case len(problems) > 0:
 			return fmt.Errorf("label %q: %s", one, strings.Join(problems, "; "))
 		case strings.HasPrefix(key, v1alpha1.Group+"/"):
-			return fmt.Errorf("label %q: labels of %s are reserved for the operator", one, v1alpha1.Group)
+			return fmt.Errorf("label %q: keys with the prefix %s/ are reserved for the operator", one, v1alpha1.Group)
 		}
 		if o.clientLabels == nil {
 			o.clientLabels = map[string]string{}

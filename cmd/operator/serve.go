@@ -152,7 +152,7 @@ func newManager(config *rest.Config, o *options, p dependencies) (ctrl.Manager, 
 	// A standby operator also reports that it is healthy and ready. Only the kubelet uses these checks.
 	for name, add := range map[string]func(string, healthz.Checker) error{"healthz": mgr.AddHealthzCheck, "readyz": mgr.AddReadyzCheck} {
 		if err := add(name, healthz.Ping); err != nil {
-			return nil, fmt.Errorf("add the check %s: %w", name, err)
+			return nil, fmt.Errorf("add the health check %s: %w", name, err)
 		}
 	}
 	return mgr, nil

@@ -44,7 +44,7 @@ func setup(mgr ctrl.Manager, o *options, p dependencies) error {
 	}
 	if someNamespaces {
 		if err := mgr.Add(&reachWatch{asked: o.namespaces, known: p.reach, reviews: p.reviews}); err != nil {
-			return fmt.Errorf("add the check of read permissions: %w", err)
+			return fmt.Errorf("add the check for changed read permissions: %w", err)
 		}
 	}
 	if o.profileLibrary && !someNamespaces {
@@ -52,7 +52,7 @@ func setup(mgr ctrl.Manager, o *options, p dependencies) error {
 			Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Events: mgr.GetEventRecorder("storagebench"), Version: version.Version,
 		})
 		if err != nil {
-			return fmt.Errorf("add the library of profiles: %w", err)
+			return fmt.Errorf("add the profile library: %w", err)
 		}
 	}
 	limits, err := catalog.New(mgr.GetAPIReader(), mgr.GetEventRecorder("storagebench"), o.namespace, o.limits)
@@ -60,10 +60,10 @@ func setup(mgr ctrl.Manager, o *options, p dependencies) error {
 		return err
 	}
 	if err := metrics.Registry.Register(limits.Metric()); err != nil {
-		return fmt.Errorf("register the metric of the catalog of limits: %w", err)
+		return fmt.Errorf("register the metric of the limits catalog: %w", err)
 	}
 	if err := mgr.Add(limits); err != nil {
-		return fmt.Errorf("add the catalog of limits: %w", err)
+		return fmt.Errorf("add the limits catalog: %w", err)
 	}
 	if err := storagebenchmark.Setup(mgr, storagebenchmark.Options{Catalog: limits.Current, PriorityClass: o.priorityClass,
 		NoClusterProfiles: !p.reach.ClusterProfiles()}); err != nil {
@@ -76,7 +76,7 @@ func setup(mgr ctrl.Manager, o *options, p dependencies) error {
 	}
 	collector := runmetrics.NewCollector(results.Facts(mgr, version.Version, live.Runs))
 	if err := metrics.Registry.Register(collector); err != nil {
-		return fmt.Errorf("register the metrics of benchmarks: %w", err)
+		return fmt.Errorf("register the benchmark metrics: %w", err)
 	}
 	var observations *prometheus.Config
 	if o.prometheus.URL != "" {

@@ -232,7 +232,7 @@ func TestEventsAreReadOfSomePods(t *testing.T) {
 		t.Errorf("events were read %d times", lists)
 	}
 	for _, one := range clients {
-		if one.Message != "its pod is Pending and has no node yet" {
+		if one.Message != "its pod is Pending and not yet scheduled to a node" {
 			t.Errorf("client %s: %q", one.Key, one.Message)
 		}
 	}

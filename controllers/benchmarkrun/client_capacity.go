@@ -47,7 +47,7 @@ func (r *Reconciler) awaitCapacity(ctx context.Context, run *v1alpha1.BenchmarkR
 	before := run.DeepCopy()
 	record.Waiting(run, true, v1alpha1.ReasonWaitsForClients, capacity.Message(), time.Now())
 	if err := r.store(ctx, before, run); err != nil {
-		result, err := retryConflict(err, "record that the run waits for free clients")
+		result, err := retryConflict(err, "record that the run waits for client capacity")
 		return false, result, err
 	}
 	return false, ctrl.Result{RequeueAfter: queueBeat}, nil

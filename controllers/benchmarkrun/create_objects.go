@@ -137,7 +137,7 @@ func (r *Reconciler) ensure(ctx context.Context, object client.Object) (created 
 	}
 	there, ok := object.DeepCopyObject().(client.Object)
 	if !ok {
-		return false, fmt.Errorf("%T is not an object", object)
+		return false, fmt.Errorf("%T is not a Kubernetes object", object)
 	}
 	err = r.client.Create(ctx, object)
 	if !apierrors.IsAlreadyExists(err) {

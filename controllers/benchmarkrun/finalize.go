@@ -72,8 +72,8 @@ func (r *Reconciler) endGroup(ctx context.Context, pod *corev1.Pod) error {
 	if apierrors.IsForbidden(err) {
 		// The permission to patch pods was revoked after the run had begun. The run's other objects must still be
 		// deleted.
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to end the pod group in Kueue, which may keep its quota; grant the permission with kueue.enabled of the chart "+
-			"or config/kueue", "pod", pod.Name)
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to end the pod group in Kueue, which may keep its quota; to grant the permission, set kueue.enabled=true in the "+
+			"chart, or apply config/kueue", "pod", pod.Name)
 		return nil
 	}
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -101,7 +101,7 @@ func unconfirmedData(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 		left = append(left, eachVolume(target, objects.Storage{}, v1alpha1.DataLeft{
 			Target: target.Name,
 			Path:   path.Join("/", target.Path, v1alpha1.DataDirectory, run.Spec.BenchmarkRef.UID),
-			Reason: "its agents should have removed it when their pods were deleted, but the operator has no confirmation",
+			Reason: "the target's agents should have removed the data when their pods were deleted, but the operator has no confirmation",
 		})...)
 	}
 	return left

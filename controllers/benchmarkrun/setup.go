@@ -119,7 +119,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		options.Live.sessions.Store(r.sessions)
 	}
 	if err := mgr.Add(r.sessions); err != nil {
-		return fmt.Errorf("add the sessions of live runs: %w", err)
+		return fmt.Errorf("register the sessions of live runs with the manager: %w", err)
 	}
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, indexRun, runOf); err != nil {
 		return fmt.Errorf("index pods by their run: %w", err)
@@ -133,7 +133,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.ParallelRuns}).
 		Complete(r)
 	if err != nil {
-		return fmt.Errorf("set up the controller of BenchmarkRuns: %w", err)
+		return fmt.Errorf("set up the BenchmarkRun controller: %w", err)
 	}
 	return nil
 }

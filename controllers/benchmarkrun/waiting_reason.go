@@ -89,7 +89,7 @@ func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun, now time.Time) (why st
 		}
 	}
 	if pod.Spec.NodeName == "" {
-		return fmt.Sprintf("its pod is %s and has no node yet", pod.Status.Phase), false
+		return fmt.Sprintf("its pod is %s and not yet scheduled to a node", pod.Status.Phase), false
 	}
 	return fmt.Sprintf("its pod is %s on node %s", pod.Status.Phase, pod.Spec.NodeName), false
 }
@@ -146,7 +146,7 @@ func aboutClaim(claim *corev1.PersistentVolumeClaim, event *corev1.Event) string
 	}
 	switch {
 	case event != nil && event.Reason == "WaitForFirstConsumer":
-		return subject + " until its pod has a node"
+		return subject + " until its pod is scheduled to a node"
 	case event != nil:
 		return fmt.Sprintf("%s: %s: %s", subject, event.Reason, event.Message)
 	case claim.Status.Phase == corev1.ClaimLost:

@@ -60,7 +60,7 @@ func TestWaitingNamesTheCause(t *testing.T) {
 			"and install with the printed values)", true},
 		"no message":       {held("CreateContainerConfigError", ""), "CreateContainerConfigError", true},
 		"still being made": {held("PodInitializing", ""), "its pod is Pending on node a", false},
-		"nothing known":    {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}, "its pod is Pending and has no node yet", false},
+		"nothing known":    {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}, "its pod is Pending and not yet scheduled to a node", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if why, enough := waiting(c.pod, run, now); why != c.want || enough != c.enough {
@@ -85,7 +85,7 @@ func TestAboutClaim(t *testing.T) {
 	for want, got := range map[string]string{
 		`claim data is Pending (class fast): ProvisioningFailed: storageclass.storage.k8s.io "fast" not found`: aboutClaim(claim(corev1.ClaimPending),
 			&corev1.Event{Reason: "ProvisioningFailed", Message: `storageclass.storage.k8s.io "fast" not found`}),
-		"claim data is Pending (class fast) until its pod has a node": aboutClaim(claim(""),
+		"claim data is Pending (class fast) until its pod is scheduled to a node": aboutClaim(claim(""),
 			&corev1.Event{Reason: "WaitForFirstConsumer", Message: "waiting for first consumer to be created before binding"}),
 		"claim data is Lost (class fast): its volume is lost": aboutClaim(claim(corev1.ClaimLost), nil),
 		"": aboutClaim(claim(corev1.ClaimPending), nil),

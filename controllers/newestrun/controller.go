@@ -44,7 +44,7 @@ func Setup(mgr ctrl.Manager) (*Keeper, error) {
 		Owns(&v1alpha1.BenchmarkRun{}, builder.WithPredicates(runDeleted)).
 		Complete(k)
 	if err != nil {
-		return nil, fmt.Errorf("set up the controller of newest runs: %w", err)
+		return nil, fmt.Errorf("set up the controller for newest runs: %w", err)
 	}
 	return k, nil
 }

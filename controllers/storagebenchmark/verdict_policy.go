@@ -120,7 +120,7 @@ func revise(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action
 		return
 	}
 	last.Reason = v1alpha1.ReasonNotJudged
-	last.Message = v1alpha1.Truncate(fmt.Sprintf("spec.objectives or spec.regression changed, but run %s, which they would apply to, was deleted; "+
+	last.Message = v1alpha1.Truncate(fmt.Sprintf("spec.objectives or spec.regression changed, but run %s, to which they would apply, was deleted; "+
 		"request another run with spec.trigger.manual or the annotation %s", last.Name, v1alpha1.AnnotationRequestedAt), maxMessage)
 }
 

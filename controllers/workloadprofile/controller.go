@@ -29,7 +29,7 @@ func Setup(mgr ctrl.Manager, ofCluster bool) error {
 			For(kind, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 			Complete(&reconciler{client: mgr.GetClient(), kind: kind})
 		if err != nil {
-			return fmt.Errorf("set up the controller of %T: %w", kind, err)
+			return fmt.Errorf("set up the %T controller: %w", kind, err)
 		}
 	}
 	return nil

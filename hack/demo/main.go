@@ -28,7 +28,7 @@ const (
 )
 
 func main() {
-	version := flag.String("version", "dev", "version of storagebench, the tag of the images")
+	version := flag.String("version", "dev", "version of storagebench, used as the tag of the images")
 	which := flag.String("sample", "", "run only this sample: quickstart, search, small-files, interference or observations")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

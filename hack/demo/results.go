@@ -81,7 +81,7 @@ func (d *demo) next(run, benchmark string) {
   kubectl -n %[3]s annotate storagebenchmark %[5]s --overwrite storagebench.dev/requested-at="$(date)"
   # delete it, its runs and their results:
   kubectl -n %[3]s delete storagebenchmark %[5]s
-  # end the cluster:
+  # stop the cluster:
   cluster down
 
 `, d.kubeconfig, folder, namespace, run, benchmark)

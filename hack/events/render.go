@@ -53,7 +53,7 @@ func render(root string) ([]byte, error) {
 	text := bytes.NewBufferString(head)
 	for _, one := range reasons {
 		if one.meaning == "" {
-			return nil, fmt.Errorf("%s has no comment that begins with %q: say what it means", one.constant, one.constant+": ")
+			return nil, fmt.Errorf("%s has no comment that begins with %q: add one that says what the event means", one.constant, one.constant+": ")
 		}
 		where := slices.Sorted(maps.Keys(at[one.constant]))
 		if len(where) == 0 {

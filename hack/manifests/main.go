@@ -16,7 +16,7 @@ func main() {
 	version := flag.String("version", "", "image tag; if empty, the tags in the files are kept")
 	output := flag.String("output", "bin/install.yaml", "file to write")
 	config := flag.String("config", "config", "the folder of manifests")
-	folder := flag.String("folder", render.Default, "folder of -config to install: default, metrics, monitoring or namespaced")
+	folder := flag.String("folder", render.Default, "subfolder of -config to install: default, metrics, monitoring or namespaced")
 	flag.Parse()
 	if err := write(*config, *folder, *version, *output); err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n", err)

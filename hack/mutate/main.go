@@ -104,7 +104,7 @@ func mutate(folder string, o options) (int, error) {
 			fmt.Printf("%s: %s\n", got, m)
 		}
 	}
-	fmt.Printf("%s: %d mutants, of which %d killed, %d timed out, %d survived; %d do not compile\n",
+	fmt.Printf("%s: %d mutants: %d were killed, %d timed out, %d survived, %d did not compile\n",
 		folder, len(all), counts[killed], counts[timedOut], counts[survived], counts[notCompiled])
 	return counts[survived], nil
 }

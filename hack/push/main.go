@@ -46,7 +46,7 @@ func run(ctx context.Context, arguments []string, output, progress io.Writer) er
 	flags.StringVar(&o.release, "release", "", "push the images that `make release` wrote to this `folder`")
 	flags.StringVar(&o.ior, "ior", "", "`folder` with ARCH/ior and ARCH/mdtest, built with Debian's mpicc, for the IOR image")
 	flags.StringVar(&o.values, "values", "bin/images/values.yaml", "`file` to write the values for Helm to")
-	flags.StringVar(&o.build.Version, "version", version.Version, "version of storagebench, the tag of the images")
+	flags.StringVar(&o.build.Version, "version", version.Version, "version of storagebench, used as the tag of the images")
 	flags.StringVar(&o.build.Programs, "programs", "bin", "`folder` with the programs built by make build")
 	if err := flags.Parse(arguments); err != nil {
 		return err

@@ -23,7 +23,7 @@ func (r release) compatible() error {
 		return err
 	}
 	for _, rule := range report.Rules {
-		_, _ = fmt.Fprintf(os.Stderr, "New since %s; check whether it refuses input that was accepted before: %s\n", report.Released, rule)
+		_, _ = fmt.Fprintf(os.Stderr, "Validation rule added since %s; check whether it refuses input that was accepted before: %s\n", report.Released, rule)
 	}
 	var problems []error
 	for _, broken := range report.Breaks {
@@ -43,19 +43,19 @@ func (r release) renew() error {
 	}
 	files, err := filepath.Glob(filepath.Join(kindsNow, "*.yaml"))
 	if err != nil {
-		return fmt.Errorf("list the kinds: %w", err)
+		return fmt.Errorf("list the CRDs: %w", err)
 	}
 	if err := errors.Join(os.RemoveAll(kindsReleased), os.MkdirAll(kindsReleased, 0o755)); err != nil {
-		return fmt.Errorf("empty the folder of released kinds: %w", err)
+		return fmt.Errorf("empty the folder of released CRDs: %w", err)
 	}
 	var sums strings.Builder
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return fmt.Errorf("read a kind: %w", err)
+			return fmt.Errorf("read a CRD: %w", err)
 		}
 		if err := os.WriteFile(filepath.Join(kindsReleased, filepath.Base(file)), text, 0o644); err != nil {
-			return fmt.Errorf("write a released kind: %w", err)
+			return fmt.Errorf("write a released CRD: %w", err)
 		}
 		sum, err := sumOf(file)
 		if err != nil {

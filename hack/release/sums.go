@@ -33,6 +33,6 @@ func (r release) sums(ctx context.Context) error {
 		return err
 	}
 	fmt.Print(text.String())
-	fmt.Printf("%d files of %s in %s, built with %s\n", len(files)+1, r.version, r.output, compiler)
+	fmt.Printf("Wrote %d files of version %s to %s, built with %s\n", len(files)+1, r.version, r.output, compiler)
 	return nil
 }

@@ -58,7 +58,7 @@ func kubernetes(release, folder string) error {
 		}
 		name, schema := find(all, k)
 		if schema == nil {
-			return fmt.Errorf("kubernetes %s publishes no kind %s of %s/%s", release, k.name, k.group, k.version)
+			return fmt.Errorf("the published schemas of Kubernetes %s lack kind %s of %s/%s", release, k.name, k.group, k.version)
 		}
 		// Manifests have no status, so the schema must reject a status field.
 		delete(schema["properties"].(strict.Schema), "status")

@@ -57,7 +57,7 @@ func run() error {
 		}
 		text, err := os.ReadFile(filepath.Join(module, crd.file))
 		if err != nil {
-			return fmt.Errorf("read a kind of %s: %w", crd.module, err)
+			return fmt.Errorf("read a CRD of module %s: %w", crd.module, err)
 		}
 		made, err := strict.OfCRD(text)
 		if err != nil {

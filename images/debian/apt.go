@@ -93,7 +93,7 @@ func NewApt(o Options) (*Apt, error) {
 	}
 	lock, err := os.OpenFile(filepath.Join(a.folder, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("open the lock of apt: %w", err)
+		return nil, fmt.Errorf("open apt's lock file: %w", err)
 	}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil { // #nosec G115 -- file descriptors are small
 		_ = lock.Close()
@@ -206,7 +206,7 @@ func (a *Apt) Resolve(ctx context.Context, names ...string) ([]Package, error) {
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(packages, func(p Package) bool { return p.Name == name }) {
-			return nil, fmt.Errorf("apt-get lists no source for %s:\n%s", name, text)
+			return nil, fmt.Errorf("apt-get lists no download URL for %s:\n%s", name, text)
 		}
 	}
 	return packages, nil

@@ -75,7 +75,7 @@ func TestFollow(t *testing.T) {
 	if diff := cmp.Diff([]string{"usr/lib64/ld.so", "usr/lib/libx.so.1", "usr/lib/libx.so.1.0"}, got); diff != "" {
 		t.Error(diff)
 	}
-	for name, want := range map[string]string{"usr/lib/loop": "loop of links", "usr/lib/dangling": "usr/lib/nothing was not found in any of the packages"} {
+	for name, want := range map[string]string{"usr/lib/loop": "loop of symbolic links", "usr/lib/dangling": "usr/lib/nothing was not found in any of the packages"} {
 		if _, err := root.Follow(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want it to say %q", name, err, want)
 		}

@@ -122,7 +122,7 @@ func (r Root) Follow(name string) ([]string, error) {
 		}
 		name = place(target)
 	}
-	return nil, fmt.Errorf("%s is part of a loop of links", passed[0])
+	return nil, fmt.Errorf("%s is part of a loop of symbolic links", passed[0])
 }
 
 // Control returns the control data of a package, in the format of dpkg's status file.

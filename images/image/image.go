@@ -147,7 +147,7 @@ func Replace(file string, write func(io.Writer) error) error {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	if err := os.Rename(temporary.Name(), file); err != nil {
-		return fmt.Errorf("put %s in place: %w", file, err)
+		return fmt.Errorf("rename the temporary file to %s: %w", file, err)
 	}
 	return nil
 }

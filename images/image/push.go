@@ -51,7 +51,7 @@ func ReadIndex(file, folder string) (index v1.ImageIndex, tag string, err error)
 		return nil, "", fmt.Errorf("read image %s: %w", file, err)
 	}
 	if len(manifest.Manifests) != 1 {
-		return nil, "", fmt.Errorf("image %s has %d entries, want 1: use an archive that `make release` wrote", file,
+		return nil, "", fmt.Errorf("image archive %s contains %d images, want 1: use an archive that `make release` wrote", file,
 			len(manifest.Manifests))
 	}
 	entry := manifest.Manifests[0]

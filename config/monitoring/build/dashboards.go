@@ -42,19 +42,19 @@ func live() Dashboard {
 	var l layout
 	l.word("Stage", "Current stage of the run.", q(`@run_stage`, "{{stage}}"))
 	l.word("Phases", "State of each phase.", q(`@run_phase_state`, "{{phase}}: {{state}}"))
-	l.number("Steps done", unitRatio, "Fraction of all steps; steps differ in length.",
+	l.number("Steps done", unitRatio, "Succeeded and skipped steps as a fraction of all steps. Steps differ in length.",
 		q(`sum(@run_steps{state=~"Succeeded|Skipped"}) / sum(@run_steps)`, ""))
 	l.number("Running for", unitSeconds, "", q(`time() - @run_start_timestamp_seconds`, ""))
-	l.number("Time left at most", unitSeconds, "Until the deadline of the current activity. If negative, the run is stuck.",
+	l.number("Time left at most", unitSeconds, "Time until the deadline of the current activity. If negative, the run is stuck.",
 		q(`@run_deadline_timestamp_seconds - time()`, ""))
 	l.number("Warnings", unitCount, "Warnings of the run so far.", q(`sum(@run_warnings) or vector(0)`, ""))
 	l.graph("Throughput", unitBytesPerSecond, "Throughput of all clients, including warm-up and layout.",
 		q(`sum by (phase, target, operation) (rate(@run_bytes_total[$__rate_interval]))`, load))
 	l.graph("IOPS", unitOperationsPerSecond, "",
 		q(`sum by (phase, target, operation) (rate(@run_operations_total[$__rate_interval]))`, load))
-	l.graph("Latency, newest minute", unitSeconds, "From the merged histograms of all clients; accurate to 1.6 %.",
+	l.graph("Latency, newest minute", unitSeconds, "Computed from the merged histograms of all clients, accurate to within 1.6 %.",
 		q(`@run_recent_latency_seconds`, load+" p{{percentile}}"))
-	l.graph("Latency, whole step so far", unitSeconds, "From the merged histograms of all clients; accurate to 1.6 %.",
+	l.graph("Latency, whole step so far", unitSeconds, "Computed from the merged histograms of all clients, accurate to within 1.6 %.",
 		q(`@run_latency_seconds`, load+" p{{percentile}}"))
 	l.graph("I/O size", unitBytes, "",
 		q(`sum by (phase, target, operation) (rate(@run_bytes_total[$__rate_interval])) / (sum by (phase, target, operation) (rate(@run_operations_total[$__rate_interval])) > 0)`, load))
@@ -84,21 +84,21 @@ func history() Dashboard {
 	l.states("Regressed", "1 if the newest runs are worse than earlier ones.", q(`@benchmark_condition{condition="Regressed", status="true"}`, "Regressed"))
 	l.states("Objectives", "1 if the newest run met the objective.", q(`@benchmark_objective_met`, "{{objective}}"))
 	l.graph("Duration of phases", unitSeconds, "", q(`@benchmark_phase_duration_seconds`, "{{phase}}"))
-	l.graph("Throughput", unitBytesPerSecond, "While all clients were running.", q(`@benchmark_throughput_bytes_per_second`, figure))
+	l.graph("Throughput", unitBytesPerSecond, "Rates over the time during which all clients were running.", q(`@benchmark_throughput_bytes_per_second`, figure))
 	l.graph("IOPS", unitOperationsPerSecond, "", q(`@benchmark_operations_per_second`, figure))
-	l.graph("Latency", unitSeconds, "From the merged histograms of all clients.", q(`@benchmark_latency_seconds`, figure+" p{{percentile}}"))
+	l.graph("Latency", unitSeconds, "Computed from the merged histograms of all clients.", q(`@benchmark_latency_seconds`, figure+" p{{percentile}}"))
 	l.graph("Mean and maximum latency", unitSeconds, "",
 		q(`@benchmark_latency_mean_seconds`, figure+" mean"), q(`@benchmark_latency_max_seconds`, figure+" max"))
 	l.graph("Burst and baseline", unitBytesPerSecond, "Results of burst drains.",
 		q(`@benchmark_burst_bytes_per_second`, place+" {{level}}"), q(`@benchmark_baseline_bytes_per_second`, place+" Baseline"),
 		q(`@benchmark_refill_bytes_per_second`, place+" refill ({{source}})"))
-	l.graph("Time to baseline", unitSeconds, "From the start of the drain.", q(`@benchmark_time_to_baseline_seconds`, place))
-	l.graph("Credits spent", unitBytes, "Until the last sustained drop.", q(`@benchmark_credits_spent_bytes`, place))
+	l.graph("Time to baseline", unitSeconds, "Time from the start of the drain until the rate falls to the baseline.", q(`@benchmark_time_to_baseline_seconds`, place))
+	l.graph("Credits spent", unitBytes, "Credits spent until the last sustained drop of the rate.", q(`@benchmark_credits_spent_bytes`, place))
 	l.graph("Credit balance", unitRatio, "Estimated fill level of the bucket at the start and end of a phase.", q(`@benchmark_credits_fill_ratio`, place+" {{at}}"))
 	l.graph("Relative to documented limits", unitRatio, "Rate relative to the lowest documented limit, without and with credits.",
 		q(`@benchmark_documented_baseline_ratio`, figure+" {{level}} of baseline"), q(`@benchmark_documented_burst_ratio`, figure+" {{level}} of burst"))
 	l.graph("CPU of the busiest client", unitRatio, "", q(`@benchmark_client_cpu_ratio`, place))
-	return dashboard("storagebench-history", "storagebench: history of a benchmark", "Results of a benchmark over its runs.", "5m", "now-30d",
+	return dashboard("storagebench-history", "storagebench: history of a benchmark", "Results of all runs of a benchmark.", "5m", "now-30d",
 		variables("storagebench_benchmark_last_run_info", "namespace", "benchmark"), l.panels)
 }
 

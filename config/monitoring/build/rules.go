@@ -45,7 +45,7 @@ func Alerts() []Alert {
 			Name: "StorageBenchmarkRegressed", Severity: "warning",
 			Expression:  `storagebench_benchmark_regressed == 1`,
 			Summary:     of + " regressed.",
-			Description: "The newest runs are worse than earlier runs by more than chance and the tolerance. See status.regression of the benchmark for the figure, the change and the first run.",
+			Description: "The newest runs are worse than earlier runs by more than chance explains and the tolerance allows. See status.regression of the benchmark for the figure, the change and the first run.",
 		},
 		{
 			Name: "StorageBenchmarkRunOverdue", Severity: "warning", For: "10m",

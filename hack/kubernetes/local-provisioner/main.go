@@ -33,7 +33,7 @@ func main() {
 	kubeconfig := flag.String("kubeconfig", "", "path of the kubeconfig for the API server")
 	name := flag.String("name", "", "the provisioner's name in storage classes")
 	root := flag.String("root", "", "directory in which volumes are created")
-	node := flag.String("node", "", "node whose claims get volumes")
+	node := flag.String("node", "", "name of the node on which volumes are provisioned")
 	sharedName := flag.String("shared-name", "", "name of the provisioner of shared volumes; empty for none")
 	sharedRoot := flag.String("shared-root", "", "directory, mounted on all nodes, in which shared volumes are created")
 	flag.Parse()
@@ -165,7 +165,7 @@ func (p folders) provision(options controller.ProvisionOptions, source func(path
 	}
 	// The umask restricts the mode that MkdirAll sets, but not the mode that Chmod sets.
 	if err := os.Chmod(path, 0o777); err != nil {
-		return nil, controller.ProvisioningNoChange, fmt.Errorf("open the folder of %s to all users: %w", options.PVName, err)
+		return nil, controller.ProvisioningNoChange, fmt.Errorf("make the folder of %s writable for all users: %w", options.PVName, err)
 	}
 	return &v1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: options.PVName},
@@ -183,7 +183,7 @@ func (p folders) provision(options controller.ProvisionOptions, source func(path
 func (p folders) remove(volume, path string) error {
 	path = filepath.Clean(path)
 	if filepath.Dir(path) != filepath.Clean(p.root) || strings.HasPrefix(filepath.Base(path), ".") {
-		return fmt.Errorf("volume %s is at %s, which is not a folder of %s", volume, path, p.root)
+		return fmt.Errorf("volume %s is at %s, which is not a folder directly in %s", volume, path, p.root)
 	}
 	if err := os.RemoveAll(path); err != nil {
 		return fmt.Errorf("remove the folder of %s: %w", volume, err)

@@ -68,7 +68,7 @@ func (b *breaks) schema(path string, old, next *apiextensionsv1.JSONSchemaProps)
 	case old == nil:
 		return
 	case next == nil:
-		b.add(path, "the schema of this part was removed")
+		b.add(path, "the schema was removed")
 		return
 	}
 	b.kind(path, old, next)
@@ -185,22 +185,22 @@ func (b *breaks) bounds(path string, old, next *apiextensionsv1.JSONSchemaProps)
 	lower(b, path, "minItems", old.MinItems, next.MinItems)
 	lower(b, path, "minProperties", old.MinProperties, next.MinProperties)
 	if next.ExclusiveMaximum && !old.ExclusiveMaximum && old.Maximum != nil {
-		b.add(path, "the maximum itself is no longer allowed")
+		b.add(path, "the maximum is now exclusive")
 	}
 	if next.ExclusiveMinimum && !old.ExclusiveMinimum && old.Minimum != nil {
-		b.add(path, "the minimum itself is no longer allowed")
+		b.add(path, "the minimum is now exclusive")
 	}
 }
 
 func upper[T int64 | float64](b *breaks, path, name string, old, next *T) {
 	if next != nil && (old == nil || *next < *old) {
-		b.add(path, "%s was %s and is %v", name, bound(old), *next)
+		b.add(path, "%s changed from %s to %v", name, bound(old), *next)
 	}
 }
 
 func lower[T int64 | float64](b *breaks, path, name string, old, next *T) {
 	if next != nil && (old == nil || *next > *old) {
-		b.add(path, "%s was %s and is %v", name, bound(old), *next)
+		b.add(path, "%s changed from %s to %v", name, bound(old), *next)
 	}
 }
 

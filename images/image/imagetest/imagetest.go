@@ -105,10 +105,10 @@ func (o Opened) CheckFiles(t *testing.T) {
 			t.Errorf("%s is of type %c: only files, folders and links belong in an image", file.Name, file.Typeflag)
 		}
 		if !file.ModTime.Equal(o.Config.Created.Time) {
-			t.Errorf("%s was modified at %v, want the image's %v", file.Name, file.ModTime, o.Config.Created)
+			t.Errorf("%s has modification time %v, want the image's creation time %v", file.Name, file.ModTime, o.Config.Created)
 		}
 		if bytes.Contains(file.Data, []byte(here)) {
-			t.Errorf("%s holds the path of the repository on this machine", file.Name)
+			t.Errorf("%s contains the path of the repository on this machine", file.Name)
 		}
 	}
 }
