@@ -81,11 +81,11 @@ func compile(external *apiextensionsv1.JSONSchemaProps) (*rules, error) {
 	}
 	structural, err := structuralschema.NewStructural(props)
 	if err != nil {
-		return nil, fmt.Errorf("read the schema as a structural one: %w", err)
+		return nil, fmt.Errorf("convert to a structural schema: %w", err)
 	}
 	openAPI, _, err := validation.NewSchemaValidator(props)
 	if err != nil {
-		return nil, fmt.Errorf("prepare the OpenAPI rules: %w", err)
+		return nil, fmt.Errorf("prepare the OpenAPI validation: %w", err)
 	}
 	return &rules{
 		structural: structural,

@@ -160,7 +160,7 @@ func describe(object map[string]any, fault *field.Error) string {
 	}
 	if strings.HasPrefix(detail, "should have at least 1 ") {
 		if volumesOfTarget.MatchString(fault.Field) {
-			return "is empty; name a claim instead, as claimName: NAME"
+			return "is empty; specify a claim with claimName: NAME instead"
 		}
 		return "is empty; add an entry, or remove it if it is optional"
 	}

@@ -36,7 +36,7 @@ func TestDecodeSaysMoreThanTheServer(t *testing.T) {
 		"volumes of one name": {strings.Replace(goodFile, "[{name: data, claimName: scratch}]", "[{name: data, claimName: a}, {name: data, claimName: b}]", 1),
 			`line 10: StorageBenchmark/quick: spec.run.targets[0].volumes[1].name: "data" is also the name of volumes[0]; rename one`},
 		"no volumes": {strings.Replace(goodFile, "[{name: data, claimName: scratch}]", "[]", 1),
-			"line 10: StorageBenchmark/quick: spec.run.targets[0].volumes: is empty; name a claim instead, as claimName: NAME"},
+			"line 10: StorageBenchmark/quick: spec.run.targets[0].volumes: is empty; specify a claim with claimName: NAME instead"},
 		"hour 99":         {trigger(`schedule: "0 99 * * *"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "0 99 * * *": "99" is not a valid hour: use 0 to 23, or * for all`},
 		"letters":         {trigger(`schedule: "a b c d e"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "a b c d e": "a" is not a valid minute: use 0 to 59, or * for all`},
 		"words":           {trigger(`schedule: "every night at 2 am"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "every night at 2 am": "every" is not a valid minute: use 0 to 59, or * for all`},

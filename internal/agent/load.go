@@ -42,7 +42,7 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 		return nil, err
 	}
 	if request.GetStep().GetId() == "" || a.tools.of(request) == nil {
-		return nil, status.Error(codes.InvalidArgument, "the step has no ID or no tool")
+		return nil, status.Error(codes.InvalidArgument, "the step lacks an ID or a tool")
 	}
 	if a.finishing {
 		// The code Unavailable does not count as a refusal of the step. A caller that retries finds that the agent has
@@ -52,7 +52,7 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 	name := tool.StepName(request.GetStep())
 	if known := a.steps[name]; known != nil {
 		if known.content != loads {
-			return nil, status.Errorf(codes.InvalidArgument, "step %s was loaded with different content", name)
+			return nil, status.Errorf(codes.InvalidArgument, "step %s is already loaded with different content", name)
 		}
 		return known, nil
 	}

@@ -152,11 +152,11 @@ func (s *step) carryOut() *agentapi.Ended {
 		case err != nil:
 			return s.discard(context.Cause(s.stopped).Error())
 		case s.agent.env.Clock.Monotonic() >= given.deadline:
-			ended := s.discard("the start order arrived after its deadline")
+			ended := s.discard("the request to start arrived after its deadline")
 			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, tool.ReasonDeadline
 			return ended
 		case late > s.agent.env.Timeouts.Late:
-			ended := s.discard(fmt.Sprintf("the start order arrived %s after the start instant", late.Round(time.Millisecond)))
+			ended := s.discard(fmt.Sprintf("the request to start arrived %s after the start instant", late.Round(time.Millisecond)))
 			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, agentapi.ReasonStartMissed
 			return ended
 		}

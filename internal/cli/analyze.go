@@ -37,9 +37,9 @@ type analyzeInterval struct {
 func newAnalyze(streams Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "analyze",
-		Short: "Find burst, steady state or knee in a measured series",
-		Long: "Find where a burst ended, whether the throughput was steady, or where it stops scaling, in a series\n" +
-			"of any tool as CSV. Every figure has a 95 % interval.",
+		Short: "Find the burst, steady state or knee in a measured series",
+		Long: "Find where a burst ended, whether the throughput was steady, or where it stops scaling. The input is a\n" +
+			"CSV series that was measured with any tool. Every figure has a 95 % interval.",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}

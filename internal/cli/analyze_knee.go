@@ -45,7 +45,7 @@ func newAnalyzeKnee(streams Streams) *cobra.Command {
 		Use:   "knee FILE.csv",
 		Short: "Find where throughput stops scaling",
 		Long: "Find the knee of a ramp: the point of the maximum bend (Kneedle), the lowest load within 95 % of the\n" +
-			"plateau and, from six loads on, a fit of the Universal Scalability Law with 95 % intervals.\n\n" +
+			"plateau and, with six or more loads, a fit of the Universal Scalability Law with 95 % intervals.\n\n" +
 			"The file has the header " + kneeHeader + ". The load counts clients, jobs or outstanding\n" +
 			"requests; rows with the same load are repetitions. At least five loads are needed.",
 		Example: "  kubectl storagebench analyze knee ramp.csv -o json",
@@ -112,7 +112,7 @@ func printKnee(w io.Writer, r detect.KneeResult) error {
 	}
 	_, _ = fmt.Fprintf(table, "\tFIGURE\t95 %% INTERVAL\n")
 	if r.Knee != nil {
-		load("knee of the curve, load", *r.Knee)
+		load("load at the knee of the curve", *r.Knee)
 	}
 	load("lowest load within 95 % of the plateau", r.Enough)
 	_, _ = fmt.Fprintf(table, "plateau\t%s\n", measure.FormatMegabytesPerSecond(r.Plateau.Value))

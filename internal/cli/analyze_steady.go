@@ -49,7 +49,7 @@ func newAnalyzeSteady(streams Streams) *cobra.Command {
 		Long: "Check a series for steady state, as defined by SNIA's Performance Test Specification: over five rounds\n" +
 			"of one minute the means differ by at most 20 % of their average, and their linear fit rises or falls\n" +
 			"by at most 10 %. A steady rate can still be a burst: see analyze burst.\n\n" +
-			"The file has the format of analyze burst.",
+			"The file has the same format as for analyze burst.",
 		Example: "  kubectl storagebench analyze steady run.csv -o json",
 		Args:    numberOfArguments(1, 1),
 		RunE: func(_ *cobra.Command, names []string) error {

@@ -23,9 +23,9 @@ func newCompare(streams Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "compare RUN[:TARGET] RUN[:TARGET]...",
 		Short: "Compare runs, or the targets of a run",
-		Long: "Compare each run with the first one, phase by phase and target by target, matrices cell by\n" +
-			"cell: the difference, its 95 % interval and which one is better. A single run with several targets is\n" +
-			"compared target by target. RUN is a file, a BenchmarkRun or a StorageBenchmark, as for `report`.\n\n" +
+		Long: "Compare each run with the first one, phase by phase and target by target, and show the difference,\n" +
+			"its 95 % interval and which run is better. Matrices are compared cell by cell, and a single run with several\n" +
+			"targets is compared target by target. RUN is a file, a BenchmarkRun or a StorageBenchmark, as for `report`.\n\n" +
 			"With --equivalent-within, two figures are equivalent if two one-sided tests (TOST) show that they differ\n" +
 			"by at most that percentage. Differences in the specifications are listed; phases that cannot be compared\nare left out, with the reason.\n\n" +
 			"With --repeats, the runs are repetitions of one specification: it shows how much each figure varies between\n" +

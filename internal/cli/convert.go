@@ -88,7 +88,7 @@ func (f *convertFlags) convert(streams Streams, tool string, line []string) ([]c
 	case f.file != "" && len(line) > 0:
 		return nil, errors.New("-f and a command line are mutually exclusive: use one of them")
 	case f.file != "" && with.file == nil:
-		return nil, fmt.Errorf("-f is for fio: specify the command line of %s after --", tool)
+		return nil, fmt.Errorf("-f is supported only for fio: specify the command line of %s after --", tool)
 	}
 	if f.name != "" {
 		if problems := validation.IsDNS1123Label(f.name); len(problems) > 0 {

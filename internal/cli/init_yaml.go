@@ -111,7 +111,7 @@ func (f *first) yaml() string {
 	line("        queueDepth: 16         # outstanding operations per client")
 	line("        datasetSize: %-10s# per client; use twice the server's memory, because caches hold small datasets", size.String())
 	line("    phases:")
-	line("    - name: layout           # writes every block: reads of unwritten blocks measure nothing")
+	line("    - name: layout           # writes every block: reads of unwritten blocks do not reach the storage")
 	line("      prepare: {}")
 	line("    - name: write")
 	line("      steady: {duration: %s, warmUp: 5s}", f.duration)

@@ -73,8 +73,8 @@ func newList(streams Streams) *cobra.Command {
 		Short:      "List benchmarks, or the runs of a benchmark",
 		Long: "List the StorageBenchmarks of a namespace with their verdict, their live or last run and its main\n" +
 			"figure. A live run shows its current phase instead; -o json also has the figure of the last run\n" +
-			"that ended. With the name of a benchmark, list its runs, newest first. `report RUN` shows a whole\n" +
-			"result.",
+			"that ended. With the name of a benchmark, list its runs, newest first. `report RUN` shows the\n" +
+			"full result.",
 		Example: "  kubectl storagebench list\n" +
 			"  kubectl storagebench list --all-namespaces\n" +
 			"  kubectl storagebench list nightly -n storage-tests\n" +
@@ -87,7 +87,7 @@ func newList(streams Streams) *cobra.Command {
 	command.ValidArgsFunction = flags.completeBenchmarks
 	command.RunE = func(command *cobra.Command, arguments []string) error {
 		if allNamespaces && len(arguments) > 0 {
-			return errors.New("--all-namespaces lists benchmarks: remove it, or remove the name " + arguments[0])
+			return errors.New("--all-namespaces cannot be combined with a name: remove it, or remove the name " + arguments[0])
 		}
 		cluster, err := flags.connect()
 		if err != nil {

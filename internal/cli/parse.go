@@ -45,7 +45,7 @@ func newParse(streams Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "parse fio|ior|mdtest FILE",
 		Short: "Parse a tool's output, and reject output that is not a result",
-		Long: "Parse a tool's output and print it in the format of this project. Output that is not a result (an error,\n" +
+		Long: "Parse a tool's output and print it in storagebench's format. Output that is not a result (an error,\n" +
 			"a truncated document, an empty file) ends with exit code 1 and the tool's own message. IOR's output can be\n" +
 			"a table, JSON or CSV; if it is truncated after some repetitions, it is a result with \"complete\": false. The\n" +
 			"tool's exit code is not in the file: check it too.",

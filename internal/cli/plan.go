@@ -22,7 +22,7 @@ func newPlan(streams Streams) *cobra.Command {
 			"profiles and defaults filled in.\n" +
 			"All errors are reported at once, with their lines. Needs neither a cluster nor the storage,\n" +
 			"so a pipeline can run it. Exit codes: 0 the benchmark can run; 1 it cannot.\n\n" +
-			"All StorageBenchmarks of the files are planned, with the profiles in any of them. Files may have\n" +
+			"All StorageBenchmarks in the files are planned, with the profiles in any of the files. Files may have\n" +
 			"several documents, such as the output of kubectl kustomize; in a directory, the .yaml, .yml and\n" +
 			".json files are read. Objects of other APIs are skipped and listed. With several\n" +
 			"benchmarks, -o json prints a list and -o yaml prints several documents.",

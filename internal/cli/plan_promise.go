@@ -102,7 +102,7 @@ func promiseCourse(p *plan.Promise) string {
 		}
 	}
 	if names := slices.Compact(slices.Sorted(slices.Values(p.Unpublished))); len(names) > 0 {
-		b.WriteString("\n    the burst length of " + strings.Join(names, ", ") + " is not published: a level can end earlier")
+		b.WriteString("\n    the burst length of " + strings.Join(names, ", ") + " is not published, so a burst can be shorter than expected")
 	}
 	return b.String()
 }

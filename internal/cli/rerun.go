@@ -15,7 +15,7 @@ func newRerun(streams Streams) *cobra.Command {
 	options := runOptions{}
 	command := &cobra.Command{
 		Use:   "rerun NAME",
-		Short: "Run a benchmark of the cluster again, and show the result",
+		Short: "Rerun a benchmark that is in the cluster, and show the result",
 		Long: "Request another run of a StorageBenchmark as it is in the cluster, and follow it like `run`. NAME is the\n" +
 			"benchmark or one of its runs; a run of an older specification cannot be repeated. If a run of the benchmark\n" +
 			"is live, the new one starts after it, unless spec.trigger.concurrencyPolicy is Replace. With --repeat N, N runs\n" +

@@ -49,7 +49,7 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 		Use:        "run -f FILE [--local --target NAME=DIR] | --storage-class CLASS [--profile PROFILE]",
 		SuggestFor: []string{"start", "apply"},
 		Short:      "Run a benchmark, in a cluster or on this machine, and show its result",
-		Long: "Run the StorageBenchmark of a file and follow it: a live view on a terminal, plain lines in a pipe; then\n" +
+		Long: "Run the StorageBenchmark in a file and follow it: a live view on a terminal, plain lines in a pipe; then\n" +
 			"the result.\n\n" +
 			"In a cluster, the file is applied (server-side, with the profiles in it) and the resulting run is\n" +
 			"followed. If the same specification was run before, another run is requested. Ctrl-C stops watching; the run\n" +
@@ -119,11 +119,11 @@ func (o *runOptions) check(command *cobra.Command) error {
 		return ""
 	}
 	if flag := changed("namespace", "context", "kubeconfig", "force-conflicts", "watch"); o.local && flag != "" {
-		return fmt.Errorf("%s is for a run in a cluster: remove it, or remove --local", flag)
+		return fmt.Errorf("%s is supported only for a run in a cluster: remove it, or remove --local", flag)
 	}
 	if flag := changed("prometheus", "prometheus-token-file", "prometheus-ca-file", "prometheus-interval"); flag != "" {
 		if !o.local {
-			return fmt.Errorf("%s is for --local: in a cluster, the operator queries the Prometheus of its --prometheus-url", flag)
+			return fmt.Errorf("%s requires --local: in a cluster, the operator queries the Prometheus server of its --prometheus-url", flag)
 		}
 		if err := o.prometheus.Check(); err != nil {
 			return fmt.Errorf("--prometheus: %w", err)

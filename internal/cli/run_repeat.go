@@ -25,9 +25,9 @@ func (o *runOptions) checkRepeat() error {
 	case o.repeat < 1 || o.repeat > mostRepeats:
 		return fmt.Errorf("--repeat %d: must be 1 to %d", o.repeat, mostRepeats)
 	case o.repeat > 1 && !o.watch:
-		return fmt.Errorf("--repeat %d starts each run when the previous one has ended: remove --watch=false", o.repeat)
+		return fmt.Errorf("--repeat %d requires watching, because each run starts when the previous one has ended: remove --watch=false", o.repeat)
 	case o.repeat > 1 && !slices.Contains(repeatOutputs, o.output):
-		return fmt.Errorf("--output %s shows one run: with --repeat use %s", o.output, alternatives(repeatOutputs))
+		return fmt.Errorf("--output %s is not supported with --repeat: use %s", o.output, alternatives(repeatOutputs))
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func (p *Pair) invalid() string {
 	kind := phasekind.Of(p.Kind)
 	for _, one := range []*v1alpha1.TargetResult{p.Baseline, p.Target} {
 		if !kind.LaysOut && !p.Runs && has(one, v1alpha1.WarningSharedClientNode) {
-			return "clients of both targets competed for CPU, memory and network of the same node (SharedClientNode): " +
+			return "clients of both targets shared a node and competed for its CPU, memory and network (SharedClientNode): " +
 				"set the phase's mode to Sequential, or use separate nodes for each target's clients"
 		}
 	}

@@ -67,7 +67,7 @@ func ProcessBudget() *Budget {
 // runs, which is the rest of Go's memory limit. Only one result is computed at a time.
 func (b *Budget) forResults() *Budget {
 	made := NewBudget(b.limit / 5 * 3)
-	made.scope, made.sent = "the clients of a run", "sent samples whose result takes"
+	made.scope, made.sent = "the clients of a run", "sent samples whose result needs"
 	return made
 }
 

@@ -86,7 +86,7 @@ func warning(from *agentapi.Notice) (kind v1alpha1.WarningType, message string) 
 // sanitizes the strings of the description in place.
 func excessive(d *agentapi.DescribeResponse) string {
 	if len(d.GetVolumes()) > maxVolumes || len(d.GetTools()) > maxTools || len(d.GetSteps()) > maxSteps {
-		return fmt.Sprintf("its agent reports too much: %d volumes, %d tools, %d steps", len(d.GetVolumes()), len(d.GetTools()), len(d.GetSteps()))
+		return fmt.Sprintf("its agent reports implausible counts: %d volumes, %d tools, %d steps", len(d.GetVolumes()), len(d.GetTools()), len(d.GetSteps()))
 	}
 	d.AgentVersion = clean(d.GetAgentVersion(), maxVersionLength)
 	for _, tool := range d.GetTools() {
@@ -95,7 +95,7 @@ func excessive(d *agentapi.DescribeResponse) string {
 	}
 	for _, volume := range d.GetVolumes() {
 		if len(volume.GetOptions()) > maxOptions || len(volume.GetOwners()) > maxVolumeOwners {
-			return fmt.Sprintf("its agent reports too much: a volume with %d mount options and data of %d other benchmarks",
+			return fmt.Sprintf("its agent reports implausible counts: a volume with %d mount options and data of %d other benchmarks",
 				len(volume.GetOptions()), len(volume.GetOwners()))
 		}
 		volume.Owners = slices.DeleteFunc(volume.GetOwners(), func(uid string) bool { return !uidText.MatchString(uid) })

@@ -70,7 +70,7 @@ func (o *Options) name(otherwise string) string {
 
 func (o *Options) read(name string) ([]byte, error) {
 	if o.ReadFile == nil {
-		return nil, fmt.Errorf("cannot read the file %s here", shown(name))
+		return nil, fmt.Errorf("cannot read file %s: this conversion cannot read files", shown(name))
 	}
 	text, err := o.ReadFile(name)
 	if err != nil {

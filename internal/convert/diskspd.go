@@ -118,7 +118,7 @@ func (w *diskspdWriter) dataset() error {
 			"on disks whose speed depends on the position, measure other positions separately")
 	}
 	if t.size > 0 {
-		w.notes.unneeded(w.given("c", "-c"), "it becomes datasetSize; a prepare phase writes every byte first, but DiskSpd only sets the file length if it has the privilege")
+		w.notes.unneeded(w.given("c", "-c"), "it becomes datasetSize; a prepare phase writes every byte first, but DiskSpd only sets the file length if it has the privilege SeManageVolumePrivilege")
 	}
 	if whole := w.bytes / t.block * t.block; whole != w.bytes {
 		if whole == 0 {

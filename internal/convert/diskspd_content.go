@@ -17,7 +17,7 @@ func (w *diskspdWriter) content() {
 	switch option := w.given("Z", "-Z"); {
 	case !t.writes():
 		if t.zero || t.buffer > 0 || w.span.randomWrites {
-			w.notes.unneeded(option, "it sets the content of writes, and the load has none")
+			w.notes.unneeded(option, "it sets the content of writes, and the load writes nothing")
 		}
 	case t.buffer > 0 && t.bufferFile != "":
 		w.notes.differs(option, "writes cannot use the content of a file; they are random here",

@@ -110,15 +110,15 @@ func (s *diskspdSpan) finish(t *diskspdTarget) error {
 	refuse(limited && s.completion, "-g cannot be used with -x: remove -x, which makes no difference here")
 	refuse((t.burst > 0) != (t.think > 0), "-i and -j must be used together: specify both or neither")
 	refuse(shared && (limited || t.think > 0 || t.parallel), "-O cannot be used with -g, -j or -p: keep -O or those")
-	refuse(t.randomRatio > 0 && t.threadStride > 0, "-T is for sequential operations: remove it, or -r")
-	refuse(t.randomRatio > 0 && t.interlocked, "-si is for sequential operations: remove it, or -r")
-	refuse(t.randomRatio > 0 && t.parallel, "-p is for sequential operations: remove it, or -r")
-	refuse(t.randomRatio == 0 && len(t.ranges) > 0, "-rd is for random operations: add -r")
+	refuse(t.randomRatio > 0 && t.threadStride > 0, "-T applies only to sequential operations: remove it, or -r")
+	refuse(t.randomRatio > 0 && t.interlocked, "-si applies only to sequential operations: remove it, or -r")
+	refuse(t.randomRatio > 0 && t.parallel, "-p applies only to sequential operations: remove it, or -r")
+	refuse(t.randomRatio == 0 && len(t.ranges) > 0, "-rd requires random operations: add -r")
 	refuse(t.interlocked && (t.threadStride > 0 || t.parallel), "-si cannot be used with -T or -p: keep one")
 	refuse(t.threadStride > 0 && !several, "-T separates threads, and the load has only one: remove it, or raise -t")
 	refuse(t.mapped && s.completion, "-x cannot be used with -Sm: remove -x")
 	refuse(t.mapped && t.cache == 'u', "-Sm uses the cache and cannot be used with -Su or -Sh: keep one")
-	refuse(!t.mapped && t.flush != "", "-N sets how mapped memory is flushed: add -Sm, or remove it")
+	refuse(!t.mapped && t.flush != "", "-N sets how mapped memory is flushed and requires -Sm: add -Sm, or remove -N")
 	refuse(t.limit > 0 && t.limit <= t.base, "-f must be greater than -B: raise -f, or lower -B")
 	refuse(t.buffer > 0 && t.buffer < t.block, "the buffer of -Z (%d) is smaller than a block (%d): enlarge it, or lower -b", t.buffer, t.block)
 	refuse(t.block < 512 || t.block > 1<<30, "-b is %d bytes: profiles have blocks from 512 to 1Gi", t.block)
@@ -149,7 +149,7 @@ func (t *diskspdTarget) finishRanges() error {
 	case !t.absolute && size == 100 && percent < 100:
 		return fmt.Errorf("-rdpct: the ranges cover the whole target, but only %d %% of the operations: raise the shares of operations to 100 %%", percent)
 	case !t.absolute && size < 100 && percent == 100:
-		return errors.New("-rdpct: all operations are distributed, but not the whole target: end with 0/REST")
+		return errors.New("-rdpct: the ranges receive all operations but do not cover the whole target: end with a range 0/N, where N is the rest of the target in percent")
 	case percent < 100 && !t.absolute:
 		t.ranges = append(t.ranges, diskspdRange{percent: 100 - percent, size: 100 - size})
 	case percent < 100:

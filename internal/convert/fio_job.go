@@ -170,7 +170,7 @@ func (j *fioJob) special(o fioOption) (done bool, err error) {
 // files1 parses the option filename: a colon-separated list of the files that the jobs of the section share.
 func (j *fioJob) files1(o fioOption) error {
 	if o.value == "" {
-		return errors.New("option filename: has no value")
+		return errors.New("option filename: needs the name of a file")
 	}
 	names := []string{o.value}
 	if !strings.HasPrefix(o.value, `\\`) {
@@ -184,7 +184,7 @@ func (j *fioJob) files1(o fioOption) error {
 	switch {
 	case strings.HasPrefix(o.value, "/dev/") && len(names) > 1:
 		j.notes.elsewhere(o.String(), "raw devices are claims with volumeMode Block",
-			"use a target with such a volume for each; the profile's datasetSize sets how much of all of them is used")
+			"use a target with one such volume per device; the profile's datasetSize sets how much of them is used in total")
 	case strings.HasPrefix(o.value, "/dev/"):
 		j.notes.elsewhere(o.String(), "a raw device is a claim with volumeMode Block", "use such a volume in the target; the profile's datasetSize sets how much of it is used")
 	case len(folders) > 1:

@@ -312,7 +312,7 @@ func (w *fioWriter) jobFile() (*v1alpha1.FioProfile, error) {
 		size := j.size
 		if j.shared && j.jobs > 1 {
 			j.notes.differs(fmt.Sprintf("filename with numjobs=%d", j.jobs), "the jobs share their files, which a jobFile of storagebench does not support: each job gets its own files of the same total size",
-				"use the typed fields with fileSharing if that matters")
+				"to share the files, use typed fields with fileSharing instead of jobFile")
 			unit := j.files * max(j.block, 1)
 			if size = size / j.jobs / unit * unit; size == 0 {
 				return nil, fmt.Errorf("job %s: size %d is too small for separate files of its %d jobs", shown(j.name), j.size, j.jobs)

@@ -73,7 +73,7 @@ func readFioFile(text string) ([]fioSection, error) {
 		case strings.HasPrefix(line, "include ") || strings.HasPrefix(line, "include\t"):
 			problems = append(problems, fmt.Errorf("line %d: include is not supported: copy the options of the included file into this one", number))
 		case strings.Contains(line, "$"):
-			problems = append(problems, fmt.Errorf("line %d: %s: variables are known only where fio runs: replace them with their values", number, shown(line)))
+			problems = append(problems, fmt.Errorf("line %d: %s: contains a variable, whose value is known only where fio runs: replace it with its value", number, shown(line)))
 		default:
 			live.set(newFioOption(line))
 		}
@@ -150,11 +150,11 @@ func readFioLine(arguments []string, options *Options) (fioLine, error) {
 		case isGeneral:
 			l.notes.unneeded("--"+option.String(), general.why)
 		case option.name == "client" || option.name == "server":
-			problems = append(problems, fmt.Errorf("--%s: remove it, and set clients.count in the benchmark", option.name))
+			problems = append(problems, fmt.Errorf("--%s is not supported: remove it, and set clients.count in the benchmark", option.name))
 		case option.name == "section":
 			only = option.value
 		case strings.Contains(option.value, "$"):
-			problems = append(problems, fmt.Errorf("--%s: variables are known only where fio runs: replace them with their values", shown(option.String())))
+			problems = append(problems, fmt.Errorf("--%s: contains a variable, whose value is known only where fio runs: replace it with its value", shown(option.String())))
 		case option.name == "name" && option.value == "global":
 			live = &global
 		case option.name == "name":

@@ -127,7 +127,7 @@ func (w *iorWriter) option(o mpiOption) error {
 	case "-S":
 		w.notes.unneeded(o.String(), "IOR does not implement it, and resets it")
 	case "-G":
-		w.notes.unneeded(o.String(), "the data signature follows from the seed of the run")
+		w.notes.unneeded(o.String(), "the data signature is derived from the run's seed")
 	default:
 		w.argument(o.String(), o.words())
 	}

@@ -172,7 +172,7 @@ func TestRefusedObservation(t *testing.T) {
 		t.Errorf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
 	Empty(t, directory)
-	if got := Call(t, "run", "-f", file, "--prometheus", server.URL()); got.Code == 0 || !strings.Contains(got.Stderr, "--prometheus is for --local") {
+	if got := Call(t, "run", "-f", file, "--prometheus", server.URL()); got.Code == 0 || !strings.Contains(got.Stderr, "--prometheus requires --local") {
 		t.Errorf("in a cluster: exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
 }

@@ -80,11 +80,11 @@ func newLaunch(path string, arguments []string) (*launch, error) {
 	}
 	text, err := os.ReadFile(path) //nolint:gosec // The path comes from the agent that started mpirun.
 	if err != nil {
-		return nil, fmt.Errorf("read the agent's launch order: %w", err)
+		return nil, fmt.Errorf("read the agent's launch request: %w", err)
 	}
 	l := &launch{command: plainCommand(arguments[1:])}
 	if err := json.Unmarshal(text, &l.order); err != nil {
-		return nil, fmt.Errorf("read the agent's launch order: %w", err)
+		return nil, fmt.Errorf("read the agent's launch request: %w", err)
 	}
 	at := slices.IndexFunc(l.order.Hosts, func(one host) bool { return one.Name == arguments[0] })
 	if at < 0 {

@@ -99,8 +99,8 @@ func (t *Tool) check(load *agentapi.MpiTool) error {
 	if load.GetProcessesPerClient() < 1 || !slices.ContainsFunc(load.GetClients(), func(c *agentapi.MpiClient) bool {
 		return int(c.GetClient()) == t.env.Config.Client
 	}) {
-		return status.Errorf(codes.InvalidArgument, "the step has %d processes per client, and its clients are %v; "+
-			"this is client %d",
+		return status.Errorf(codes.InvalidArgument, "the step needs at least 1 process per client and must include this client: "+
+			"it has %d processes per client and the clients %v, and this is client %d",
 			load.GetProcessesPerClient(), load.GetClients(), t.env.Config.Client)
 	}
 	if _, err := t.find(load.GetProgram()); err != nil {

@@ -56,7 +56,7 @@ func leaveOutputToFirst(program string) error {
 func enterRankDirectory() error {
 	directory, proven := os.Getenv(rankDirectory), os.Getenv(rankDevice)
 	if directory == "" || proven == "" {
-		return errors.New("this client's agent passed no directory")
+		return errors.New("the agent of this client did not pass a directory to the rank")
 	}
 	if err := os.Chdir(directory); err != nil {
 		return err

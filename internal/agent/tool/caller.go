@@ -14,7 +14,7 @@ import (
 func CallerOf(ctx context.Context) (identity.Peer, error) {
 	connection, ok := peer.FromContext(ctx)
 	if !ok {
-		return identity.Peer{}, fmt.Errorf("the call has no connection: %w", identity.ErrWrongPeer)
+		return identity.Peer{}, fmt.Errorf("the call has no information about its peer: %w", identity.ErrWrongPeer)
 	}
 	info, ok := connection.AuthInfo.(credentials.TLSInfo)
 	if !ok {

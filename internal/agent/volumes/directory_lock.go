@@ -91,7 +91,7 @@ func (f *Files) take(mount dataset.Mount) (*dataset.Dataset, error) {
 	ctx, cancel := context.WithTimeout(f.step.Stopped, timeout)
 	defer cancel()
 	directory, hold, err := dataset.Take(ctx, mount, location, s.owner(), s.holder(), func(other dataset.Holder) {
-		f.step.Notice(noticeHeld, "client %d's directory is still held by %s; waiting at most %s for that agent to exit",
+		f.step.Notice(noticeHeld, "client %d's directory is still locked by %s; waiting at most %s for that agent to exit",
 			client, other, timeout)
 	})
 	if err != nil {
