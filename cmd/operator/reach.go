@@ -22,7 +22,7 @@ var errReachChanged = errors.New("the operator's read permissions have changed s
 func (p *dependencies) logReach() {
 	for _, namespace := range p.reach.Left {
 		ctrl.Log.Error(nil, "Skipping a namespace without read permission: grant the operator the Role of config/namespaced/watched there, "+
-			"or name it in the chart's watch.namespaces", "watched", namespace)
+			"or list the namespace in the chart's watch.namespaces", "watched", namespace)
 	}
 	for _, kind := range p.reach.Denied {
 		ctrl.Log.Info("Not permitted to read a cluster-scoped kind: runs record less about their storage and warn about it; "+

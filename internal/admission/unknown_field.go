@@ -37,8 +37,8 @@ var fioTerms = map[string]fioTerm{
 	"rate_iops": {[]string{"rateLimit"}, "corresponds to rateLimit.iops"},
 	"runtime":   {[]string{"duration"}, "corresponds to duration, such as 60s"},
 	"ramp_time": {[]string{"warmUp"}, "corresponds to warmUp, such as 10s"},
-	"filename":  {nil, "is set by the target: name a claim in targets[].claimName, and remove this field"},
-	"directory": {nil, "is set by the target: name a claim in targets[].claimName, and remove this field"},
+	"filename":  {nil, "is set by the target: specify a claim in targets[].claimName, and remove this field"},
+	"directory": {nil, "is set by the target: specify a claim in targets[].claimName, and remove this field"},
 
 	"end_fsync":                  {[]string{"fsync"}, "corresponds to fsync: {atEnd: true}"},
 	"fdatasync":                  {[]string{"fsync"}, "corresponds to fsync: {everyWrites: N, data: true}"},

@@ -20,7 +20,7 @@ func (a *Agent) finish(remove volumes.Removal, reason string) volumes.Outcome {
 		a.tools.close()
 		if live != nil && !a.end(live, reason) {
 			a.outcome = volumes.Outcome{Problem: fmt.Sprintf(
-				"step %s does not end because its file system does not respond; its files were not touched",
+				"step %s does not end because its file system does not respond; its files were left unchanged",
 				tool.StepName(live.key))}
 		} else {
 			if !remove.Own {

@@ -28,8 +28,8 @@ func newCompare(streams Streams) *cobra.Command {
 			"targets is compared target by target. RUN is a file, a BenchmarkRun or a StorageBenchmark, as for `report`.\n\n" +
 			"With --equivalent-within, two figures are equivalent if two one-sided tests (TOST) show that they differ\n" +
 			"by at most that percentage. Differences in the specifications are listed; phases that cannot be compared\nare left out, with the reason.\n\n" +
-			"With --repeats, the runs are repetitions of one specification: it shows how much each figure varies between\n" +
-			"them, with mean, 95 % interval, standard deviation and coefficient of variation.\n\n" +
+			"With --repeats, the runs are repetitions of one specification, and the output shows how much each figure varies\n" +
+			"between them, with mean, 95 % interval, standard deviation and coefficient of variation.\n\n" +
 			"Exit codes: 0 compared; 1 the runs cannot be compared; with --equivalent-within also 2, equivalence was\n" +
 			"not shown.",
 		Example: "  kubectl storagebench compare before.json after.json\n" +

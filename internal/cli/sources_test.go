@@ -153,7 +153,7 @@ func TestMistakesOfEveryone(t *testing.T) {
 		"a large dataset":      {"datasetSize: 1Gi", "datasetSize: 2P", `fio.datasetSize: "2P": too large; must be at most 1Pi`},
 		"a small dataset":      {"datasetSize: 1Gi", "jobs: 3, filesPerJob: 2, datasetSize: 20Ki", `fio.datasetSize: "20Ki": too small, each file of each job must hold at least one block; raise it to 24Ki, or lower jobs, filesPerJob or blockSize`},
 		"shared files":         {"blockSize: 4Ki", "blockSize: 1Gi, jobs: 3, filesPerJob: 2, fileSharing: Shared", "raise it to 2Gi, or lower"},
-		"filename":             {"queueDepth: 4", "filename: /x", "fio.filename: unknown field; fio's filename is set by the target: name a claim in targets[].claimName, and remove this"},
+		"filename":             {"queueDepth: 4", "filename: /x", "fio.filename: unknown field; fio's filename is set by the target: specify a claim in targets[].claimName, and remove this"},
 		"a typo":               {"queueDepth", "queuDepth", "fio.queuDepth: unknown field; did you mean queueDepth?"},
 		"capitals":             {"blockSize", "blocksize", "fio.blocksize: unknown field; did you mean blockSize?"},
 		"no unit":              {"10s", "10", "steady.duration: 10: the unit is missing; use 10s for seconds"},

@@ -59,7 +59,7 @@ func (c codec) Unmarshal(data []byte, message any) error {
 	}
 	memory, err := memoryOf(data, known.ProtoReflect().Descriptor())
 	if most := maxGrowth * c.maxBytes; err == nil && memory > most {
-		err = fmt.Errorf("a message of %d bytes takes %s of memory; the limit is %s",
+		err = fmt.Errorf("a message of %d bytes needs %s of memory: the limit is %s",
 			len(data), mebibytes(int64(memory)), mebibytes(int64(most)))
 	}
 	if err == nil {

@@ -72,7 +72,7 @@ func TestCodecRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for words, data := range map[string][]byte{
-		"a message of 200000 bytes takes 27.56 MiB of memory; the limit is 4 MiB": crowd,
+		"a message of 200000 bytes needs 27.56 MiB of memory: the limit is 4 MiB": crowd,
 		"unexpected EOF":       {0x0a, 0xff},
 		"invalid field number": {0x00},
 	} {

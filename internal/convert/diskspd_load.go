@@ -150,7 +150,7 @@ func (w *diskspdWriter) random() {
 	if t.randomRatio < 100 {
 		w.profile.Options["percentage_random"] = v1alpha1.FioOptionValue(strconv.FormatInt(t.randomRatio, 10))
 		if t.writes() && t.writeRatio < 100 {
-			w.notes.differs(w.given("rs", "-rs"), "in DiskSpd a sequential run has only reads or only writes; here each operation is drawn independently", "")
+			w.notes.differs(w.given("rs", "-rs"), "in DiskSpd a sequential run has only reads or only writes; here reads and writes are chosen independently for each operation", "")
 		}
 	}
 	if len(t.ranges) > 0 {

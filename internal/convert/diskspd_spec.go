@@ -109,7 +109,7 @@ func (s *diskspdSpan) finish(t *diskspdTarget) error {
 	refuse(s.threads > 0 && t.threads > 1, "-F and -t are mutually exclusive: keep one")
 	refuse(limited && s.completion, "-g cannot be used with -x: remove -x, which makes no difference here")
 	refuse((t.burst > 0) != (t.think > 0), "-i and -j must be used together: specify both or neither")
-	refuse(shared && (limited || t.think > 0 || t.parallel), "-O cannot be used with -g, -j or -p: keep -O or those")
+	refuse(shared && (limited || t.think > 0 || t.parallel), "-O cannot be used with -g, -j or -p: remove -O, or remove the others")
 	refuse(t.randomRatio > 0 && t.threadStride > 0, "-T applies only to sequential operations: remove it, or -r")
 	refuse(t.randomRatio > 0 && t.interlocked, "-si applies only to sequential operations: remove it, or -r")
 	refuse(t.randomRatio > 0 && t.parallel, "-p applies only to sequential operations: remove it, or -r")

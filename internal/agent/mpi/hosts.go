@@ -52,7 +52,7 @@ func hostsOf(tool *agentapi.MpiTool) ([]host, error) {
 		hosts[place].Slots += int(tool.GetProcessesPerClient())
 	}
 	if len(hosts) == 0 {
-		return nil, errors.New("the step names no clients")
+		return nil, errors.New("the step lists no clients")
 	}
 	return hosts, nil
 }

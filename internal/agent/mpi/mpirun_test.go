@@ -67,7 +67,7 @@ func TestMPIHostsRefuses(t *testing.T) {
 	swapped := mpiTool(1, "10.0.0.1:1", "10.0.0.2:1")
 	swapped.Clients[0], swapped.Clients[1] = swapped.GetClients()[1], swapped.GetClients()[0]
 	for want, given := range map[string]*agentapi.MpiTool{
-		"names no clients":    mpiTool(1),
+		"lists no clients":    mpiTool(1),
 		"0 processes":         mpiTool(0, "10.0.0.1:1"),
 		"want an IP address":  mpiTool(1, "name:1"),
 		"address of client 1": mpiTool(1, "10.0.0.1:1", ""),

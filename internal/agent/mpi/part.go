@@ -224,6 +224,6 @@ func (p *part) gather(ended *agentapi.Ended) {
 		ended.IoStartNanoseconds, ended.IoEndNanoseconds = p.running.firstRank, p.running.lastRank
 	}
 	if seen := p.running.meter.seen(); seen < p.ranks && ended.GetOutcome() == agentapi.Outcome_OUTCOME_COMPLETE {
-		tool.Warn(ended, "SamplesLost", "only %d of this client's %d ranks were seen", seen, p.ranks)
+		tool.Warn(ended, "SamplesLost", "only %d of this client's %d ranks were found", seen, p.ranks)
 	}
 }
