@@ -137,7 +137,7 @@ func (r *reconciler) missingClaims(ctx context.Context, benchmark *v1alpha1.Stor
 		case err != nil:
 			return nil, fmt.Errorf("read claim %s: %w", named.name, err)
 		case !object.DeletionTimestamp.IsZero():
-			problem.Detail = "the " + claimKind + " is being deleted, so new pods cannot use it: recreate it or name another one"
+			problem.Detail = "the " + claimKind + " is being deleted, so new pods cannot use it: recreate it or specify another one"
 		default:
 			continue
 		}

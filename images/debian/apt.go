@@ -123,7 +123,7 @@ func (a *Apt) fix() error {
 	if from != "" {
 		var err error
 		if text, err = os.ReadFile(from); err != nil {
-			return fmt.Errorf("read the repositories that %s names: %w", DebianSources, err)
+			return fmt.Errorf("read the repository list that %s specifies: %w", DebianSources, err)
 		}
 	}
 	a.sources = filepath.Join(a.folder, "sources.list")

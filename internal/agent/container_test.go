@@ -167,7 +167,7 @@ func TestAgentInAContainer(t *testing.T) {
 	must(t, syscall.Kill(c.one.PID, syscall.SIGTERM))
 	select {
 	case err := <-c.exited:
-		if err != nil || !strings.Contains(c.said.String(), "it received a signal (terminated); its load is stopped and its data removed") {
+		if err != nil || !strings.Contains(c.said.String(), "it received a signal (terminated); its load was stopped and its data removed") {
 			t.Errorf("it ended with %v and says %q", err, c.said)
 		}
 	case <-time.After(hang.Guard):

@@ -47,7 +47,7 @@ func TestReplacementWaitsForTheOldAgent(t *testing.T) {
 	replacement.waits()
 	must(t, old.command.Process.Signal(syscall.SIGCONT))
 	must(t, <-loaded)
-	if err := <-old.exited; err != nil || !strings.Contains(old.said.String(), "its load is stopped and its data removed") {
+	if err := <-old.exited; err != nil || !strings.Contains(old.said.String(), "its load was stopped and its data removed") {
 		t.Errorf("the old one ended with %v: %s", err, old.said)
 	}
 	replacement.start("b", noLimit)

@@ -117,7 +117,7 @@ func TestFinishSaysWhatStays(t *testing.T) {
 	if answer.GetDataRemoved() || !strings.Contains(answer.GetProblem(), "volume data: ") || !strings.Contains(answer.GetProblem(), "benchmark-1") {
 		t.Errorf("got %v", answer)
 	}
-	if said := r.agent.Abandon("again"); !strings.Contains(said, "its load is stopped, but its data remains: volume data") {
+	if said := r.agent.Abandon("again"); !strings.Contains(said, "its load was stopped, but its data remains: volume data") {
 		t.Errorf("it says %q", said)
 	}
 	if err := r.agent.leftData(); err == nil || !strings.Contains(err.Error(), "benchmark-1") {

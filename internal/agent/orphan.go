@@ -19,11 +19,11 @@ func (a *Agent) Abandon(reason string) string {
 		a.env.Config.Target, a.env.Config.Client, a.env.Config.RunName, reason)
 	switch {
 	case outcome.Problem != "":
-		return line + "; its load is stopped, but its data remains: " + outcome.Problem
+		return line + "; its load was stopped, but its data remains: " + outcome.Problem
 	case outcome.Removed:
-		return line + "; its load is stopped and its data removed"
+		return line + "; its load was stopped and its data removed"
 	}
-	return line + "; its load is stopped and its data kept"
+	return line + "; its load was stopped and its data kept"
 }
 
 // WatchOrphaned returns when ctx is done, or when the agent has had no contact for the orphan timeout, counted from the

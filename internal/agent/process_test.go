@@ -138,10 +138,10 @@ func TestAgentLeaves(t *testing.T) {
 		end  func(*separate)
 		said string
 	}{
-		"SIGTERM":  {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGTERM) }, said: "it received a signal (terminated); its load is stopped and its data removed"},
+		"SIGTERM":  {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGTERM) }, said: "it received a signal (terminated); its load was stopped and its data removed"},
 		"SIGINT":   {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGINT) }, said: "it received a signal (interrupt)"},
 		"SIGHUP":   {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGHUP) }, said: "it received a signal (hangup)"},
-		"lifeline": {end: func(s *separate) { _ = s.lifeline.Close() }, said: "the process that started it has exited; its load is stopped and its data removed"},
+		"lifeline": {end: func(s *separate) { _ = s.lifeline.Close() }, said: "the process that started it has exited; its load was stopped and its data removed"},
 		"told so twice": {end: func(s *separate) {
 			for range 20 {
 				_ = s.command.Process.Signal(syscall.SIGTERM)
@@ -164,7 +164,7 @@ func TestAgentLeaves(t *testing.T) {
 func TestAgentLeavesOrphaned(t *testing.T) {
 	t.Parallel()
 	s := spawn(t, func(c *Config) { c.OrphanTimeout = 100 * time.Millisecond })
-	s.gone(nil, "no contact with its conductor for 100ms; its load is stopped and its data removed")
+	s.gone(nil, "no contact with its conductor for 100ms; its load was stopped and its data removed")
 }
 
 // As process 1 the agent reaps orphans, and nothing in its namespace outlives it.

@@ -27,7 +27,7 @@ func newRerun(streams Streams) *cobra.Command {
 		Args: numberOfArguments(1, 1),
 	}
 	flags := newClusterFlags(command)
-	command.Flags().BoolVar(&options.watch, "watch", true, "follow the run to its end and show its result")
+	command.Flags().BoolVar(&options.watch, "watch", true, "follow the run until it ends, and show its result")
 	command.Flags().IntVar(&options.repeat, "repeat", 1, "number of runs, one after the other; shows the variance between them")
 	command.Flags().StringArrayVar(&options.save, "save", nil, saveUsage)
 	priceFlag(command, &options.price)

@@ -91,7 +91,7 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 	command.Flags().StringVar(&options.fio, "fio", "", "path of fio (default: from PATH)")
 	prometheusFlags(command, &options.prometheus)
 	command.Flags().StringArrayVar(&options.save, "save", nil, saveUsage)
-	command.Flags().BoolVar(&options.watch, "watch", true, "follow a run in a cluster to its end and show its result")
+	command.Flags().BoolVar(&options.watch, "watch", true, "follow a run in a cluster until it ends, and show its result")
 	command.Flags().BoolVar(&options.forceConflicts, "force-conflicts", false, "in a cluster: take over fields that another manager has set")
 	command.Flags().IntVar(&options.repeat, "repeat", 1, "number of runs, one after the other; shows the variance between them")
 	priceFlag(command, &options.price)

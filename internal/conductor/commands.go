@@ -133,7 +133,7 @@ func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start
 		case status.Code(err) == codes.NotFound:
 			// This agent process has already reported the step as loaded. If it does not know the step, another process
 			// has taken its place.
-			client.lose("its agent no longer knows a step that it had prepared: " + status.Convert(err).Message())
+			client.lose("its agent has lost a step that it had prepared: " + status.Convert(err).Message())
 		}
 	})
 }

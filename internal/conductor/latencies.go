@@ -73,7 +73,7 @@ type latencyRecord struct {
 func decodeLatencies(released int64, clock measure.ClockOffset, from *agentapi.LatencyMinute) (*latencyRecord, error) {
 	start, end := from.GetStartNanoseconds(), from.GetEndNanoseconds()
 	if start < -maxInstant || end > maxInstant || end < start || released < -maxInstant || released > maxInstant {
-		return nil, fmt.Errorf("invalid latencies: from %d to %d ns: not a valid interval", start, end)
+		return nil, fmt.Errorf("invalid latencies: %d to %d ns is not a valid interval", start, end)
 	}
 	index := (start + (end-start)/2 - released) / int64(time.Minute)
 	if index < 0 || index >= maxMinutes {

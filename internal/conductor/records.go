@@ -185,7 +185,7 @@ func (c *client) plausible(what string, start, end int64) error {
 	now := c.owner.Reference.Now()
 	first, last := now.Add(-time.Duration(maxMinutes)*time.Minute).UnixNano(), now.Add(maxAhead).UnixNano()
 	if c.offset.ToLocal(start) < first || c.offset.ToLocal(end) > last {
-		return fmt.Errorf("%s: from %d to %d ns: outside the run", what, start, end)
+		return fmt.Errorf("%s: the interval from %d to %d ns is outside the run", what, start, end)
 	}
 	return nil
 }
@@ -331,7 +331,7 @@ func sampleOf(from *agentapi.Sample) (measure.Sample, error) {
 	sample := measure.Sample{
 		StartNanoseconds: from.GetStartNanoseconds(), EndNanoseconds: from.GetEndNanoseconds(), WarmUp: from.GetWarmUp()}
 	if sample.StartNanoseconds < -maxInstant || sample.EndNanoseconds > maxInstant || sample.EndNanoseconds < sample.StartNanoseconds {
-		return sample, fmt.Errorf("invalid sample: from %d to %d ns: not a valid interval", sample.StartNanoseconds, sample.EndNanoseconds)
+		return sample, fmt.Errorf("invalid sample: %d to %d ns is not a valid interval", sample.StartNanoseconds, sample.EndNanoseconds)
 	}
 	for _, count := range from.GetCounts() {
 		if count.GetOperation() >= measure.NumOperations {

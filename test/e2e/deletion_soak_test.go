@@ -228,7 +228,7 @@ func TestOperatorGoneWhileLive(t *testing.T) {
 			t.Errorf("the agent of %s left after %s: it had a step of %d s to do, and then 3 s to wait", pod.Name, left, seconds)
 		}
 		last = max(last, left)
-		s.hasSaid(&pod, "no contact with its conductor for 3s; its load is stopped and its data removed")
+		s.hasSaid(&pod, "no contact with its conductor for 3s; its load was stopped and its data removed")
 	}
 	if left := runFiles(s, folder); len(left) > 0 {
 		t.Errorf("left on the volume: %s", strings.Join(left, ", "))

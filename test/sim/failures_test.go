@@ -317,7 +317,7 @@ func TestOrphans(t *testing.T) {
 			if after := left.Sub(died); after < 10*time.Minute || after > 10*time.Minute+2*time.Second {
 				t.Errorf("an agent left %s after the operator died", after)
 			}
-			if !strings.Contains(m.Said(), "its load is stopped") {
+			if !strings.Contains(m.Said(), "its load was stopped") {
 				t.Errorf("it said %q", m.Said())
 			}
 		}

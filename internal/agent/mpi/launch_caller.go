@@ -88,7 +88,7 @@ func headsOf(command []string) ([]netip.Addr, error) {
 		}
 	}
 	if len(heads) == 0 {
-		return nil, errors.New("the daemon's command line does not name the process that controls it: want one of " + strings.Join(headSettings, ", "))
+		return nil, errors.New("the daemon's command line does not identify the process that controls it: want one of " + strings.Join(headSettings, ", "))
 	}
 	return heads, nil
 }

@@ -148,7 +148,7 @@ func (m *member) wait(deadlineAt int64) memberEnd {
 		case <-daemonEnded:
 			daemonEnded = nil
 			if end.lost == "" && end.stopped == "" {
-				end.lost = fmt.Sprintf("MPI's daemon exited, but client 0 did not report the end of the job within %s",
+				end.lost = fmt.Sprintf("MPI's daemon exited, but client 0 did not report that the job had ended within %s",
 					timeouts.Release)
 			}
 			within(timeouts.Release)
