@@ -26,8 +26,8 @@ import (
 )
 
 const (
-	// queueBeat is the interval at which a waiting run checks whether it may begin. Usually, a change of the run that
-	// it waits for triggers the check earlier.
+	// queueBeat is the interval at which a waiting run checks whether it may begin. Usually, a change to the run that
+	// it is waiting for triggers the check sooner.
 	queueBeat = 5 * time.Second
 	// yieldBeat is the delay before a Raised run checks again whether it may begin, if it only waits for a younger
 	// Raised run to return to Waiting. Package queue explains these states.

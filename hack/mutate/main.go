@@ -104,8 +104,9 @@ func mutate(folder string, o options) (int, error) {
 			fmt.Printf("%s: %s\n", got, m)
 		}
 	}
-	fmt.Printf("%s: %d mutants: %d were killed, %d timed out, %d survived, %d did not compile\n",
-		folder, len(all), counts[killed], counts[timedOut], counts[survived], counts[notCompiled])
+	fmt.Printf("%s: of %d mutants, %d were killed, %d timed out, %d survived, %d did not compile, and %d were not drawn\n",
+		folder, len(all), counts[killed], counts[timedOut], counts[survived], counts[notCompiled],
+		len(all)-counts[killed]-counts[timedOut]-counts[survived]-counts[notCompiled])
 	return counts[survived], nil
 }
 

@@ -106,8 +106,8 @@ func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target strin
 	return problems
 }
 
-// incomplete returns errors for missing fields without which the API server would reject each claim. Without this
-// check, the claims would be rejected only after the run has been created.
+// incomplete returns an error for each missing field that the API server requires in a claim. Without this check, the
+// API server would reject the claims only after the run has been created.
 func incomplete(at *field.Path, spec *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	var problems field.ErrorList
 	if len(spec.AccessModes) == 0 {

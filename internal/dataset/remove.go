@@ -170,8 +170,8 @@ type lockGuards struct {
 	// except is the lock that the caller holds and is about to release. It does not guard the directory.
 	except *os.File
 	// never means that the lock does not guard the directory. An agent whose conductor has died has inherited the
-	// conductor's lock. It cannot tell whether another process also holds the lock, and no other process will remove
-	// it.
+	// conductor's lock, and cannot tell whether another process also holds it. The agent removes the directory anyway,
+	// because no other process will.
 	never bool
 }
 

@@ -34,8 +34,9 @@ type Coverage struct {
 	BlockBytes uint64
 	Source     Source
 	// Doubtful is true if the file may be complete although WrittenBytes is less than ApparentBytes. This is the case
-	// if only st_blocks is known and a server or a FUSE program reports it: attribute caches return old figures (SMB
-	// under a lease: zero blocks for a second), and servers that compress report less than was written.
+	// if only st_blocks is known and a server or a FUSE program reports it. Attribute caches can return stale values: an
+	// SMB client that holds a lease reports zero blocks for about a second. A server that compresses data reports fewer
+	// blocks than were written.
 	Doubtful bool
 }
 

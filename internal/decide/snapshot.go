@@ -107,7 +107,7 @@ type Connection string
 const (
 	// Connecting clients have not been reached yet.
 	Connecting Connection = "Connecting"
-	// Ready clients respond and have everything they need.
+	// Ready clients respond, and their pods, volumes and tools are ready for a step.
 	Ready Connection = "Ready"
 	// Lost clients are gone permanently, even if they never became ready.
 	Lost Connection = "Lost"
@@ -147,13 +147,13 @@ func (a Attempt) Previous() Attempt { return Attempt{Step: a.Step, Number: a.Num
 type Progress string
 
 const (
-	// Loading means that the command was sent and has not been answered yet.
+	// Loading means that the load command was sent to the agent, which has not answered yet.
 	Loading Progress = "Loading"
-	// Loaded means that the tool has started and is waiting to be released.
+	// Loaded means that the tool's process has started and waits for the start of the load.
 	Loaded Progress = "Loaded"
-	// Refused means that the step could not be loaded.
+	// Refused means that the agent has rejected the load command, so the tool does not run in this attempt.
 	Refused Progress = "Refused"
-	// Running means that the tool was released, or that the agent accepted the start command.
+	// Running means that the agent has accepted the start command, or has already let the tool begin.
 	Running Progress = "Running"
 	// Ended means that the tool has exited and its result has arrived.
 	Ended Progress = "Ended"

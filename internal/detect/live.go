@@ -200,7 +200,7 @@ func (l *Live) follow() {
 		return
 	}
 	end := l.blocks[len(l.blocks)-1].EndSeconds
-	// The rate must have returned for longer than a spike lasts.
+	// The drop is withdrawn only if the rate has been back at its former level for longer than a spike lasts.
 	middle := math.Sqrt(l.state.Before * max(l.state.After.Value, l.state.Before*1e-3))
 	returned := 0.0
 	for i := len(l.blocks) - 1; i >= 0 && l.blocks[i].Rate > middle; i-- {

@@ -16,8 +16,9 @@ type noise struct {
 // maxCorrelation bounds the estimated correlation. A series whose correlation is closer to 1 has no meaningful mean.
 const maxCorrelation = 0.985
 
-// roughNoise estimates the noise of values whose levels are not known yet. It uses differences, in which the few
-// changes of level are outliers: the mean square of differences over k values grows as 1 - correlation^k.
+// roughNoise estimates the noise of values whose levels are not known yet. It uses the differences between values that
+// are 1, 2 and 4 values apart. Changes of level are few, so their differences are outliers, which are excluded. The mean
+// square of the others is proportional to 1 - correlation^k at a distance of k values, which yields the correlation.
 func roughNoise(values []float64) noise {
 	variogram := func(lag int) float64 {
 		if len(values) <= lag+2 {

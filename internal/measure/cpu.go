@@ -66,11 +66,11 @@ func (s *CPUStat) field(name string) (target *uint64, unit uint64) {
 		return &s.Periods, 1
 	case "nr_throttled":
 		return &s.ThrottledPeriods, 1
-	case "throttled_usec": // the field of cgroup v2, in microseconds
+	case "throttled_usec": // in cpu.stat of cgroup v2, in microseconds
 		return &s.ThrottledNanoseconds, nanosecondsInMicrosecond
-	case "throttled_time": // the field of cgroup v1, in nanoseconds
+	case "throttled_time": // in cpu.stat of cgroup v1, in nanoseconds
 		return &s.ThrottledNanoseconds, 1
-	case "usage_usec": // the field of cgroup v2, in microseconds
+	case "usage_usec": // in cpu.stat of cgroup v2, in microseconds
 		return &s.UsageNanoseconds, nanosecondsInMicrosecond
 	}
 	return nil, 0

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// MarshalJSON writes the bins as fio's json+ does: an object of nanoseconds to count, in ascending order. It returns
-// an error for a saturated histogram.
+// MarshalJSON writes the bins in the format of fio's json+: an object that maps nanoseconds to counts, in ascending
+// order. It returns an error if the histogram is saturated.
 func (h Histogram) MarshalJSON() ([]byte, error) {
 	if h.saturated {
 		return nil, errors.New("encode histogram: a count overflows 64 bits")

@@ -22,15 +22,16 @@
 //
 // # Sampling
 //
-// With --status-interval fio prints its totals repeatedly. Sampler turns them into measure.Sample values. stat.c and
-// libfio.c of fio 3.33 and of 2026-08 count as follows, confirmed by experiments with 3.33:
+// With --status-interval fio prints its totals repeatedly. Sampler turns them into measure.Sample values. The
+// following diagram is taken from stat.c and libfio.c of fio 3.33 and of fio's master branch of August 2026. Experiments
+// with 3.33 confirmed it:
 //
 //	requested       waits for jobs' pending I/O            written
 //	  |-----------------------------------------------------|
 //	  runtime, job_runtime                                   timestamp_ms, total_ios, bins
 //	  io_bytes (before 3.42)                                 io_bytes (3.42 and later)
 //
-// So before 3.42 the bytes of a late dump belong to an instant before its timestamp: first I/O + runtime. When
+// So before 3.42, the bytes of a late dump were counted before its timestamp, at the first I/O plus the runtime. When
 // ramp_time ends, each job resets its totals, except for its sync latency; during the ramp fio records no latencies. In
 // a dump that is requested before a job's reset and written after it, the bytes and the runtime belong neither to the
 // ramp nor to the measured part.
