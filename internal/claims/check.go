@@ -72,7 +72,7 @@ func subject(claim Claim) string {
 	return "claim " + claim.Name
 }
 
-// fewer returns other remedies for a claim that too many pods would use, as the end of an error message.
+// fewer returns the end of an error message: remedies for a claim that more pods would use than its access modes allow.
 func fewer(run *field.Path, claim Claim) string {
 	remedy := "set " + run.Child("clients", "count").String() + " to 1, "
 	if claim.Name == "" {

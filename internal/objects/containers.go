@@ -44,7 +44,7 @@ func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storag
 	}
 	port := corev1.ContainerPort{Name: AgentPortName, ContainerPort: Port(run, c), Protocol: corev1.ProtocolTCP}
 	if hostNetwork(run) {
-		// Declare the port, so that the scheduler finds a node on which it is free.
+		// Declare the host port, so that the scheduler chooses a node on which the port is free.
 		port.HostPort = port.ContainerPort
 	}
 	mounts := []corev1.VolumeMount{
@@ -79,7 +79,8 @@ func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storag
 }
 
 // clientResources returns the resources that the user set for the client, or a default that fits on a small node. The
-// default sets requests, because pods without requests (QoS class BestEffort) are killed first.
+// default sets requests, because a node that runs out of memory kills pods without requests (QoS class BestEffort)
+// first.
 func clientResources(run *v1alpha1.BenchmarkRun) corev1.ResourceRequirements {
 	if wanted := template(run).Resources; wanted != nil {
 		return corev1.ResourceRequirements{Requests: wanted.Requests, Limits: wanted.Limits}

@@ -23,8 +23,8 @@ type Storage struct {
 	// SameNodeTargets lists the targets whose clients must all run on one node, because they share a volume that can be
 	// used on only one node at a time. If it is empty, the clients may run on any node.
 	SameNodeTargets []string
-	// Node is the name of the node on which a single-node volume of the target is already in use, or "" if there is
-	// none.
+	// Node is the name of the node that already uses a single-node volume of the client's target, or "" if there is no
+	// such node.
 	Node string
 }
 
@@ -44,8 +44,8 @@ func (s Storage) device(volume string) bool { return slices.Contains(s.Devices, 
 func (s Storage) readOnly(volume string) bool { return slices.Contains(s.ReadOnly, volume) }
 
 // onOneNode extends the affinity, so that the pod runs on the same node as the other clients that share a volume with
-// it, and on the node that already uses the volume, if there is one. Otherwise, the first client may run on any node,
-// because the scheduler admits a pod whose affinity only that pod itself could satisfy.
+// it. If a node already uses such a volume, the pod runs on that node. Otherwise, the first client may run on any node,
+// because the scheduler ignores a pod affinity that no pod matches except the new pod itself.
 func (s Storage) onOneNode(run *v1alpha1.BenchmarkRun, affinity *corev1.Affinity) *corev1.Affinity {
 	if len(s.SameNodeTargets) == 0 && s.Node == "" {
 		return affinity

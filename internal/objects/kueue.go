@@ -17,7 +17,7 @@ const (
 	// name. kueueCount is the annotation with the number of pods in the group.
 	kueueGroup = "kueue.x-k8s.io/pod-group-name"
 	kueueCount = "kueue.x-k8s.io/pod-group-total-count"
-	// kueueRetriable, if set to "false" on one pod, declares the whole group finished.
+	// kueueRetriable is the annotation that declares the whole group finished, if it is "false" on one pod.
 	kueueRetriable = "kueue.x-k8s.io/retriable-in-group"
 	// kueueGate is the prefix of the scheduling gates that Kueue removes on admission. With topology-aware scheduling,
 	// a pod has two such gates.

@@ -22,8 +22,8 @@ func operatorLabels() map[string]string {
 // clients' own connections: most storage is mounted by the node, whose traffic is outside any policy, and a program
 // under test may need the network. Policies do not apply to pods on the node's network.
 //
-// Open MPI uses arbitrary ports between the ranks of a run. If a workload needs it, the clients may therefore reach
-// all TCP ports of each other.
+// Open MPI uses arbitrary ports between the ranks of a run. If a workload needs Open MPI, the clients may therefore
+// reach all TCP ports of each other.
 func NetworkPolicy(s Settings, run *v1alpha1.BenchmarkRun) *networkingv1.NetworkPolicy {
 	tcp, first := corev1.ProtocolTCP, intstr.FromInt32(AgentPort)
 	policy := &networkingv1.NetworkPolicy{

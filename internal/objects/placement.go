@@ -42,7 +42,8 @@ func affinity(run *v1alpha1.BenchmarkRun, on Storage) *corev1.Affinity {
 func topologySpread(run *v1alpha1.BenchmarkRun, on Storage) []corev1.TopologySpreadConstraint {
 	all := append([]corev1.TopologySpreadConstraint(nil), template(run).TopologySpreadConstraints...)
 	for _, constraint := range all {
-		// The API server rejects two constraints with the same topology key and whenUnsatisfiable.
+		// Do not add a constraint: the API server rejects two constraints with the same topology key and
+		// whenUnsatisfiable.
 		if constraint.TopologyKey == corev1.LabelHostname && constraint.WhenUnsatisfiable == corev1.ScheduleAnyway {
 			return all
 		}

@@ -15,8 +15,8 @@ import (
 const (
 	// gracePeriod is the maximum time that an agent has after SIGTERM to stop its load and remove its data.
 	gracePeriod = 2 * time.Minute
-	// deadlineMargin is the maximum time that a run needs to finish after its deadlines. This includes up to ten
-	// minutes for removing the data.
+	// deadlineMargin is the maximum time that a run needs to finish after its activeDeadline and orphanTimeout have
+	// passed. This includes up to ten minutes for removing the data.
 	deadlineMargin = 15 * time.Minute
 	// Defaults of the API for the timeouts of a run. They apply to a run that was created without these fields.
 	defaultActiveDeadline = 48 * time.Hour
@@ -71,7 +71,7 @@ func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.P
 		// With the default DNS policy, a pod on the node's network cannot resolve the names of the cluster's Services.
 		pod.Spec.DNSPolicy = corev1.DNSClusterFirstWithHostNet
 	}
-	return pod.DeepCopy() // a copy shares no data with the run, so the caller may change it
+	return pod.DeepCopy() // the copy shares no data with the run, so the caller may change the pod
 }
 
 // pullSecrets returns the Secrets that a benchmark names and the operator's Secrets that apply to the images.
@@ -98,7 +98,8 @@ func undisturbedAnnotations() map[string]string {
 }
 
 // activeDeadlineSeconds returns the deadline after which Kubernetes stops a pod that neither the operator nor the agent
-// has stopped. It is longer than their timeouts, because this deadline leaves no time for cleanup.
+// has stopped. It is later than the deadlines of the operator and the agent, because a pod that Kubernetes stops may
+// have too little time to clean up.
 func activeDeadlineSeconds(run *v1alpha1.BenchmarkRun) int64 {
 	return int64((length(run.Spec.Run.ActiveDeadline, defaultActiveDeadline) +
 		length(run.Spec.Run.OrphanTimeout, defaultOrphanTimeout) + deadlineMargin).Seconds())
