@@ -53,7 +53,7 @@ type BenchmarkRunList struct {
 // +kubebuilder:validation:XValidation:rule="self.run.phases.all(p, (!has(p.workload) || !has(p.workload.profileRef)) && (!has(p.targetWorkloads) || p.targetWorkloads.all(w, !has(w.workload.profileRef))))",message="run.phases: profileRef is not allowed in a run; use the profile's spec"
 // +kubebuilder:validation:XValidation:rule="self.run.targets.all(t, !has(t.claimName)) && self.run.phases.all(p, !has(p.override) && !has(p.refill))",message="run: shorthand fields are not allowed; use volumes, workload and cooldown, not claimName, override and refill"
 type BenchmarkRunSpec struct {
-	// benchmarkRef is the benchmark that the run belongs to.
+	// benchmarkRef is the benchmark of the run.
 	// +required
 	BenchmarkRef BenchmarkReference `json:"benchmarkRef"`
 
@@ -72,8 +72,8 @@ type BenchmarkRunSpec struct {
 	Run RunSpec `json:"run"`
 
 	// format is the format version of the steps. An operator can conduct runs in its own format and in earlier ones. In
-	// format 2, the steps contain everything needed to conduct the run. If unset, the format is 1, which operators
-	// before 2026-12 wrote.
+	// format 2, the steps contain everything needed to conduct the run. If unset, the format is 1, which operator
+	// versions before 2026-12 wrote.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Format *int32 `json:"format,omitempty"`
@@ -83,7 +83,7 @@ type BenchmarkRunSpec struct {
 	// +kubebuilder:validation:MaxLength=64
 	DatasetHash string `json:"datasetHash,omitempty"`
 
-	// steps are the steps of the run, in the order in which the operator conducts them.
+	// steps are the steps of the run, in order.
 	// +required
 	// +listType=map
 	// +listMapKey=id
@@ -127,13 +127,13 @@ type ResolvedStep struct {
 	// +kubebuilder:validation:MaxLength=63
 	ID string `json:"id"`
 
-	// phase is the name of the phase that the step belongs to.
+	// phase is the name of the step's phase.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	Phase string `json:"phase"`
 
-	// kind is the kind of the phase that the step belongs to.
+	// kind is the kind of the step's phase.
 	// +required
 	Kind PhaseKind `json:"kind"`
 
@@ -163,7 +163,7 @@ type ResolvedStep struct {
 	// +kubebuilder:validation:items:MaxLength=40
 	Targets []string `json:"targets"`
 
-	// clients is the number of clients per target that take part, counted from the lowest index. 0 if nothing is
+	// clients is the number of clients per target that take part: those with the lowest indexes. 0 if no target is
 	// loaded.
 	// +required
 	// +kubebuilder:validation:Minimum=0
@@ -195,8 +195,8 @@ type ResolvedStep struct {
 	// +optional
 	Processes *int32 `json:"processes,omitempty"`
 
-	// layoutJobs is the number of jobs to lay out files for: the largest in steps that use them. Set if each job has
-	// its own files and a step raises the number.
+	// layoutJobs is the number of jobs to lay out files for: the largest of any step that uses the files. Set if each
+	// job has its own files and a step raises the number of jobs.
 	// +optional
 	LayoutJobs *int32 `json:"layoutJobs,omitempty"`
 
@@ -245,11 +245,11 @@ type TargetBytes struct {
 type StepPurpose string
 
 const (
-	// StepPrepare lays out the data. The amount of work is fixed.
+	// StepPrepare lays out the data, and ends when all of it is written.
 	StepPrepare StepPurpose = "Prepare"
-	// StepPrecondition overwrites the data. The amount of work is fixed.
+	// StepPrecondition overwrites the data a fixed number of times.
 	StepPrecondition StepPurpose = "Precondition"
-	// StepMeasure loads the targets for a fixed time.
+	// StepMeasure loads the targets for a fixed time or a fixed amount of work.
 	StepMeasure StepPurpose = "Measure"
 	// StepDrain loads the targets until the burst credits are spent.
 	StepDrain StepPurpose = "Drain"
@@ -473,9 +473,9 @@ type StepState string
 
 // Values of StepState.
 const (
-	// StepStarting: the start is recorded, and the agents are being started.
+	// StepStarting: the start time of the attempt is not set yet.
 	StepStarting StepState = "Starting"
-	// StepRunning: the agents are doing I/O.
+	// StepRunning: the start time is set, and the step has not ended.
 	StepRunning StepState = "Running"
 	// StepSucceeded: the result is recorded.
 	StepSucceeded StepState = "Succeeded"
@@ -510,8 +510,7 @@ type StepStatus struct {
 	// +optional
 	OfferedIOPS *int64 `json:"offeredIOPS,omitempty"`
 
-	// plannedEndTime is the time at which the step is due to end. Unset if the end depends on the work or on the
-	// measurements.
+	// plannedEndTime is the planned end of the step. Unset if the end depends on the work or on the measurements.
 	// +optional
 	PlannedEndTime *metav1.MicroTime `json:"plannedEndTime,omitempty"`
 
@@ -529,7 +528,7 @@ type StepStatus struct {
 	// +kubebuilder:validation:MaxLength=256
 	Conclusion string `json:"conclusion,omitempty"`
 
-	// firstIOTime is the time at which the first client began its first I/O, including the warm-up.
+	// firstIOTime is the start time of the first I/O of any client, including the warm-up.
 	// +optional
 	FirstIOTime *metav1.MicroTime `json:"firstIOTime,omitempty"`
 
@@ -537,7 +536,7 @@ type StepStatus struct {
 	// +optional
 	MeasuredTime *metav1.MicroTime `json:"measuredTime,omitempty"`
 
-	// lastIOTime is the time at which the last I/O of the last client completed.
+	// lastIOTime is the time at which the last I/O of any client completed.
 	// +optional
 	LastIOTime *metav1.MicroTime `json:"lastIOTime,omitempty"`
 
@@ -570,12 +569,12 @@ type StepIO struct {
 	// operations is the number of completed operations, not counting syncs, which spend no credits.
 	// +optional
 	Operations int64 `json:"operations"`
-	// creditPercentAtStart is the estimated fill level of the emptiest credit bucket at the start, in percent. Unset if
-	// the limits are unknown.
+	// creditPercentAtStart is the estimated fill level of the emptiest credit bucket when the step began, in percent.
+	// Unset if the limits are unknown.
 	// +optional
 	CreditPercentAtStart *int32 `json:"creditPercentAtStart,omitempty"`
-	// creditPercentAtEnd is the estimated fill level of the emptiest credit bucket at the end, in percent. Unset if the
-	// limits are unknown.
+	// creditPercentAtEnd is the estimated fill level of the emptiest credit bucket when the step ended, in percent.
+	// Unset if the limits are unknown.
 	// +optional
 	CreditPercentAtEnd *int32 `json:"creditPercentAtEnd,omitempty"`
 }

@@ -65,7 +65,7 @@ const (
 	// SpreadPreferOnePerNode lets clients share nodes only if there are too few of them; the results then have a
 	// warning.
 	SpreadPreferOnePerNode Spread = "PreferOnePerNode"
-	// SpreadAny lets clients share nodes; the results then have a warning.
+	// SpreadAny lets clients share nodes. If they do, the results have a warning.
 	SpreadAny Spread = "Any"
 )
 
@@ -188,7 +188,7 @@ type ClientSecurityContext struct {
 	// +kubebuilder:validation:Maximum=2147483647
 	FSGroup *int64 `json:"fsGroup,omitempty"`
 
-	// fsGroupChangePolicy determines when the ownership of the volumes is changed.
+	// fsGroupChangePolicy determines when volume ownership is changed.
 	// +optional
 	// +kubebuilder:validation:Enum=OnRootMismatch;Always
 	FSGroupChangePolicy *corev1.PodFSGroupChangePolicy `json:"fsGroupChangePolicy,omitempty"`

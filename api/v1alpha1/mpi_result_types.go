@@ -58,8 +58,8 @@ type IOROperation struct {
 	// +required
 	Operation Operation `json:"operation"`
 
-	// count is the number of completed repetitions, including those not listed. An interrupted repetition is not
-	// counted.
+	// count is the number of completed repetitions, including those not listed in repetitions. An interrupted
+	// repetition is not counted.
 	// +optional
 	Count int32 `json:"count"`
 
@@ -87,7 +87,7 @@ type IOROperation struct {
 	// +optional
 	Bytes int64 `json:"bytes"`
 
-	// omittedRepetitions is the number of repetitions that are not listed. They ran between the first and the last
+	// omittedRepetitions is the number of repetitions not listed in repetitions. They ran between the first and the last
 	// listed repetitions, and are included in all other figures.
 	// +optional
 	OmittedRepetitions int32 `json:"omittedRepetitions,omitempty"`
@@ -99,8 +99,8 @@ type IOROperation struct {
 	Repetitions []IORRepetition `json:"repetitions,omitempty"`
 }
 
-// IORRepetition is one write or one read of all files. Each of its times is from the first rank's start to the last
-// rank's end, so the times overlap.
+// IORRepetition is one write or one read of all files. The times of opening, transferring and closing overlap, because
+// each is from the first rank's start to the last rank's end.
 type IORRepetition struct {
 	// index is the number of the repetition, counted from 0.
 	// +optional
