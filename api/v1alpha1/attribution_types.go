@@ -18,7 +18,7 @@ const (
 	CauseFlow Cause = "Flow"
 	// CauseInstance: the network of the client's machine, or its path to the disks, limited the rate.
 	CauseInstance Cause = "Instance"
-	// CauseCredits: the credits of a limit were spent, so only its baseline remained.
+	// CauseCredits: the burst credits were spent, which left only the baseline rate.
 	CauseCredits Cause = "Credits"
 	// CauseServerCache: the speed of the storage server's cache limited the rate.
 	CauseServerCache Cause = "ServerCache"
@@ -62,11 +62,11 @@ type Attribution struct {
 	// +optional
 	IOPSMilli int64 `json:"iopsMilli"`
 
-	// baseline is the lowest documented rate without credits. Unset if unknown.
+	// baseline is the lowest of the documented rates without credits. Unset if unknown.
 	// +optional
 	Baseline *DocumentedRate `json:"baseline,omitempty"`
 
-	// burst is the lowest documented rate with credits. Unset if unknown, or if no limit has a burst.
+	// burst is the lowest of the documented rates with credits. Unset if unknown, or if no limit has a burst.
 	// +optional
 	Burst *DocumentedRate `json:"burst,omitempty"`
 
@@ -83,7 +83,7 @@ type Attribution struct {
 
 // DocumentedRate is the documented rate for a load, with the fraction of it that was reached.
 type DocumentedRate struct {
-	// limit is the name of the lowest limit for the load.
+	// limit is the name of the lowest limit that applies to the load.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Limit string `json:"limit"`
@@ -139,7 +139,7 @@ type Suspect struct {
 	// +optional
 	Overridden bool `json:"overridden,omitempty"`
 
-	// evidence lists observations for and against the suspect.
+	// evidence lists facts for and against the suspect.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=6

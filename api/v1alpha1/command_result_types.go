@@ -43,7 +43,7 @@ type CommandResult struct {
 	// +optional
 	FlushNanoseconds int64 `json:"flushNanoseconds"`
 
-	// cutShort is true if the program was stopped before it exited on its own.
+	// cutShort is true if the program was stopped before it exited.
 	// +optional
 	CutShort bool `json:"cutShort,omitempty"`
 

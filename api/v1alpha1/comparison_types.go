@@ -28,7 +28,7 @@ type TargetComparison struct {
 	// +optional
 	Cells *CellComparison `json:"cells,omitempty"`
 
-	// notes are remarks about the comparison that the other fields cannot express.
+	// notes are remarks that the other fields cannot express.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4

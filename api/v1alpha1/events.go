@@ -61,7 +61,7 @@ const (
 	// EventProfileKept: a profile with the name of a library profile is left unchanged, because it does not belong to
 	// the library or was modified.
 	EventProfileKept = "ProfileKept"
-	// EventProfileLeft: a library profile that this version no longer includes is left in place.
+	// EventProfileLeft: a profile that the library no longer includes is left in place.
 	EventProfileLeft = "ProfileLeft"
 	// EventVolumeInUse: something else uses a volume of a run.
 	EventVolumeInUse = "VolumeInUse"

@@ -173,8 +173,7 @@ const (
 	FioNull     FioIOEngine = "null"
 )
 
-// FioRateLimit limits the load of a client, over all its jobs and operations. At least one field is
-// set.
+// FioRateLimit limits the total load of a client, over all jobs and kinds of operations. At least one field is set.
 //
 // +kubebuilder:validation:MinProperties=1
 type FioRateLimit struct {
@@ -198,7 +197,7 @@ type Compressibility struct {
 	// +kubebuilder:validation:Maximum=100
 	Percent int32 `json:"percent"`
 
-	// chunkSize is the size of a chunk in bytes. Defaults to 4Ki.
+	// chunkSize is the size of a chunk of data, in bytes. Defaults to 4Ki.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && !s.matches('[kMGTPE]$') && (quantity(s).isInteger() || s.endsWith('i')) && !quantity(s).isLessThan(quantity('512')) && !quantity(s).isGreaterThan(quantity('1Gi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 512 to 1Gi, such as 4Ki'"
 	ChunkSize *resource.Quantity `json:"chunkSize,omitempty"`

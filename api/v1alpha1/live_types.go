@@ -32,8 +32,7 @@ type LiveFigures struct {
 	// +kubebuilder:validation:MaxItems=16
 	Targets []LiveTarget `json:"targets,omitempty"`
 
-	// points show the progress of the step from its start until now. The longer the step runs, the
-	// further apart they are.
+	// points show the progress of the step since its start. The longer the step runs, the further apart they are.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=48

@@ -12,7 +12,7 @@ type Observation struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
-	// query is the PromQL query. It returns a vector or a scalar. At most eight of the returned series are kept per
+	// query is the PromQL query. It must return a vector or a scalar. At most eight of the returned series are kept per
 	// step; use sum or topk to return fewer.
 	// +required
 	// +kubebuilder:validation:MinLength=1

@@ -16,8 +16,7 @@ type Phase struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
-	// mode is Parallel if the targets are loaded together, Sequential if they are loaded one after the other. Defaults
-	// to Parallel.
+	// mode is Parallel if the targets are loaded together, Sequential if one after the other. Defaults to Parallel.
 	// +optional
 	Mode PhaseMode `json:"mode,omitempty"`
 
@@ -227,7 +226,7 @@ type RampPhase struct {
 	// +kubebuilder:validation:XValidation:rule="self.isSorted() && self.all(a, self.exists_one(b, b == a))",message="steps: use increasing values, such as [1, 2, 4, 8]"
 	Steps []int64 `json:"steps"`
 
-	// stepDuration is the length of the measured time of each step.
+	// stepDuration is the measured time of each step.
 	// +required
 	StepDuration Duration `json:"stepDuration"`
 
@@ -263,7 +262,7 @@ type SweepPhase struct {
 	// +required
 	Regime Regime `json:"regime"`
 
-	// stepDuration is the length of the measured time of each cell.
+	// stepDuration is the measured time of each cell.
 	// +required
 	StepDuration Duration `json:"stepDuration"`
 
@@ -449,7 +448,7 @@ type SearchPhase struct {
 	// +kubebuilder:validation:XValidation:rule="self != 'Burst'",message="regime: must be Baseline or Any in a search phase"
 	Regime Regime `json:"regime"`
 
-	// stepDuration is the length of the measured time of each step.
+	// stepDuration is the measured time of each step.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="must be at least 1s: shorter steps measure nothing; use a time such as 60s"
 	StepDuration Duration `json:"stepDuration"`
@@ -461,7 +460,7 @@ type SearchPhase struct {
 
 // SearchObjective is the condition that a rate has to meet.
 type SearchObjective struct {
-	// latency bounds a percentile of the latency of each operation.
+	// latency bounds a percentile of the latency of each kind of operation.
 	// +required
 	Latency SearchLatency `json:"latency"`
 }
@@ -538,7 +537,7 @@ type InterferencePhase struct {
 	// +kubebuilder:validation:XValidation:rule="self != 'Burst'",message="regime: must be Baseline or Any in an interference phase"
 	Regime Regime `json:"regime"`
 
-	// blockDuration is the length of the measured time of each block.
+	// blockDuration is the measured time of each block.
 	// +required
 	BlockDuration Duration `json:"blockDuration"`
 

@@ -98,7 +98,7 @@ type FigureChange struct {
 	// +optional
 	UpperPermille int64 `json:"upperPermille"`
 
-	// spreadPermille is the standard deviation over the earlier runs, in thousandths.
+	// spreadPermille is the standard deviation over the earlier runs, in thousandths of baseline.
 	// +optional
 	SpreadPermille int64 `json:"spreadPermille,omitempty"`
 
@@ -130,7 +130,7 @@ type LevelChange struct {
 	// +optional
 	After int64 `json:"after,omitempty"`
 
-	// changePermille is the change, in thousandths.
+	// changePermille is after minus before, in thousandths of before.
 	// +optional
 	ChangePermille int64 `json:"changePermille"`
 

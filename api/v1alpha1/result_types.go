@@ -443,10 +443,10 @@ type Estimate struct {
 	// value is the value of the figure.
 	// +optional
 	Value int64 `json:"value"`
-	// lower is the lower end of the interval.
+	// lower is the lower end of the confidence interval.
 	// +optional
 	Lower *int64 `json:"lower,omitempty"`
-	// upper is the upper end of the interval.
+	// upper is the upper end of the confidence interval.
 	// +optional
 	Upper *int64 `json:"upper,omitempty"`
 }
@@ -509,7 +509,7 @@ type CooldownResult struct {
 	// wantedPercent is the fill level that untilCredits waits for, in percent.
 	// +optional
 	WantedPercent *int32 `json:"wantedPercent,omitempty"`
-	// creditPercentAtEnd is the estimated fill level of the bucket at the end, in percent. Unset if unknown.
+	// creditPercentAtEnd is the estimated fill level of the bucket after the cooldown, in percent. Unset if unknown.
 	// +optional
 	CreditPercentAtEnd *int32 `json:"creditPercentAtEnd,omitempty"`
 	// message states the length of the pause, what determined it, and what is unknown.
@@ -551,10 +551,10 @@ type StepResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Operations []StepOperation `json:"operations,omitempty"`
-	// creditPercentAtStart is the estimated fill level of the bucket at the start, in percent.
+	// creditPercentAtStart is the estimated fill level of the bucket when the step began, in percent.
 	// +optional
 	CreditPercentAtStart *int32 `json:"creditPercentAtStart,omitempty"`
-	// creditPercentAtEnd is the estimated fill level of the bucket at the end, in percent.
+	// creditPercentAtEnd is the estimated fill level of the bucket when the step ended, in percent.
 	// +optional
 	CreditPercentAtEnd *int32 `json:"creditPercentAtEnd,omitempty"`
 	// warnings are the types of the warnings.
@@ -714,7 +714,7 @@ type KneeResult struct {
 	// value is the value of the ramp's dimension at the knee.
 	// +optional
 	Value *int64 `json:"value,omitempty"`
-	// valueAt95Percent is the first value of the dimension that reaches 95 % of the plateau.
+	// valueAt95Percent is the lowest value of the dimension whose rate is at least 95 % of the plateau.
 	// +optional
 	ValueAt95Percent *int64 `json:"valueAt95Percent,omitempty"`
 	// message states how certain the knee is.

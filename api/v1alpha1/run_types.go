@@ -32,7 +32,7 @@ type RunSpec struct {
 	// +optional
 	Workload *Workload `json:"workload,omitempty"`
 
-	// phases are the phases of the run, in the order in which they run.
+	// phases are the phases of the run, in order.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1

@@ -8,7 +8,7 @@ import (
 )
 
 // The API accepts a size in plain bytes, such as 64000, but refuses 64k, because fio and IOR mean 64Ki by it. Quantity
-// formats 64000 as 64k, so an update by a Go client that has read the object would be refused. The types with size
+// formats 64000 as 64k, so an update by a Go program that has read the object would be refused. The types with size
 // fields therefore encode them without a decimal suffix. The sizes in FioOverride, IOROverride and SweepAxes are
 // encoded by the types that contain these, because controller-gen cannot apply MinProperties to a type with its own
 // MarshalJSON.
@@ -28,7 +28,7 @@ func plainSize(size *resource.Quantity, decimalUnit int64) *resource.Quantity {
 		return size
 	}
 	if whole == 1000 {
-		// BinarySI does not help here: in this format, too, Quantity writes a size below 1Ki with a decimal suffix.
+		// BinarySI cannot be used: Quantity writes a size below 1Ki with a decimal suffix in this format, too.
 		return resource.NewQuantity(whole, resource.DecimalExponent)
 	}
 	return resource.NewQuantity(whole, resource.BinarySI)

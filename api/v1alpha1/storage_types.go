@@ -37,7 +37,7 @@ type StorageDescription struct {
 	// +kubebuilder:validation:MaxItems=16
 	Missing []MissingFact `json:"missing,omitempty"`
 
-	// notes are remarks about the limits that their fields cannot express.
+	// notes are remarks that the limits' fields cannot express.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -80,7 +80,7 @@ type VolumeDescription struct {
 	// +kubebuilder:validation:MaxLength=253
 	Driver string `json:"driver,omitempty"`
 
-	// driverVersion is the version in the labels of the CSIDriver. Unset if the labels contain no version.
+	// driverVersion is the version in the labels of the CSIDriver. Unset if there is none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	DriverVersion string `json:"driverVersion,omitempty"`
@@ -162,7 +162,7 @@ type MachineDescription struct {
 }
 
 // DocumentedLimit is one limit that the vendor documents or the specification states. Rates are in bytes or operations
-// per second, depending on dimension, and are totals over all units.
+// per second, depending on dimension, and are totals over all units, such as disks.
 type DocumentedLimit struct {
 	// name is the limited resource, such as server disk throughput.
 	// +required

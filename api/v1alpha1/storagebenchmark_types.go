@@ -254,7 +254,7 @@ type RegressionPolicy struct {
 	// +kubebuilder:validation:Maximum=50
 	Against *int32 `json:"against,omitempty"`
 
-	// tolerancePercent is the accepted change, in percent.
+	// tolerancePercent is the accepted change of a figure, in percent.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=1
@@ -317,7 +317,7 @@ type StorageBenchmarkStatus struct {
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
 
-	// nextScheduleTime is the time of the next scheduled run. If it is in the past, a run is due but is waiting for the
+	// nextScheduleTime is the time of the next scheduled run. If it is in the past, a run is due but waits for the
 	// current run to finish or for a missing reference to appear.
 	// +optional
 	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`
@@ -402,7 +402,7 @@ type HeadlineDisplay struct {
 	// +kubebuilder:validation:MaxLength=160
 	Figure string `json:"figure,omitempty"`
 
-	// p99 is the 99th percentile of the latency of the same operations, with its unit.
+	// p99 is the 99th percentile of the latency of the operations in result, with its unit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	P99 string `json:"p99,omitempty"`
