@@ -67,7 +67,8 @@ func (c *cluster) each(ctx context.Context, resource schema.GroupVersionResource
 // stopError wraps an error of the callback. cluster.each does not retry after it.
 type stopError struct{ error }
 
-// watchOnce reads the object and watches it with one request.
+// watchOnce reads the object, calls seen with it, and watches it with one request until that request ends. It returns
+// errDeleted, wrapped in a stopError, if the object is deleted.
 func (c *cluster) watchOnce(ctx context.Context, resource schema.GroupVersionResource, name string, seen func(*unstructured.Unstructured) error) error {
 	objects := c.client.Resource(resource).Namespace(c.namespace)
 	now, err := objects.Get(ctx, name, metav1.GetOptions{})

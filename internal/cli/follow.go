@@ -56,8 +56,9 @@ func (f *follower) see(run *v1alpha1.BenchmarkRun) {
 	f.mu.Lock()
 	f.run = run
 	if figures := run.Status.Live; figures != nil {
-		// A measured difference is the clock offset plus the network delay. The smallest one contains the least delay,
-		// so it is the best estimate of the offset.
+		// The difference between the current time and the timestamp of the live figures is the clock offset plus the
+		// delay of the update. The smallest difference contains the least delay, so it is the best estimate of the
+		// offset.
 		if ahead := time.Since(figures.Time.Time); !f.known || ahead < f.behind {
 			f.behind, f.known = ahead, true
 		}

@@ -146,8 +146,8 @@ func (s *source) plan(object *admission.Object, objects []admission.Object, opti
 	return loaded{benchmark: benchmark, objects: objects, resolved: resolved, plan: planned, seed: options.seed}
 }
 
-// bodyOf formats a planning error like an admission error: the value, if it is a string, a number or a boolean, and
-// what is wrong with it.
+// bodyOf formats an error in a field of a benchmark as the API server formats an admission error: the value of the
+// field, if it is a string, a number or a boolean, and what is wrong with it.
 func bodyOf(problem *field.Error) string {
 	shown := ""
 	switch value := reflect.ValueOf(problem.BadValue); {
@@ -181,8 +181,9 @@ func profilesOf(objects []admission.Object, namespace string) plan.Profiles {
 	}
 }
 
-// orLibrary extends the lookup of ClusterWorkloadProfiles to the library that is built into this program. A cluster may
-// have different profiles with the same names, so the workload that runs there may differ from the result.
+// orLibrary extends inFile, so that it also finds ClusterWorkloadProfiles in the library that is built into this
+// program. A cluster may have different profiles with the same names, so a run in the cluster may use a different
+// workload from the one that the lookup returns.
 func orLibrary(inFile plan.Profiles) plan.Profiles {
 	return func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		if engine, found := inFile(ref); found || ref.Kind != v1alpha1.ClusterWorkloadProfileKind {

@@ -49,7 +49,8 @@ type parseIORSummary struct {
 	parseSummary
 	StdDevBytesPerSecond int64 `json:"stdDevBytesPerSecond"`
 	MeanNanoseconds      int64 `json:"meanNanoseconds"`
-	// The stonewall figures are the time until IOR's stonewall (option -D) and the bandwidth of all ranks until then.
+	// IOR's stonewall (option -D) is a time limit for a read or write phase. The stonewall figures are the time until
+	// the stonewall and the bandwidth of all ranks until then.
 	StonewallNanoseconds    int64 `json:"stonewallNanoseconds,omitempty"`
 	StonewallBytesPerSecond int64 `json:"stonewallBytesPerSecond,omitempty"`
 }

@@ -35,5 +35,5 @@ func (p *plainWriter) Write(text []byte) (int, error) {
 func (p *plainWriter) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.to.Close() // ignore the error: Write has already returned the errors about all other output
+	_ = p.to.Close() // ignore the error: Write reports all errors except one about this last character
 }

@@ -82,7 +82,7 @@ type planStep struct {
 	// UntilCreditsPercent is set for a pause in which credits refill. The pause ends when the credit bucket is filled
 	// to this percentage.
 	UntilCreditsPercent int `json:"untilCreditsPercent,omitempty"`
-	// Redrain is true for the drain that follows a pause. It measures the refill rate.
+	// Redrain is true for the drain that follows a pause and measures how fast credits refilled during the pause.
 	Redrain bool `json:"redrain,omitempty"`
 	// Cell is the cell of a ramp or sweep, with the values that it sets.
 	Cell *planCell `json:"cell,omitempty"`
@@ -206,8 +206,8 @@ func quoted(words []string) string {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+$()-]+$`)
 
-// anyRequest returns the request that loads the step on client 0 of a target. It uses the newest version of the tool
-// that supports the load.
+// anyRequest returns the request in which the conductor sends a step to the agent of client 0 of a target. It uses the
+// newest version of the tool that supports the step's load.
 func anyRequest(step plan.Step, target string, seed int64) (*agentapi.LoadRequest, error) {
 	var problems []error
 	for _, version := range step.Load(target).Versions {

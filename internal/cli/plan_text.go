@@ -17,8 +17,8 @@ import (
 )
 
 type textOptions struct {
-	// jobs adds the job files to the text. all shows each step of a long phase on its own line; otherwise such a phase
-	// is a single line.
+	// jobs adds the job file or command line of each step to the text. If all is true, each step of a long phase has
+	// its own line; otherwise such a phase is collapsed to a single line.
 	jobs, all bool
 }
 

@@ -280,7 +280,8 @@ func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded,
 	}
 	err = fmt.Errorf("create StorageBenchmark %s: %w", name, explained(err))
 	if timer != nil {
-		// Deleting the owner also removes a benchmark whose creation was not confirmed.
+		// The API server may have created the benchmark although the request failed. Deleting its owner also removes
+		// it.
 		background := metav1.DeletePropagationBackground
 		problem := c.client.Resource(jobResource).Namespace(c.namespace).Delete(context.WithoutCancel(ctx), name, metav1.DeleteOptions{PropagationPolicy: &background})
 		err = errors.Join(err, problem)
@@ -303,8 +304,8 @@ func (c *cluster) followTrial(ctx context.Context, streams Streams, name string,
 	return c.followRuns(ctx, streams, name, run, trialHint, options)
 }
 
-// createTimer creates a Job without pods. It completes at once, so Kubernetes deletes it, and everything that it
-// owns, after the given time.
+// createTimer creates a Job without pods. The Job completes at once, so after the given time Kubernetes deletes it
+// together with everything that it owns.
 func (c *cluster) createTimer(ctx context.Context, name string, after time.Duration) (*unstructured.Unstructured, error) {
 	never, yes := false, true
 	timer := &batchv1.Job{
@@ -394,7 +395,7 @@ func (c *cluster) remains(ctx context.Context, name string, remove func(run stri
 	}
 	claims, err := list[metav1.PartialObjectMetadata](ctx, c, claimResource, selector)
 	if apierrors.IsForbidden(err) {
-		return left, nil // the user may not list claims; the operator removes them with their run
+		return left, nil // the user lacks permission to list claims; the operator removes them with their run
 	}
 	for i := range claims {
 		left = append(left, "PersistentVolumeClaim "+claims[i].Name)

@@ -123,7 +123,7 @@ func operators(ctx context.Context, flags *clusterFlags) ([]operatorVersion, err
 		}
 		return all, nil
 	}
-	// The user may not list Deployments of all namespaces, but usually can read the library of profiles.
+	// The user lacks permission to list Deployments of all namespaces, but usually can read the library of profiles.
 	profiles, err := cluster.client.Resource(clusterProfileResource).List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelLibrary})
 	if err != nil {
 		return nil, explained(err)

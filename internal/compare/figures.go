@@ -125,8 +125,9 @@ func (d *Difference) of(figure v1alpha1.FigureName, operation string, baseline, 
 	return made
 }
 
-// levels returns the unit in which the drain levels of both results are compared, as a value for Figure.Operation:
-// InOperations if the credits of both drains count operations, and otherwise "", which stands for bytes.
+// levels returns the unit in which the rates of two drains (burst, baseline and so on) are compared, as a value for
+// Figure.Operation: InOperations if the credits of both drains count operations, and otherwise "", which stands for
+// bytes.
 func (p *Pair) levels() string {
 	_, one := phasekind.MainSeries(p.Baseline.Burst)
 	_, other := phasekind.MainSeries(p.Target.Burst)

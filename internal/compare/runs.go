@@ -84,7 +84,7 @@ func Runs(baseline, other Side, margin float64) []RunPhase {
 			all = slices.Insert(all, i+1, RunPhase{Phase: one.Phase, Kind: one.Kind, BaselineTarget: one.BaselineTarget, Target: one.Target, Refused: why})
 		}
 	}
-	// Omit layouts without a compression ratio, because they have nothing to compare.
+	// Omit layouts without figures. Only the compression ratio of a layout is compared, and some layouts have none.
 	return slices.DeleteFunc(all, func(p RunPhase) bool {
 		return phasekind.Of(p.Kind).LaysOut && p.Refused == "" && len(p.Figures) == 0
 	})

@@ -222,7 +222,7 @@ func (w *diskspdWriter) pace() {
 		return
 	}
 	if t.interlocked {
-		perFile = 1 // with -si, one job replaces all threads
+		perFile = 1 // with -si, a single fio job replaces all threads of a target
 	}
 	// DiskSpd divides a target's burst size among the threads of the target.
 	blocks := t.burst / perFile / w.spread

@@ -93,8 +93,8 @@ func (t *diskspdTarget) direct() bool { return t.cache == 'u' || t.cache == 'r' 
 
 func (t *diskspdTarget) writes() bool { return t.writeRatio > 0 }
 
-// finish completes the distribution of random offsets as DiskSpd does. It returns an error for settings that DiskSpd or
-// a profile would refuse.
+// finish completes the distribution of random offsets as DiskSpd does. It returns an error for settings that DiskSpd
+// rejects or that a profile does not support.
 func (s *diskspdSpan) finish(t *diskspdTarget) error {
 	var problems []error
 	refuse := func(when bool, format string, arguments ...any) {

@@ -210,7 +210,7 @@ func (j *fioJob) figure(o fio.KnownOption) {
 		j.direction = o.Value
 		return
 	case "bs":
-		j.block = number // if bs lists several sizes, parsing fails and number is 0
+		j.block = number // if bs lists several sizes, parsing fails, which leaves number at 0
 		return
 	case "bsrange", "bssplit":
 		j.block = 0
