@@ -52,8 +52,8 @@ func chooseFiles(files LaidOut) (names []string, each int) {
 	return names, min(fileBlocks, max(1, layoutBlocks/max(1, len(names))))
 }
 
-// Sum reads some blocks of each laid-out file and records their checksums in the map files, so that a later run can
-// check that the content is unchanged.
+// Sum reads some blocks of each laid-out file and stores their checksums in the field Blocks of the file's entry in
+// files, so that a later run can check that the content is unchanged.
 func (d *Dataset) Sum(ctx context.Context, files LaidOut) error {
 	names, each := chooseFiles(files)
 	for _, name := range names {
@@ -77,8 +77,9 @@ func sumOf(block []byte) string {
 }
 
 // Differs reads blocks of laid-out files and describes the first block with unexpected content. The result is empty if
-// there is none. A block with a recorded checksum must match it. Other blocks must not be all zeros, unless the
-// workload writes zeros: space that was reserved but never written, or whose data the file system lost, reads as zeros.
+// there is none. If checksums of a file were recorded, its blocks must match them. Otherwise, no block may be all
+// zeros, unless the workload writes zeros: space that was reserved but never written, or whose data the file system
+// lost, reads as zeros.
 func (d *Dataset) Differs(ctx context.Context, files LaidOut, zeros bool) (string, error) {
 	names, each := chooseFiles(files)
 	for _, name := range names {

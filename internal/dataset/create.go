@@ -46,7 +46,8 @@ func retryChanged(try func() error) error {
 	return err
 }
 
-// makeClient opens a location's client directory and creates missing levels.
+// makeClient opens a location's client directory. It creates the directory and its missing parents up to the target's
+// directory.
 func makeClient(mount Mount, location Location, owner Owner) (*directory, error) {
 	hash, err := makeHash(mount, location.BenchmarkUID, location.DatasetHash, owner)
 	if err != nil {

@@ -131,8 +131,9 @@ func (d *Dataset) Close() error {
 // concurrently. The benchmark's directory is not removed while a run holds its lock.
 func (d *Dataset) Remove(ctx context.Context) error { return d.remove(ctx, lockGuards{}) }
 
-// RemoveWithLock is like Remove, but for an agent whose conductor has died: it also removes the lock, which the agent
-// may have inherited.
+// RemoveWithLock is like Remove, but also removes the benchmark's directory and the lock file in it if the lock is
+// held. It is for an agent whose conductor has died: the agent may have inherited the lock from the conductor, so a
+// held lock does not show that another process uses the directory.
 func (d *Dataset) RemoveWithLock(ctx context.Context) error {
 	return d.remove(ctx, lockGuards{never: true})
 }

@@ -13,8 +13,8 @@ import (
 
 const lockFile = "lock"
 
-// Lock keeps other runs of the same benchmark out of a target's path while a process has the lock file open. It ensures
-// that only one run at a time is prepared to use the path; it does not stop agents of another run that are already
+// Lock keeps other runs of the same benchmark out of a target's path while a process has the lock file open. A run must
+// acquire the lock before it uses the path. However, the lock does not stop agents of another run that are already
 // running.
 type Lock struct {
 	mount Mount

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Reasons why a directory is refused; match with errors.Is.
+// Reasons why this package refuses to use a directory or a device; match with errors.Is.
 var (
 	ErrMissing        = errors.New("does not exist")
 	ErrNotDirectory   = errors.New("is not a directory")
@@ -27,12 +27,12 @@ var (
 	ErrNoSpace        = errors.New("has too little free space")
 )
 
-// Problem describes why a directory was refused and how to fix it.
+// Problem describes why this package refuses to use a directory, and how the user can fix it.
 type Problem struct {
 	// Reason is one of the Err values of this package.
 	Reason error
 	Path   string
-	// Detail explains the reason for this directory. It may be empty.
+	// Detail states how the reason applies to this directory, for example which process holds it. It may be empty.
 	Detail string
 	Remedy string
 	// Cause is the error of the operating system, if there is one.

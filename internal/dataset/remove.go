@@ -13,9 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// removeTree empties a directory. It unlinks symbolic links without following them and skips mounts inside. It
-// continues after a failed removal and returns the first such error of its last pass. The parameter may is a function
-// that removeTree calls before each removal; if it returns an error, removeTree stops.
+// removeTree empties a directory. It unlinks symbolic links without following them, and does not enter or remove mounts
+// in the directory. It continues after a failed removal, and lists the directory again until no further entry can be
+// removed. It then returns the first error of the last listing. The parameter may is a function that removeTree calls
+// before each removal; if it returns an error, removeTree stops.
 func removeTree(may func() error, d *directory) error {
 	for {
 		var first error
@@ -144,7 +145,7 @@ func removeLitter(d *directory, benchmarkUID string) error {
 	})
 }
 
-// RemoveEmpty removes the empty parent levels of a client directory that was never created.
+// RemoveEmpty removes the parents of a client's directory that was never created, if they are empty.
 func RemoveEmpty(mount Mount, location Location) error {
 	if err := location.Validate(); err != nil {
 		return err
@@ -157,8 +158,8 @@ func RemoveEmpty(mount Mount, location Location) error {
 	return retryChanged(func() error { return removeParents(top, lockGuards{}, location.BenchmarkUID, location.DatasetHash) })
 }
 
-// removeParents removes the empty levels above clients' directories, but not the benchmark's directory if a lock guards
-// it.
+// removeParents removes the empty directories above clients' directories. It keeps the benchmark's directory if a lock
+// guards it; see lockGuards.
 func removeParents(top *directory, guards lockGuards, benchmarkUID string, hashes ...string) error {
 	return removeBase(top, func(base *directory) error { return removeBenchmark(base, guards, benchmarkUID, hashes) })
 }

@@ -115,8 +115,8 @@ func (l *usageWalk) directory(at *directory, name string, depth int) error {
 	})
 }
 
-// entry counts one directory entry. It makes a network file system query its server, because cached attributes may
-// be older than the server's allocation.
+// entry adds a file to the disk usage, and descends into a directory. It makes a network file system query its server,
+// because cached attributes may not include the latest space that the server has allocated.
 func (l *usageWalk) entry(at *directory, self *os.File, base, name string, depth int) error {
 	var stat unix.Statx_t
 	err := unix.Statx(int(self.Fd()), base, unix.AT_SYMLINK_NOFOLLOW|unix.AT_STATX_FORCE_SYNC,

@@ -37,7 +37,7 @@ func (d *Dataset) SettledUsage(ctx context.Context, maxFiles int, patience time.
 	})
 }
 
-// awaitSettled repeats the measurement until the disk usage has been unchanged for restFor, or until the context named
+// awaitSettled repeats the measurement until the disk usage has been unchanged for restFor, or until the context
 // waiting is done.
 func awaitSettled(waiting context.Context, found Usage, look func() (Usage, error)) (Usage, error) {
 	since := time.Now()

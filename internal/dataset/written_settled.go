@@ -13,8 +13,8 @@ const (
 	// lookAgainWritten is the interval between two checks of a file.
 	lookAgainWritten = 100 * time.Millisecond
 	// usualLateness is the assumed maximum age of cached attributes on file systems other than SMB. It equals the value
-	// for SMB with default options: one second of attribute cache, one second until the server learns of a close, and
-	// one second of margin.
+	// for SMB with default options: one second of attribute cache, one second until the server learns that a file was
+	// closed, and one second of margin.
 	usualLateness = 3 * time.Second
 	// mostLateness limits the age that is derived from the mount options. It exceeds the 30 s that azurefile-csi-driver
 	// sets.

@@ -10,29 +10,32 @@ import (
 type Kind string
 
 const (
-	// Wait does nothing until the snapshot changes, or until the time in the field Until, whichever comes first.
+	// Wait means that nothing is done until the snapshot changes or the time Action.Until has come, whichever is first.
 	Wait Kind = "Wait"
-	// Load sends the attempt to Clients.
+	// Load directs the agents of Action.Clients to start the tool for Action.Attempt, without starting its load yet.
 	Load Kind = "Load"
-	// Start records the start and the deadline of the step, then sends both to Clients.
+	// Start records the start and the deadline of the attempt's step, and then sends both times to Action.Clients,
+	// which begin the load at the start.
 	Start Kind = "Start"
-	// Stop ends the load of the attempt on Clients; their results are kept.
+	// Stop ends the load of Action.Attempt on Action.Clients. The results of these clients are kept.
 	Stop Kind = "Stop"
-	// Conclude records that the step has measured enough, then stops Clients, whose results count as complete.
+	// Conclude records that the step has measured enough, and then stops Action.Clients. Their results count as
+	// complete, although they were stopped early.
 	Conclude Kind = "Conclude"
 	// RecordResult records the step's result from the reports of its clients.
 	RecordResult Kind = "RecordResult"
-	// Retry records that the step is repeated; Attempt is the new attempt.
+	// Retry records that the step is repeated as Action.Attempt, the new attempt, with replacements for Action.Clients,
+	// the lost clients.
 	Retry Kind = "Retry"
-	// Replace creates replacements for the lost Clients.
+	// Replace creates replacements for Action.Clients, which are lost.
 	Replace Kind = "Replace"
-	// Fail records Failure as the reason for ending the run.
+	// Fail records Action.Failure as the reason for ending the run.
 	Fail Kind = "Fail"
-	// Finish directs Clients to stop, clean up and exit.
+	// Finish directs Action.Clients to stop, clean up and exit.
 	Finish Kind = "Finish"
-	// Observe starts an evaluation of the observations.
+	// Observe starts an evaluation of the run's observations.
 	Observe Kind = "Observe"
-	// RecordObservations records the newest evaluation of the observations.
+	// RecordObservations records the result of the newest evaluation of the run's observations.
 	RecordObservations Kind = "RecordObservations"
 	// Done means that nothing is left to do.
 	Done Kind = "Done"

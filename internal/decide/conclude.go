@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// running handles a step whose clients are running. It concludes the step once Latest is reached, or once the step has
-// measured enough and Earliest has passed. Until then it waits, and the step may end by itself.
+// running handles a step whose clients are running. It concludes the step when the step's Latest time is reached, or
+// when the step has measured enough and its Earliest time has passed. Until then, it waits; the step may also end by
+// itself in the meantime.
 func (s Snapshot) running(step Step, record Record, attempt Attempt, counts counts, now time.Time) Action {
 	last := s.latestEnd(record)
 	reason, earliest := s.Enough[attempt], record.Start.Add(step.Earliest)

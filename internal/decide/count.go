@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// counts groups the clients of an attempt by their progress. It omits lost and finished clients.
+// counts groups the clients that take part in an attempt by their progress; absent clients have not received it yet.
+// Lost and finished clients are omitted.
 type counts struct {
 	absent, loading, loaded, running, ended []ClientKey
 	// terminated lists the ended clients that did not complete the attempt and will soon be reported lost.

@@ -43,8 +43,9 @@ func (s Snapshot) applyLossPolicy(lost []Client, step Step, record Record) (Acti
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonClientLost, Message: message}}, true
 }
 
-// restart stops the attempt on the remaining clients, increments the attempt number, and replaces the lost clients. It
-// returns false if a client has already been replaced MaxRestarts times.
+// restart stops the attempt on the remaining clients and replaces the lost clients. If a client has received the
+// attempt or the step has started, the step is repeated as a new attempt. restart returns false if a lost client has
+// already been replaced MaxRestarts times.
 func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attempt) (Action, bool) {
 	for _, c := range lost {
 		if c.Replacements >= s.Policy.MaxRestarts {

@@ -229,8 +229,8 @@ func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 	return s.finish(now)
 }
 
-// deadlineGrace limits how long tools may take to stop gracefully after the run's own deadline. Agents are then
-// directed to finish, and kill tools that have not stopped after a while.
+// deadlineGrace limits how long tools may take to stop gracefully after the run's own deadline. After that, the agents
+// are directed to finish, and kill the tools that do not stop.
 const deadlineGrace = 20 * time.Second
 
 // stopGrace returns how long a run that is ending waits for its clients to stop.
@@ -241,8 +241,8 @@ func (s Snapshot) stopGrace() time.Duration {
 	return s.Policy.StopGrace
 }
 
-// finish directs every client to finish and waits until each has left, up to FinishTimeout. Then it evaluates the
-// observations.
+// finish directs every client to clean up and exit, and waits, at most for FinishTimeout, until all have done so. Then
+// it evaluates the run's observations.
 func (s Snapshot) finish(now time.Time) Action {
 	var here []ClientKey
 	for _, c := range s.Clients {

@@ -6,8 +6,8 @@ import "time"
 type Observing struct {
 	// Pending is true if the run has observations and no evaluation of them is recorded yet.
 	Pending bool
-	// From is the earliest time of an evaluation, and Every is the interval between two evaluations. By is the time
-	// from which an evaluation counts even if data is missing.
+	// From is the earliest time at which an evaluation may begin, and Every is the interval between two evaluations. By
+	// is the time from which the result of an evaluation is recorded even if data is missing.
 	From, By time.Time
 	Every    time.Duration
 	// Begun is the time at which the newest evaluation began, or zero if there is none. Ended is true once it has
@@ -25,8 +25,8 @@ const (
 	observeBeat = 200 * time.Millisecond
 )
 
-// observe evaluates the observations of a run whose clients have left. It repeats the evaluation while data is missing,
-// until By. A run that was ended early does not wait for late data.
+// observe evaluates the observations of a run whose clients have exited. While data is missing, it repeats the
+// evaluation until the time By. A run that was ended early does not wait for late data.
 func (s Snapshot) observe(now time.Time) (Action, bool) {
 	o := s.Observing
 	early, patience := s.Cancel != nil || s.Failure != nil, evaluationPatience

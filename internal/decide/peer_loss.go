@@ -21,12 +21,14 @@ func (s Step) peerLost(failure *Failure) bool {
 	return s.Coupled && failure != nil && slices.Contains(peerLossReasons, failure.Reason)
 }
 
-// awaitPeerLoss ends an attempt of an MPI job whose clients have failed, possibly because another client was lost.
-// Their reports do not name the lost client. Once the conductor detects the loss, the loss policy applies. If the
-// conductor detects none within LossPatience, all clients are alive. If a client reported ReasonClientLost, only the
-// connection between some clients has failed: awaitPeerLoss then records the result of a step that cannot be repeated,
-// and repeats any other step up to MaxRestarts times. It fails the run after other failures, after MaxRestarts
-// repetitions and, as soon as the load has stopped, if a client reports ReasonClientLost under the policy FailRun.
+// awaitPeerLoss ends an attempt of an MPI job whose clients have failed, possibly because another client was lost. The
+// clients' reports do not name the lost client. So awaitPeerLoss first stops the load, and then waits until the
+// conductor detects the loss, to which the loss policy then applies.
+//
+// If the conductor detects no loss within LossPatience, all clients are alive. If one of them reported
+// ReasonClientLost, only the connection between some clients has failed: a step that cannot be repeated then ends with
+// its results so far, and any other step is repeated, up to MaxRestarts times. In all other cases, the run fails. Under
+// the policy FailRun, a report of ReasonClientLost fails the run as soon as the load has stopped.
 func (s Snapshot) awaitPeerLoss(step Step, record Record, attempt Attempt, counts counts, now time.Time) Action {
 	if live := s.live(step, attempt); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}

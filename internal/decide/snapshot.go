@@ -196,7 +196,7 @@ func (f Failure) Error() string { return f.Reason + ": " + f.Message }
 type LossPolicy string
 
 const (
-	// RestartStep repeats the step with a replacement.
+	// RestartStep repeats the step with a replacement for the lost client.
 	RestartStep LossPolicy = "RestartStep"
 	// FailRun ends the run.
 	FailRun LossPolicy = "FailRun"
@@ -216,11 +216,13 @@ type Policy struct {
 	// StartLead is the time from the decision on the common start to the start itself. It must be longer than a command
 	// takes to arrive.
 	StartLead time.Duration
-	// StopGrace limits how long after a deadline an agent may take to stop, including I/O in flight.
+	// StopGrace is the maximum time from a deadline until an agent has stopped the load, including the completion of
+	// I/O in flight.
 	StopGrace time.Duration
-	// LossPatience limits the wait for a loss to be detected after other clients report it.
+	// LossPatience limits the wait for the conductor to detect the loss of a client of an MPI job, after other clients
+	// of the job have failed.
 	LossPatience time.Duration
-	// FinishTimeout limits the duration of the cleanup.
+	// FinishTimeout limits how long the clients may take to clean up and exit at the end of the run.
 	FinishTimeout time.Duration
 }
 

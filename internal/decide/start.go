@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// start sends the common start to the clients, and chooses it unless the record already holds one. The lead is the time
-// until the start. Each new attempt has four times the lead of the one before it, because a machine that was too busy
-// to deliver the start in time will be just as busy a second later.
+// start sends the time of the common start to the clients. It chooses this time, unless an earlier decision has already
+// recorded one. The lead is the time from the decision until the start. Each new attempt has four times the lead of the
+// one before it, because a machine that was too busy to deliver the start in time will be just as busy a second later.
 func (s Snapshot) start(step Step, record Record, attempt Attempt, loaded []ClientKey, now time.Time) Action {
 	begin, deadline := record.Start, record.Deadline
 	if begin.IsZero() {

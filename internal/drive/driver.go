@@ -46,7 +46,7 @@ type Outcome struct {
 	// that the action has recorded. The caller stores both before it stores the status.
 	Series   *series.Step
 	Observed []series.Observed
-	// Then, if not nil, is called after the status is stored.
+	// Then is called by the caller after it has stored the status. It may be nil.
 	Then func() error
 	// Settled is false if the next decision must be made immediately, because the status has changed.
 	Settled bool
@@ -101,8 +101,9 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 		return act(func() { d.Conductor.Start(action.Attempt, action.Clients, action.Start, action.Deadline) }), nil
 	case decide.Stop:
 		if d.stopped.same(action) && d.now().Sub(d.stopped.at) < beat {
-			// The stop command was already sent, and the log will report the end of the step. Sending the command after each
-			// decision would repeat it thousands of times while I/O in flight completes.
+			// The same stop command was sent less than one beat ago, and the agents' logs will report the end of the
+			// step. While I/O in flight completes, the same decision is made thousands of times; do not send the
+			// command each time.
 			return Outcome{Settled: true}, nil
 		}
 		reason := snapshot.WhyStopped()
@@ -147,7 +148,8 @@ func (d *Driver) step(run *v1alpha1.BenchmarkRun, action decide.Action) plan.Ste
 	return record.Offering(run, d.Plan.Step(action.Attempt.Step))
 }
 
-// load sends a step to its agents, with a separate request for each client.
+// load returns an Outcome that sends each of the action's clients its own request to load the step. If the requests
+// cannot be created, because the workload is invalid, for example, load records the failure in the run instead.
 func (d *Driver) load(run *v1alpha1.BenchmarkRun, action decide.Action) (Outcome, error) {
 	requests, err := d.Conductor.Requests(d.step(run, action), action.Attempt.Number, action.Clients, run.Spec.Seed, d.Shared)
 	var failure *decide.Failure

@@ -29,7 +29,7 @@ type Options struct {
 	// Store saves the run's status, after an action has changed it and before the action has any other effect. The series
 	// in the outcome is saved first. An error ends the loop.
 	Store func(decide.Action, Outcome) error
-	// Observe is called after each decision. It may be nil.
+	// Observe is called with the run's progress after each action. It may be nil.
 	Observe func(Progress)
 }
 
@@ -104,8 +104,8 @@ func (l *Loop) Until(ctx context.Context) error {
 	}
 }
 
-// wait waits until another decision may be due: until the conductor reports a change, or for one beat. If latest is not
-// zero, wait returns no later than that time.
+// wait waits until another decision may be due: until the conductor reports a change, the run is cancelled, or the time
+// beat has passed. If latest is not zero, wait returns no later than that time.
 func (l *Loop) wait(ctx context.Context, latest time.Time) {
 	stopped := ctx.Done()
 	if l.cancelled != nil {

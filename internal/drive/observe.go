@@ -25,7 +25,7 @@ type Observer interface {
 type observing struct {
 	// checked is true if this process has started a check of the queries, which happens before the first step.
 	checked bool
-	// begun is the start of the newest evaluation, or zero if there is none.
+	// begun is the start of the newest evaluation of the observations, or zero if there has been none.
 	begun   time.Time
 	outcome *observation.Outcome
 }
@@ -90,7 +90,7 @@ func (d *Driver) recordObservations(run *v1alpha1.BenchmarkRun) Outcome {
 	if outcome == nil {
 		outcome = &observation.Outcome{Warnings: []v1alpha1.Warning{observation.Unasked("Prometheus did not answer in time")}}
 	}
-	d.observer.outcome = nil // Free the memory of the outcome.
+	d.observer.outcome = nil // Free the memory of the evaluation's outcome.
 	record.Observations(run, outcome, d.now())
 	return Outcome{Observed: outcome.Over}
 }
