@@ -96,7 +96,7 @@ func (c *cluster) watchOnce(ctx context.Context, resource schema.GroupVersionRes
 		case apiwatch.Deleted:
 			return stopError{errDeleted}
 		case apiwatch.Error:
-			return nil // usually the resource version is too old: read the object again
+			return nil // usually, the resource version is too old: the caller then reads the object again
 		case apiwatch.Bookmark:
 		}
 	}

@@ -115,7 +115,7 @@ func (c *cluster) series(ctx context.Context, run *v1alpha1.BenchmarkRun) (*seri
 	found, err := c.client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(c.namespace).List(ctx,
 		metav1.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{v1alpha1.LabelRun: objects.RunLabels(run)[v1alpha1.LabelRun]}).String()})
 	if apierrors.IsForbidden(err) {
-		return nil, nil // continue: the figures do not need the series, and the report notes that it is missing
+		return nil, nil // ignore the error: the figures do not need the series, and the report notes that it is missing
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the series of run %s: %w", run.Name, err)

@@ -29,7 +29,7 @@ type follower struct {
 	known  bool
 }
 
-// follow starts showing a run; hint is the last line of the view.
+// follow returns a follower that has started to show a run. hint is the last line of the live view.
 func follow(streams Streams, planned *plan.Plan, hint string) *follower {
 	f := &follower{screen: live.NewScreen(streams.screen, hint), plan: planned, stop: make(chan struct{})}
 	if f.screen == nil {

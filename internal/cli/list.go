@@ -244,7 +244,8 @@ func (d listDocument) text(w io.Writer) error {
 	return table.Flush()
 }
 
-// inPhase returns the text of the STAGE column: the stage and, for a live run, its current phase.
+// inPhase returns the text of the STAGE column: the stage of a benchmark or a run and, while a run is live, its current
+// phase.
 func inPhase(stage, phase string) string {
 	if phase == "" {
 		return stage

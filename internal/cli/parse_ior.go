@@ -33,8 +33,8 @@ type parseIORRepetition struct {
 	// IOPSMilli is the operation rate over the transfer time only, in thousandths of an operation per second.
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 	Bytes     int64  `json:"bytes"`
-	// BytesExact is true if IOR printed Bytes, or if its parameters or figures determine it exactly. Otherwise Bytes is
-	// the product of bandwidth and time, which is only as precise as the digits that IOR printed.
+	// BytesExact is true if IOR printed Bytes, or if Bytes follows exactly from IOR's parameters or figures. Otherwise
+	// Bytes is the product of bandwidth and time, which is only as precise as the digits that IOR printed.
 	BytesExact          bool   `json:"bytesExact"`
 	Tasks               int    `json:"tasks,omitempty"`
 	BlockBytes          int64  `json:"blockBytes,omitempty"`

@@ -22,7 +22,7 @@ type textOptions struct {
 	jobs, all bool
 }
 
-// longPhase is the minimum number of steps of a phase that is collapsed to one line.
+// longPhase is the minimum number of steps for which a phase is collapsed to one line.
 const longPhase = 12
 
 func (d planDocument) text(w io.Writer, options textOptions) error {

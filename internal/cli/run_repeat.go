@@ -185,7 +185,7 @@ func (c *cluster) nextRun(ctx context.Context, streams Streams, name string) (st
 	return c.awaitRun(ctx, streams, name, func(status *v1alpha1.StorageBenchmarkStatus) string {
 		switch active := status.ActiveRun; {
 		case status.LastHandledRequest == before.Status.LastHandledRequest:
-			return "" // not handled yet: the operator sets LastHandledRequest when it records the new run
+			return "" // not handled: the operator sets LastHandledRequest when it records the new run
 		case active != nil && active.UID != "" && !known[active.UID]:
 			return active.Name
 		case active == nil && status.LastRun != nil && !known[status.LastRun.UID]:

@@ -107,7 +107,7 @@ func (c *cluster) awaitRun(ctx context.Context, streams Streams, name string, ch
 			return errDone
 		}
 		if benchmark.Status.ObservedGeneration < benchmark.Generation {
-			return nil // the status describes an earlier generation
+			return nil // the status does not reflect the current specification yet: keep waiting
 		}
 		if stalled := meta.FindStatusCondition(benchmark.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil &&
 			stalled.Status == metav1.ConditionTrue && !verdictOf(benchmark.Status.LastRun, stalled) {
@@ -134,7 +134,7 @@ func verdictOf(last *v1alpha1.JudgedRun, condition *metav1.Condition) bool {
 	return last != nil && condition.Reason == last.Reason && condition.Message == last.Message
 }
 
-// followToEnd shows a run until it has ended; hint is the last line of the view.
+// followToEnd shows a run until it has ended. hint is the last line of the live view.
 func (c *cluster) followToEnd(ctx context.Context, streams Streams, name, hint string) error {
 	var shown *follower
 	end := func() {

@@ -20,11 +20,12 @@ type Dataset struct {
 	client   *directory
 	// readOnly is true if the dataset was opened for reading only, on a volume that is mounted read-only.
 	readOnly bool
-	// held is the agent's lock on the directory, set by Take and Confirm. If unusedOnly is true, the lock must not be
-	// acquired while the directory's previous agent may still be running.
+	// held is the agent's lock on the directory, or nil if none was acquired. If unusedOnly is true, the lock must not
+	// be acquired while the directory's previous agent may still be running.
 	held       *Hold
 	unusedOnly bool
-	// holesShow is true if the file system reports holes in files. It is probed once.
+	// holesShow is true if the file system reports holes in files. The first dataset operation that needs it probes the
+	// file system.
 	holes     sync.Once
 	holesShow bool
 }
@@ -203,8 +204,8 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 }
 
 // Sweep removes all clients' data of one benchmark below a target's path, including partial directories of killed
-// clients. It must not run while clients of the benchmark run. Missing data is not an error. A missing path is an
-// error (ErrMissing), because its content is unknown.
+// clients. It must not run while clients of the benchmark run. Missing data is not an error. A missing path is an error
+// (ErrMissing), because it is then unknown whether the data still exists.
 func Sweep(ctx context.Context, path, benchmarkUID string) error {
 	if err := (Location{BenchmarkUID: benchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
 		return err

@@ -84,7 +84,7 @@ type usageWalk struct {
 	left int
 	// compresses is true if the file system may compress, so that holes must be distinguished from compression.
 	compresses bool
-	// seen holds the inodes of files with several hard links.
+	// seen holds the inodes of the counted files that have several hard links, so that each file is counted only once.
 	seen  map[uint64]bool
 	types map[string]*Space
 	// listed is true if a hole was found, or a file was on a file system that is known to report holes. unlisted is

@@ -65,7 +65,8 @@ func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attem
 }
 
 // endNonRepeatable ends a step that cannot be repeated and has lost a client after its start. It stops the other
-// clients, and the result names the missing ones. The next step applies the loss policy.
+// clients and records the step's result, which names the missing clients. The loss policy is applied only when the next
+// step begins.
 func (s Snapshot) endNonRepeatable(step Step, record Record, now time.Time) (Action, bool) {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	if !step.NonRepeatable || record.Start.IsZero() || s.Policy.OnLoss == FailRun {

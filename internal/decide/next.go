@@ -63,7 +63,8 @@ func (s Snapshot) Measured() bool {
 	return step == nil
 }
 
-// current returns the first step without a recorded result, or nil if all steps have one.
+// current returns the current step, which is the first one without a recorded result, and its record. It returns nil if
+// all steps have a result.
 func (s Snapshot) current() (*Step, Record) {
 	for i := range s.Steps {
 		if record := s.Records[s.Steps[i].ID]; !record.Done {
@@ -192,8 +193,9 @@ func (s Snapshot) overdue(step Step, record Record, now time.Time) (Action, bool
 			step.ID, live[0], s.Policy.StopGrace, end)}}, true
 }
 
-// abandon ends an attempt in which a client failed: it stops the other clients, whose results are kept. It retries the
-// step if clients failed only because they received the start command too late.
+// abandon ends an attempt in which a client failed: it first stops the other clients, whose results are kept. If
+// clients failed only because they received the start command too late, it then repeats the step; otherwise, it fails
+// the run.
 func (s Snapshot) abandon(step Step, record Record, attempt Attempt, counts counts) Action {
 	if live := s.live(step, attempt); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}

@@ -63,7 +63,8 @@ type Step struct {
 	ID string
 	// Targets are the targets whose clients take part.
 	Targets []string
-	// ClientsPerTarget limits the step to the first clients of each target; 0 means all.
+	// ClientsPerTarget is the number of clients of each target that take part, those with the lowest indexes; 0 means
+	// all.
 	ClientsPerTarget int
 	// Limit is the maximum time from the step's start to the completion of its last operation. An Idle step takes
 	// exactly Limit unless Until is known.

@@ -52,7 +52,7 @@ type Outcome struct {
 	Settled bool
 }
 
-// NewDriver returns a Driver for a run whose clients are known to the conductor.
+// NewDriver completes a Driver whose exported fields are set. The conductor must already know the clients of the run.
 func NewDriver(d Driver) *Driver {
 	d.watcher = earlystop.New(d.Conductor)
 	return &d
@@ -143,7 +143,8 @@ func act(do func()) Outcome {
 	return Outcome{Settled: true, Then: func() error { do(); return nil }}
 }
 
-// step returns the step that an action concerns. A step of a search includes the offered rate.
+// step returns the step that an action concerns. For a step of a search, it fills in the rate that the search offers in
+// that step.
 func (d *Driver) step(run *v1alpha1.BenchmarkRun, action decide.Action) plan.Step {
 	return record.Offering(run, d.Plan.Step(action.Attempt.Step))
 }
