@@ -30,7 +30,8 @@ type parseIORRepetition struct {
 	Index     int    `json:"index"`
 	// BytesPerSecond is the rate over the total time, from the first rank's start to the last rank's end.
 	BytesPerSecond int64 `json:"bytesPerSecond"`
-	// IOPSMilli is the operation rate over the transfer time only, in thousandths of an operation per second.
+	// IOPSMilli is the operation rate in thousandths of an operation per second. It covers only the time of the
+	// transfers, without opening and closing files.
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 	Bytes     int64  `json:"bytes"`
 	// BytesExact is true if IOR printed Bytes, or if Bytes follows exactly from IOR's parameters or figures. Otherwise

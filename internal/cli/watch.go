@@ -171,7 +171,7 @@ func (c *cluster) followToEnd(ctx context.Context, streams Streams, name, hint s
 }
 
 // judgeTimeout limits how long to wait for the operator to evaluate a run that has ended. It is longer than a standby
-// takes to replace a killed leader.
+// replica of the operator takes to replace a leader that was killed.
 const judgeTimeout = time.Minute
 
 // result returns the document of a run that has ended, and its exit code. It waits for the operator to evaluate the

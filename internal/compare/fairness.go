@@ -11,7 +11,7 @@ import (
 
 // Fairness measures how evenly the victims of an interference phase without aggressors share the storage. It uses only
 // the blocks in which all victims were loaded and have valid results. It returns nil if there are no such blocks, or if
-// the phase is of another kind.
+// the phase is not an interference phase without aggressors.
 func Fairness(run *v1alpha1.RunSpec, phase *v1alpha1.PhaseResult) *v1alpha1.FairnessResult {
 	blocks := phasekind.BlocksOf(run.Phase(phase.Name))
 	equals := blocks.Victims

@@ -30,8 +30,8 @@ func Between(value, lower, upper float64) Value {
 	return Value{Value: value, Lower: max(lower, 0), Upper: upper, Known: true}
 }
 
-// FromRounds returns the mean of independent rounds, such as whole runs or repetitions, with an interval derived
-// from their standard deviation. A single round has no interval.
+// FromRounds returns the mean of a figure over independent rounds, such as whole runs or repetitions. Its interval is
+// derived from the standard deviation of the rounds. A single round has no interval.
 func FromRounds(mean, deviation float64, rounds int) Value {
 	if rounds < 2 || !(deviation >= 0) {
 		return WithoutInterval(mean)

@@ -12,9 +12,9 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/ior"
 )
 
-// IOR converts a command line of IOR, which may begin with mpirun and its options. Fields are set even if their value
-// equals the API's default, because IOR's own defaults differ: IOR uses one shared file, does not flush, and removes
-// its files.
+// IOR converts a command line of IOR, which may begin with mpirun and its options. The profile states settings
+// explicitly even if a value equals the API's default, because the defaults of IOR differ from those of the API: IOR
+// uses one shared file, does not flush, and removes its files.
 func IOR(arguments []string, options Options) ([]Workload, error) {
 	if err := checkArguments(arguments); err != nil {
 		return nil, fmt.Errorf("read the command line of IOR: %w", err)

@@ -128,8 +128,8 @@ func (d *Dataset) Close() error {
 
 // Remove deletes the client's directory and then the parents that contain only this package's own files. A second call
 // does nothing. It follows no symbolic link and crosses no mount. It fails with ErrChanged if another directory has
-// replaced the opened one, and with ErrHeld if another agent has taken over the directory. Other clients may work
-// concurrently. The benchmark's directory is not removed while a run holds its lock.
+// replaced the opened one, and with ErrHeld if another agent has taken over the directory. Other clients may use or
+// remove their own directories at the same time. The benchmark's directory is not removed while a run holds its lock.
 func (d *Dataset) Remove(ctx context.Context) error { return d.remove(ctx, lockGuards{}) }
 
 // RemoveWithLock is like Remove, but also removes the benchmark's directory and the lock file in it if the lock is

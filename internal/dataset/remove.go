@@ -170,9 +170,9 @@ func removeParents(top *directory, guards lockGuards, benchmarkUID string, hashe
 type lockGuards struct {
 	// except is the lock that the caller holds and is about to release. It does not guard the directory.
 	except *os.File
-	// never means that the lock does not guard the directory. An agent whose conductor has died has inherited the
+	// never means that the lock does not guard the directory. An agent whose conductor has died may have inherited the
 	// conductor's lock, and cannot tell whether another process also holds it. The agent removes the directory anyway,
-	// because no other process will.
+	// because the conductor, which would otherwise remove it, no longer exists.
 	never bool
 }
 

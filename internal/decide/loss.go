@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// lostParticipants returns the lost clients that a step still needs. Clients that have completed the attempt are no
-// longer needed. Once a step with load has begun, clients that do not take part in it are not needed either: the step
-// continues, and the next step handles their loss. Under the policy FailRun, however, every client is needed until it
-// has completed the attempt.
+// lostParticipants returns the lost clients that a step still needs. A client that has completed the attempt is no
+// longer needed. Once a step with load has begun, a client that does not take part in it is not needed either: the step
+// continues, and the next step handles the loss. Under the policy FailRun, however, such a client is still needed.
 func (s Snapshot) lostParticipants(step Step, record Record) []Client {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	started := !record.Start.IsZero()
 	return slices.DeleteFunc(s.withConnection(Lost), func(c Client) bool {
 		part := c.Attempts[attempt]
-		// An attempt that ended before the step's start does not count as complete, because it was stopped.
+		// Before the step's start, an attempt can only end because it was stopped, so it does not count as complete.
 		done := started && part.Progress == Ended && part.Failed == nil && !part.AgentTerminated
 		return done || started && s.Policy.OnLoss != FailRun && !step.Idle && !step.TakesPart(c.Key)
 	})

@@ -38,6 +38,6 @@ func (c counts) missedStart(record Record) bool {
 // fifty programs competing for them. The fifth attempt has a lead of ten seconds.
 const maxMissedStarts = 4
 
-// longestLead is the maximum time from the decision on the common start to the start itself. Even with many clients,
-// the first attempt has a lead of only one second.
+// longestLead is the maximum time from the decision on the common start to the start itself. It affects only repeated
+// attempts: even with many clients, the first attempt has a lead of only one second.
 const longestLead = 16 * time.Second

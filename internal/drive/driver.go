@@ -72,8 +72,8 @@ func (d *Driver) Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (
 	return snapshot, nil
 }
 
-// Next returns the run's next action. If cancellation is requested but not yet recorded in the status, Next uses the
-// current time as the time at which the run began to end.
+// Next returns the run's next action. If the run is being cancelled but the status does not record this yet, Next takes
+// the current time as the time of the cancellation.
 func (d *Driver) Next(snapshot decide.Snapshot) decide.Action {
 	if snapshot.Cancel != nil && snapshot.EndingSince.IsZero() {
 		snapshot.EndingSince = d.now()
