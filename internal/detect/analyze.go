@@ -7,7 +7,7 @@ import (
 )
 
 // mostBlocks limits the number of blocks in the optimal segmentation, because the run time grows with the square of
-// this number.
+// this number. A block is a group of consecutive samples that are joined into one.
 const mostBlocks = 1200
 
 // leastSamples is the minimum number of samples in a series in which a drop can be found.

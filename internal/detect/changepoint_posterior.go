@@ -22,8 +22,8 @@ type dropPosterior struct {
 	// before holds the level before the drop, or both levels if the rate alternated between two.
 	before []side
 	after  side
-	// correlation is the correlation between a sample and the next one. rough is the factor by which the interval is
-	// widened because the noise itself is only an estimate.
+	// correlation is the correlation between a sample and the next one. rough is the factor by which the interval of
+	// the drop's time is widened because the noise itself is only an estimate.
 	correlation, rough float64
 
 	// For each sample, last is the index of the nearest earlier sample that carries information (is not aside), or -1.
@@ -226,7 +226,7 @@ func posterior(samples []Sample, at func(i int, share float64) float64, rough fl
 	for round := range 9 {
 		bound := 40.0
 		if round == 0 {
-			bound = 100 // keep more samples at first: the cost in the middle of one can far exceed its lowest cost
+			bound = 100 // keep more cells at first: the cost in the middle of a sample can far exceed its lowest cost
 		}
 		least := math.Inf(1)
 		for i, c := range cells {

@@ -43,8 +43,8 @@ const (
 
 // ChangePoints finds the changes in the level of the figure with the given name. The history must be oldest first.
 // ChangePoints uses E-divisive: the energy statistic of Matteson and James, tested against random permutations of the
-// runs. It compares only valid runs that measured the figure under the same RunMetric.Condition. It omits changes smaller than the tolerance. The same history always yields the same
-// result.
+// runs. It uses only valid runs in which the figure has the same RunMetric.Condition as in the newest run. It omits
+// changes smaller than the tolerance. The same history always yields the same result.
 func ChangePoints(history []HistoryRun, name string, policy RegressionPolicy) ([]ChangePoint, error) {
 	if err := checkHistory(history, &policy); err != nil {
 		return nil, fmt.Errorf("find change points: %w", err)

@@ -66,13 +66,13 @@ const (
 
 // isStray reports, for each value, whether it is a dip or an outlier: whether its deviation (off) exceeds bound. If
 // there are many outliers, they count as noise instead. For example, a store that completes only a few large operations
-// per sample may complete seven operations in every third second and eight in the others. Most values are then equal
-// and the bound is almost zero, but the sevens are not outliers.
+// per sample may complete seven operations in every third second and eight in each of the others. Most values are then
+// equal and the bound is almost zero, but the values of the seconds with seven operations are not outliers.
 func isStray(off []float64, bound float64, half int) []bool {
 	bound = max(bound, 1e-9)
 	far := make([]bool, len(off))
-	// brief[i] counts the values before index i that exceed the bound and belong to a run of at most briefRun such
-	// values.
+	// brief[i] counts the values before index i that exceed the bound and belong to an uninterrupted sequence of at
+	// most briefRun such values.
 	brief := make([]int, len(off)+1)
 	for i := 0; i < len(off); {
 		end := i

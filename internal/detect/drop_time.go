@@ -21,9 +21,9 @@ func (a *analysis) locate(from, guess, to int) Estimate {
 	return t.dropTime()
 }
 
-// interruptions marks the samples of dips, which carry no information about the time of the drop: runs of at least two
-// samples below both levels, and samples between the two levels that are next to such a run, because the dip may extend
-// into them. A single sample below both levels is not marked, because it may be an outlier.
+// interruptions marks the samples of dips, which carry no information about the time of the drop. It marks sequences of
+// at least two samples below both levels, and samples between the two levels that are next to such a sequence, because
+// the dip may extend into them. A single sample below both levels is not marked, because it may be an outlier.
 func (a *analysis) interruptions(from, to int, before, after side) []bool {
 	const far = 3 // greatest distance of a rate from its own level, in standard deviations of the noise
 	top, bottom := math.Log(after.level)+far*after.deviation, math.Log(after.level)-far*after.deviation
@@ -71,8 +71,8 @@ type noisySide struct {
 	rough float64
 }
 
-// set stores the noise of a side, estimated from the given number of samples. A deviation below a minimum is raised to
-// that minimum.
+// set stores the noise of a side, estimated from the given number of samples. A standard deviation below a minimum is
+// raised to that minimum.
 func (s *noisySide) set(n noise, samples int) {
 	const least = 1e-4
 	s.noise, s.deviation = n, math.Sqrt(n.variance())
@@ -95,8 +95,8 @@ func (a *analysis) sideOf(samples []Sample, skipFirst, skipLast int) noisySide {
 	if len(cleaned) < leastForNoise {
 		n, freedom := fewNoise(cleaned)
 		s.noise, s.deviation = n, math.Sqrt(n.variance())
-		// With fewer than leastForNoise samples, the level is uncertain too. rough therefore widens the interval to the
-		// prediction interval for one more sample.
+		// With fewer than leastForNoise samples, not only the noise but also the level is uncertain. rough therefore
+		// widens the interval to the prediction interval for one more sample.
 		s.rough = student(freedom) / student(math.Inf(1)) * math.Sqrt(1+1/float64(len(cleaned)))
 		return s
 	}

@@ -26,8 +26,12 @@ const (
 	leastPlateauShare = 0.90
 )
 
-// Scalability is Gunther's universal scalability law: rate = Lambda*N / (1 + Contention*(N-1) + Coherency*N*(N-1)) for
-// a load of N. Most is the load with the highest rate; nil if the rate only grows or only falls.
+// Scalability is Gunther's universal scalability law, fitted to a ramp. For a load of N:
+//
+//	rate = Lambda*N / (1 + Contention*(N-1) + Coherency*N*(N-1))
+//
+// Lambda is the rate at a load of 1. Contention and Coherency determine how far the rate at higher loads falls short of
+// Lambda*N. Most is the load with the highest rate; nil if the rate only grows or only falls.
 type Scalability struct {
 	Lambda, Contention, Coherency Estimate
 	Most                          *Estimate
@@ -41,7 +45,8 @@ type KneeResult struct {
 	Steps []Point
 	// Knee is the load at which the curve bends most, according to the Kneedle method; nil if it does not bend.
 	Knee *Estimate
-	// Enough is the lowest load whose rate is at least 95 % of the plateau.
+	// Plateau is the rate at which throughput levels off: the median of the rates that are at least 90 % of the highest
+	// rate. Enough is the lowest load whose rate is at least 95 % of the plateau.
 	Enough, Plateau Estimate
 	Scalability     *Scalability
 	Warnings        []Warning
@@ -174,8 +179,8 @@ func kneedle(steps []Point) (float64, bool) {
 	return 0, false
 }
 
-// scalabilityLaw is the scalability law written as N/rate = a + b(N-1) + cN(N-1), which is linear in the
-// coefficients.
+// scalabilityLaw is the scalability law in a form that is linear in its coefficients a, b and c: N/rate = a + b(N-1) +
+// cN(N-1) for a load of N.
 type scalabilityLaw struct{ a, b, c float64 }
 
 func (l scalabilityLaw) rate(load float64) float64 {
@@ -212,7 +217,8 @@ func scale(steps []Point) (scalabilityLaw, bool) {
 	return best, found
 }
 
-// leastSquares solves the normal equations for the coefficients selected by `use`. The other coefficients are 0.
+// leastSquares solves the normal equations of the scalability law for the coefficients selected by `use`. The other
+// coefficients are 0.
 func leastSquares(steps []Point, use [3]bool) (coefficients [3]float64, ok bool) {
 	var matrix [3][4]float64
 	for _, p := range steps {
@@ -268,7 +274,8 @@ func (r *KneeResult) resample(fit scalabilityLaw) {
 		squares += errors[i] * errors[i]
 	}
 	n := float64(len(errors))
-	// Residuals underestimate the errors, because the fit has minimized them and there are few of them.
+	// The residuals are smaller than the true errors, because the fit minimizes them and uses only a few points.
+	// Therefore inflate them.
 	inflate := math.Sqrt(n/max(n-3, 1)) * student(n-3) / student(math.Inf(1))
 	random := rand.New(rand.NewPCG(1, 2)) // #nosec G404 -- reproducible results
 	var knees, enough, plateaus, lambdas, contentions, coherencies, most []float64

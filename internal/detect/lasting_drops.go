@@ -20,25 +20,27 @@ const (
 	// sharpness is the minimum gap at the drop between the straight lines fitted to the rates before and after it, as a
 	// share of the drop. In a drift, these lines meet.
 	sharpness = 0.5
-	// Each change in the optimal segmentation must reduce the sum of squares by the variance of the innovations
-	// times (penaltyBase + penaltyGrowth ln n), for n values.
+	// Each change in the optimal segmentation of n values must reduce the sum of squares by at least (penaltyBase +
+	// penaltyGrowth ln n) times the variance of the innovations (see noise).
 	penaltyBase, penaltyGrowth = 8, 3
-	// A lasting drop must reduce the sum of squares by the variance of the innovations times (certainBase +
-	// certainGrowth ln n). If there is only normal noise, the reduction exceeds certainGrowth ln n by 25 with a
-	// probability of less than 10^-5.
+	// A lasting drop among n values must reduce the sum of squares by at least (certainBase + certainGrowth ln n) times
+	// the variance of the innovations (see noise). If there is only normal noise, the reduction reaches this value with
+	// a probability of less than 10^-5.
 	certainBase, certainGrowth = 25, 2
-	// cautionSpread increases the required reduction if few values are independent, because the estimate of the noise
-	// is then poor.
+	// cautionSpread increases the reduction of the sum of squares that is required of a drop if few values are
+	// independent, because the estimate of the noise is then poor.
 	cautionSpread = 5
 	// priorNoise is the noise that is assumed before any values are known, as a share of the level. It counts as much
 	// as priorValues measured values, because a few equal values do not prove that there is no noise.
 	priorNoise, priorValues = 0.02, 4
-	// straightBase is the minimum amount by which a step must reduce the sum of squares compared with a straight line,
-	// in units of the noise variance.
+	// In a drift, a straight line explains the values as well as two levels do. straightBase is the minimum amount by
+	// which the sum of squares for two levels must be less than for a straight line, in units of the variance of the
+	// innovations (see noise).
 	straightBase = 5
 )
 
-// dropSearch holds the state of the search for lasting drops in a series of blocks.
+// dropSearch holds the state of the search for lasting drops in a series of blocks. A block is a group of consecutive
+// samples that are joined into one.
 type dropSearch struct {
 	// values are the cleaned logarithms of the blocks' rates. starts and ends are the blocks' times in seconds.
 	values []float64

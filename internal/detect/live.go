@@ -7,12 +7,12 @@ import (
 
 // Limits and criteria of a live detector.
 const (
-	// mostLiveBlocks is the maximum number of blocks that a live detector stores. It bounds the detector's memory and
-	// its work per sample. When the maximum is reached, neighbouring blocks are joined, so that a block covers at most
-	// 1/160 of the time.
+	// mostLiveBlocks is the maximum number of blocks that a live detector stores, to bound its memory and its work per
+	// sample. A block is a group of consecutive samples that are joined into one. When the maximum is reached, each
+	// pair of neighbouring blocks is joined. After that, a block covers at most 1/160 of the time.
 	mostLiveBlocks = 320
 	// A drop counts only if it has lasted for LiveOptions.LastingSeconds, which is liveSeconds by default, and for at
-	// least the share liveShare of the time since the start of the detector's history.
+	// least the share liveShare of the time that the blocks after the ramp-up cover.
 	liveSeconds = 85
 	liveShare   = 0.02
 	// rampUpSeconds is the longest ramp-up. returnedSeconds is the minimum time for which the rate must have been back
@@ -220,9 +220,9 @@ func (l *Live) follow() {
 		half <= l.options.Precision*l.state.After.Value
 }
 
-// meanAfter returns the mean of all blocks except the first. Rates that alternate from sample to sample cancel out
-// within a block of two samples, which hides their variation. The interval is therefore at least as wide as the change
-// that one additional sample would cause in the mean.
+// meanAfter returns the mean of all blocks except the first, with its 95 % interval. Rates that alternate from sample
+// to sample cancel out within a block of two samples, which hides their variation. The interval therefore extends at
+// least as far from the mean as one additional sample could change the mean.
 func (l *Live) meanAfter() Estimate {
 	blocks := l.blocks[1:]
 	mean, _, _, _ := meanOfIn(blocks, l.liveWindow.scratch)

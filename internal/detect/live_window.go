@@ -10,7 +10,8 @@ type liveWindow struct {
 	// values are the cleaned logarithms of the rates of the blocks that existed when the evaluation began. raw are the
 	// logarithms before cleaning.
 	values, raw []float64
-	// middle[i] is the median of raw[i-half:i+half+1]. A new block changes only the last `half` entries.
+	// middle[i] is the running median of raw: the median of raw[i-half:i+half+1]. A new block changes only the last
+	// `half` entries.
 	middle []float64
 	half   int
 	window []float64
@@ -94,7 +95,7 @@ func (k *liveWindow) insert(v float64) {
 	k.window = slices.Insert(k.window, at, v)
 }
 
-// likeliestDrop finds the most likely drop, assuming white noise.
+// likeliestDrop finds the most likely drop, assuming that the noise is white: that successive values are uncorrelated.
 func (l *Live) likeliestDrop() {
 	if len(l.liveWindow.values) < 3*leastBlocks {
 		return
@@ -194,7 +195,8 @@ func (l *Live) open() {
 // recordDrop records a drop near block `at`, if the drop has lasted long enough, and discards the blocks before it.
 // before and after are the logarithms of the rates on both sides.
 func (l *Live) recordDrop(at int, before, after float64) {
-	// Cleaning may have replaced the last blocks of the burst, in which case the drop is later.
+	// Cleaning may have replaced the last blocks of the burst, so that the drop seems to be earlier than it is. Move it
+	// behind all directly following blocks whose rates are nearer to the level before the drop.
 	for at+1 < len(l.blocks) && l.blocks[at].Rate > math.Exp((before+after)/2) {
 		at++
 	}

@@ -5,9 +5,9 @@ import "math"
 const (
 	// leastForMean is the number of samples needed for the interval of a mean.
 	leastForMean = 3
-	// leastForNoise is the number of samples needed to estimate the correlation of neighbours. With fewer samples, a
-	// correlation of 0.5 is assumed. The error of the mean is then unseenNoise times the error for independent samples
-	// (simulated: 1.76 to 1.86 times).
+	// leastForNoise is the number of samples needed to estimate the correlation between neighbouring samples. With
+	// fewer samples, a correlation of 0.5 is assumed. The error of the mean is then unseenNoise times the error for
+	// independent samples (simulated: 1.76 to 1.86 times).
 	leastForNoise = 8
 	unseenNoise   = 1.9
 	// mostBatches is the maximum number of batches that a series is cut into. With more batches, neighbouring

@@ -29,8 +29,8 @@ func roughNoise(values []float64) noise {
 			d := values[i+lag] - values[i]
 			squares[i] = d * d
 		}
-		// For normally distributed values, share is the ratio of the mean of the lowest 95 % of the squares to the mean
-		// of all squares.
+		// For normally distributed values, the mean of the lowest 95 % of the squares is 0.7588 times the mean of all
+		// squares. Dividing by share corrects for this.
 		const kept, share = 0.95, 0.7588
 		count := max(int(kept*float64(len(squares))), 1)
 		selected(squares, count-1)
@@ -40,7 +40,7 @@ func roughNoise(values []float64) noise {
 	if one <= 0 {
 		return noise{innovation: leastVariance(values)}
 	}
-	const most = 0.97 // a higher estimate of the correlation is more likely due to a changing level
+	const most = 0.97 // an estimate of the correlation above this bound is more likely due to a changing level
 	correlation := min(max(two/one-1, 0), most)
 	if two > 0 {
 		correlation = (correlation + math.Sqrt(min(max(four/two-1, 0), most*most))) / 2
@@ -82,7 +82,8 @@ func fitNoiseAbout(stretches [][]float64, means float64) noise {
 		return noise{innovation: 1e-10}
 	}
 	correlation := products / squares * count / (pairs + means)
-	// Kendall (1954): the bias is -(1+3 rho)/n for each estimated mean.
+	// Correct the bias of the estimated correlation. According to Kendall (1954), the bias is -(1 + 3 correlation)/n
+	// for each estimated mean, where n is the number of values.
 	correlation += means * (1 + 3*correlation) / count
 	correlation = min(max(correlation, 0), maxCorrelation)
 	var innovations float64
@@ -132,8 +133,8 @@ func (n noise) meanVariance(values float64) float64 {
 }
 
 // freedom returns the degrees of freedom of meanVariance if the noise was estimated from the given number of values.
-// They follow from the variance of the logarithm of innovation/(1-correlation)^2: the sum of the variances for the two
-// factors.
+// meanVariance is roughly proportional to innovation/(1-correlation)^2. The degrees of freedom follow from the variance
+// of the logarithm of this expression, which is the sum of the variances for its two factors.
 func (n noise) freedom(values float64) float64 {
 	return max(values/(1+2*(1+n.correlation)/(1-n.correlation)), 2)
 }

@@ -35,7 +35,7 @@ func (a *analysis) findOpenings() {
 			first = a.sampleAt(a.times[0].Value)
 		}
 		if scale > first {
-			continue // the samples at this scale extend beyond the first drop that was found
+			continue // the samples of this scale extend beyond the first drop found so far; try a smaller scale
 		}
 		part := &analysis{samples: a.samples[:scale], typical: a.typical, pace: paceOf(a.samples[:scale]), extra: a.extra + scaleExtra}
 		part.findLevels()
@@ -45,11 +45,12 @@ func (a *analysis) findOpenings() {
 	}
 }
 
-// openingLasts reports whether the drops in the first samples last. A drop does not last if the rate returns before
-// sample `first`: if it is above the middle of the two levels for most of a stretch that is at least three samples long
-// and at least half as long as the time at the upper level. A drop also does not last if the rate decays by half of the
-// drop, either during the burst or at the lower level up to the end of the next longer scale, because a rate that
-// continues to decrease that much is a drift.
+// openingLasts reports whether the drops in the first samples last. `first` is the index of the sample that contains
+// the earliest lasting drop found after them, or the number of samples if there is none. A drop does not last if the
+// rate returns before that sample: if it is above the middle of the two levels for most of a stretch that is at least
+// three samples long and at least half as long as the time at the upper level. A drop also does not last if the rate
+// decays by half of the drop, either during the burst or at the lower level up to the end of the next longer scale,
+// because a rate that continues to decrease that much is a drift.
 func (a *analysis) openingLasts(part *analysis, first int) bool {
 	const returned, leastReturn = 0.5, 3
 	horizon := min(lengthen*len(part.samples), first)

@@ -2,9 +2,9 @@ package detect
 
 import "math"
 
-// A drop does not last if the rate is near the lower level before the drop for more than returnShare of the time at the
-// lower level after it, or near the upper level after the drop for more than returnShare of the time at the upper level
-// before it. Only stays of at least returnSeconds count.
+// Before a drop that lasts, the rate is near the lower level for at most the share returnShare of the time at the lower
+// level after the drop. After the drop, the rate is near the upper level for at most the share returnShare of the time
+// before the drop or of the time after it, whichever is shorter. Only stays of at least returnSeconds count.
 const (
 	returnSeconds = 10
 	returnShare   = 0.3
@@ -104,8 +104,9 @@ func medianRate(samples []Sample) float64 {
 	return median(rates)
 }
 
-// longRuns returns the total time of the runs of samples that meet the condition. It counts runs of at least `least`
-// seconds and two samples, or all runs if least is 0. last reports whether the last counted run extends to the end.
+// longRuns returns the total time of the uninterrupted sequences of samples that meet the condition. It counts
+// sequences of at least `least` seconds and two samples, or all sequences if least is 0. last reports whether the last
+// counted sequence extends to the end.
 func longRuns(samples []Sample, least float64, is func(rate float64) bool) (sum float64, last bool) {
 	run, count := 0.0, 0
 	for i, s := range samples {

@@ -97,7 +97,8 @@ type RegressionPolicy struct {
 type MetricChange struct {
 	Name    string
 	Verdict RegressionVerdict
-	// Baseline is the geometric mean of the earlier runs, Newest the geometric mean of the pooled newest runs.
+	// Baseline is the geometric mean of the figure in the earlier runs, and Newest is its geometric mean in the pooled
+	// newest runs.
 	Baseline, Newest float64
 	// Change is the relative change of the newest runs, with its 95 % interval: -0.1 means 10 % lower.
 	Change Estimate
@@ -127,9 +128,9 @@ type RegressionReport struct {
 }
 
 // Regression compares the newest run of a history with earlier runs. The history must be oldest first. Regression uses
-// the recorded verdicts on earlier runs, and computes those that are not recorded. It ignores runs that are not valid or
-// started before AcceptedSince. It returns an error if the history is
-// empty or has more than 2,000 runs, if a figure is not positive and finite, or if the policy is out of range.
+// the recorded verdicts on earlier runs, and computes those that are not recorded. It ignores runs that are not valid
+// or started before AcceptedSince. It returns an error if the history is empty or has more than 2,000 runs, if a figure
+// is not positive and finite, or if the policy is out of range.
 func Regression(history []HistoryRun, policy RegressionPolicy) (RegressionReport, error) {
 	if err := checkHistory(history, &policy); err != nil {
 		return RegressionReport{}, fmt.Errorf("compare runs: %w", err)

@@ -7,14 +7,14 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// lookShares divides the error rate among the comparisons (looks) of the newest one, two and three runs. The last look
-// has the highest statistical power, and so the largest share.
+// lookShares divides allottedRate, the permitted rate of false alarms, among the comparisons (looks) of the newest one,
+// two and three runs. The last look has the highest statistical power, and so the largest share.
 var lookShares = [mostPooledRuns]float64{0.1, 0.2, 0.7}
 
 const (
 	// allottedRate is the part of falseAlarmRate that is divided among the comparisons of the newest one, two and three
-	// runs (see lookShares). The rest covers runs that vary less than usual, and repeated false alarms: the run after a
-	// false alarm is pooled with the run that caused it.
+	// runs (see lookShares). The rest of falseAlarmRate is reserved for figures that vary less than usual, and for
+	// false alarms that repeat: the run after a false alarm is pooled with the run that caused it.
 	allottedRate = 0.008
 	// suspicion is the threshold for a suspected regression: a run is under suspicion if the probability that its
 	// difference from earlier runs is due to chance is below this value.
@@ -102,7 +102,8 @@ func (s *runsSide) look(newer []float64, metrics int) runsComparison {
 // sureOfAll multiplies the rank of a comparison in which all runs have changed, so that such comparisons come first.
 const sureOfAll = 1e-30
 
-// allDiffer reports whether each of the runs differs from the mean by at least half of the newest run's difference.
+// allDiffer reports whether each of the newer runs differs from the baseline's mean in the same direction as the newest
+// run, and by at least half as much.
 func allDiffer(newer []float64, mean float64) bool {
 	own := newer[len(newer)-1] - mean
 	return !slices.ContainsFunc(newer, func(value float64) bool { return (value-mean)/own < 0.5 })
@@ -151,7 +152,7 @@ func sideOf(x []float64) runsSide {
 	seen := usualCorrelation
 	if squares > 0 {
 		seen = products / squares
-		seen += (1 + 4*seen) / n // corrects the bias of the correlation in a short series (Kendall)
+		seen += (1 + 4*seen) / n // the estimate from a short series is too low by this amount (Kendall 1954)
 	}
 	s.correlation = min(max((n*seen+usualCorrelationFor*usualCorrelation)/(n+usualCorrelationFor), 0), mostCorrelation)
 	s.ofMean = meanVariance(len(x), s.correlation)
@@ -162,7 +163,8 @@ func sideOf(x []float64) runsSide {
 	return s
 }
 
-// student returns the distribution of a difference from the mean, in standard deviations of that difference.
+// student returns the distribution of a difference from the baseline's mean that is due to chance: Student's
+// t-distribution. Its unit is the standard deviation of the difference.
 func (s *runsSide) student() distuv.StudentsT { return distuv.StudentsT{Sigma: 1, Nu: s.freedom} }
 
 // meanVariance returns the variance of the mean of n runs, each correlated with the preceding one, if one run has a

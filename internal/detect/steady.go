@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// The steady-state rule of SNIA's Performance Test Specification 2.0.2 (2.1.24), applied to rounds of one minute: over
-// a window of five rounds, the rates of the rounds differ by at most 20 % of their mean, and their best-fit line
-// changes by at most 10 % of the mean.
+// The steady-state rule of SNIA's Performance Test Specification 2.0.2 (section 2.1.24), applied to rounds of one
+// minute. In a window of five rounds, the highest and the lowest rate of a round differ by at most 20 % of the mean,
+// and the best-fit line through the rates changes by at most 10 % of the mean.
 const (
 	RoundSeconds  = 60
 	WindowRounds  = 5
