@@ -18,8 +18,8 @@ const (
 	// Two suspects tie if the distances of the rate from their limits, each as a share of the limit, differ by less
 	// than `apart`.
 	apart = 0.02
-	// A client's CPU may hold the rate back if its use is at least busyCPU, or if the client was throttled in more than
-	// the share `throttled` of the periods.
+	// A client's CPU may hold the rate back if its use is at least busyCPU, or if the client's cgroup was throttled in
+	// more than the share `throttled` of its CPU quota periods.
 	busyCPU   = 0.90
 	throttled = 0.05
 	// nearFloor and queued are multiples of the latency floor, which is the latency of a single operation. A latency of

@@ -76,8 +76,8 @@ func (j *judge) consider(limit *Limit) {
 	j.suspectSpentCredits(best, fill)
 }
 
-// suspect returns the suspect for the burst or the baseline of a limit, with the share that was reached and the
-// evidence.
+// suspect returns the suspect for the burst or the baseline of a limit. It contains the share of the limit that was
+// reached, and the evidence.
 func (j *judge) suspect(limit *Limit, burst bool, fill *Fill) Suspect {
 	bound := limit.bound(j.cached(limit), burst)
 	made := Suspect{Cause: causes[limit.Layer], Limit: limit, Burst: bound.Burst, Share: j.measured.share(bound)}

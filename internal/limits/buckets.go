@@ -7,8 +7,8 @@ import (
 	"github.com/storagebench/storagebench/internal/credits"
 )
 
-// Buckets estimates the credits of a target's limits over time from the I/O done. Each estimate is only as accurate as
-// the documented limit.
+// Buckets estimates the credits of a target's limits over time from the I/O on the target. Each estimate is only as
+// accurate as the documented limit.
 type Buckets struct {
 	all []creditAccount
 }

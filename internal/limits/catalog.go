@@ -181,7 +181,8 @@ func parseFile(name, text string) (parsed, error) {
 	return made, nil
 }
 
-// checkSources requires every source to be complete.
+// checkSources returns an error if any of the sources lacks its title, its date, an https address, or the date on which
+// its figures were read.
 func checkSources(sources map[string]Source) error {
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		source := sources[name]

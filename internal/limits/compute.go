@@ -65,7 +65,7 @@ type Limit struct {
 	parts int
 }
 
-// Cache is the memory of a storage server.
+// Cache describes the memory in which a storage server caches data.
 type Cache struct {
 	Bytes      float64
 	Row        string
@@ -76,7 +76,7 @@ type Cache struct {
 type Computed struct {
 	// Limits are in order from the machine to the volume.
 	Limits []Limit
-	// Cache is the memory of the storage server; Bytes is 0 if it is not known.
+	// Cache describes the memory in which the storage server caches data; its Bytes are 0 if the size is not known.
 	Cache Cache
 	// Missing lists the limits that are not known, and what to specify for them.
 	Missing []Missing

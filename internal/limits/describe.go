@@ -73,7 +73,7 @@ func (v Volume) parameter(names ...string) (string, bool) {
 	return "", false
 }
 
-// given returns the value of a parameter, or a default (the argument otherwise) if the parameter is absent.
+// given returns the value of the first of the given parameters that is set, or `otherwise` if none is set.
 func (v Volume) given(otherwise string, names ...string) string {
 	if value, found := v.parameter(names...); found {
 		return value

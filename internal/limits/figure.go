@@ -7,9 +7,13 @@ import (
 	"strings"
 )
 
-// figure computes a limit from the capacity and the provisioned parameters:
+// figure computes one number of a limit, such as its baseline, in one of three ways:
 //
-//	base + each x capacity | parameter | times x baseline,   then at least min, at most max and mostEach x capacity
+//	base + each x capacity    from the capacity of the storage
+//	parameter                 from a provisioned parameter of the storage
+//	times x baseline          as a multiple of the limit's baseline
+//
+// The result is at most mostEach x capacity, at least min and at most max, where these are set.
 type figure struct {
 	base, min, max         *quantity
 	each                   []quantity

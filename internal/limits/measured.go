@@ -71,7 +71,7 @@ type Measured struct {
 	// rate was 50 % higher.
 	DeeperGain float64
 	// CPUShare is the CPU use of the busiest client, as a share of the CPU that it may use, 0 to 1. ThrottledShare is
-	// the share of periods in which a client was throttled at its CPU limit.
+	// the share of CPU quota periods in which a client was throttled at its CPU limit.
 	CPUShare, ThrottledShare float64
 	// WorkingSetBytes is the size of the data that is read, over all clients; Random is true if it is read in random
 	// order.

@@ -114,7 +114,8 @@ func (r resolved) environment(v Volume, of row) environment {
 		}
 		return v.parameter(name)
 	}}
-	// Some vendors sell capacity in steps of a size such as 1,200 GiB, and call one such step 1.2 TiB.
+	// Some vendors sell capacity only in multiples of a size such as 1,200 GiB, and call that size 1.2 TiB. Their TiB
+	// is therefore 1,000 GiB.
 	if of.soldIn > 0 && made.capacityBytes > 0 && math.Mod(made.capacityBytes, of.soldIn) == 0 {
 		made.terabytes = made.capacityBytes / gibibyte / 1000
 	}

@@ -47,8 +47,8 @@ const (
 type Source struct {
 	Title string `yaml:"title"`
 	URL   string `yaml:"url"`
-	// AsOf is the date of the published figures. Read is the date on which they were read. Both have the form
-	// YYYY-MM-DD or YYYY-MM.
+	// AsOf describes the date of the published figures, such as "2023-06" or "2023-06; sizes of gp3 of 2025". Read is
+	// the date on which they were read, in the form YYYY-MM-DD or YYYY-MM.
 	AsOf string `yaml:"asOf"`
 	Read string `yaml:"read"`
 }
