@@ -39,7 +39,8 @@ func (f *flow) add(client int, samples []measure.Sample, over bool) {
 		if sample.WarmUp || sample.EndNanoseconds <= s.seenUntil {
 			continue
 		}
-		// Adjacent samples may overlap by a few microseconds; see package result.
+		// Adjacent samples may overlap by a few microseconds (see package result), so start this sample at the end of
+		// the previous one.
 		sample.StartNanoseconds = max(sample.StartNanoseconds, s.seenUntil)
 		s.seenUntil = sample.EndNanoseconds
 		s.pending = append(s.pending, sample)

@@ -29,9 +29,9 @@ func New(source Source) *Watcher { return &Watcher{source: source} }
 // not. A step that loads several targets ends when each of them has measured enough, because they compete while they
 // are loaded together.
 //
-// baselines maps each target to the baseline in bytes per second that the run's last drain measured. A redrain may end
-// once the target is back at that rate, however short the burst was. documented holds the documented limits of each
-// target.
+// baselines maps each target to the baseline in bytes per second that the run's last drain measured. If a target is
+// drained again after a pause, the step may end once the rate has stayed at that baseline, however short the burst was.
+// documented holds the documented limits of each target.
 func (w *Watcher) Look(planned plan.Plan, snapshot decide.Snapshot, baselines map[string]float64, documented map[string]limits.Computed) map[decide.Attempt]string {
 	step, attempt, live := current(planned, snapshot)
 	if !live {

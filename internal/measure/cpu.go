@@ -25,8 +25,8 @@ type CPUStat struct {
 const maxCPUStatBytes = 64 << 10
 
 // ParseCPUStat parses the text of a cgroup's cpu.stat, v1 or v2 (the kernel's Documentation/admin-guide/cgroup-v2.rst
-// and scheduler/sched-bwc.rst). It skips unknown fields. Without a CPU controller, v2 has no nr_periods; all counters
-// except the usage are then 0. A text without any known field is an error.
+// and scheduler/sched-bwc.rst). It skips unknown fields. In cgroup v2, nr_periods is missing if the cgroup has no CPU
+// controller; all counters except the usage are then 0. A text without any known field is an error.
 func ParseCPUStat(text string) (CPUStat, error) {
 	if len(text) > maxCPUStatBytes {
 		return CPUStat{}, fmt.Errorf("parse cpu.stat: too long: %d bytes", len(text))

@@ -26,12 +26,13 @@ func (h Histogram) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// UnmarshalJSON reads an object of nanoseconds to count, as in "bins" of fio's json+, in any order. It returns an
-// error, and leaves h unchanged, if a key is not on fio's grid or is repeated, if a count is not a plain unsigned
-// integer, or if the sum of the counts overflows. By convention, null changes nothing.
+// UnmarshalJSON reads a JSON object that maps latencies in nanoseconds to counts, such as "bins" in fio's json+. The
+// keys may be in any order. It returns an error, and leaves h unchanged, if a key is not on fio's grid or is repeated,
+// if a count is not a plain unsigned integer, or if the sum of the counts overflows. By convention, null changes
+// nothing.
 //
-// It parses the bytes itself, because encoding/json would silently keep the last of two equal keys, and for speed:
-// fio's dumps hold thousands of bins per second.
+// It does not use encoding/json, which would silently keep the last of two equal keys and would be slower: fio's dumps
+// hold thousands of bins per second.
 func (h *Histogram) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil

@@ -14,7 +14,7 @@ import (
 type Latency struct {
 	// Histogram holds the latencies of the operations in Count. It is empty if the tool reported no bins. In a dump of
 	// a running fio, its total can differ from Count by the operations that completed while fio was writing the dump.
-	// Only the histogram yields percentiles.
+	// Percentiles are computed from the histogram alone.
 	Histogram Histogram `json:"histogram"`
 	// Count is the number of operations timed.
 	Count uint64 `json:"count"`

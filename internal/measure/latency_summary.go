@@ -20,9 +20,9 @@ func SummaryPercentiles() []SummaryPercentile {
 	}
 }
 
-// LatencySummary holds the figures of a Latency for people and programs. An unknown percentile is nil, and absent in
-// JSON; TooFewSamples names the percentiles that are unknown because fewer than MinSamplesAbove samples lie above
-// them.
+// LatencySummary holds the figures of a Latency that are shown to users and written as JSON. An unknown percentile is
+// nil, and absent in JSON; TooFewSamples names the percentiles that are unknown because fewer than MinSamplesAbove
+// samples lie above them.
 type LatencySummary struct {
 	Count            uint64  `json:"count"`
 	MeanNanoseconds  uint64  `json:"meanNanoseconds"`

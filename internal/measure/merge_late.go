@@ -24,7 +24,7 @@ func MergeLate(samples iter.Seq[Sample], intervalNanoseconds int64) iter.Seq[Sam
 	}
 	return func(yield func(Sample) bool) {
 		var merged []Sample // the last two samples, not yielded yet because they may still change
-		open := false       // whether the last sample in merged is late and must be merged with its successor
+		open := false       // whether the last sample in `merged` is late and must be merged with its successor
 		for sample := range samples {
 			late := lengthOf(sample)-intervalNanoseconds > intervalNanoseconds/2
 			if last := len(merged) - 1; open && mergeable(merged[last], sample) {

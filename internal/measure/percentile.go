@@ -10,7 +10,8 @@ import (
 // the percentile would depend on a few single I/Os and would not be reproducible.
 const MinSamplesAbove = 10
 
-// fioPercentileScale is the precision of fio's percentiles, which it prints with six decimals.
+// fioPercentileScale converts a percentile to an integer without loss of precision: fio prints percentiles with six
+// decimals.
 const fioPercentileScale = 1_000_000
 
 // Percentile returns the p-th percentile in nanoseconds, for p in (0, 100]. ok is false if it is unknown: the
@@ -35,7 +36,7 @@ func (h *Histogram) SamplesAbove(p float64) uint64 {
 	const whole = 100 * fioPercentileScale
 	above := uint64(whole - math.Round(p*fioPercentileScale))
 	high, low := bits.Mul64(h.total, above)
-	quotient, _ := bits.Div64(high, low, whole) // the quotient fits 64 bits because above <= whole
+	quotient, _ := bits.Div64(high, low, whole) // the quotient is at most h.total, so it fits 64 bits
 	return quotient
 }
 

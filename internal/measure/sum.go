@@ -2,23 +2,23 @@ package measure
 
 import "fmt"
 
-// maxGridCells bounds the memory of a Grid: 14 days in steps of one second, which is twice the length of the longest
+// maxGridCells bounds the memory of a Grid: 14 days in cells of one second, which is twice the length of the longest
 // run.
 const maxGridCells = 14 * 24 * 3600
 
-// Grid holds the total I/O of several clients in steps of equal length. The last cell ends with the window and can be
-// shorter.
+// Grid holds the total I/O of several clients in each of its cells. A cell is StepNanoseconds long, except for the last
+// one, which ends with the window and can be shorter.
 type Grid struct {
 	Window
 	StepNanoseconds int64
 	Cells           [][NumOperations]Counter
 }
 
-// SumOver adds up the series of several clients on a grid of the given step, which starts and ends with the window. I/O
-// inside a sample is spread evenly. The sum over all cells is exactly what Throughput counts in the window. It includes
-// any warm-up in the window, because a warm-up spends credits too. SumOver returns an error if the window is empty, the
-// step is not positive, the grid would have more than 1,209,600 cells (the seconds of 14 days), or a sum does not fit
-// 64 bits.
+// SumOver adds up the series of several clients in the cells of a grid, which starts and ends with the window. Each
+// cell is stepNanoseconds long, but the last one can be shorter. I/O inside a sample is spread evenly. The sum over all
+// cells is exactly what Throughput counts in the window. It includes any warm-up in the window, because a warm-up
+// spends credits too. SumOver returns an error if the window is empty, the length of a cell is not positive, the grid
+// would have more than 1,209,600 cells (the seconds of 14 days), or a sum does not fit 64 bits.
 func SumOver(window Window, stepNanoseconds int64, series ...*Series) (Grid, error) {
 	if !window.sound() {
 		return Grid{}, fmt.Errorf("sum of series: the window from %d to %d ns is empty", window.StartNanoseconds, window.EndNanoseconds)
@@ -40,8 +40,8 @@ func checkStep(stepNanoseconds int64) error {
 	return nil
 }
 
-// newGrid creates the empty cells. It returns an error if a sum over the series would overflow, or if there would be
-// too many cells.
+// newGrid creates a grid with empty cells. It returns an error if the sum over the series would overflow, or if there
+// would be too many cells.
 func newGrid(stepNanoseconds int64, window Window, series []*Series) (Grid, error) {
 	if err := checkStep(stepNanoseconds); err != nil {
 		return Grid{}, err

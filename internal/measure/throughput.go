@@ -72,13 +72,14 @@ type TimeBound struct {
 	// Window is the time in which every client was running.
 	Window Window
 	Rates  Rates
-	// Share is the smallest share, 0 to 1, of any client's measured time that lies in the window.
+	// Share is the share of a client's measured time that lies in the window, 0 to 1, for the client with the smallest
+	// share.
 	Share   float64
 	Verdict WindowVerdict
 	// StartSkewNanoseconds is the time from the first client's start to the last client's start.
 	StartSkewNanoseconds int64
-	// Coverage is the smallest share of the window, 0 to 1, that a client's samples cover. If it is less than 1,
-	// samples were lost and the rates are too low.
+	// Coverage is the share of the window that a client's samples cover, 0 to 1, for the client with the smallest
+	// share. If it is less than 1, samples were lost and the rates are too low.
 	Coverage float64
 	// Clients holds the rates of each client in the window, in the order of the series.
 	Clients []Rates

@@ -19,6 +19,6 @@
 //
 // A rate is confirmed if, over five steps, the upper end of the 95 % interval of that share meets the objective. Each
 // step contributes its share as one value: successive operations in a queue are not independent, so counting them
-// individually would make the interval too narrow. If a rate is not confirmed, the search tries lower rates, in steps
-// that become larger.
+// individually would make the interval too narrow. If a rate is not confirmed, the search tries lower rates, and
+// the differences between successive rates become larger.
 package search

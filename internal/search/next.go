@@ -20,9 +20,9 @@ type Trial struct {
 	Seconds float64
 }
 
-// Overloaded reports whether fewer operations were completed than were offered, by more than chance explains: the
-// standard deviation of the number of arrivals is its square root, and half a percent is allowed for the start and the
-// end of the step.
+// Overloaded reports whether fewer operations were completed than were offered, by more than chance explains. The
+// allowance for chance is three standard deviations of the number of offered operations, which are three times the
+// square root of this number. Another half a percent is allowed for the start and the end of the step.
 func (t *Trial) Overloaded() bool {
 	const ends, deviations = 0.005, 3
 	offered := float64(t.Offered)
@@ -91,7 +91,7 @@ func (q Question) narrow(met, missed int64) bool {
 }
 
 // confirm returns the rate to confirm next. It begins with the highest rate that met the objective and continues with
-// lower rates. From the third lower rate on, the steps between rates become larger.
+// lower rates. From the third lower rate on, the differences between successive rates become larger.
 func (q Question) confirm(highest int64, trials []Trial) Decision {
 	candidate, distance := highest, q.Ratio
 	for tried := range candidates {

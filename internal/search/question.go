@@ -15,8 +15,8 @@ const (
 	// tries to confirm before it gives up.
 	Confirmations = 5
 	candidates    = 5
-	// leastSlower is the minimum number of operations in a step that must be slower than a percentile. With fewer, the
-	// percentile is considered unknown; see measure.Histogram.Percentile.
+	// leastSlower is the minimum number of operations in a step that must be slower than the objective's latency
+	// percentile. With fewer, the percentile is considered unknown; see measure.Histogram.Percentile.
 	leastSlower = 10
 	// leastEach is the minimum first rate per client, in operations per second, if rate.min is not set. At a lower
 	// rate, a client could run only a few jobs, because each job performs at least one operation of each kind per
