@@ -36,7 +36,7 @@ func (a *Account) LoadBetween(low, high, seconds float64) {
 // Idle refills the bucket for the given seconds.
 func (a *Account) Idle(seconds float64) { a.Load(0, seconds) }
 
-// Emptied records that the bucket was observed to be empty: the load fell to the baseline and stayed there.
+// Emptied records that the bucket was observed to be empty: the rate of a load fell to the baseline and stayed there.
 func (a *Account) Emptied() { a.most, a.least = 0, 0 }
 
 // Demand records a load that demands the given rate per second for the given time; math.Inf(1) means unlimited demand.

@@ -154,7 +154,7 @@ func (l *Live) rampUp(at int) int {
 	return 0
 }
 
-// decide records the drop if it is certain.
+// decide records the drop that the previous stages found, if it is certain.
 func (l *Live) decide() {
 	k := &l.liveWindow
 	if k.at == 0 {

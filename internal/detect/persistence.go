@@ -18,8 +18,8 @@ func (a *analysis) dropLasts(start, at, end float64) bool {
 	if len(before) < 3 || len(after) < 3 || at-start < a.pace.of(returnSeconds) || end-at < a.pace.of(lastingSeconds) {
 		return false
 	}
-	// Dips and outliers matter here: if cleaning replaced many samples, the difference between the means must exceed
-	// the variation of the original samples.
+	// If cleaning replaced many samples as dips and outliers, the difference between the mean rates before and after
+	// the drop must be at least twice its standard error. Both are computed from the original samples.
 	first, firstVariance, _, _ := meanOf(before)
 	second, secondVariance, _, _ := meanOf(after)
 	if second.Value >= first.Value {

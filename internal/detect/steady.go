@@ -70,11 +70,11 @@ type SteadyResult struct {
 
 // Kinds of warnings about a steady state.
 const (
-	// WarnSteadyInBurst: the store may still have been spending burst credits.
+	// WarnSteadyInBurst: the store may still have been spending burst credits when the series became steady.
 	WarnSteadyInBurst WarningKind = "SteadyInBurst"
 	// WarnLeftSteadyState: the series was steady, but not at the end.
 	WarnLeftSteadyState WarningKind = "LeftSteadyState"
-	// WarnNotAssessed: the series is too short.
+	// WarnNotAssessed: the series is too short or has gaps, so it has no five consecutive whole rounds.
 	WarnNotAssessed WarningKind = "NotAssessed"
 )
 

@@ -39,7 +39,7 @@ func (j *judge) suspectLoad() {
 }
 
 // loadRank returns the rank of a suspect that limits the load itself: the clients' CPU or the rate limit. share is the
-// utilization of the suspect.
+// share of the CPU or of the rate limit that was used.
 func (j *judge) loadRank(share float64) int {
 	return choose(j.belowQueueDepth() || share >= 1-reach/2, 0, 1)
 }
