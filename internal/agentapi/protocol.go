@@ -1,14 +1,15 @@
 // Package agentapi defines the protocol between a conductor and its agents, and contains the code generated from it.
 package agentapi
 
-// Protocol is the version of the service. It increases with each incompatible change; adding an optional field is a
-// compatible change. A conductor works only with agents of the same version.
+// Protocol is the version of the Agent service in agent.proto. It increases with each incompatible change; adding an
+// optional field is a compatible change. A conductor works only with agents of the same protocol version.
 const Protocol = 1
 
 // Domain is the domain of the reasons (errdetails.ErrorInfo) that accompany an error's message.
 const Domain = "storagebench.dev"
 
-// ReasonSuperseded means that a leader was refused because a leader with a higher epoch has taken over.
+// ReasonSuperseded means that an agent rejected the command of an operator because an operator with a higher epoch has
+// taken over the run.
 const ReasonSuperseded = "Superseded"
 
 // ReasonLeaving means that a step ended early because something other than the conductor told the agent to exit: for

@@ -30,7 +30,8 @@ func Adoptable(claim *corev1.PersistentVolumeClaim, volume *corev1.PersistentVol
 	if size := has.Capacity[corev1.ResourceStorage]; size.Cmp(wanted.Resources.Requests[corev1.ResourceStorage]) < 0 {
 		return false
 	}
-	if ref := has.ClaimRef; ref != nil { // the volume is reserved for a claim, or bound to one
+	// A volume with a claimRef is bound to that claim, or, if the UID is missing, reserved for it.
+	if ref := has.ClaimRef; ref != nil {
 		return ref.UID == "" && ref.Namespace == claim.Namespace && ref.Name == claim.Name
 	}
 	switch volume.Status.Phase {

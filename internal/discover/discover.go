@@ -22,7 +22,7 @@ type Target struct {
 	// Environments holds the environments that all clients of the run reported, including the clients of other targets.
 	Environments []v1alpha1.Environment
 	Name         string
-	// Denied maps the kinds that could not be read to the reason, such as "nodes" to "forbidden".
+	// Denied maps each kind that could not be read to the reason, for example "nodes" to "forbidden".
 	Denied map[string]string
 }
 
@@ -63,7 +63,7 @@ const (
 
 // Found is the result of Describe.
 type Found struct {
-	// Description holds the properties of the storage on which its documented limits depend.
+	// Description holds those properties of the storage that determine its documented limits.
 	Description limits.Description
 	// volumes holds the other properties of the volumes, such as names, in the order of Description.Volumes. machines
 	// counts all client nodes by instance type, including nodes of unknown type.
@@ -171,7 +171,8 @@ func (f *Found) class(c Claim, volume *limits.Volume, names *v1alpha1.VolumeDesc
 	case c.PV == nil && c.Claim != nil && volume.Driver != c.Class.Provisioner:
 	default:
 		if volume.Parameters = plain(c.Class.Parameters); volume.Parameters == nil {
-			volume.Parameters = map[string]string{} // empty but not nil: the driver's defaults are known to apply
+			// The class sets no parameters, so the driver's defaults apply. nil would mean unknown parameters.
+			volume.Parameters = map[string]string{}
 		}
 	}
 }
@@ -294,8 +295,8 @@ func (f *Found) noteMountDifferences(t Target) {
 	}
 }
 
-// Complete adds the properties that do not affect limits, such as the names of volumes, to a record. The record must
-// have been created from f.Description.
+// Complete adds the properties that do not affect limits, such as the names of volumes, to record, which already
+// contains the properties in f.Description.
 func (f Found) Complete(record *v1alpha1.StorageDescription) {
 	for i := range record.Volumes {
 		if i >= len(f.volumes) {
@@ -354,7 +355,7 @@ func Unread(all []v1alpha1.StorageDescription) []string {
 	return kinds
 }
 
-// denied adds a MissingFact for each kind that could not be read.
+// denied adds a MissingFact to f for each of the given kinds, which the operator could not read.
 func (f *Found) denied(kinds map[string]string) {
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		f.addMissing(rightToRead+kind, fmt.Sprintf(

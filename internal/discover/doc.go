@@ -1,6 +1,6 @@
 // Package discover derives the properties that determine a target's documented limits from the cluster's objects and
-// from the mounts that agents report. Its functions have no side effects: they return a limits.Description and the
-// names for the record.
+// from the mounts that agents report. Its functions have no side effects. Describe returns a limits.Description and,
+// separately, properties that do not affect limits but are recorded with them, such as the names of volumes.
 //
 //	PersistentVolumeClaim --> PersistentVolume ----> driver, handle, attributes, size, options
 //	       |                        |

@@ -45,7 +45,7 @@ func (f *Found) nodes(t Target) {
 }
 
 // regionOf returns the region of the storage: the region in the volumes' node affinity if they have one, else the
-// region of the client nodes. It returns "" unless there is exactly one.
+// region of the client nodes. If the volumes or nodes are in several regions, or the region is unknown, it returns "".
 func regionOf(t Target) string {
 	regions := map[string]bool{}
 	for _, claim := range t.Claims {

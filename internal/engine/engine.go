@@ -28,7 +28,8 @@ type Engine interface {
 	// Render returns the request for one client's part of a step. The caller adds the fields that do not depend on the
 	// engine: the required space, the volumes, and the files that Describe lists.
 	Render(step *Step, client *Client) (*agentapi.LoadRequest, error)
-	// Result adds the tool's own figures to the result of a target and returns its findings about the report.
+	// Result adds the tool's own figures to the result of a target, and returns what the engine concludes from the
+	// clients' report.
 	Result(step *Step, report *Report, into *v1alpha1.TargetResult) Findings
 }
 
@@ -64,13 +65,14 @@ type Traits struct {
 	// Sources maps the name of each program that is rarely preinstalled to a hint on where to get it.
 	Sources map[string]string
 	// Versions lists one version of the tool for each form of input that the engine can write, the newest first. An
-	// empty string means the newest version. The version on the clients is unknown until they run.
+	// empty string means the newest version. Prove tries all of them, because the version on the clients is unknown
+	// until their pods run.
 	Versions []string
 	// SpansClients is true if the clients of a target run one MPI job together.
 	SpansClients bool
 	// WorkBound is true if the load ends by itself when its work is done, regardless of the phase's duration.
 	WorkBound bool
-	// Opaque is true if the tool's I/O is not known before it runs.
+	// Opaque is true if the tool's I/O cannot be predicted.
 	Opaque bool
 	// TimesOperations is true if the tool reports the latency of individual operations.
 	TimesOperations bool

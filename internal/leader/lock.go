@@ -11,7 +11,7 @@ import (
 // trying until RenewDeadline before it gives up, which is right for a Lease that cannot be reached, but pointless for
 // a Lease that another process holds.
 //
-// It is not safe for concurrent use; the election calls it from one goroutine.
+// A lock is not safe for concurrent use; the election calls it from one goroutine.
 type lock struct {
 	*resourcelock.LeaseLock
 	held bool

@@ -10,8 +10,8 @@ import (
 type complaint struct {
 	pattern *regexp.Regexp
 	failure Failure
-	// certain is true for complaints that mean failure regardless of the exit status: fio counts a job that was killed,
-	// or that never started, as successful.
+	// certain is true for complaints that mean failure regardless of the exit status. The exit status can be that of a
+	// success even if a job was killed or never started.
 	certain bool
 }
 

@@ -11,12 +11,12 @@ const (
 	// undecidedPercentage is a placeholder for the compress percentage in a job file. The client replaces it after it
 	// has sampled the data that the profile's compressLike refers to.
 	undecidedPercentage = "50"
-	// mostCompressed is the highest buffer_compress_percentage that is used. Above it, fio's buffers consist of zeros
-	// and a few random bytes, and the compression ratio depends more on the headers of the compressed format than on
-	// the data.
+	// mostCompressed is the highest buffer_compress_percentage that PercentFor returns. Above it, fio's buffers consist of
+	// zeros and a few random bytes, and the compression ratio depends more on the headers of the compressed format than
+	// on the data.
 	mostCompressed = 98
-	// leastCompressed is the lowest buffer_compress_percentage that is used. It is not 0, because at 0 fio writes the
-	// same few buffers repeatedly.
+	// leastCompressed is the lowest buffer_compress_percentage that PercentFor returns. It is not 0, because at 0 fio
+	// writes the same few buffers repeatedly.
 	leastCompressed = 1
 )
 
@@ -31,7 +31,8 @@ func PercentFor(ratio float64) int {
 	return min(max(int(math.Round(100*(1-1/ratio))), leastCompressed), mostCompressed)
 }
 
-// WithCompressPercentage returns the job with the compress percentage replaced.
+// WithCompressPercentage returns the given job file with its buffer_compress_percentage, if it sets one, changed to
+// percent.
 func WithCompressPercentage(job string, percent int) string {
 	var b strings.Builder
 	for line := range strings.Lines(job) {

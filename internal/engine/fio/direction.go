@@ -66,7 +66,8 @@ func checkTotals(object *value, result *OperationTotal) error {
 	if kibibytes != result.Bytes>>10 {
 		return fmt.Errorf("io_kbytes is %d, but io_bytes is %d", kibibytes, result.Bytes)
 	}
-	// 1000 times the bytes may overflow here as it does in fio, which computes bw_bytes in 64 bits.
+	// The product may overflow. fio also computes bw_bytes in 64 bits, so its product overflows in the same way and the
+	// values still agree.
 	var expected int64
 	if result.RuntimeMilliseconds > 0 {
 		expected = int64(1000 * result.Bytes / uint64(result.RuntimeMilliseconds)) // #nosec G115 -- as fio prints it

@@ -99,7 +99,7 @@ func readSection(from *section, ordinal int) (loadSection, error) {
 	s.syncs = s.writes && (r.number("fsync", 0) > 0 || r.number("fdatasync", 0) > 0)
 	s.blockBytes = 4096
 	if text, ok := from.get("bs"); ok {
-		// If bs lists several sizes, ParseUint fails and returns 0.
+		// If bs lists several sizes, ParseUint fails and returns 0, which means that sizes vary.
 		s.blockBytes, _ = strconv.ParseUint(text, 10, 64)
 	}
 	for _, several := range []string{"bsrange", "bssplit"} {

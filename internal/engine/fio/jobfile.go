@@ -35,7 +35,7 @@ type section struct {
 var sectionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 _.:+-]{0,63}$`)
 
 // parseJobFile reads a user's job file. It accepts only a subset of fio's syntax, and rejects everything that fio might
-// interpret differently: include, "$" of any kind, duplicate options in a section, and quotes. It accepts only options
+// interpret differently: include, "$" anywhere, duplicate options in a section, and quotes. It accepts only options
 // on the allow-list. The error joins all problems, up to 20.
 func parseJobFile(text string) ([]section, error) {
 	if len(text) > maxJobFileBytes {
@@ -101,7 +101,7 @@ func (p *jobFileParser) line(line string, number int) error {
 
 func (p *jobFileParser) header(line string, number int) error {
 	p.finish()
-	// The following options belong to this section even if its name is invalid.
+	// Begin the section even if its name is invalid, so that the options that follow are not added to another section.
 	p.live = &section{name: "?", line: number}
 	name := strings.TrimSuffix(line[1:], "]")
 	if line[len(line)-1] != ']' || !sectionName.MatchString(name) {

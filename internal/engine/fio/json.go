@@ -22,7 +22,8 @@ type value struct {
 	items []*value
 }
 
-// parse reads one JSON object and nothing after it.
+// parse decodes a text that consists of one JSON object. It returns an error if anything but white space follows the
+// object.
 func parse(raw []byte) (*value, error) {
 	p := parser{raw: raw}
 	p.space()
@@ -196,7 +197,7 @@ var (
 	errInteger  = errors.New("is not a 64-bit integer")
 )
 
-// member returns a member of an object, or nil.
+// member returns the member of an object with the given name. It returns nil if there is none, or if v is not an object.
 func (v *value) member(name string) *value {
 	if v == nil || v.kind != '{' {
 		return nil
@@ -204,7 +205,8 @@ func (v *value) member(name string) *value {
 	return v.members[name]
 }
 
-// signed decodes an integer. fio prints unsigned counters as signed ones, so a counter of 2^63 or more is negative.
+// signed decodes a 64-bit integer with a sign. fio prints its unsigned counters as signed numbers, so a counter of 2^63
+// or more appears as a negative number.
 func (v *value) signed() (int64, error) {
 	if v == nil {
 		return 0, errMissing

@@ -14,7 +14,8 @@ type KnownOption struct {
 	Name string
 	// Value is the value as it is written to the job file. Sizes are plain numbers of bytes.
 	Value string
-	// Done is true if storagebench always does what the option requests.
+	// Done is true if the option can be omitted, because storagebench always does what it requests, or because it has
+	// no effect.
 	Done bool
 }
 

@@ -160,8 +160,8 @@ func (s *Sampler) restart(next *point) []Delta {
 	return deltas
 }
 
-// MeasuredSince estimates when the measured part began: at the first I/O, or at the end of the ramp. ok is false before
-// the first dump of the measured part.
+// MeasuredSince estimates when the measured part began: at the end of the ramp or, without a ramp, at the first I/O. ok
+// is false before the first dump of the measured part.
 func (s *Sampler) MeasuredSince() (nanoseconds int64, ok bool) {
 	if s.live == nil || s.live.warm {
 		return 0, false
@@ -254,7 +254,7 @@ func (p *point) counted(base *point, jobs int, last bool) int64 {
 		// The job with the longest runtime has ended, so the longest runtime no longer shows when fio requested the dump.
 		return p.written
 	}
-	// fio requests a dump only after it has written the previous one.
+	// fio requests a dump only after it has written the previous one, so the estimate must not be earlier.
 	return max(asked, base.written)
 }
 

@@ -66,11 +66,11 @@ func (s *Sampler) atLoadEnd(held *point, counters [measure.NumOperations]measure
 	return totals, true
 }
 
-// mostInFlight returns the maximum difference between issued and completed operations in a consistent dump. It is the
-// number of outstanding operations, if known. A warm-up doubles the maximum, because operations in flight at the end of
-// a ramp are never timed and so remain in the difference. A larger difference means that the dump is inconsistent: fio
-// reads the two counters one after the other, and on a machine without spare CPU time it may stall in between while the
-// jobs continue.
+// mostInFlight returns the maximum difference between issued and completed operations in a consistent dump: the maximum
+// number of operations in flight, or MaxUint64 if that number is unknown. A warm-up doubles it, because operations in
+// flight at the end of a ramp are never timed, so they are never counted as completed and remain in the difference. A
+// larger difference means that the dump is inconsistent: fio reads the two counters one after the other, and on a
+// machine without spare CPU time it may stall in between while the jobs continue.
 func (s *Sampler) mostInFlight() uint64 {
 	switch {
 	case s.options.Outstanding == 0:

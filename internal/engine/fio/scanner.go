@@ -17,7 +17,7 @@ var (
 
 // scanner follows the structure of one JSON object byte by byte. It detects the end of a document as soon as the last
 // byte arrives, and rejects a damaged document at the first byte that is not valid at its position in a JSON object. It
-// checks only numbers and strings less strictly than the function parse does.
+// is as strict as the function parse, except within numbers and strings.
 type scanner struct {
 	expect expectation
 	// open holds '{' or '[' for each level of nesting.

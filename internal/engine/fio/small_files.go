@@ -216,7 +216,8 @@ func (w *writer) smallFiles(s *loadSection, how fileJob) {
 		w.set("create_on_open", "1")
 	}
 	if !how.data {
-		// fio counts each of these operations as one byte, so the size of the files does not matter.
+		// The operation does not access the content of the files, so their size does not matter. fio counts each
+		// operation as one byte.
 		w.set("bs", "1")
 		w.set("filesize", "1")
 		return

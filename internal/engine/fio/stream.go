@@ -165,8 +165,7 @@ func (s *Stream) drop() {
 	s.flush(s.head.length)
 }
 
-// flush moves the pending bytes to the noise, except for the last ones. The parameter kept is the number of bytes that
-// stay pending.
+// flush moves the pending bytes to the noise, except for the last ones, whose number is the parameter kept.
 func (s *Stream) flush(kept int) {
 	given := len(s.pending) - kept
 	s.noise.Add(s.pending[:given])

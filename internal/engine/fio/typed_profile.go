@@ -32,8 +32,8 @@ type typedReader struct {
 	readPercent int32
 	dataset     uint64
 	random      bool
-	// exact is true if the dataset must divide evenly into files of whole blocks. A sweep over block sizes cannot
-	// require this.
+	// exact is true if the dataset must divide evenly into files of whole blocks. It is false for a step that replaces
+	// values of the profile: in a sweep over block sizes, one dataset size cannot be a multiple of every block size.
 	exact bool
 }
 

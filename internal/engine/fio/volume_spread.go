@@ -88,7 +88,8 @@ func (s *loadSection) unsuited(path *field.Path, devices bool) field.ErrorList {
 	return problems
 }
 
-// checkRegion returns an error if a job's part of a raw device is too small for operations at varying offsets.
+// checkRegion returns an error if a job's part of a raw device is too small for operations that may begin at offsets
+// that are not multiples of their size.
 func (s *loadSection) checkRegion(path *field.Path) field.ErrorList {
 	most := s.largestBlock()
 	if !s.uneven() || s.ownRegion() >= 2*most {

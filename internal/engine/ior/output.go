@@ -67,7 +67,7 @@ type Stonewalled struct {
 	Nanoseconds                int64
 }
 
-// Damage is a part of the output that cannot be read, or contradicts the rest.
+// Damage is a part of the output that cannot be read, or contradicts another part.
 type Damage struct {
 	// Line is the number of the line, counted from 1.
 	Line   int
@@ -113,7 +113,8 @@ type Output struct {
 	Bytes int64
 }
 
-// AddMessages adds the errors, the warnings and the data errors of another output.
+// AddMessages adds the errors, the warnings and the data errors in words, which is another output of the same run, for
+// example that of mpirun and of the ranks other than the first.
 func (o *Output) AddMessages(words Output) {
 	for _, line := range words.Errors {
 		o.Errors = appendOnce(o.Errors, line)

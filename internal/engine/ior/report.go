@@ -194,7 +194,8 @@ func iorRepetition(from *engine.Repetition) v1alpha1.IORRepetition {
 	return made
 }
 
-// reported returns the time, or nil if IOR did not print it.
+// reported returns a time that IOR printed, in nanoseconds. It returns nil if the time is not positive, which means that
+// IOR did not print it.
 func reported(length time.Duration) *int64 {
 	if length <= 0 {
 		return nil

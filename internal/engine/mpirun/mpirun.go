@@ -37,7 +37,7 @@ type Job struct {
 // Command returns the arguments of mpirun.
 //
 // mpirun finds the programs of its daemons in each host's own PATH (--noprefix). It starts all daemons itself, instead
-// of letting daemons start others, because only client 0 may launch. It stays attached to them
+// of letting daemons start others, because only client 0 may start programs on other clients. It stays attached to them
 // (--leave-session-attached), because a daemon of Open MPI 4 would otherwise detach from its caller and be orphaned.
 // Ranks fill one host before the next, because each client holds the files of its own ranks. Ranks are not bound to
 // processors: a container may have few, and other clients on the machine may use the same processors.
