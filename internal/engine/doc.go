@@ -16,7 +16,7 @@
 //     starts the program in each client at the same instant, counts its I/O every second, ends it, and returns what it
 //     printed. Let the engine's Result call the Result of package command for the counted I/O, and parse
 //     ClientReport.Output for the tool's own figures. Leave Traits.Tools empty: the agent looks for the program when it
-//     loads the step.
+//     receives the request for a step.
 //     A tool with live latencies, or with one job that spans clients, also needs a message in LoadRequest of
 //     agent.proto; a package below internal/agent with a type that implements tool.Tool (see package
 //     internal/agent/tool), and its rows in internal/agent/tools.go; and a line in internal/cli/plan_document.go. If

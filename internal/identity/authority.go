@@ -19,8 +19,8 @@ import (
 // expire this long after the last moment at which one of its agents can be alive.
 const Margin = 7 * 24 * time.Hour
 
-// agentName is the DNS name in every client certificate. Go's certificate verification requires a name that it can
-// check; the client is identified by the URI instead.
+// agentName is the DNS name in the certificate of every agent. Go's certificate verification requires a name that it
+// can check. The name does not tell agents apart; the URI in the certificate does.
 const agentName = "agent.storagebench.internal"
 
 // Validity is the period in which a run's certificates are accepted.

@@ -17,15 +17,16 @@
 //
 // Every write to the Lease raises its resource version, and a new holder writes to it after the previous holder was
 // last recorded in it. So a later holder always has a higher epoch, no matter when each of them reads the Lease. The
-// number of transitions, which a Lease also counts, does not have that property: deleting the Lease (with the
-// namespace, by a cleanup script, to force an election) resets it to 0, and every agent of a live run would refuse
+// Lease's leaseTransitions, which counts changes of the holder, does not have that property: deleting the Lease (with
+// the namespace, by a cleanup script, to force an election) resets it to 0, and every agent of a live run would refuse
 // the next leader until the run times out. A separate counter in another object cannot be raised at the same instant
-// at which the Lease changes hands: an old leader could wake up between the two and be ahead of the new one. Resource
-// versions only grow, across all objects of a resource, including deleted ones: Kubernetes has guaranteed this to
-// clients since 1.35 (KEP-5504), and derived them from the revision of etcd long before that.
+// at which the Lease changes hands: an old leader could wake up between these two writes and be ahead of the new one.
+// Resource versions only grow, across all objects of a resource, including deleted ones. Kubernetes has guaranteed this
+// to users of its API since 1.35 (KEP-5504), and derived the versions from the revision of etcd long before that.
 //
-// The exception is an API server that is restored to an earlier state from a backup while agents are running: they
-// refuse every operator until the version has caught up, and end by themselves after orphanTimeout.
+// Resource versions decrease only if an API server is restored to an earlier state from a backup. Agents that are
+// running at that time refuse every operator until the version has caught up, and end by themselves after
+// orphanTimeout.
 //
 // The epoch stays the same for a whole term although each renewal raises the version. Otherwise an agent could receive
 // concurrent commands out of order and refuse the one with the lower epoch. A Lease that is created again, or that

@@ -49,7 +49,8 @@ type Candidate struct {
 	epoch uint64
 }
 
-// term identifies a period in which one process held the Lease, by the UID of the Lease and its number of transitions.
+// term identifies a period in which one process held the Lease, by the Lease's UID and its leaseTransitions, which
+// counts changes of the holder.
 type term struct {
 	lease       types.UID
 	transitions int32
@@ -65,7 +66,7 @@ func New(config *rest.Config, namespace string) (*Candidate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("get the host name for leader election: %w", err)
 	}
-	// Use a separate client, so that renewals do not wait for the rate limit or the connection of other requests.
+	// Use a separate API client, so that renewals do not wait for the rate limit or the connection of other requests.
 	config = rest.AddUserAgent(rest.CopyConfig(config), "leader-election")
 	config.Timeout = requestTimeout
 	leases, err := coordinationclient.NewForConfig(config)

@@ -13,7 +13,7 @@ import (
 )
 
 // Traits are the traits of the command engine. They list no tools, because the agent looks for a user's program only
-// when it loads the step.
+// when it receives the request for a step.
 var Traits = engine.Traits{
 	Kind: v1alpha1.EngineCommand, Versions: []string{""}, WorkBound: true, Opaque: true, Layers: "Setups", SizeField: "datasetSize",
 }

@@ -35,8 +35,8 @@ func overrideFio(profile *v1alpha1.FioProfile, change *v1alpha1.FioOverride) {
 	replace(&profile.Direct, change.Direct)
 	replace(&profile.RateLimit, change.RateLimit)
 	replace(&profile.Fsync, change.Fsync)
-	// An override with sequential I/O also removes the random distribution, which applies only to random I/O. The
-	// user's file cannot unset the field, because the API server drops null fields.
+	// An override with sequential I/O also removes randomDistribution, which applies only to random I/O. Users cannot
+	// remove it with a null value, because the API server drops null fields.
 	if change.Pattern == v1alpha1.FioSequential && change.RandomDistribution == "" {
 		profile.RandomDistribution = ""
 	}

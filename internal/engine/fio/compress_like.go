@@ -8,12 +8,12 @@ import (
 
 const (
 	compressPercentage = "buffer_compress_percentage"
-	// undecidedPercentage is a placeholder for the compress percentage in a job file. The client replaces it after it
-	// has sampled the data that the profile's compressLike refers to.
+	// undecidedPercentage is a placeholder for the compress percentage in a job file. The client replaces the
+	// placeholder after it has sampled the data that the profile's compressLike refers to.
 	undecidedPercentage = "50"
-	// mostCompressed is the highest buffer_compress_percentage that PercentFor returns. Above it, fio's buffers consist of
-	// zeros and a few random bytes, and the compression ratio depends more on the headers of the compressed format than
-	// on the data.
+	// mostCompressed is the highest buffer_compress_percentage that PercentFor returns. Above it, fio's buffers consist
+	// of zeros and a few random bytes, and the compression ratio depends more on the headers of the compressed format
+	// than on the data.
 	mostCompressed = 98
 	// leastCompressed is the lowest buffer_compress_percentage that PercentFor returns. It is not 0, because at 0 fio
 	// writes the same few buffers repeatedly.

@@ -31,8 +31,8 @@
 //	  runtime, job_runtime                                   timestamp_ms, total_ios, bins
 //	  io_bytes (before 3.42)                                 io_bytes (3.42 and later)
 //
-// So before 3.42, if jobs delay a dump, its bytes were counted earlier than its timestamp says: at the time of the first
-// I/O plus the runtime. When ramp_time ends, each job resets its totals, except for its sync latency; during the ramp
-// fio records no latencies. In a dump that is requested before a job's reset and written after it, the bytes and the
-// runtime belong neither to the ramp nor to the measured part.
+// So before 3.42, if jobs delay a dump, its bytes were counted earlier than its timestamp says: at the time of the
+// first I/O plus the runtime. When ramp_time ends, each job resets its totals, except for its sync latency; during the
+// ramp fio records no latencies. In a dump that is requested before a job's reset and written after it, the bytes and
+// the runtime belong neither to the ramp nor to the measured part.
 package fio

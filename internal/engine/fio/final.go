@@ -169,7 +169,8 @@ func (j *judge) notFinal() bool {
 		last := j.output.Damaged[len(j.output.Damaged)-1]
 		return j.fail(FailureInvalidOutput, "the last JSON document is unreadable, "+last.String())
 	case j.output.Documents > 1 && hasUnexpectedOutput(j.output.NoiseAfterLast):
-		// Only the last of several documents is the result, and the text after it may be a later, damaged document.
+		// The text may be the remains of a further document, which would have been the result instead of the last
+		// readable one.
 		return j.fail(FailureInvalidOutput, "unexpected output after the last JSON document: "+clip(j.output.NoiseAfterLast))
 	case j.output.Last.Racy != nil:
 		return j.fail(FailureInvalidOutput, j.output.Last.Racy.Error())

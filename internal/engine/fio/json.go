@@ -197,7 +197,7 @@ var (
 	errInteger  = errors.New("is not a 64-bit integer")
 )
 
-// member returns the member of an object with the given name. It returns nil if there is none, or if v is not an object.
+// member returns the member with the given name. It returns nil if there is none, or if v is not an object.
 func (v *value) member(name string) *value {
 	if v == nil || v.kind != '{' {
 		return nil

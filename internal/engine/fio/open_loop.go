@@ -29,7 +29,8 @@ const (
 // The jobs must share files: see suitsOpenLoop.
 func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioProfile, error) {
 	outstanding := float64(offer.IOPS) * offer.Latency.Seconds()
-	// fio accepts only a whole number of operations per second as the rate of a job in one direction.
+	// fio accepts only whole numbers as the rates of a job. Each job needs a rate of at least one read per second and
+	// one write per second, if the load does both, so the rarer operation limits the number of jobs.
 	rarest := int64(float64(offer.IOPS) * rarerShare(profile))
 	if rarest < 1 {
 		return nil, fmt.Errorf("%d operations per second per client include less than one read or one write per second: raise "+

@@ -98,7 +98,7 @@ func likePattern(name string, report *engine.Report) engine.Pattern {
 // fields refillBuffers and compressibility set.
 func buffersOf(profile *v1alpha1.FioProfile) map[string]string {
 	set := map[string]string{}
-	// There are no sections if the job file is empty or invalid.
+	// If the job file is empty or invalid, parseJobFile returns no sections, so the loop does nothing.
 	sections, _ := parseJobFile(profile.JobFile)
 	for i := range sections {
 		for _, one := range sections[i].settings {

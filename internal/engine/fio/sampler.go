@@ -73,7 +73,8 @@ type Sampler struct {
 	stopped atomic.Int64
 }
 
-// epoch is a period in which fio counts without a reset: the ramp, or the measured part.
+// epoch is a period in which fio does not reset its totals: the ramp, or the measured part. It is unrelated to the
+// epoch of an operator.
 type epoch struct {
 	// origin is the time at which the epoch's first job began: the minimum of timestamp - runtime over all dumps,
 	// because the delay of a late dump only increases this difference.

@@ -44,7 +44,7 @@ func (s *Sampler) loadEnd(of *epoch) int64 {
 }
 
 // atLoadEnd returns the totals at the end of the load for a dump that was counted after it. known is false if no
-// earlier dump belongs to the same epoch.
+// earlier dump belongs to the same part of the run, which is the ramp or the measured part.
 func (s *Sampler) atLoadEnd(held *point, counters [measure.NumOperations]measure.Counter) (totals [measure.NumOperations]measure.Counter, known bool) {
 	before := s.loaded
 	if before == nil || before.epoch != held.epoch || before == held {

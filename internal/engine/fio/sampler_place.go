@@ -15,9 +15,10 @@ type placing int
 const (
 	// placeEnd means that the dump ends a sample.
 	placeEnd placing = iota
-	// placeUnusable means that the figures of the dump are not all from the same epoch.
+	// placeUnusable means that it is unknown whether the dump's figures are from the ramp or from the measured part, or
+	// that they are from both.
 	placeUnusable
-	// placeImpossible means that a total decreased, which fio's totals never do within an epoch.
+	// placeImpossible means that a total decreased, although fio resets its totals only at the end of the ramp.
 	placeImpossible
 )
 

@@ -144,7 +144,7 @@ func (e Engine) judgeFlushes(step *engine.Step, report *engine.Report, findings 
 	}
 }
 
-// iorOperation returns the figures of one operation over its repetitions.
+// iorOperation summarizes all repetitions of one operation. It returns false if there are none.
 func iorOperation(operation measure.Operation, all []engine.Repetition) (v1alpha1.IOROperation, bool) {
 	made := v1alpha1.IOROperation{Operation: v1alpha1.Operation(operation.String())}
 	var spread []Repetition
@@ -194,8 +194,8 @@ func iorRepetition(from *engine.Repetition) v1alpha1.IORRepetition {
 	return made
 }
 
-// reported returns a time that IOR printed, in nanoseconds. It returns nil if the time is not positive, which means that
-// IOR did not print it.
+// reported returns a time that IOR printed, in nanoseconds. It returns nil if the time is not positive, which means
+// that IOR did not print it.
 func reported(length time.Duration) *int64 {
 	if length <= 0 {
 		return nil

@@ -68,7 +68,7 @@ func (j Job) Command() []string {
 
 // transport returns the MCA parameters of the transport between ranks: shared memory within a host, TCP between
 // hosts. Other networks need devices and limits that a restricted pod lacks, and a restricted pod cannot read the
-// memory of another process, so single-copy transfers are off. Ranks wait for each other at barriers;
+// memory of another process, so single-copy transfers are off. Ranks wait for each other at MPI's barriers;
 // mpi_yield_when_idle makes a waiting rank yield the processor, because there may be few processors.
 func (j Job) transport() [][2]string {
 	settings := [][2]string{{"pml", "ob1"}, {"mpi_yield_when_idle", "1"}}
