@@ -240,8 +240,8 @@ func plain(parameters map[string]string) map[string]string {
 	return kept
 }
 
-// plainOptions returns mount options with the values of secrets masked. The specification of a volume may contain them,
-// such as `password=...` for a share, and users who may read runs may not be allowed to read volumes.
+// plainOptions returns mount options with the values of secrets masked. The specification of a volume may contain
+// secrets, such as `password=...` for a share, and users who may read runs may not be allowed to read volumes.
 func plainOptions(options []string) []string {
 	kept := slices.Clone(options)
 	for i, text := range kept {

@@ -108,8 +108,8 @@ func MountedReadOnly(volume *corev1.PersistentVolume) string {
 	return ""
 }
 
-// Same reports whether two PersistentVolumes refer to the same storage, even under different names. It cannot detect
-// this for storage of a single node, such as a local folder.
+// Same reports whether two PersistentVolumes refer to the same storage, even under different names. It does not detect
+// this if the storage belongs to a single node, as a local folder does.
 func Same(a, b *corev1.PersistentVolume) bool {
 	return slices.ContainsFunc(Identities(a), func(one string) bool { return slices.Contains(Identities(b), one) })
 }

@@ -82,7 +82,7 @@ type Traits struct {
 	ManyVolumes bool
 	// SmallFiles is true if the tool can perform one operation on each of many files, as a smallFiles phase requires.
 	SmallFiles bool
-	// ReusesFiles is true if a layout keeps files that already exist.
+	// ReusesFiles is true if a layout keeps files that already exist, instead of writing them again.
 	ReusesFiles bool
 	// SizeField is the profile field that determines the size of the dataset, for messages that suggest raising it.
 	SizeField string

@@ -21,8 +21,8 @@ type Report struct {
 	Version string
 	// Job is the report of the MPI job; nil if there is none.
 	Job *Job
-	// Sampled returns the number of bytes that an operation had moved by the given time. It computes the number from
-	// the samples of all clients. Sampled is nil if samples are missing.
+	// Sampled returns the number of bytes that all operations of the given kind had moved by the given time, according
+	// to the samples of all clients. Sampled is nil if samples are missing.
 	Sampled func(until time.Time, operation measure.Operation) uint64
 }
 

@@ -3,8 +3,8 @@
 //
 // The same arguments produce the same bytes on any machine, so that comparisons of storage use the same data:
 //
-//	sizes     the total is divided by weights exp(1.2 z), z normal: most files are small, some are
-//	          twenty times the mean
+//	sizes     the total is divided in proportion to the weights exp(1.2 z), where z is a random number
+//	          with a standard normal distribution: most files are small, some are twenty times the mean
 //	contents  in each block of 4 KiB the first part is random and the rest repeats a short phrase. So
 //	          any compressor with a window of a few KiB reaches the given percentage. Except at 100 %, the
 //	          random part makes files and blocks differ from each other

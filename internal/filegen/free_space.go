@@ -8,7 +8,7 @@ import (
 )
 
 // checkRoom returns an error if there is no room for all files, before any file is created. Files left by an earlier
-// attempt need no additional room, because they are overwritten.
+// call need no additional room, because they are overwritten.
 func (m *maker) checkRoom() error {
 	folder, err := m.root.Open(".")
 	if err != nil {
@@ -36,7 +36,7 @@ func (m *maker) checkRoom() error {
 	return nil
 }
 
-// leftoverSize returns the number and the total size of the readable files that an earlier attempt left.
+// leftoverSize returns the number and the total size of the readable files that an earlier call left.
 func leftoverSize(root fs.FS, directory string) (files, bytes uint64) {
 	_ = fs.WalkDir(root, directory, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {

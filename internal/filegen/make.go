@@ -196,7 +196,8 @@ func (m *maker) remove(earlier *note) error {
 			return fmt.Errorf(what, err)
 		}
 		if (index+1)%perFolder == 0 || index+1 == earlier.Count {
-			// Ignore the error: if the folder contains anything else, the removal of its parent directory also fails.
+			// Ignore the error: if the folder contains anything else, the removal of its parent directory below fails
+			// too, and that error is returned.
 			_ = m.root.Remove(filepath.Dir(name))
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// spread is the standard deviation of the logarithms of the weights by which sizes divides the total.
+// spread is the standard deviation of the logarithms of the weights. A weight is a random number that determines a
+// file's share of the total size.
 const spread = 1.2
 
 // sizes divides a total among files. Each file has at least one byte if there are at least as many bytes as files.

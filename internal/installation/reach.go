@@ -14,8 +14,8 @@ import (
 )
 
 // Reach lists what an operator that watches selected namespaces may read. An informer never completes its first list of
-// a kind that the operator may not read, and every controller would wait for it before starting. The operator therefore
-// leaves out such kinds and namespaces, and reports them.
+// a kind that the operator may not read, and every controller would wait for that list before starting. The operator
+// therefore leaves out such kinds and namespaces, and reports them.
 type Reach struct {
 	// Namespaces lists the namespaces to watch. Left lists the requested namespaces that are left out because the
 	// operator may not read them.

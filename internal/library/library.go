@@ -43,7 +43,8 @@ func (p *Profile) Object() (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	text, err := yaml.YAMLToJSON([]byte(p.Text))
 	if err == nil {
-		// This Unmarshal decodes whole numbers as integers, as an API server does.
+		// Like an API server, Unmarshal of k8s.io/apimachinery decodes whole numbers as integers. That of encoding/json
+		// would decode them as floating-point numbers.
 		err = json.Unmarshal(text, &object.Object)
 	}
 	if err != nil {

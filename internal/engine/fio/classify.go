@@ -24,7 +24,7 @@ var complaints = []complaint{
 	{regexp.MustCompile(`appears to be stuck\. Doing forceful exit`), FailureStuck, true},
 	{regexp.MustCompile(`job startup hung`), FailureStuck, true},
 	// fio holds the semaphore stat_sem while it writes a dump, and may meanwhile wait for a job to return from an I/O
-	// call. If another job ends during that time, it waits for stat_sem and gives up after 5 s (EDEADLK).
+	// call. Another job that ends during that time waits for stat_sem and gives up after 5 s (EDEADLK).
 	{regexp.MustCompile(`stuck grabbing stat_sem`), FailureStuck, true},
 	{regexp.MustCompile(`file creation disallowed by allow_file_create=0`), FailureNoSuchFile, true},
 	{regexp.MustCompile(`does not (seem to )?support direct( IO|=1)`), FailureDirect, true},

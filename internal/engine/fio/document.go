@@ -48,11 +48,12 @@ type OperationTotal struct {
 	// RuntimeMilliseconds is the longest runtime of any job; 0 for Sync.
 	RuntimeMilliseconds int64
 	ShortOperations     uint64
-	// Total is the latency from submission to completion ("lat_ns"). Completion is the part of it after the end of the
-	// submission ("clat_ns"). Sync has only Total.
+	// Total is the latency from the start of the submission to the completion ("lat_ns"). Completion is the part of
+	// Total after the end of the submission ("clat_ns"). Sync operations have only Total.
 	Total      measure.Latency
 	Completion measure.Latency
-	// SubmissionMeanNanoseconds is the mean over SubmissionCount submissions ("slat_ns").
+	// SubmissionMeanNanoseconds is the mean time of a submission ("slat_ns"), and SubmissionCount is the number of
+	// submissions.
 	SubmissionMeanNanoseconds float64
 	SubmissionCount           uint64
 }

@@ -14,12 +14,12 @@ import (
 )
 
 // An open loop consists of many fio jobs that each do one operation at a time, at random intervals. fio submits inline:
-// if an operation is due while its job still waits for the preceding one, it starts late, and no latency includes that
-// wait. This is rare only if there are many more jobs than outstanding operations. In a model of one server with
-// constant service time, the measured share of operations above the 99th percentile was 26 % too low with 10 x rate x
-// latency jobs, 9 % too low with 40 x, and 4 % too low with 60 x. So openLoop uses 40 x rate x latency jobs, or fewer
-// where fio or the API do not allow that many, but never fewer than 10 x. fio's own open loop, io_submit_mode=offload,
-// does not end when a rate is set (fio 3.33).
+// an operation that is due while its job still waits for the preceding one starts late, and no latency includes the
+// delay. Late starts are rare only if there are many more jobs than outstanding operations. In a model of one server
+// with constant service time, the measured share of operations above the 99th percentile was 26 % too low with 10 x
+// rate x latency jobs, 9 % too low with 40 x, and 4 % too low with 60 x. So openLoop uses 40 x rate x latency jobs, or
+// fewer where fio or the API do not allow that many, but never fewer than 10 x. fio's own open loop,
+// io_submit_mode=offload, does not end when a rate is set (fio 3.33).
 const (
 	leastPerOutstanding = 10
 	jobsPerOutstanding  = 40

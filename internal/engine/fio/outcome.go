@@ -35,10 +35,11 @@ const (
 	FailureBadOption Failure = "BadOption"
 	// FailureBadEngine means that this build of fio does not have the I/O engine.
 	FailureBadEngine Failure = "BadEngine"
-	// FailureEngineBlocked means that fio has the I/O engine, but the kernel or the container refuses it.
+	// FailureEngineBlocked means that fio has the I/O engine, but the kernel or the container does not allow its
+	// use.
 	FailureEngineBlocked Failure = "EngineBlocked"
-	// FailureDirect means that the file system does not support direct I/O, or does not support it for operations of
-	// this size.
+	// FailureDirect means that the file system does not support direct I/O, or does not support it with the block size
+	// of the job.
 	FailureDirect Failure = "DirectNotSupported"
 	// FailureIO means that the storage reported an error.
 	FailureIO Failure = "IOError"

@@ -15,9 +15,9 @@ type limit struct {
 	reads, writes uint64
 }
 
-// rates reads rateLimit. fio limits reads and writes separately, and does not accept a limit on bytes together with a
-// limit on operations. If there is only one block size, rates uses the lower of the two limits. It divides the limit
-// between reads and writes according to readPercent.
+// rates reads the profile's rateLimit. fio limits reads and writes separately, and does not accept a limit on bytes
+// together with a limit on operations. If the profile sets both and there is only one block size, rates uses the lower
+// of the two limits. It divides the limit between reads and writes according to readPercent.
 func (r *typedReader) rates() *limit {
 	given := r.profile.RateLimit
 	if given == nil {

@@ -29,8 +29,8 @@ type SamplerOptions struct {
 	// Duration is the time after the end of the ramp during which jobs issue operations. It is 0 if jobs end when their
 	// work is done. See loadEnd.
 	Duration time.Duration
-	// ToClock translates nanoseconds of the wall clock of fio's machine to the clock of the samples. It is called when
-	// a sample is returned. nil leaves times unchanged.
+	// ToClock translates nanoseconds of the wall clock of fio's machine to the clock of the samples. It is called for
+	// the start and the end of each sample that Add or Close returns, and by MeasuredSince. nil leaves times unchanged.
 	ToClock func(wallNanoseconds int64) int64
 }
 
@@ -52,7 +52,7 @@ type Delta struct {
 // Sampler turns the running totals of --status-interval into deltas.
 //
 // A sample is returned only after the next dump, because that dump shows how late the previous one was. Close returns
-// the remaining samples. The final document must be added too, like the dumps.
+// the remaining samples. The final document must be added like the dumps, before Close is called.
 type Sampler struct {
 	options SamplerOptions
 	live    *epoch

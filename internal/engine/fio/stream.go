@@ -22,7 +22,7 @@ func (d Damage) String() string { return fmt.Sprintf("at byte %d: %v", d.Offset,
 
 // Output holds everything that a Stream found.
 type Output struct {
-	// Documents is the number of documents. Last is the last document; nil if there was none.
+	// Documents is the number of documents that were read. Last is the last of them; nil if there was none.
 	Documents int
 	Last      *Document
 	// Damaged lists the first maxDamages documents that cannot be read. DamagedAfterLast is true if an unreadable

@@ -7,8 +7,8 @@ import (
 )
 
 // jsonObject is the current object of IOR's JSON output, which is a result or a row of the summary. The JSON is read
-// line by line, because IOR writes one name per line. A decoder would reject most of it: warnings appear before and
-// between the values, -v adds more lines, and the output of a killed run is truncated.
+// line by line, because IOR writes one name per line. A JSON decoder would reject most outputs: warnings appear before
+// and between the values, -v adds more lines, and the output of a killed run is truncated.
 type jsonObject struct {
 	open      bool
 	isSummary bool

@@ -262,7 +262,7 @@ func (j *judge) missing() string {
 	return ""
 }
 
-// ownTimeLimit reports whether IOR itself limited the time of the run (-T). It then ends normally between two
+// ownTimeLimit reports whether IOR itself limited the time of the run (-T). Such a run ends normally between two
 // repetitions.
 func (j *judge) ownTimeLimit() bool {
 	if j.expected.Limited {

@@ -37,7 +37,7 @@ type Stream struct {
 	facts   facts
 	// next is the index of the next repetition of each operation in the current test.
 	next [measure.NumOperations]int
-	// moved is the number of bytes that a warning reported for the next row.
+	// moved is the number of bytes that the latest warning reported. It applies to the next row.
 	moved int64
 	json  jsonObject
 	// rows is true once the output contains a row of the current test.
