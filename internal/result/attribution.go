@@ -17,8 +17,8 @@ const (
 	maxLimitName  = 128
 )
 
-// Attribution returns the limits that may have held back the point's rate, with all details. It returns nil if no bytes
-// were moved, or if no limit is documented and nothing else explains the rate.
+// Attribution returns the limits that may have held back the rate of the point p, with all details. It returns nil if
+// no bytes were moved, or if no limit is documented and nothing else explains the rate.
 func (p *Point) Attribution(level v1alpha1.AttributionLevel) *v1alpha1.Attribution {
 	found := p.judged()
 	if p.silent(&found) {
@@ -34,8 +34,8 @@ func (p *Point) Attribution(level v1alpha1.AttributionLevel) *v1alpha1.Attributi
 	return made
 }
 
-// Short returns the attribution for one of many steps. It contains only the suspect that is ranked first, without the
-// evidence.
+// Short returns the attribution of the point p for a phase with many steps. It contains only the suspect that is ranked
+// first, without the evidence.
 func (p *Point) Short() *v1alpha1.StepAttribution {
 	found := p.judged()
 	if p.silent(&found) {
@@ -59,8 +59,8 @@ func (p *Point) silent(found *limits.Attribution) bool {
 	return p.BytesPerSecond <= 0 || len(found.Suspects) == 0 || len(p.Documented.Limits) == 0 && found.Suspects[0].Cause == limits.CauseUnknown
 }
 
-// bounds returns the documented baseline and burst for the load. The Limit of a bound is nil if the bound is not
-// documented, or if it is a burst that does not exceed the baseline.
+// bounds selects the documented baseline and burst from the limits that apply to a load. The field Limit of a returned
+// bound is nil if the bound is not documented, or if it is a burst that does not exceed the baseline.
 func bounds(of limits.Effective) (baseline, burst limits.Bound) {
 	baseline, burst = of.Baseline, of.Burst
 	if baseline.Limit == nil {

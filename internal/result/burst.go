@@ -35,11 +35,12 @@ const (
 type drain struct {
 	b *builder
 	s summed
-	// found holds the analysis of the series in bytes and in operations, indexed by dimension. ok is true for each
-	// dimension whose series could be analyzed.
+	// found holds the analysis of the byte rate and that of the operation rate, in this order. ok is true for each rate
+	// that could be analyzed.
 	found [2]detect.Result
 	ok    [2]bool
-	// refill is the refill rate used for each dimension, with its interval if it was measured.
+	// refill holds the refill rates used for byte credits and for operation credits, each with its interval if it was
+	// measured.
 	refill [2]knownRefill
 	result v1alpha1.BurstResult
 	says   []string
@@ -72,7 +73,7 @@ func (b *builder) judgeDrain(s summed) {
 	b.result.Burst = &d.result
 }
 
-// analyze finds drops in the series of a dimension, using the known refill of that dimension.
+// analyze finds drops in the rate of one dimension (bytes or operations), using the known refill of that dimension.
 func (d *drain) analyze(one dimension) {
 	samples := d.s.of(one)
 	if rate(samples) == 0 {
@@ -109,7 +110,8 @@ func (d *drain) analyzeWith(one dimension, earlier []detect.Sample) {
 	d.found[one], d.ok[one] = found, true
 }
 
-// knownRefill returns the refill rate that an earlier redrain measured, or else the documented one.
+// knownRefill returns the refill rate that an earlier redrain (a second drain after idle time) measured, or else the
+// documented one.
 func (d *drain) knownRefill(one dimension) knownRefill {
 	if measured, known := d.b.history.measuredRefill(one); known {
 		return knownRefill{value: detect.Estimate{Value: measured}, source: detect.RefillMeasured}
@@ -122,8 +124,9 @@ func (d *drain) knownRefill(one dimension) knownRefill {
 
 // earlier returns the I/O that may have spent credits before the series starts: the I/O of earlier steps and of the
 // warm-up. Its times are on the time axis of the series. Earlier steps are omitted if the bucket is known to have been
-// empty at the start of this step, because the credits that they spent are then irrelevant. Also, on a store without
-// credits, the rates of earlier steps may have exceeded the assumed refill rate.
+// empty at the start of this step, because the credits that they spent are then irrelevant. This includes a store
+// without credits, whose rate in earlier steps may have been above the assumed refill rate and would be mistaken for
+// spent credits.
 func (d *drain) earlier(one dimension) []detect.Sample {
 	var all []detect.Sample
 	warmUp, warm := d.warmUp(one)
@@ -185,8 +188,8 @@ func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
 	return detect.Sample{StartSeconds: start, Rate: rate}, found && start < 0 && rate > 0 && rate <= maxRate
 }
 
-// main returns the analysis of the dimension whose credits ran out. It returns the operation analysis if operation
-// credits ran out, or if the byte series could not be analyzed. Otherwise, it returns the byte analysis.
+// main returns the more important of the two analyses. This is the operation analysis if operation credits ran out, or
+// if the byte series could not be analyzed; otherwise, it is the byte analysis.
 func (d *drain) main() *detect.Result {
 	if d.result.Dimension == dimensionOperations || !d.ok[inBytes] {
 		return &d.found[inOperations]
@@ -194,8 +197,8 @@ func (d *drain) main() *detect.Result {
 	return &d.found[inBytes]
 }
 
-// findDimension determines whether the credits that ran out count bytes or operations. It chooses the dimension whose
-// documented baseline agrees with the level after the drop. If both baselines agree, it chooses the closer one.
+// findDimension determines whether byte credits or operation credits ran out: those whose documented baseline agrees
+// with the level after the drop. If both baselines agree, findDimension chooses the closer one.
 func (d *drain) findDimension() {
 	nearest := sameLevel
 	for _, one := range []dimension{inBytes, inOperations} {

@@ -43,7 +43,8 @@ func (d *drain) fill() {
 	}
 }
 
-// series returns the figures of one dimension. Operation rates are in thousandths of an operation per second.
+// series returns the figures of one dimension (bytes or operations). Operation rates are in thousandths of an operation
+// per second.
 func (d *drain) series(one dimension) *v1alpha1.BurstSeries {
 	found := d.found[one]
 	scale := [2]float64{1, 1000}[one]

@@ -115,8 +115,8 @@ type History struct {
 	SeesEnd bool
 	// Expect names what the phase should measure, such as the server's cache.
 	Expect v1alpha1.Expectation
-	// MeasuredRefill and MeasuredRefillOperations are the refill rates that an earlier redrain measured, in bytes and
-	// in operations per second. A rate is nil if no redrain measured it.
+	// MeasuredRefill and MeasuredRefillOperations are the refill rates that an earlier redrain (a second drain after
+	// idle time) measured, in bytes and in operations per second. A rate is nil if no redrain measured it.
 	MeasuredRefill, MeasuredRefillOperations *float64
 	// DrainSpent and DrainSpentOperations are the credits that the first drain of the run spent, in bytes and in
 	// operations. They are nil if they were not measured.

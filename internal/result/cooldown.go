@@ -13,7 +13,7 @@ import (
 )
 
 // Cooldown returns the result of an Idle step on one target, given the instants at which the step started and ended. If
-// a redrain follows the idle time, Fold adds its figures.
+// a redrain (a second drain) follows the idle time, Fold adds the figures of the redrain.
 func Cooldown(step plan.Step, target string, history History, start, end time.Time) v1alpha1.TargetResult {
 	made := v1alpha1.CooldownResult{CreditPercentAtEnd: history.CreditPercentAtEnd}
 	since := history.LastEnd()
@@ -63,7 +63,8 @@ func untilCredits(step plan.Step, history History) string {
 		amountText(dimension, size), from, format(refill))
 }
 
-// measuredRefill returns the refill rate that an earlier redrain measured; known is false if none did.
+// measuredRefill returns the refill rate that an earlier redrain (a second drain after idle time) measured; known is
+// false if none did.
 func (h *History) measuredRefill(one dimension) (rate float64, known bool) {
 	measured := h.MeasuredRefill
 	if one == inOperations {
@@ -75,9 +76,9 @@ func (h *History) measuredRefill(one dimension) (rate float64, known bool) {
 	return 0, false
 }
 
-// main returns the documented rates of the bucket that the run's loads empty first, and the dimension of its credits.
-// It uses the first load for which such a bucket is known. If there is no such load, it returns the documented byte
-// rates, without a bucket.
+// main returns the documented rates of the bucket that the run's loads empty first, and whether its credits count bytes
+// or operations. It uses the first load for which such a bucket is known. If there is no such load, it returns the
+// documented byte rates, without a bucket.
 func (h *History) main() (documented, dimension) {
 	for _, load := range append(slices.Clone(h.Loads), limits.Load{}) {
 		if found, ok := h.Documented.Main(load); ok {

@@ -182,7 +182,8 @@ func foldCell(into *v1alpha1.TargetResult, step plan.Step, history History, made
 	cell.CreditPercentAtStart, cell.CreditPercentAtEnd = history.CreditPercentAtStart, history.CreditPercentAtEnd
 }
 
-// tellingCPU is the lowest CPU usage of a client, in thousandths, that is recorded in the result of a cell.
+// tellingCPU is the lowest CPU usage that is recorded in the result of a cell, in thousandths of the CPU that the
+// busiest client can use.
 const tellingCPU = 500
 
 // maxCells is the API's limit on the number of cells.

@@ -11,8 +11,8 @@ import (
 // minMeasuredShare is the smallest share of the requested time that a result must cover to be representative.
 const minMeasuredShare = 0.8
 
-// hostedBy reports whether another client runs the MPI ranks of this client. If several clients share an address, one
-// of them starts the ranks of all these clients, and the others have no I/O to sample.
+// hostedBy reports whether another client runs the MPI ranks of this client. Clients on one machine can share an
+// address. One of them then starts the ranks of all these clients, and the others have no I/O to sample.
 func (b *builder) hostedBy(client *Client) bool {
 	if !b.load.SpansClients || client.Machine == "" || client.Samples != nil || client.total() > 0 {
 		return false

@@ -112,8 +112,8 @@ func versionList(versions map[string]int) string {
 // judgeBytes warns if the sum of a client's live samples and the total that its tool reported differ.
 func (b *builder) judgeBytes() {
 	if b.load.Opaque {
-		// If the tool's I/O is not known before the run, the samples and the tool's total come from different sources.
-		// The engine compares them.
+		// The I/O of an opaque load, such as a user's program, is not known in advance. Its samples and its total come
+		// from different sources, and the engine compares them.
 		return
 	}
 	var apart worst

@@ -9,14 +9,14 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// documented holds the documented baseline, burst and refill of one dimension, per second, and the size of its bucket.
-// A value is 0 if it is not documented.
+// documented holds the documented baseline, burst and refill of one dimension (bytes or operations), per second, and
+// the size of its bucket. A value is 0 if it is not documented.
 type documented struct {
 	baseline, burst, bucket, refill float64
 }
 
-// documentedOf returns the documented baseline, burst, refill and bucket of a dimension for the load of a step. If the
-// refill is not documented, the baseline takes its place.
+// documentedOf returns the documented baseline, burst, refill and bucket, in bytes or in operations, for the load of a
+// step. If the refill is not documented, the baseline takes its place.
 func documentedOf(history *History, step *plan.Step, target string, d dimension) documented {
 	demand, _ := step.Demand(target)
 	of := limits.Bytes
@@ -27,7 +27,7 @@ func documentedOf(history *History, step *plan.Step, target string, d dimension)
 	return documented{baseline: rates.Baseline, burst: rates.Burst, bucket: rates.Bucket, refill: cmp.Or(rates.Refill, rates.Baseline)}
 }
 
-// documented returns the documented rates and bucket of a dimension for the load of the drain.
+// documented returns the documented rates and bucket, in bytes or in operations, for the load of the drain.
 func (d *drain) documented(one dimension) documented {
 	return documentedOf(&d.b.history, &d.b.step, d.b.result.Target, one)
 }

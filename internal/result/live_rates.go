@@ -14,7 +14,7 @@ type Doing struct {
 	Rates [measure.NumOperations]DoingRate
 	// Done counts the I/O of all clients since the step started, including the warm-up but not syncs (see
 	// measure.Charged). SinceNanoseconds and UntilNanoseconds bound the time that Done covers: the mean start and the
-	// mean end of the clients' samples, on the reference clock. They are 0 before the first sample.
+	// mean end of the clients' samples, on the conductor's clock. They are 0 before the first sample.
 	Done                               measure.Counter
 	SinceNanoseconds, UntilNanoseconds int64
 }

@@ -44,7 +44,7 @@ func (b *builder) machines() []*machine {
 }
 
 // sharing returns the client with index i in the list of all clients that may share a machine. The list starts with the
-// usable clients, followed by the clients whose ranks another client runs.
+// clients that have a result, followed by the clients whose ranks another client runs.
 func (b *builder) sharing(i int) *Client {
 	if i < len(b.usable) {
 		return &b.usable[i]
@@ -141,7 +141,7 @@ func (b *builder) usableCPU(client *Client) int64 {
 // used most of the machine's CPUs.
 func (b *builder) judgeSaturation(machines []*machine) {
 	if b.load.SpansClients {
-		return // MPI ranks are busy even while they wait, so a busy CPU does not show that it is the limit
+		return // MPI ranks are busy even while they wait, so a busy CPU is no evidence that the CPU is the limit
 	}
 	var own worst
 	for i := range b.usable {

@@ -44,8 +44,8 @@ const (
 	// leastDeeper is the smallest ratio of outstanding operations at which a step counts as deeper than another. Of
 	// several deeper steps, the one whose ratio is closest to aimDeeper is used.
 	leastDeeper, aimDeeper = 1.25, 2.0
-	// sameLatency is the largest relative difference between the latencies of two steps at which operations are assumed
-	// to queue in neither of them. It applies to the two steps with the fewest outstanding operations.
+	// If the latencies of the two steps with the fewest outstanding operations differ by at most sameLatency (a
+	// relative difference), operations are assumed to queue in neither step.
 	sameLatency = 0.10
 	// sameOutstanding and sameRate are the largest relative differences in outstanding operations and in rate at which
 	// one step can stand in for another.
@@ -139,7 +139,7 @@ func deeperIn(p *Point, points []*Point) float64 {
 	return max(gain, 0.01)
 }
 
-// judged determines which limits may have held back the point's rate.
+// judged determines which limits may have held back the rate of the point p.
 func (p *Point) judged() limits.Attribution {
 	m := limits.Measured{
 		Load: p.Demand.Load, Rate: p.Rate, LatencySeconds: p.LatencySeconds, Outstanding: p.Demand.Outstanding, FloorSeconds: p.floorSeconds, DeeperGain: p.deeperGain,

@@ -10,11 +10,11 @@ import (
 // to have started with a full bucket.
 const sameSpent = 0.05
 
-// redrain measures the refill rate of each dimension whose credits may have run out.
+// redrain measures the refill rate of bytes, of operations or of both, depending on which credits may have run out.
 //
-// The bucket is empty at the end of the earlier drain and again at the drop. These are the times -idle and t, counted
-// from the first I/O of the redrain. In between, the bucket gains the refill each second and loses the I/O that the
-// store lets through, so
+// The bucket is empty at the end of the earlier drain and again at the drop of the redrain (the second drain). Let idle
+// be the time from the end of the earlier drain to the first I/O of the redrain, and t the time from that I/O to the
+// drop. From drain to drop, the bucket gains the refill each second and loses the I/O that the store lets through, so
 //
 //	0 = refill * (idle + t) - let through        refill = let through / (idle + t)
 //

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// Trials returns the measured steps of a search, in order. The parameter each is the measured time per step.
+// Trials returns the measured steps of a search, in order. each is the duration of a step's measurement.
 func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 	if result == nil {
 		return nil
@@ -33,8 +33,8 @@ func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 }
 
 // foldSearch adds a step of a search, or the drain before the search. The figures of the phase are those of the steps
-// that confirm the highest rate. Once there are such steps, the phase has only their warnings, because other steps
-// overload the store on purpose.
+// that confirm the highest rate within the bound. Once there are such steps, the phase has only their warnings, because
+// other steps overload the store on purpose.
 func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	known := slices.ContainsFunc(into.Steps, func(s v1alpha1.StepResult) bool { return int(s.Cell) == step.Cell && s.OfferedIOPS != nil })
 	foldCell(into, step, history, made)

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxMeanDifference is the maximum relative difference between the mean of the steady rounds and the mean of the whole
-// measurement. If it is exceeded, the figures of the step do not describe its steady state.
+// maxMeanDifference is the maximum relative difference between the mean of the last five minutes, if they were steady,
+// and the mean of the whole measurement. If it is exceeded, the figures of the step do not describe its steady state.
 const maxMeanDifference = 0.10
 
 // judgeSteady assesses the steady state of the rate summed over all clients, in bytes, or in operations if no bytes are

@@ -12,8 +12,8 @@ import (
 // gridStep is the length of the samples in a sum over clients.
 const gridStep = time.Second
 
-// summed is the I/O of all usable clients together over time, without the warm-up and the operations in flight at
-// the end. The times of its samples are in seconds after start.
+// summed is the sum of all clients' I/O over time (see contributing), without the warm-up and the operations in flight
+// at the end. The times of its samples are in seconds after start.
 type summed struct {
 	start             time.Time
 	bytes, operations []detect.Sample
@@ -22,7 +22,7 @@ type summed struct {
 // seconds converts an instant to seconds on the time axis of the samples.
 func (s *summed) seconds(at time.Time) float64 { return at.Sub(s.start).Seconds() }
 
-// of returns the samples of a dimension.
+// of returns the samples of the byte rate or of the operation rate.
 func (s *summed) of(d dimension) []detect.Sample {
 	if d == inOperations {
 		return s.operations
@@ -38,7 +38,7 @@ const (
 	inOperations
 )
 
-// contributing returns the client series that are included in the sum.
+// contributing returns the series of all clients whose I/O is included in summed.
 func (b *builder) contributing() []*measure.Series { return slices.Concat(b.loaded, b.cutShort) }
 
 // sumUp adds up the series of a target's clients. The sum starts with the first measured instant of any client and ends
@@ -86,8 +86,9 @@ func (b *builder) sumUp() (s summed, ok bool) {
 		}
 	}
 	if each := bytesPerOperation(all); each > 0 {
-		// At the edges of a grid cell, each client's operations are rounded down to whole ones. On a store with
-		// few operations per second, this error exceeds the noise in the bytes.
+		// At the edges of a grid cell, each client's operations are rounded down to whole ones. On a store with few
+		// operations per second, this error exceeds the noise in the bytes. Therefore, compute the operation rate from
+		// the byte rate.
 		for i := range s.operations {
 			s.operations[i].Rate = s.bytes[i].Rate / each
 		}
@@ -96,8 +97,8 @@ func (b *builder) sumUp() (s summed, ok bool) {
 	return s, len(s.bytes) > 0
 }
 
-// bytesPerOperation returns the size of the operations, or 0 if their sizes differ. The bytes and the operations of a
-// sample may differ by one operation.
+// bytesPerOperation returns the size of the operations, or 0 if their sizes differ. The bytes and the operation count
+// of a sample may deviate from this size by up to one operation.
 func bytesPerOperation(all []*measure.Series) float64 {
 	var totals measure.Counter
 	for _, one := range all {
@@ -185,8 +186,9 @@ func complete(window measure.Window, all []*measure.Series, spans []measure.Clie
 	return true
 }
 
-// inFlight records the time from the planned end of the last client's load to the completion of the last operation.
-// For fio, the agent reports the end of its runtime as the end of I/O, so this time covers all operations in flight.
+// inFlight records the time from the planned end of the last client's load to the completion of the last operation. For
+// fio, the agent reports the end of fio's runtime as the end of I/O, so the recorded time covers all operations in
+// flight.
 func (b *builder) inFlight() {
 	if b.step.WorkBound() || b.step.Duration <= 0 {
 		return

@@ -143,7 +143,8 @@ func (b *builder) sumUsage() *Usage {
 			types[of.Extension] = sum
 		}
 	}
-	// In an MPI job, one client may report the disk usage of the directory that all clients share.
+	// In an MPI job, one client may report the disk usage of the directory that all clients share, so reports of the
+	// other clients need not exist.
 	if total == nil || missing > 0 && !b.load.SpansClients {
 		return nil
 	}
