@@ -76,7 +76,7 @@ func (s *Screen) Draw(view View) {
 	var b strings.Builder
 	switch {
 	case s.drawn > 0 && (width != s.width || height != s.height):
-		// The terminal has been resized, so the positions of its lines are unknown.
+		// The terminal has been resized, so the position of the current frame is unknown. Clear the whole screen.
 		b.WriteString("\x1b[H\x1b[2J")
 	case s.drawn > 0:
 		b.WriteString("\x1b[" + strconv.Itoa(s.drawn) + "A\r")
@@ -85,7 +85,7 @@ func (s *Screen) Draw(view View) {
 	s.options.Width, s.options.Height = width, height
 	frame := Frame(view, s.options)
 	for _, one := range frame {
-		b.WriteString(one + "\x1b[K\r\n") // Clear only the rest of each line: clearing the screen would flicker.
+		b.WriteString(one + "\x1b[K\r\n") // Clear only what follows the new text: clearing the screen would flicker.
 	}
 	b.WriteString("\x1b[J")
 	s.drawn = len(frame)

@@ -149,8 +149,8 @@ func (l *looker) newest(id string) *v1alpha1.StepStatus {
 	return nil
 }
 
-// CurrentPhase returns the phase of the newest step that has begun but not ended. It returns "" if there is none or the
-// run has ended. It needs only the run, not its plan.
+// CurrentPhase returns the phase of the newest step that has begun but not ended. It returns "" if there is no such
+// step or the run has ended. Unlike Of, it does not need a plan as an argument.
 func CurrentPhase(run *v1alpha1.BenchmarkRun) string {
 	if run.Status.EndTime != nil {
 		return ""

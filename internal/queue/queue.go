@@ -39,7 +39,7 @@ type Run struct {
 // Named is a queue, claim or volume that runs can share. ID identifies it; Text is its name in messages.
 type Named struct{ ID, Text string }
 
-// Verdict is the next transition of a run.
+// Verdict states what a run does next: keep its state, or change to another one.
 type Verdict string
 
 const (

@@ -49,7 +49,7 @@ type attributor struct {
 	set    []func()
 }
 
-// follow tracks the credits through all I/O on the target.
+// follow computes the maps credits and emptied from all I/O on the target.
 func (a *attributor) follow() {
 	a.credits, a.emptied = map[string]map[string]limits.Fill{}, map[string][]string{}
 	buckets := open(a.run, a.demands, "", a.target)

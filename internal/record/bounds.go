@@ -36,7 +36,7 @@ func bound(e *v1alpha1.Environment) {
 	e.Kernel = v1alpha1.Truncate(e.Kernel, 128)
 	e.Architecture = v1alpha1.Truncate(e.Architecture, 32)
 	if !engines.Known(e.Engine) {
-		e.Engine = "" // the API refuses unknown engines
+		e.Engine = "" // the API rejects a status with an unknown engine
 	}
 	e.Volumes = slices.Clone(e.Volumes[:min(len(e.Volumes), 16)])
 	for i := range e.Volumes {
@@ -49,8 +49,8 @@ func bound(e *v1alpha1.Environment) {
 }
 
 // fit shrinks a status that is too large. It first shortens texts and then drops details. It never drops the main
-// figures and the types of disqualifying warnings, so the status can remain too large if a run has very many targets
-// and phases.
+// figures or the types of disqualifying warnings, so the status can remain too large if a run has very many targets and
+// phases.
 func fit(run *v1alpha1.BenchmarkRun) {
 	status := &run.Status
 	most := maxStatusBytes

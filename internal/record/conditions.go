@@ -36,8 +36,8 @@ func set(run *v1alpha1.BenchmarkRun, kind string, status metav1.ConditionStatus,
 	})
 }
 
-// reasons maps the reasons of decisions, agents and tools to the API's reasons. A reason that is neither here nor in
-// documentedReasons becomes StepFailed. If a reason is replaced, the message contains the original reason.
+// reasons maps the failure reasons of package decide, agents and tools to the API's reasons. A reason that is neither
+// here nor in documentedReasons becomes StepFailed. If a reason is replaced, the message contains the original reason.
 var reasons = map[string]string{
 	"NoSpace":            v1alpha1.ReasonNotEnoughSpace,
 	"QuotaExceeded":      v1alpha1.ReasonNotEnoughSpace,
@@ -71,7 +71,7 @@ var reasons = map[string]string{
 	"ProtocolMismatch":   v1alpha1.ReasonInternalError,
 }
 
-// documentedReasons are the API's reasons for Failed.
+// documentedReasons are the API's reasons for the Failed condition.
 var documentedReasons = map[string]bool{
 	v1alpha1.ReasonStartTimeout: true, v1alpha1.ReasonDeadlineExceeded: true, v1alpha1.ReasonStepFailed: true,
 	v1alpha1.ReasonToolFailed: true, v1alpha1.ReasonInvalidWorkload: true, v1alpha1.ReasonMountNotFound: true,
@@ -80,10 +80,11 @@ var documentedReasons = map[string]bool{
 	v1alpha1.ReasonReplaced: true, v1alpha1.ReasonStopped: true, v1alpha1.ReasonInternalError: true,
 }
 
-// word matches well-formed reasons. Any other reason comes from a faulty agent and is not reported.
+// word matches well-formed reasons. A reason in any other form comes from a faulty agent and is omitted from the
+// message.
 var word = regexp.MustCompile(`^[A-Za-z]{1,40}$`)
 
-// documented translates a failure to a reason of the API and a message.
+// documented translates a failure into a reason of the API and a message.
 func documented(failure decide.Failure) (reason, message string) {
 	if documentedReasons[failure.Reason] {
 		return failure.Reason, failure.Message

@@ -12,8 +12,9 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// account estimates a target's credits after all I/O of the run other than the given attempt's. end is the time at
-// which the last of this I/O ended. ok is false if no bucket is known, either from the limits or from a redrain.
+// account estimates a target's credits after all I/O of the run except that of the given attempt. end is the time at
+// which the last of this I/O ended. ok is false if no bucket is known, either from documented limits or from
+// measurements.
 func account(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string, attempt decide.Attempt,
 ) (a *limits.Buckets, end time.Time, ok bool) {
@@ -66,8 +67,9 @@ func noteEmptied(run *v1alpha1.BenchmarkRun, a *limits.Buckets, phase, target st
 }
 
 // open returns the buckets of a target before a phase, with an unknown fill level. It uses the documented limits, with
-// the refill that an earlier redrain measured, if any. Without limits it uses the single bucket that a drain and a
-// redrain have measured. It returns nil if no bucket is known.
+// the refill that an earlier redrain (a second drain after idle time) measured, if any. Without documented limits, it
+// uses a single bucket with the rates and the size that an earlier drain and redrain measured. It returns nil if no
+// bucket is known.
 func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string) *limits.Buckets {
 	bytes, operations := measuredRefill(run, phase, target)
 	if made := limitsOf(run, target).Open(demands.Loads(target)...); made != nil {

@@ -105,7 +105,7 @@ func Fail(run *v1alpha1.BenchmarkRun, failure decide.Failure, now time.Time) {
 	run.Status.Message = v1alpha1.Truncate(message, maxConditionMessage)
 }
 
-// Finishing records that the clients were directed to remove data and exit.
+// Finishing records that the clients were instructed to remove their data and exit.
 func Finishing(run *v1alpha1.BenchmarkRun, now time.Time) {
 	run.Status.Stage = v1alpha1.StageFinishing
 	set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, "", now)

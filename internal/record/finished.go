@@ -102,7 +102,7 @@ func judge(run *v1alpha1.BenchmarkRun, now time.Time) {
 		}
 	}
 	for _, fact := range run.Status.Steps {
-		// A step without a result has no warnings, but must not count as valid.
+		// A failed step has no result and therefore no warnings, but a run with such a step must not count as valid.
 		if fact.State == v1alpha1.StepFailed && !repeated(run, fact) && failed(run) == nil {
 			set(run, v1alpha1.ConditionValid, metav1.ConditionFalse, string(v1alpha1.WarningResultIncomplete),
 				fmt.Sprintf("step %s: %s", fact.ID, fact.Message), now)

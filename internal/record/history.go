@@ -85,8 +85,8 @@ func resolved(run *v1alpha1.BenchmarkRun, id string) v1alpha1.ResolvedStep {
 	return v1alpha1.ResolvedStep{}
 }
 
-// measuredRefill returns the refill that the last redrain before a phase measured, in bytes and in operations per
-// second, or nil if none was measured.
+// measuredRefill returns the refill that the last redrain (a second drain after idle time) before a phase measured, in
+// bytes and in operations per second. A value is nil if it was not measured.
 func measuredRefill(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, operations *float64) {
 	for _, one := range run.Status.Phases {
 		if one.Name == phase {
@@ -102,8 +102,8 @@ func measuredRefill(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, op
 	return bytes, operations
 }
 
-// refillOf returns the refill that a series has measured, or the given earlier refill if the series has measured none.
-// The measured refill is divided by scale, because the API stores operations per second in thousandths.
+// refillOf returns the refill in a drain's series if the drain measured it, otherwise the given earlier refill. It
+// divides the measured refill by scale, because the API stores operations per second in thousandths.
 func refillOf(series *v1alpha1.BurstSeries, scale float64, before *float64) *float64 {
 	if series == nil || series.Refill == nil || series.RefillSource != "Measured" {
 		return before
@@ -195,9 +195,9 @@ func drainSpent(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, operat
 	return nil, nil
 }
 
-// spentOf returns the credits that a series has spent up to its last drop. It divides the rates by scale, because the
-// API stores operations per second in thousandths. It does not divide the spent amount, which the API stores in whole
-// operations or bytes.
+// spentOf returns the credits that a drain spent up to the last drop in its series. It divides the rates by scale,
+// because the API stores operations per second in thousandths. It does not divide the spent amount, which the API
+// stores in whole operations or bytes.
 func spentOf(series *v1alpha1.BurstSeries, scale float64) *result.Spent {
 	if series == nil || len(series.Drops) == 0 || series.Refill == nil {
 		return nil

@@ -81,7 +81,7 @@ func withPoint(points []v1alpha1.LivePoint, fact *v1alpha1.StepStatus, done *res
 	last := points[len(points)-1]
 	if point.Milliseconds <= last.Milliseconds || point.Bytes < last.Bytes || point.Operations < last.Operations {
 		if point.Bytes < last.Bytes {
-			return nil // the total has decreased because a new attempt has begun
+			return nil // a new attempt has begun: its totals restart from 0, so discard the old points
 		}
 		return points
 	}

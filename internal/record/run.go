@@ -125,7 +125,8 @@ func stepOf(run *v1alpha1.BenchmarkRun, step plan.Step) decide.Step {
 		Coupled:          step.SpansAnyClients(),
 	}
 	if made.Coupled && step.Purpose == plan.Drain {
-		// IOR can end only between two repetitions, and a repetition can take a long time.
+		// IOR can end only between two repetitions, and a repetition can take a long time. Therefore, end the drain
+		// after its planned duration, even if the credits have not run out.
 		made.Latest = step.Duration
 	}
 	if step.Adaptive() {

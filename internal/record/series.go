@@ -9,7 +9,7 @@ import (
 )
 
 // Series returns the figures of a step's targets over time, computed from the same clients as the result of the step.
-// The figures are too large for the run's status. minutes holds the latencies of each target by minute; see
+// These time series are too large for the run's status. minutes holds the latencies of each target by minute; see
 // conductor.Latencies.
 func Series(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, clients []result.Client, minutes map[string][]series.Minute) series.Step {
 	made := series.Step{ID: planned.ID, Attempt: attempt.Number}
