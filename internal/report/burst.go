@@ -46,7 +46,7 @@ func cooldownText(c *v1alpha1.CooldownResult) string {
 	return strings.Join(says, "; ")
 }
 
-// burstTexts describes a drain: which credits ran out, the drops, the result's message, and why it ended early.
+// burstTexts describes a drain: which credits ran out, the drops, the result's message, and why the drain ended early.
 func burstTexts(d Document, phase string, burst *v1alpha1.BurstResult) []string {
 	var texts []string
 	if burst.Exhausted {
@@ -95,8 +95,9 @@ func conclusionOf(d Document, phase string) string {
 	return why
 }
 
-// dropTexts describes each drop in the series of the dimension whose credits ran out. For a single drop, it omits the
-// rates before and after, because these are the burst and the baseline, which the report shows separately.
+// dropTexts describes each drop of the rate, in bytes or in operations, depending on which credits ran out. For a
+// single drop, it omits the rates before and after, because these are the burst and the baseline, which the report
+// shows separately.
 func dropTexts(burst *v1alpha1.BurstResult) []string {
 	series, operation := phasekind.MainSeries(burst)
 	if series == nil {

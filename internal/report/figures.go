@@ -17,7 +17,7 @@ type figureRow struct {
 	main                                        bool
 }
 
-// figures writes a table of the figures of phases. The short form shows only each phase's main figures.
+// figures writes a table of the phases' figures. The short form shows only each phase's main figures.
 func (p *page) figures(d Document, phases []v1alpha1.PhaseResult, told documentedRates) {
 	var rows []figureRow
 	for i := range phases {

@@ -18,8 +18,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// The template, the styles and the script of the page. They are embedded into each page, because a page must not load
-// anything: its Content-Security-Policy forbids all requests.
+// The template, the styles and the script of the page. They are embedded into each page, because a page must be
+// self-contained: its Content-Security-Policy forbids all requests.
 var (
 	//go:embed page/report.html
 	pageTemplate string

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Markdown writes a run for a pull request: the short text, with a folded full version of each section that has
-// details. Names and messages come from users and tools, so they are escaped: they cannot add formatting or mentions.
+// Markdown writes a run for a pull request: the short text and, for each section that has details, a collapsed full
+// version. Names and messages come from users and tools, so they are escaped: they cannot add formatting or mentions.
 func Markdown(w io.Writer, d Document) error {
 	m := &markdown{}
 	m.line("### " + inMarkdown(d.Benchmark) + ": " + inMarkdown(strings.Join(checks(d), ", ")))

@@ -152,7 +152,7 @@ type view struct {
 
 type legendEntry struct{ Name, Class string }
 
-// viewOverTime returns a chart of lines over the time of the run, with the phases as bands.
+// viewOverTime returns a line chart over the time of the run, with the phases as bands.
 func viewOverTime(d Document, id, title string, x chart.Axis, lines []chart.Line) view {
 	made := view{Figure: chart.Figure{ID: id, Title: title, Bands: phaseBands(d), Lines: lines, X: x}, Legend: legendOf(lines), FewPhases: true}
 	for _, b := range made.Bands {

@@ -41,7 +41,7 @@ type judged func(pair *compare.Pair, baseline, target *v1alpha1.StepResult) (com
 // pairColumn is a column of a matrix. It shows the same figure of a different cell in each row.
 type pairColumn struct {
 	title string
-	// cell returns the index of the cell that the given row shows.
+	// cell returns the index of the cell that this column shows in the given row.
 	cell   func(row int) int32
 	figure figureOf
 }

@@ -56,7 +56,8 @@ type partTable struct {
 // String returns all sentences of the entry.
 func (i item) String() string { return strings.Join(append([]string{i.text}, i.like...), "; ") }
 
-// maxLike is the maximum length of item.like in the short form. Longer lists end with a count of the omitted sentences.
+// maxLike is the maximum length of item.like in the short form. A list of that length or longer is shortened: its last
+// element is then a count of the omitted sentences.
 const maxLike = 2
 
 func (i item) short() item {
@@ -153,7 +154,8 @@ func trimmed(lines [][]string) [][]string {
 // page collects the parts of a section.
 type page struct {
 	parts []part
-	// detailed marks all following parts as details. spaced puts a blank line before the next part.
+	// If detailed is true, all parts that are added count as details. If spaced is true, a blank line precedes the next
+	// part.
 	detailed, spaced bool
 }
 

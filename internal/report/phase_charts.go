@@ -124,7 +124,7 @@ func loadsOf(d Document, phase *v1alpha1.PhaseResult) (loads, bool) {
 	case spec.Ramp != nil:
 		name := rampName(spec.Ramp.Dimension)
 		return loads{id: "ramp", title: "Ramp of " + name, name: name, values: spec.Ramp.Steps, of: func(step *v1alpha1.StepResult) (int64, bool) {
-			// A damaged file may contain steps that are not in the ramp.
+			// A damaged file may contain steps that are not in the ramp. The chart omits them.
 			if step.Cell < 0 || int(step.Cell) >= len(spec.Ramp.Steps) {
 				return 0, false
 			}

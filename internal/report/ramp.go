@@ -92,8 +92,9 @@ func marks(knee *v1alpha1.KneeResult, value string, step v1alpha1.StepResult) st
 	return "<- " + strings.Join(all, ", ")
 }
 
-// cellRows returns the table rows of a cell: one row per operation, with four figures. A cell without operations has
-// one row of dashes. Only the first row contains the cell's names and its mark.
+// cellRows returns the table rows of a cell: one row per operation, with the figures that the function figures returns.
+// A cell without operations has one row of dashes. The names that identify the cell, and its mark, appear only in the
+// first row.
 func cellRows(
 	names []string, operations []v1alpha1.StepOperation, figures func(v1alpha1.StepOperation) []string, mark string,
 ) [][]string {

@@ -20,8 +20,8 @@ func invalid(d Document) []item {
 }
 
 // remarksOf returns the warnings of one severity, with one entry per type. Each message appears only once in an entry,
-// with the names of all phases that reported it. A note is omitted if any phase has a warning of the same type with the
-// same message.
+// with the names of all phases that reported it. A warning of severity Info is omitted if any phase has a warning of
+// severity Warning with the same type and message.
 func remarksOf(d Document, severity v1alpha1.Severity) []item {
 	var types []v1alpha1.WarningType
 	said := map[v1alpha1.WarningType]*remarks{}

@@ -227,7 +227,7 @@ func measuredText(target *v1alpha1.TargetResult) string {
 		parts = append(parts, fmt.Sprintf("best client %s, worst %s", measure.FormatBytesPerSecond(float64(spread.Best.BytesPerSecond)),
 			measure.FormatBytesPerSecond(float64(spread.Worst.BytesPerSecond))))
 	}
-	// State the variation and the trend of the rate only if it was steady: otherwise, a warning states them.
+	// State the variation and the trend of the rate only if the rate was steady. Otherwise, a warning states them.
 	if s := target.SteadyState; stateText(s) == "steady" && s.ExcursionPermille != nil && s.SlopePermille != nil {
 		parts = append(parts, fmt.Sprintf("the last five minutes within %s, trend %s",
 			measure.FormatShare(float64(*s.ExcursionPermille)/1000), measure.FormatShare(float64(*s.SlopePermille)/1000)))

@@ -85,7 +85,8 @@ func (t *terminal) chart(d Document, o TextOptions) {
 	}
 }
 
-// hiddenText states that the short form hides details, and how many notes it hides.
+// hiddenText states that the short form hides details, and how many notes (types of warnings with severity Info) it
+// hides.
 func hiddenText(d Document) string {
 	if notes := len(remarksOf(d, v1alpha1.SeverityInfo)); notes > 0 {
 		return measure.FormatCount(notes, "note") + " and details hidden; "

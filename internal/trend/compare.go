@@ -68,8 +68,8 @@ const (
 	mostFactName  = 64
 )
 
-// changed is the prefix of the names of facts about parts of the specification. The value of such a fact is a digest,
-// which reveals a change but must not be shown to readers.
+// changed is the prefix of the names of facts about parts of the specification. The value of such a fact is a digest:
+// it reveals a change, but means nothing to readers, so messages omit it.
 const changed = "specification of "
 
 // factsOf returns the facts that may explain why a run differs from another one, the most informative ones first.
@@ -134,7 +134,7 @@ func workloads(spec *v1alpha1.BenchmarkRunSpec) []specPart {
 			all = append(all, specPart{"the workload of " + phase.Name + " on " + own.Target, digest(own.Workload.Engine)})
 		}
 	}
-	// If there are many phases, the last fact covers the remaining ones.
+	// If there are many workloads, the last fact covers all that have no fact of their own.
 	if len(all) > mostFacts/2 {
 		rest := all[mostFacts/2-1:]
 		all = append(all[:mostFacts/2-1:mostFacts/2-1], specPart{strconv.Itoa(len(rest)) + " more workloads", digest(rest)})

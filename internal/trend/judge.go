@@ -176,7 +176,7 @@ func changes(runs []detect.HistoryRun, run *Run, rules detect.RegressionPolicy) 
 	for i := range run.By.Figures {
 		points, err := detect.ChangePoints(runs, run.By.Figures[i].Figure, rules)
 		if err != nil {
-			continue // detect.Regression has already reported the error
+			continue // cannot happen, because detect.Regression has made the same checks
 		}
 		for _, point := range points {
 			one := v1alpha1.LevelChange{Figure: run.By.Figures[i].Figure, Run: point.Run, Time: metav1.NewTime(point.Started),

@@ -3,7 +3,8 @@ package version
 
 import "runtime/debug"
 
-// stamped is set by the linker (make build: -ldflags -X), which cannot set a variable with a computed value.
+// stamped is set by the linker (make build: -ldflags -X). The linker cannot set Version itself, because the initial
+// value of Version is computed.
 var stamped string
 
 // Version is the version that the build was stamped with. In a build without a stamp, it is the module's version if
