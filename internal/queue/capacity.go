@@ -27,8 +27,8 @@ type Capacity struct {
 // capacity.
 //
 // Runs of one namespace that wait for capacity are served first come, first served; otherwise large runs would wait
-// forever. Runs of other namespaces do not count: if they did, a run that does not fit would keep all others from using
-// the free capacity.
+// forever. Waiting runs of other namespaces do not count: if they did, a run that does not fit would keep all others
+// from using the free capacity.
 func (l Limits) CapacityFor(run Run, others []Run) Capacity {
 	capacity := Capacity{Needs: run.Clients}
 	all, here := 0, 0

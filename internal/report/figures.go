@@ -102,7 +102,7 @@ func figureRows(
 			at := -1
 			for j := range rows {
 				if rows[j].name == r.name && rows[j].main == r.main && rows[j].target != r.target {
-					at = j // insert the row below that of the previous target
+					at = j // insert the row below the previous target's row for the same figure
 				}
 			}
 			if at < 0 {

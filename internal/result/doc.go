@@ -14,9 +14,9 @@
 //	sum        ==================      on a grid of seconds, up to the first client's end of load
 //	             detect.Analyze, detect.AssessSteady
 //
-// The credits spent before a drain come from a [History]; redrain.go derives the refill that a redrain measures. [Fold]
-// combines the steps of a phase. Folding a step again changes nothing, so a new process can repeat it if the previous
-// one died before it recorded that the step was folded.
+// The I/O before a drain, which may have spent credits, comes from a [History]. redrain.go derives the refill from a
+// redrain, which is a second drain after idle time. [Fold] combines the steps of a phase. Folding a step again changes
+// nothing, so a new process can repeat it if the previous one died before it recorded that the step was folded.
 //
 // Problems with the figures are warnings of the result, one per type regardless of the number of clients or cells, with
 // the worst first. Even with a thousand clients, the warnings therefore stay within the API's limits and include

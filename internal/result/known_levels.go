@@ -27,9 +27,9 @@ const (
 //
 //	time of the drop = end of that sample + sum (rate - baseline) dt / (burst - baseline)
 //
-// Here, rate is the rate of a sample after that one, and dt is the length of the sample. The burst's rate is measured
-// in this series if a leading sample lies entirely in the burst; otherwise it is taken from the earlier drain. ok is
-// false if the series does not end at the earlier drain's baseline, or if no sample is above that baseline.
+// The sum covers the samples after that sample, and dt is the length of each. The burst's rate is measured in this
+// series if a leading sample lies entirely in the burst; otherwise it is taken from the earlier drain. ok is false if
+// the series does not end at the earlier drain's baseline, or if no sample is above that baseline.
 func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Options, whole detect.Result) (found detect.Result, ok bool) {
 	if levels == nil || !(levels.Baseline > 0) || !(levels.Burst > aboveBaseline*levels.Baseline) {
 		return whole, false

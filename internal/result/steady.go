@@ -86,7 +86,7 @@ func (b *builder) withoutInterval() string {
 	if b.job != nil && len(b.job.Repetitions) > 0 {
 		return "; no 95 % interval: only " + measure.FormatCount(len(b.job.Repetitions), "repetition")
 	}
-	samples, _ := b.inWindow(measure.Read) // the number of samples is the same for every operation
+	samples, _ := b.inWindow(measure.Read) // every operation has the same number of samples, so count those of one
 	return "; no 95 % interval: only " + measure.FormatCount(len(samples), "sample")
 }
 

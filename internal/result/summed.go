@@ -201,7 +201,7 @@ func (b *builder) inFlight() {
 		}
 		end := b.loadEnd(span)
 		if b.usable[i].Stopped && b.history.Concluded.IsZero() {
-			return // the time at which a stopped client's load ended is unknown
+			return // it is unknown when the load of a stopped client ended, so the time in flight is unknown too
 		}
 		completed := span.EndNanoseconds
 		if last := b.usable[i].IOEnd; !last.IsZero() {

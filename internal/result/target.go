@@ -64,8 +64,8 @@ type builder struct {
 	// cutShort holds the samples of clients that have no result, such as lost clients. It is used only for drains.
 	cutShort []*measure.Series
 	rates    measure.Rates
-	// each holds the rates of each usable client. It is nil if the rates of the clients are not known individually, for
-	// example because one client counts the I/O of several clients.
+	// each holds the rates of each client in usable. It is nil if the rates of the clients are not known individually,
+	// for example because one client counts the I/O of several clients.
 	each []measure.Rates
 	// demanded and demandKnown cache the result of demand.
 	demanded    *plan.Demand
@@ -254,7 +254,7 @@ func (b *builder) judgeEnd(client *Client) bool {
 // of the result, which is then incomplete.
 func (b *builder) judgeNoSamples(client *Client) {
 	if b.step.Purpose == plan.Prepare && slices.ContainsFunc(client.Notices, func(n Notice) bool { return n.Warning == string(v1alpha1.WarningLayoutReused) }) {
-		return // the client's files already existed, so it wrote nothing
+		return // the client's files already existed, so it wrote nothing and has no samples
 	}
 	for _, operation := range client.Operations {
 		if operation.Operations > 0 {

@@ -129,7 +129,7 @@ func message(statements []statement) string {
 			rest = "; and messages from " + measure.FormatCount(len(clients), "more client")
 		}
 	}
-	// Each statement gets a share of the space, so that a long one does not hide the others.
+	// Each statement may use only its share of the message's length, so that a long statement does not hide the others.
 	space := maxMessageLength - len(rest) - 2*(len(told)-1)
 	for i := range told {
 		told[i] = v1alpha1.Truncate(told[i], space/(len(told)-i))

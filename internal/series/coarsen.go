@@ -69,7 +69,7 @@ func joinPairs(points []Point) []Point {
 		}
 		joined = append(joined, one)
 	}
-	if len(joined) == len(points) { // no adjacent points: drop every other one, which leaves gaps
+	if len(joined) == len(points) { // no points are adjacent, so drop every other point, which leaves gaps
 		return slices.Clip(everyOther(points))
 	}
 	return joined
