@@ -39,7 +39,7 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 		record.Warn(run, orphanWarnings(run, s)...)
 		record.Finished(run, remainingData(run, s), s.now())
 		out.Settled = false
-	default: // the driver has already recorded and carried out the action
+	default: // drive.Driver has already recorded and carried out the action
 	}
 	return out, err
 }

@@ -113,8 +113,8 @@ func uses(pod *corev1.Pod, claim string) bool {
 	})
 }
 
-// sameVolumes returns, for each claim, the claims of other volumes that refer to the same storage as the claim's
-// volume. It returns none if the operator may not list volumes.
+// sameVolumes finds volumes that refer to the same storage as the volume of a claim. It returns, for each claim, the
+// other claims that are bound to such volumes, or none if the operator may not list volumes.
 func (r *Reconciler) sameVolumes(ctx context.Context, all []*usedClaim) (map[*usedClaim][]client.ObjectKey, error) {
 	same := map[*usedClaim][]client.ObjectKey{}
 	if !slices.ContainsFunc(all, func(one *usedClaim) bool { return one.volume != nil }) {

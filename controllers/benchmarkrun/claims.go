@@ -207,7 +207,8 @@ func boundVolume(claim *corev1.PersistentVolumeClaim, read func(name string) (*c
 	return volume, nil
 }
 
-// refusal returns an error for the first use of a claim that is not allowed, or nil if all uses are allowed.
+// refusal checks whether the run may use its claims as it intends to. It returns an error for the first use that is not
+// allowed, or nil if all uses are.
 func refusal(run *v1alpha1.BenchmarkRun, all []*usedClaim, planned plan.Plan) *field.Error {
 	for _, one := range all {
 		for _, want := range one.volumes {
@@ -283,7 +284,8 @@ func (c *claimed) placePods(all []*usedClaim, users map[*usedClaim][]user) {
 		node := nodeOf(users[one])
 		var targets []string
 		for _, want := range one.volumes {
-			// Include the targets that were already assigned to the same node as this target.
+			// Another claim may already require this target to share a node with other targets. Add those targets to
+			// the list.
 			targets = append(targets, want.target.Name)
 			targets = append(targets, c.storage[want.target.Name].SameNodeTargets...)
 		}

@@ -68,8 +68,8 @@ func (r *Reconciler) takeCapacity(ctx context.Context, run *v1alpha1.BenchmarkRu
 	return true, nil
 }
 
-// capacity checks a run against the limits on clients, given the runs that are live or wait for capacity. Callers hold
-// admitted.mu.
+// capacity determines whether the limits on clients leave room for a run, given the runs that are live or wait for
+// capacity. Callers hold admitted.mu.
 func (r *Reconciler) capacity(ctx context.Context, run *v1alpha1.BenchmarkRun) (queue.Capacity, error) {
 	var list v1alpha1.BenchmarkRunList
 	// Skip the deep copy, because the runs are only read.

@@ -123,7 +123,8 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 		r.keepSeries(ctx, run, observationsPart, 1, &series.Log{Observed: out.Observed})
 	}
 	if err := r.store(ctx, before, run); apierrors.IsInvalid(err) {
-		// Do not retry: the API server would reject the same status again, and the clients would wait in vain.
+		// Fail the run instead of retrying: the API server would reject the same status again, and the clients would
+		// wait in vain.
 		return r.abandon(ctx, before, before.DeepCopy(), &cannotConduct{v1alpha1.ReasonInternalError, "the API server rejects the result: " +
 			err.Error() + ". Check that the installed CRDs match the operator's version"})
 	} else if err != nil {

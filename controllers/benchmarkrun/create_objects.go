@@ -202,7 +202,8 @@ func formerPod(run *v1alpha1.BenchmarkRun, m *member, pods map[string]*corev1.Po
 		former.Attempt = attempt
 		pod := pods[objects.PodName(run, former)]
 		if pod == nil || pod.DeletionTimestamp != nil && len(pod.Finalizers) > 0 && endedOnly(pod) != nil {
-			// A finalizer, such as Kueue's, may prevent the deletion of an ended pod until its replacement exists.
+			// Do not wait until this pod is gone: a finalizer, such as Kueue's, may keep an ended pod until its
+			// replacement exists.
 			continue
 		}
 		return pod

@@ -23,7 +23,8 @@ func (r *Reconciler) finalize(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 	finalized := controllerutil.RemoveFinalizer(run, v1alpha1.FinalizerRun)
 	marked := run.Status.EndTime != nil && markOver(run)
 	if !finalized && !marked {
-		// The cache may lag: a pod created just before the end may appear in it only after all others were deleted.
+		// Look for remaining pods: the cache may lag, so a pod that was created just before the run ended may appear in
+		// it only after all other pods were deleted.
 		return ctrl.Result{}, r.clearPods(ctx, run)
 	}
 	if err := r.clear(ctx, run); err != nil {

@@ -91,8 +91,8 @@ func (s *session) latencies() map[metrics.Load]metrics.Latency {
 	return all
 }
 
-// follows records the step under load, for Live. The step remains recorded until the next load begins, so that a
-// periodic reader sees the complete load.
+// follows records the step under load, for Live. The step remains recorded until the next load begins, so that
+// monitoring systems, which read Live at intervals, also get the figures of the last seconds of a load.
 func (s *session) follows(run *v1alpha1.BenchmarkRun) {
 	var live *decide.Attempt
 	for _, fact := range run.Status.Steps {

@@ -67,7 +67,7 @@ func (t *templateReader) provisioned(ctx context.Context, run *v1alpha1.Benchmar
 		return false, "", err
 	}
 	known = true
-	var class *string // the default class, which claims that do not exist yet would get
+	var class *string // the default class, which the API server would assign to claims that do not exist yet
 	read := false
 	for index := range claimsOf(run, volume) {
 		name := objects.ClaimName(run, *target, *volume, index)

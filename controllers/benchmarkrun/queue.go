@@ -40,9 +40,9 @@ const (
 // takeTurn reports whether a run may begin. If not, the run's status states what it is waiting for.
 //
 // The decision is based on a list of runs that is read from the API server instead of a cache. The decision is written
-// with the resource version that the run had before the list was read. Package queue explains why this is sufficient.
-// That explanation considers only pairs of runs, so it also holds if some runs are read in a newer version than the
-// listed one.
+// with the resource version that the run had before the list was read. Package queue explains why this is sufficient to
+// keep runs from overlapping. That explanation compares two runs at a time, so it also holds if some runs are read in a
+// newer version than the listed one.
 func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
 	for {
 		before := run.DeepCopy()

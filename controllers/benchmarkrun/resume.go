@@ -67,7 +67,8 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 		done:    make(chan struct{}),
 	}
 	made.driver = drive.NewDriver(drive.Driver{Plan: planned, Conductor: made.conductor, Shared: shared(run),
-		// A lost client's data is gone: its agent removed it when told to exit, or its claim was deleted.
+		// When a client is lost, its data is lost too: its agent removes the data when it is told to exit, or the claim
+		// is deleted.
 		DataGoes: true, Observer: r.observer(run)})
 	for _, step := range planned.Steps {
 		made.phases[step.ID] = step.Phase
@@ -78,7 +79,8 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 			made.order = append(made.order, key)
 			made.expect(run, key, 1+replacements(run, key))
 			if loss := record.LossOf(run, key); loss != nil && run.Spec.Run.Clients.OnLoss == v1alpha1.OnLossContinueDegraded {
-				// The run has continued without this client, whose pod may still exist.
+				// The run has continued without this client. Treat the client as gone, although its pod may still
+				// exist.
 				made.members[key].gone(loss.Reason)
 			}
 		}
@@ -167,7 +169,8 @@ func (s *session) expect(run *v1alpha1.BenchmarkRun, key decide.ClientKey, attem
 		agent: s.conductor.Expect(key, attempt-1),
 	}
 	if old := s.members[key]; old != nil {
-		// The data of the previous attempt still exists, unless its agent has removed it.
+		// If the agent of the previous attempt may have created data, this data still exists, unless that agent has
+		// removed it.
 		added.met = old.met && !old.tidy
 	} else {
 		// If a step was recorded before the operator restarted, every agent had connected, because a step starts only

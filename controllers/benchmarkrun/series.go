@@ -38,7 +38,8 @@ func (r *Reconciler) addSeries(ctx context.Context, run *v1alpha1.BenchmarkRun, 
 		return err
 	}
 	made := objects.Series(run, part, attempt, encoded)
-	// An existing ConfigMap was created by an earlier process for the same attempt. Readers verify its owner.
+	// A ConfigMap that exists already is not an error: an earlier process created it for the same attempt. Readers
+	// verify its owner.
 	if err := r.client.Create(ctx, made); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create ConfigMap %s: %w", made.Name, err)
 	}

@@ -79,7 +79,7 @@ type member struct {
 	served bool
 	// noSecret is true if the pod is known to have no Secret yet, because this process has just created the pod.
 	noSecret bool
-	// agent is the conductor's handle of this pod's agent. connected is true once the agent's address is known.
+	// agent is the conductor's handle for this pod's agent. connected is true once the agent's address is known.
 	agent     *conductor.Agent
 	connected bool
 	lost      bool

@@ -14,8 +14,8 @@ import (
 // isOver is the value of LabelOver on a run that has ended and has no objects left in the cluster.
 const isOver = "true"
 
-// notOver selects runs that are live or waiting. The selection keeps the lists of runs short, because thousands of runs
-// may have ended.
+// notOver selects the runs without LabelOver, which are live or waiting. Listing only these keeps the lists short,
+// because thousands of runs may have ended.
 func notOver() labels.Selector {
 	requirement, err := labels.NewRequirement(v1alpha1.LabelOver, selection.NotEquals, []string{isOver})
 	if err != nil {

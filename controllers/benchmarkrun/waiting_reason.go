@@ -105,7 +105,7 @@ func imageHint(message string) string {
 
 func aboutClaims(message string) bool { return strings.Contains(message, "PersistentVolumeClaims") }
 
-// spreadHint returns advice for a cluster with too few nodes.
+// spreadHint returns advice if the cluster has too few free nodes to run each client on a node of its own.
 func spreadHint(run *v1alpha1.BenchmarkRun, message string) string {
 	if run.Spec.Run.Clients.Spread != v1alpha1.SpreadOnePerNode || !strings.Contains(message, "anti-affinity") {
 		return ""

@@ -39,7 +39,7 @@ type Source struct {
 	reader client.Reader
 	events events.EventRecorder
 	key    client.ObjectKey
-	// valid is 1 while the ConfigMap is valid or absent.
+	// valid is the gauge that Metric returns: 1 while the ConfigMap is valid or absent, and 0 otherwise.
 	valid prometheus.Gauge
 
 	mu      sync.Mutex

@@ -169,8 +169,8 @@ func owner(live *unstructured.Unstructured) string {
 	case !ours(live):
 		return "it has no label " + v1alpha1.LabelLibrary + ", so it does not belong to the library"
 	}
-	// Use managedFields to find fields that others have added. An added field without a manager is not a change by a
-	// user: it may be a default of a newer version.
+	// Use managedFields to find fields of the spec that others have set. A field that no manager has set is not a
+	// change by a user: it may be a default that a newer version of the API has added.
 	for _, entry := range live.GetManagedFields() {
 		if entry.Manager != FieldManager && entry.Subresource == "" && setsSpec(entry.FieldsV1) {
 			return entry.Manager + " modified it"
@@ -185,7 +185,7 @@ func owner(live *unstructured.Unstructured) string {
 }
 
 // setsSpec reports whether the fields include the spec. Labels and annotations that others have set do not count as
-// changes of a profile.
+// changes to a profile.
 func setsSpec(fields *metav1.FieldsV1) bool {
 	if fields == nil {
 		return false

@@ -50,7 +50,7 @@ func (r *reconciler) create(ctx context.Context, obs observation) outcome {
 	case err == nil:
 		return outcome{created: run}
 	case apierrors.IsAlreadyExists(err):
-		// An object of that name exists. It may be this very run, created before a crash. The next reconcile checks
+		// A run of that name already exists. It may be this very run, created before a crash. The next reconcile checks
 		// this.
 		return outcome{again: true}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):

@@ -39,7 +39,8 @@ type reconciler struct {
 	noClusterProfiles bool
 }
 
-// Reconcile takes one step: it writes at most one run, deletes old runs, and patches the status once.
+// Reconcile makes one decision about a benchmark and carries it out: it writes at most one run, deletes old runs, and
+// patches the status once.
 func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	obs, err := r.observe(ctx, request.NamespacedName)
 	if errors.Is(err, errStale) {

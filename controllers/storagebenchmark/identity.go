@@ -18,8 +18,9 @@ type identity struct {
 }
 
 // identityOf derives the identity of a run from the hash of its spec.run and from a status that already records the
-// run. It uses the recorded requests, the scheduled time if there is one, and the names of the preceding runs, with or
-// without a verdict. The preceding run is included so that changing a value back (v1, v2, v1) is a new request.
+// run. From the status, it uses the handled requests, the scheduled time if there is one, and the names of two
+// preceding runs: the last one with a verdict and, if there is one, the last one without. These names are included so
+// that changing a value back (v1, v2, v1) is a new request.
 func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBenchmarkStatus, hash string) identity {
 	previous := ""
 	if status.LastRun != nil {
@@ -55,7 +56,7 @@ func boundedRequest(request string) string {
 	return v1alpha1.Truncate(request, maxEcho-17) + "#" + hex.EncodeToString(sum[:8])
 }
 
-// request holds those of a user's requests for one more run that the operator has not handled yet.
+// request holds the user's requests for one more run that the operator has not handled yet.
 type request struct {
 	// manual and annotation are the values that the status will echo, or "" if there is no new request.
 	manual, annotation string

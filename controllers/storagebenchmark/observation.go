@@ -77,8 +77,8 @@ func activeOf(benchmark *v1alpha1.StorageBenchmark, found *v1alpha1.BenchmarkRun
 	return activeRun{state: activeLive, run: found}
 }
 
-// isIntended reports whether status.activeRun refers to the given run. Equal names are not sufficient, because the name
-// contains only a part of the digest.
+// isIntended reports whether status.activeRun refers to the given run. It does not rely on the name alone, because a
+// name contains only a part of the digest of the request (see identityOf).
 func isIntended(benchmark *v1alpha1.StorageBenchmark, run *v1alpha1.BenchmarkRun) bool {
 	hash := benchmark.Status.ActiveRun.Hash
 	return metav1.IsControlledBy(run, benchmark) && run.Spec.Hash == hash &&

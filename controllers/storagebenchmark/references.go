@@ -50,7 +50,7 @@ func (r *reconciler) resolve(ctx context.Context, benchmark *v1alpha1.StorageBen
 	}
 	if len(found.missing) == 0 {
 		found.reason = v1alpha1.ReasonClaimNotFound
-		// The problems of a plan do not depend on the seed, which is not known yet.
+		// Plan with the seed 0: the run's seed is not known yet, and the problems of a plan do not depend on it.
 		if r.catalog != nil {
 			found.catalog, _ = r.catalog(ctx)
 		}

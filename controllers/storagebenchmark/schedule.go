@@ -80,7 +80,7 @@ func (t timetable) note(status *v1alpha1.StorageBenchmarkStatus, obs observation
 	case !t.set:
 		status.NextScheduleTime = nil
 	case t.problem != nil:
-		// Keep the announced time, in case the edit of the schedule is reverted.
+		// Keep status.nextScheduleTime, in case the edit that made the schedule invalid is reverted.
 	case act.do == intend && !t.due.At.IsZero():
 		handle(t.due.At)
 		status.NextScheduleTime = timeOrNil(t.due.Next)
