@@ -122,8 +122,8 @@ func rulesOf(object map[string]any) (*kind, *rules, *Problem, error) {
 	return kind, rules, nil, nil
 }
 
-// coerce converts an object to the form that its rules expect, and finds unknown fields. The second result is not nil
-// if metadata is so malformed that no further check is possible.
+// coerce converts an object to the form that its rules expect, and returns the faults about unknown fields. If metadata
+// is so malformed that no further check is possible, coerce instead returns that fault as its second result.
 func (r *rules) coerce(object map[string]any) ([]Problem, *Problem) {
 	written := runtime.DeepCopyJSON(object)
 	metadata, found, unknown, err := objectmeta.GetObjectMetaWithOptions(object, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})

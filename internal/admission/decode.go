@@ -433,9 +433,9 @@ func (d document) unreadable(err error) *Error {
 	return d.fault(line, message)
 }
 
-// misplacedLine returns the line at which parsing failed, as reported by the older parser that kubectl uses, which
-// counts lines from 0. The newer parser reports the line on which the enclosing list or object begins. If the older
-// parser does not report a line, misplacedLine returns otherwise.
+// misplacedLine returns the line at which parsing failed. It uses the older parser that kubectl uses, because the newer
+// parser reports the line on which the enclosing list or object begins. The older parser counts lines from 0. If the
+// older parser does not report a line, misplacedLine returns the parameter otherwise.
 func (d document) misplacedLine(otherwise int) int {
 	_, err := kubeyaml.YAMLToJSON(d.text)
 	if err == nil {

@@ -33,7 +33,7 @@ func (r *rules) toProblems(object map[string]any, faults field.ErrorList) []Prob
 			return isQuantityPattern(fault) || describeDecimal(fault.Field, value, other) != "" && describeDecimal(fault.Field, value, fault) == ""
 		}
 		if slices.ContainsFunc(faults, clearer) {
-			continue // another fault of the same field has a clearer message, which tells the user what to write
+			continue // skip this fault: another fault of the same field has a clearer message, which says what to write
 		}
 		if !slices.ContainsFunc(problems, func(p Problem) bool { return p == problem || isFormat(fault) && p.Path == problem.Path }) {
 			problems = append(problems, problem)

@@ -247,7 +247,7 @@ func (r *rules) placeOf(name, written string) string {
 		if len(own)-n > 2 {
 			continue // the field is nested too deep to be the one that the user meant
 		}
-		// near is larger for a longer common prefix and for fewer steps beyond it.
+		// A longer common prefix and fewer steps beyond it make a field nearer.
 		switch near := 2*n - len(own); {
 		case near > nearest:
 			best, nearest = place, near

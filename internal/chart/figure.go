@@ -103,7 +103,7 @@ type CurvePoint struct {
 	Name            string
 }
 
-// Segment is a period of a drain, from Start to End, in which the analysis found no lasting change of the rate. Y is
+// Segment is a period of a drain, from Start to End, in which the analysis found no lasting change in the rate. Y is
 // the mean rate.
 type Segment struct {
 	Name          string

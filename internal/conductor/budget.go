@@ -124,7 +124,7 @@ func (b *Budget) prune() {
 	}
 }
 
-// detach removes a run's budget from the tree and subtracts its bytes from the budgets above it. Later changes of the
+// detach removes a run's budget from the tree and subtracts its bytes from the budgets above it. Later changes to the
 // run's budget do not affect those budgets.
 func (b *Budget) detach() {
 	b.locks.counting.Lock()

@@ -40,8 +40,8 @@ type client struct {
 	// the newest record in the agent's log when the agent was first reached. Until that record is read, the state of
 	// the client's steps is unknown and the client is not ready.
 	seen, replay uint64
-	// broken is the time at which the last good session ended or, if there has been no good session, the time of the
-	// first failure. unreachable is true while a ready agent has no session.
+	// broken is the time at which the last session that worked ended (see session) or, if no session has worked yet,
+	// the time of the first failure. unreachable is true while a ready agent has no session.
 	broken      time.Time
 	unreachable bool
 	attempts    map[decide.Attempt]*clientAttempt
@@ -197,8 +197,8 @@ func (c *client) storeDescription(description *agentapi.DescribeResponse) error 
 		case agentapi.StepState_STEP_STATE_RUNNING:
 			c.advance(attempt, decide.Running)
 		case agentapi.StepState_STEP_STATE_ENDED, agentapi.StepState_STEP_STATE_UNSPECIFIED:
-			// Do nothing, because the agent's log also reports the end of the step. This conductor may even have read
-			// that record already and forgotten the attempt.
+			// Do not advance an attempt that has ended, because the agent's log also reports its end. This conductor
+			// may even have read that record already and forgotten the attempt.
 		}
 	}
 	description.Steps = nil

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// commandTimeout limits the duration of one command. Loading a step can be slow, because it creates directories.
+	// commandTimeout limits the duration of one command. A Load command can be slow, because agents create directories
+	// for the step.
 	commandTimeout = 2 * time.Minute
 	// finishTimeout limits the duration of a Finish command. It is longer than an agent needs to remove its data.
 	finishTimeout = 10 * time.Minute
@@ -114,7 +115,8 @@ func (c *client) unload(attempt decide.Attempt) {
 	}
 }
 
-// Start sends the common start instant and the deadline, each converted to the agent's own clock.
+// Start tells clients to start an attempt that they have loaded. It sends each client the common start instant and the
+// deadline, converted to the clock of its agent.
 func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start, deadline time.Time) {
 	c.each(commandTimeout, keys, func(ctx context.Context, client *client) {
 		api, err := client.service()
@@ -131,8 +133,8 @@ func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start
 		case err == nil:
 			client.progress(attempt, decide.Running)
 		case status.Code(err) == codes.NotFound:
-			// This agent process has already reported the step as loaded. If it does not know the step, another process
-			// has taken its place.
+			// This client's agent has already confirmed the Load command for the step. If the agent does not know the
+			// step, another agent process must have taken its place.
 			client.lose("its agent has lost a step that it had prepared: " + status.Convert(err).Message())
 		}
 	})
@@ -142,7 +144,7 @@ func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start
 func (c *Conductor) Stop(attempt decide.Attempt, keys []decide.ClientKey, reason string) {
 	c.each(commandTimeout, keys, func(ctx context.Context, client *client) {
 		if api, err := client.service(); err == nil {
-			// Ignore an error: either the caller sends the stop again, or the agent is lost.
+			// Ignore errors: either the caller calls Stop again, or the agent is lost.
 			_, _ = api.Stop(ctx, &agentapi.StopRequest{
 				Epoch: c.options.Epoch, Step: stepKey(attempt), Reason: reason})
 		}
@@ -182,7 +184,7 @@ func (c *Conductor) Finish(keys []decide.ClientKey, options FinishOptions, done 
 		if err != nil {
 			return
 		}
-		// Finish is tried only once. If the connection is broken, wait until it is restored.
+		// Finish is sent only once. If the connection is broken, wait until it is restored instead of failing.
 		answer, err := api.Finish(ctx, c.finishRequest(client.key, options), grpc.WaitForReady(true))
 		if err != nil {
 			client.lose("no answer to Finish: " + status.Convert(err).Message())

@@ -179,8 +179,8 @@ func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, curr
 // not be tight: a report that claims to span years would need memory for every minute of them.
 const maxAhead = time.Hour
 
-// plausible returns an error if start is more than maxMinutes in the past, or end more than maxAhead in the future.
-// Both are times of the agent's clock; the caller has checked that they are within maxInstant.
+// plausible returns an error if start is more than maxMinutes in the past, or if end is more than maxAhead in the
+// future. Both are times of the agent's clock; the caller has checked that they are within maxInstant.
 func (c *client) plausible(what string, start, end int64) error {
 	now := c.owner.Reference.Now()
 	first, last := now.Add(-time.Duration(maxMinutes)*time.Minute).UnixNano(), now.Add(maxAhead).UnixNano()
@@ -266,7 +266,8 @@ func (c *client) takeNotice(p *clientAttempt, notice *agentapi.Notice) {
 	c.keep(p, keptBytes(kept))
 }
 
-// takeEnded stores the first end record. An attempt ends only once.
+// takeEnded stores the record that an attempt has ended. An attempt ends only once, so a second such record is
+// implausible.
 func (c *client) takeEnded(attempt decide.Attempt, p *clientAttempt, ended *agentapi.Ended) {
 	if p.ended != nil {
 		p.noteImplausible(errors.New("its agent reported the end of the step twice"))

@@ -22,7 +22,8 @@ const (
 )
 
 // maxUnrecorded is the maximum number of attempts per step that can be missing from the records when a conductor
-// starts. Records from a cache can lag behind by one write, and an attempt takes several writes.
+// starts. It is 1, because records from a cache can lag behind by one write, and the status is written several times
+// during an attempt.
 const maxUnrecorded = 1
 
 // requested holds the attempts that the clients of a run have been asked to run.

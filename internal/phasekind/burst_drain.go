@@ -65,8 +65,9 @@ func MainSeries(burst *v1alpha1.BurstResult) (series *v1alpha1.BurstSeries, oper
 	return burst.Bytes, ""
 }
 
-// Levels returns the levels of a drain and the credits spent; the figures of MainSeries come first. If the burst did
-// not end, there is no baseline. The refill is included only if it was measured.
+// Levels returns the figures of a drain, such as the burst, the baseline and the credits spent; the figures of
+// MainSeries come first. If the burst did not end, there is no baseline. The refill is included only if it was
+// measured.
 func Levels(burst *v1alpha1.BurstResult) []Figure {
 	series, operation := MainSeries(burst)
 	if series == nil {

@@ -57,10 +57,10 @@ func (m *maker) pause(at *field.Path, text v1alpha1.Duration) (time.Duration, bo
 	return length, len(m.problems) == before
 }
 
-// untilCredits plans an idle step that lasts until every bucket certainly holds the given percentage. Its Duration is
-// computed from the documented limits. The run computes the actual wait from the limits that it discovers and from the
-// refill that a redrain has measured. If a bucket remains unknown, the step lasts for maxDuration, or ends immediately
-// if maxDuration is not set.
+// untilCredits plans an idle step that lasts until every bucket certainly holds the given percentage. The step's
+// Duration is computed from the documented limits. The run computes the actual wait from the limits that it discovers
+// and from the refill that an earlier cooldown phase has measured. If a bucket remains unknown, the step lasts for
+// maxDuration, or ends immediately if maxDuration is not set.
 func (p *phaseMaker) untilCredits(at *field.Path, phase *v1alpha1.CooldownPhase) {
 	percent := int(phase.UntilCredits.Percent)
 	if percent < 1 || percent > 100 {

@@ -202,7 +202,8 @@ func (p *phaseMaker) work(step *Step, target string) float64 {
 	return all
 }
 
-// warnPartEmpty warns of a drain that starts with a partly empty bucket and therefore cannot measure its full size.
+// warnPartEmpty warns of a drain that is expected to start with a partly empty bucket and therefore cannot measure the
+// bucket's full size.
 func (p *phaseMaker) warnPartEmpty(step *Step) {
 	for _, target := range step.Targets {
 		one := p.forecasts[target]

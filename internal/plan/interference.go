@@ -24,8 +24,9 @@ type block struct {
 }
 
 // interference plans blocks that measure each victim alone, and then all victims together with each number of
-// aggressors. It repeats that sequence, every second time in reverse order, so that a linear drift of the storage's
-// performance raises as many ratios as it lowers.
+// aggressors. It repeats that sequence, every second time in reverse order. The phase compares each victim's rate
+// beside neighbours with its rate alone. Because of the reverse order, a linear drift of the storage's performance
+// raises this ratio in as many repetitions as it lowers it.
 func (p *phaseMaker) interference(phase *v1alpha1.InterferencePhase) {
 	before := len(p.problems)
 	at := p.path.Child("interference")
@@ -154,7 +155,7 @@ func (p *phaseMaker) refuseNeighbours(at *field.Path, phase *v1alpha1.Interferen
 }
 
 // timed reports whether the loads of these targets all run for a given time. Loads with a fixed amount of work would
-// end at different times, and the remaining targets would lose their neighbours.
+// end at different times, so the targets that are still loaded would be measured with too few neighbours.
 func (p *phaseMaker) timed(targets []string) bool {
 	before := len(p.problems)
 	for _, target := range targets {

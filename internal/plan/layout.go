@@ -149,7 +149,8 @@ func (d *dataset) planFiles(target string, step *Step, key filesKey, made *engin
 	}
 }
 
-// record updates the record of laid-out files as the agents do, and notes whether a Prepare step reuses its files.
+// record updates the record of laid-out files as the agents do, and notes whether a Prepare step can keep existing
+// files instead of writing them again.
 func (d *dataset) record(target string, step *Step, key filesKey, made *engine.Description) {
 	layout := step.Purpose == Prepare
 	if !layout && (d.lastWriter == key || !made.Writes && !made.Trims) {

@@ -151,7 +151,8 @@ func (m *maker) openForecasts() {
 		loads := m.demands.Loads(target.Name)
 		m.promise(target.Name, computed)
 		bucket, found := mainBucket(computed, loads)
-		if given := target.DocumentedLimits(); !found && given != nil { // warnTooShort reports a bucket that never empties
+		if given := target.DocumentedLimits(); !found && given != nil {
+			// No load empties a bucket. Forecast one anyway, so that warnTooShort can warn about it.
 			bucket, found = credits.Of(given.Throughput)
 		}
 		if found {
@@ -283,7 +284,8 @@ func (p *phaseMaker) warnInBurst(at *field.Path, step *Step) {
 	}
 }
 
-// warnLaterDrops warns of a drain that ends before the credits of a second bucket are spent.
+// warnLaterDrops warns of a drain that ends before the target reaches its final rate. A target with several credit
+// buckets reaches this rate only when the credits of all of them are spent.
 func (p *phaseMaker) warnLaterDrops(at *field.Path, step *Step) {
 	for i := range p.plan.Promises {
 		promise := &p.plan.Promises[i]

@@ -73,7 +73,7 @@ func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
 	case step.Overrides.Operation != "":
 		return all, true // each file is written once
 	case made.Metadata || step.WorkBound():
-		return 0, false // the tool decides how often it repeats its work
+		return 0, false // unknown, because the tool decides how often it repeats its work
 	}
 	lasts := step.WarmUp + step.Duration
 	if step.Adaptive() && step.Expected > 0 {
