@@ -70,7 +70,7 @@ type clients struct {
 }
 
 // Replace implements drive.Clients: it plans a new pod for each of the given clients. The pod is created only after the
-// previous pod is gone. Claims that were deleted in the meantime are created again too.
+// client's previous pod is gone. Any of the run's claims that were deleted in the meantime are recreated as well.
 func (c clients) Replace(keys []decide.ClientKey) error {
 	for _, key := range keys {
 		c.s.expect(c.run, key, c.s.members[key].pod.Attempt+1)

@@ -46,9 +46,10 @@ type volumeUse struct {
 	path   *field.Path
 }
 
-// inspect checks the claims of a run once per session. If a claim is unsuitable for the run, the run fails before any
-// pod is created. After the first step, claims are not checked again. If the cluster refuses to create a claim, for
-// example because of a quota, the run's clients wait for it, and the next reconcile tries again.
+// inspect checks the claims of a run once per session, that is, once in each operator process that conducts the run. If
+// a claim is unsuitable for the run, the run fails before any pod is created. After the first step, claims are not
+// checked again. If the cluster refuses to create a claim, for example because of a quota, the run's clients wait for
+// it, and the next reconcile tries again.
 func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session) error {
 	if s.claimed != nil || ending(run) || !run.DeletionTimestamp.IsZero() {
 		return nil

@@ -46,7 +46,7 @@ type session struct {
 	members  map[decide.ClientKey]*member
 	// order lists the keys of the members in the order of the specification.
 	order []decide.ClientKey
-	// common lists the objects that all clients need and that were not created yet.
+	// common lists the objects that all clients need and that have not been created yet.
 	common []client.Object
 	// ownPods records, by UID, whether the operator created each pod that names the run as its owner.
 	ownPods map[types.UID]bool
@@ -98,7 +98,7 @@ type member struct {
 	reached bool
 	// removers are the clients that this process has asked to remove this lost client's data along with their own.
 	removers []decide.ClientKey
-	// finishing is true if this process has told the agent to finish.
+	// finishing is true if this process has told the agent to clean up and exit.
 	finishing bool
 }
 

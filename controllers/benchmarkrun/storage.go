@@ -28,7 +28,7 @@ func due(run *v1alpha1.BenchmarkRun, clients []decide.Client) bool {
 }
 
 // describe identifies the storage of each target and its documented limits. It returns a failure if the specification
-// is wrong.
+// sets invalid limits.
 func (r *Reconciler) describe(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod) ([]v1alpha1.StorageDescription, *decide.Failure, error) {
 	catalog, notes := r.options.Catalog(ctx)
 	reader := &storageReader{r: r, namespace: run.Namespace, denied: map[string]string{}}

@@ -33,7 +33,7 @@ type reconciler struct {
 	// catalog returns the current catalog of documented limits. If it is nil, the built-in catalog is used.
 	catalog func(context.Context) (*limits.Catalog, []string)
 	events  events.EventRecorder
-	// priorityClass is the operator's own priority class.
+	// priorityClass is the operator's own priority class, which clients may not have.
 	priorityClass string
 	// noClusterProfiles is true if the operator may not read ClusterWorkloadProfiles.
 	noClusterProfiles bool

@@ -11,7 +11,7 @@ import (
 // benchmarkEvent is an event about a benchmark. It is sent once the status change that it reports is stored.
 type benchmarkEvent struct {
 	kind, reason string
-	// action is the machine-readable name of the operator's action.
+	// action is a machine-readable name for what the operator did.
 	action string
 	note   string
 	// related is the run that the event is about, if any.

@@ -42,7 +42,7 @@ func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBe
 	}
 }
 
-// maxEcho is the API's limit on echoed requests, in characters.
+// maxEcho is the API's limit on the length of a request that the status echoes, in characters.
 const maxEcho = 128
 
 // boundedRequest returns a request in the form that the status echoes: the request itself if it fits, otherwise its

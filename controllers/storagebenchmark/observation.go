@@ -92,7 +92,8 @@ func ended(run *v1alpha1.BenchmarkRun) bool {
 
 // candidate is the input from which a new run is created, or the reasons why no run can be created.
 type candidate struct {
-	// missing lists references to objects that do not exist. reason is the API's reason for the first missing object.
+	// missing lists references to objects that do not exist. reason is the condition reason for the first missing
+	// object.
 	missing field.ErrorList
 	reason  string
 	// problems are the reasons why no plan can be made. They can be resolved only by editing the benchmark.

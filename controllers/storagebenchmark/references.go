@@ -122,7 +122,8 @@ func claimsOf(run *v1alpha1.RunSpec) []namedClaim {
 	return named
 }
 
-// missingClaims returns the claims given by name that pods could not mount.
+// missingClaims returns the claims given by name that pods could not mount, because they do not exist or are being
+// deleted.
 func (r *reconciler) missingClaims(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) (field.ErrorList, error) {
 	var missing field.ErrorList
 	for _, named := range claimsOf(&benchmark.Spec.Run) {

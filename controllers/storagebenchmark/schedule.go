@@ -124,7 +124,8 @@ func (t timetable) expiry() time.Time {
 	return t.due.At.Add(t.deadline + time.Millisecond)
 }
 
-// sooner returns the shorter of two waits. A wait of 0 means no wait, and is ignored unless both are 0.
+// sooner returns the shorter of two waits. 0 means that there is nothing to wait for, so sooner returns 0 only if both
+// waits are 0.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b

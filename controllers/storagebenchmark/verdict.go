@@ -17,7 +17,7 @@ const (
 	// maxMessage is the maximum length of messages of conditions and verdicts, in characters. It is short because users
 	// read the messages on a terminal, and because the size of the status is limited.
 	maxMessage = 512
-	// maxReason is the API's limit on the reason of a verdict.
+	// maxReason is the API's limit on the length of a verdict's reason.
 	maxReason = 128
 	// maxHeadlines is the API's limit on the number of headlines.
 	maxHeadlines = 64

@@ -35,7 +35,7 @@ func judge(spec *v1alpha1.WorkloadProfileSpec) error {
 		return fmt.Errorf("%s: %w: change the profile", path, err)
 	}
 	if made.Files == nil || made.NoStorage {
-		return nil // the workload has no files to lay out, or its tool creates them itself
+		return nil // no layout to check: the workload has no files to lay out, or its tool creates them itself
 	}
 	layout := engine.Step{Purpose: v1alpha1.StepPrepare, Clients: 1, Processes: 1}
 	if err := load.Prove(&layout); err != nil {

@@ -81,8 +81,8 @@ func (c *client) shed(reason string) {
 	c.drop()
 }
 
-// drop drops all records of the client. Attempts that had ended no longer count as ended, because their records are
-// incomplete. Callers hold mu.
+// drop drops all that the client has reported, except the progress of its attempts. Attempts that had ended no longer
+// count as ended, because the records of their results are dropped. Callers hold mu.
 func (c *client) drop() {
 	for attempt, p := range c.attempts {
 		progress := p.progress

@@ -127,7 +127,7 @@ func (c *client) read(record *agentapi.Record) (news bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx.Err() != nil {
-		return true, nil // the client is lost, and its reports may have been dropped
+		return true, nil // ignore the record: the client is lost, and its earlier reports may have been dropped
 	}
 	switch sequence := record.GetSequence(); {
 	case sequence <= c.seen:

@@ -18,8 +18,9 @@ const (
 	// nearlyFull and nearlyEmpty are the fill levels, in percent, at which a bucket counts as full or empty.
 	nearlyFull, nearlyEmpty = 99.5, 2
 	// minVisible is the minimum time that the credits must last for a drop in the rate to be visible when they are
-	// spent. A drain that begins with fewer credits does not end early, because it has no visible drop. A redrain can
-	// still end early, because it uses the baseline of the preceding drain instead.
+	// spent. A drain that begins with fewer credits runs for its full length, because no drop is visible. The drain
+	// after the pause of a cooldown phase can still end early, because it uses the baseline of the preceding drain
+	// instead.
 	minVisible = 10 * time.Second
 )
 

@@ -41,7 +41,7 @@ type useOf struct {
 	step engine.Step
 }
 
-// NewDemandModel returns a model. The run must be resolved.
+// NewDemandModel returns a model of the run's demands. The run must be resolved (see Resolve).
 func NewDemandModel(run *v1alpha1.RunSpec) *DemandModel {
 	return &DemandModel{run: run, described: map[useOf]engine.Description{}}
 }
@@ -72,7 +72,8 @@ func (a *DemandModel) Of(step *v1alpha1.ResolvedStep, target string) (Demand, bo
 		return Demand{}, false
 	}
 	overrides := thawOverrides(step)
-	overrides.LayoutJobs = cmp.Or(overrides.LayoutJobs, overrides.Jobs) // runs of format 1 do not store LayoutJobs
+	// Plan format 1 does not store LayoutJobs. In this case, use Jobs.
+	overrides.LayoutJobs = cmp.Or(overrides.LayoutJobs, overrides.Jobs)
 	demand, ok := a.demand(&chosen.Engine, engine.Step{
 		Purpose: step.Purpose, Clients: max(1, int(step.Clients)), Processes: a.processes(overrides), Overrides: overrides,
 	})

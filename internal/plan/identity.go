@@ -17,7 +17,7 @@ import (
 func RunHash(run *v1alpha1.RunSpec) string {
 	run = run.DeepCopy()
 	run.SetDefaults()
-	run.Observations = nil // observations do not change the load
+	run.Observations = nil // leave out observations, because they do not change the load
 	nameKinds(run)
 	// Hash the documented limits under the field's former name, limits. Changing a file to the new name, documented,
 	// then does not start a new run.

@@ -109,7 +109,7 @@ func (p *phaseMaker) planLayout(target string, step *Step) {
 	one := p.loads[target]
 	made, err := p.demands.describe(one.spec, step.For(target))
 	if err != nil {
-		return // validateStep reports this error
+		return // the step cannot run: validateStep reports the error
 	}
 	for _, caution := range made.Cautions {
 		p.warn(one.profile(), "%s", caution)

@@ -45,7 +45,8 @@ func (m *maker) findLayoutJobs() {
 					continue
 				}
 				one, ownJobs, own := m.jobDatasetOf(target, &chosen.Engine)
-				if !own || !raised && m.layoutJobs[one] == 0 { // no phase raises the number of jobs of this dataset
+				// Skip the dataset if the jobs share files, or if no phase raises the number of jobs.
+				if !own || !raised && m.layoutJobs[one] == 0 {
 					continue
 				}
 				if !raised {

@@ -132,7 +132,7 @@ func (m *maker) phase(index int, phase *v1alpha1.Phase) {
 	case v1alpha1.PhaseInterference:
 		// An interference phase becomes a Measure step for each block. In regime Baseline, a Drain step precedes them.
 		p.interference(phase.Interference)
-	default: // refusePhasesWithoutKind reports a phase without a kind
+	default: // the phase has no kind, which refusePhasesWithoutKind reports
 	}
 	p.name()
 	if len(m.problems) > before && phase.Kind() == v1alpha1.PhasePrepare {

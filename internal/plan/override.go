@@ -24,7 +24,7 @@ func (r *resolver) override(path *field.Path, run *v1alpha1.RunSpec, phase *v1al
 	}
 	base := cmp.Or(phase.Workload, run.Workload)
 	if base == nil || base.ProfileRef != nil || base.EngineKind() == "" || len(engines.Of(&base.Engine).Validate(path)) > 0 {
-		return // maker.workload reports an invalid workload, with the path of the invalid field
+		return // the workload is invalid: maker.workload reports the path of the invalid field
 	}
 	made := base.DeepCopy()
 	if problem := engines.Override(&made.Engine, change, path); problem != nil {

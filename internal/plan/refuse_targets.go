@@ -69,7 +69,7 @@ func (m *maker) refuseName(at *field.Path, name string) {
 
 // refuseSharedFolder reports a folder that is used by two targets, or by two volumes of one target. Client 0 of both
 // targets would use the same directory, and they would overwrite each other's files. A client with two volumes in one
-// directory would wait for its own lock.
+// directory would wait for the directory's lock, which it holds itself.
 func (m *maker) refuseSharedFolder(index int, used map[string]int) {
 	target, targets := &m.run.Targets[index], m.root.Child("targets")
 	at := targets.Index(index)
@@ -86,7 +86,7 @@ func (m *maker) refuseSharedFolder(index int, used map[string]int) {
 			problem := field.Duplicate(at.Child("volumes").Index(j).Child("claimName"), volume.ClaimName)
 			problem.Detail = "another volume of the target has this claim: remove the volume, or set a different claim"
 			m.problems = append(m.problems, problem)
-		case m.run.Targets[other].Name != target.Name: // refuseAmbiguous reports targets of the same name
+		case m.run.Targets[other].Name != target.Name: // targets of the same name are left to refuseAmbiguous
 			m.problems = append(m.problems, field.Invalid(at.Child("path"), target.Path, fmt.Sprintf(
 				"claim %s is also used by %s with the same path: their clients would overwrite each other's files. "+
 					"Set a different path for each target, such as bench/%s", volume.ClaimName, targets.Index(other), target.Name)))
