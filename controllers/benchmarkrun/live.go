@@ -48,8 +48,8 @@ func (s *session) look(key client.ObjectKey) metrics.LiveRun {
 		}
 		connecting = connecting || counts[decide.Connecting] > 0
 	}
-	// After a restart, the agents' logs are read again. Until that is done, the totals are lower than those of the
-	// previous process, which would look like a counter reset followed by a burst.
+	// After a restart, the agents' logs are read again. Until that is done, leave out the totals: they are lower than
+	// those of the previous process, which would look like a counter reset followed by a sudden increase.
 	if connecting && !s.counted.Load() {
 		return run
 	}

@@ -149,7 +149,8 @@ func (a *Applier) apply(ctx context.Context, profile *library.Profile, live *uns
 	if live != nil && contains(toAny(live.GetAnnotations()), toAny(annotations)) {
 		return nil
 	}
-	// Do not force: a field that another manager has set since the list was read belongs to that manager.
+	// Do not force the apply if there are conflicts: a field that another manager has set since the list was read
+	// belongs to that manager.
 	if err := a.Writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(FieldManager)); err != nil {
 		return fmt.Errorf("apply profile %s: %w", profile.Name, err)
 	}

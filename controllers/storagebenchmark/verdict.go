@@ -104,7 +104,7 @@ func headlinesOf(run *v1alpha1.BenchmarkRun) []v1alpha1.Headline {
 			target := &phase.Targets[i]
 			for _, operation := range phasekind.Rates(target) {
 				if operation.BytesPerSecond == nil || operation.IOPSMilli == nil {
-					// Do not report an absent figure as 0.
+					// Skip the operation, so that an absent figure is not reported as 0.
 					continue
 				}
 				headline := v1alpha1.Headline{Phase: phase.Name, Target: target.Target, Operation: operation.Operation,

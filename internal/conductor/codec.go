@@ -25,8 +25,8 @@ const (
 )
 
 // codec is the protobuf codec for agents. It drops unknown fields, also in nested messages, because they would use
-// memory as long as the message is kept. It refuses messages that need too much memory when decoded: an empty list
-// element takes only two bytes on the wire.
+// memory as long as the message is kept. It refuses messages that need too much memory when decoded. Even a message of
+// acceptable size can need too much, because an empty list element takes only two bytes on the wire.
 type codec struct {
 	maxBytes int
 	// received is called with the size of each message before unknown fields are dropped. If it returns an error, the

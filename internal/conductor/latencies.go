@@ -40,8 +40,8 @@ type minutes struct {
 	sums map[minuteKey]*minuteSum
 	// kept is the approximate memory, in bytes, charged to each budget.
 	kept map[*Budget]int
-	// dropped is true if the latencies were discarded because the reports of a client that had contributed to them
-	// were. Later records are then ignored.
+	// dropped is true if the latencies were discarded together with the reports of a client that had contributed to
+	// them. Later records are then ignored.
 	dropped bool
 }
 

@@ -38,8 +38,9 @@ const (
 	// readBuffer is the size of the read buffer of a connection. An agent sends a few hundred bytes per second, and
 	// gRPC's default of 32 KiB would be a third of the conductor's memory per agent.
 	readBuffer = 4 << 10
-	// window is the number of bytes that an agent may send before they are read. By default, gRPC increases the window
-	// to up to 16 MiB for a fast sender. A small message that has not been read yet takes ten times its size in memory.
+	// window is the number of bytes that an agent may send before they are read. It is fixed to limit memory: by
+	// default, gRPC increases the window to up to 16 MiB for a fast sender, and a small message that has not been read
+	// yet takes ten times its size in memory.
 	window = 64 << 10
 	// clockInterval is the interval between clock estimates during a session.
 	clockInterval = time.Minute

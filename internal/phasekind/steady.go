@@ -25,8 +25,9 @@ func steadyFigures(result *v1alpha1.TargetResult) []Figure {
 	return append(all, Operations(result)...)
 }
 
-// steadyOverall returns the mean of the rates that the tool reports itself, the duration of a program, or the total
-// throughput. If no bytes are moved, it returns the operations per second instead.
+// steadyOverall returns the mean of the rates that the tool reports itself or, if it reports none, the duration of a
+// program, or else the total throughput. If no bytes are moved, it returns the operations per second instead of the
+// throughput.
 func steadyOverall(result *v1alpha1.TargetResult) Overall {
 	if own := result.OwnRates(); own != nil {
 		return meanOfRates(own)

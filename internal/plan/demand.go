@@ -31,7 +31,8 @@ type Demand struct {
 // DemandModel computes the demand of each step of a resolved run. It is not safe for concurrent use.
 type DemandModel struct {
 	run *v1alpha1.RunSpec
-	// described caches the descriptions of loads, because reading a profile can take a long time.
+	// described caches the descriptions of loads, because reading a workload, such as a fio job file, can take a long
+	// time.
 	described map[useOf]engine.Description
 }
 

@@ -25,7 +25,7 @@ func RunHash(run *v1alpha1.RunSpec) string {
 		run.Targets[i].Limits, run.Targets[i].Documented = run.Targets[i].DocumentedLimits(), nil
 	}
 	// json.Marshal sorts the keys of maps, and quantities have a canonical form, so equal specifications give equal
-	// bytes. The types hold nothing that JSON cannot encode.
+	// bytes. Encoding cannot fail, because the types hold nothing that JSON cannot represent.
 	encoded, err := json.Marshal(run)
 	if err != nil {
 		panic(err)

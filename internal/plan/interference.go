@@ -168,7 +168,8 @@ func (p *phaseMaker) timed(targets []string) bool {
 	return len(p.problems) == before
 }
 
-// warnIdle warns if victims can regain credits, because they are idle while another victim is measured alone.
+// warnIdle warns if there are several victims, because each is idle while another is measured alone, and can regain
+// credits during that time.
 func (p *phaseMaker) warnIdle(at *field.Path, phase *v1alpha1.InterferencePhase) {
 	if len(phase.Victims) > 1 {
 		p.warn(at, "each victim is idle while another is measured alone, and regains credits if the store keeps burst credits per target: "+

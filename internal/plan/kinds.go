@@ -80,7 +80,7 @@ func (p *phaseMaker) steady(phase *v1alpha1.SteadyPhase) {
 }
 
 // measured returns a step that measures for duration. If the workload has a fixed amount of work, the step ends when
-// that work is done, but after duration at the latest.
+// that work is done or after duration, whichever comes first.
 func (p *phaseMaker) measured(targets []string, warmUp, duration time.Duration) Step {
 	step := p.step(Measure, targets)
 	step.WarmUp, step.Duration = warmUp, duration

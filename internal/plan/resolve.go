@@ -67,8 +67,8 @@ func (r *resolver) workload(path *field.Path, workload *v1alpha1.Workload) {
 	}
 }
 
-// find looks up a profile. Without a kind it searches the namespace before the cluster, so that a namespace can have
-// its own version of a profile.
+// find looks up a profile. If the reference has no kind, find searches the namespace before the cluster, so that a
+// namespace can have its own version of a profile.
 func (r *resolver) find(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 	if ref.Kind != "" {
 		return r.profiles(ref)

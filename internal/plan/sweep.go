@@ -19,8 +19,8 @@ const (
 	// are known, the maximum is computed from them, but is at least leastDrain.
 	unknownDrain = time.Hour
 	leastDrain   = 10 * time.Minute
-	// spareCredits is the reserve of credits with which a cell starts if it is measured during the burst. 0.05 means 5
-	// % more credits than the cell needs. The reserve is necessary because documented rates are rounded, and because a
+	// spareCredits is the reserve of credits with which a cell starts if it is measured during the burst, as a share of
+	// the credits that the cell needs. The reserve is necessary because documented rates are rounded, and because a
 	// load does not start and end instantly.
 	spareCredits = 0.05
 	// knownShare is the largest shortfall of credits that causes no warning, as a share of the credits that a cell

@@ -21,8 +21,8 @@ func allowsRawWrites(target *v1alpha1.Target) bool {
 	return target.AllowRawDeviceWrites != nil && *target.AllowRawDeviceWrites
 }
 
-// VolumeBytes returns the maximum space that a target's data occupies on its single volume: the data of one client if
-// each client has its own claim, otherwise the data of all clients.
+// VolumeBytes returns the maximum space that the data of a target with a single volume occupies on that volume: the
+// data of one client if each client has its own claim, otherwise the data of all clients.
 func (p *Plan) VolumeBytes(target *v1alpha1.Target) uint64 {
 	needed := uint64(0)
 	for i := range p.Steps {
