@@ -56,7 +56,7 @@ type options struct {
 	priorityClass string
 	lossTimeout   time.Duration
 	parallelRuns  int
-	// maxClients and maxClientsPerNamespace limit how many clients the live runs may have, in total and per namespace.
+	// maxClients and maxClientsPerNamespace limit the number of clients of all active runs, in total and per namespace.
 	maxClients, maxClientsPerNamespace int
 	// prometheus configures the server that evaluates the observations of runs. If its URL is empty, observations are
 	// not evaluated.
@@ -192,7 +192,8 @@ func parse(arguments []string, output io.Writer) (options, error) {
 	return o, nil
 }
 
-// namesInto returns a flag parser that appends comma-separated names to names, without duplicates.
+// namesInto returns a flag parser that splits a value at commas and appends each part to names, unless names already
+// contains it.
 func namesInto(names *[]string, what string) func(string) error {
 	return func(value string) error {
 		for name := range strings.SplitSeq(value, ",") {

@@ -66,7 +66,8 @@ func serve(ctx context.Context, o *options) error {
 		case <-ctx.Done():
 		}
 	}()
-	// Start releases the leader's Lease before it returns, so the process must exit afterwards.
+	// Start releases the leader's Lease before it returns. The process must then exit, because another operator may
+	// already be the leader.
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run the controllers: %w", err)
 	}

@@ -39,7 +39,7 @@ func (d *demo) results(ctx context.Context, which sample) (*v1alpha1.BenchmarkRu
 	return &run, nil
 }
 
-// get reads an object.
+// get reads an object in the demo's namespace.
 func (d *demo) get(ctx context.Context, kind, name string, into any) error {
 	text, err := d.kubectlCommand(ctx, "-n", namespace, "get", kind, name, "-o", "json").Output()
 	if err != nil {

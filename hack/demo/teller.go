@@ -20,7 +20,7 @@ const (
 	widest = 160
 )
 
-// teller prints each change of a benchmark and its run once.
+// teller prints each change in the status of a benchmark and of its run once.
 type teller struct {
 	say func(format string, arguments ...any)
 	now func() time.Time

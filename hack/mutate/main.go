@@ -110,8 +110,8 @@ func mutate(folder string, o options) (int, error) {
 	return counts[survived], nil
 }
 
-// explanations returns the keys of equivalent.txt. Each line contains a key, a tab, and why no test can detect the
-// mutant.
+// explanations returns the keys of equivalent.txt. Each line contains a key, a tab, and the reason why no test can
+// detect the mutant.
 func explanations() map[string]bool {
 	keys := map[string]bool{}
 	for line := range strings.Lines(equivalent) {

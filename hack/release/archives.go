@@ -25,8 +25,8 @@ func (r release) archiveOf(p platform) string {
 	return commandLine + "_" + r.version + "_" + p.os + "_" + p.arch + ".tar.gz"
 }
 
-// archives packs the command line for each platform, with its own licence and the licences of everything linked into
-// it.
+// archives packs the command-line tool for each platform, with its own licence and the licences of everything that is
+// linked into it.
 func (r release) archives(ctx context.Context) error {
 	for _, p := range r.platforms {
 		built, err := r.program(ctx, p, commandLine)

@@ -2,7 +2,7 @@
 //
 //	go run ./hack/release -version v1.2.3
 //
-// A release contains the chart, images for amd64 and arm64, archives of the command line for linux and darwin,
+// A release contains the chart, images for amd64 and arm64, archives of the command-line tool for linux and darwin,
 // install.yaml, the manifest for krew, a bill of materials for each image and archive, and checksums. The same source,
 // version and Go version always yield the same bytes, no matter when, where or by whom the release is built. RELEASE.md
 // describes the other steps of a release.

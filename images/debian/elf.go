@@ -99,7 +99,7 @@ func folders(file *elf.File, name string) ([]string, error) {
 	return append(found, "usr/lib/"+triplet, "usr/lib"), nil
 }
 
-// tripletOf returns the name of the folder in which Debian keeps the libraries for a machine.
+// tripletOf returns the name of the folder in which Debian keeps the libraries for a CPU architecture.
 func tripletOf(machine elf.Machine) (string, error) {
 	switch machine { //nolint:exhaustive // only the architectures that both Kubernetes and our images support
 	case elf.EM_X86_64:

@@ -77,7 +77,7 @@ func isPlugin(name string) bool {
 	return !slices.ContainsFunc(left, func(part string) bool { return strings.Contains(base, part) })
 }
 
-// isData reports whether a file contains configuration or error texts.
+// isData reports whether a file contains configuration or error texts of Open MPI or PMIx.
 func isData(name string) bool {
 	return strings.HasPrefix(name, "etc/openmpi/") || strings.HasPrefix(name, "usr/share/openmpi/help-") || strings.HasPrefix(name, "usr/share/pmix/") ||
 		strings.HasPrefix(name, "usr/lib/") && strings.Contains(name, "/pmix2/share/pmix")

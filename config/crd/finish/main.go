@@ -15,9 +15,10 @@
 //     (api/v1alpha1/defaults.go).
 //   - It removes the rules within the frozen copies of a benchmark's spec.run and spec.objectives in a BenchmarkRun,
 //     and most rules of the workloads of phases. The rules of the copies were checked when the benchmark was admitted;
-//     the operator and the command line check both kinds of rules again when they plan a run.
+//     the operator and the command-line tool check both kinds of rules again when they plan a run.
 //   - It makes the other rules of a BenchmarkRun's spec apply only when the run is created. The spec is immutable, but
-//     the API server would evaluate its rules at each status update: for 24 phases, they took 29 of 83 ms of CPU time.
+//     the API server would evaluate its rules at each status update: for 24 phases, the rules took 29 of the 83 ms
+//     of CPU time of an update.
 //
 // Usage: go run ./config/crd/finish DIRECTORY
 package main

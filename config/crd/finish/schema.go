@@ -119,7 +119,7 @@ func (f finisher) describe(schema map[string]any, path string, bare bool) {
 		return
 	}
 	text, _, _ = strings.Cut(text, "\n\n")
-	text = strings.ReplaceAll(text, "\n", " ") // a single line, so that encode can write the field on one line
+	text = strings.ReplaceAll(text, "\n", " ") // join the lines, so that encode can write the field on one line
 	var kept []string
 	for len(text) > 0 {
 		sentence := text
@@ -159,7 +159,8 @@ func (f finisher) dropRules(schema map[string]any, path string) {
 	}
 }
 
-// applyAtCreation makes the rules of a schema apply only when the object is created, except for rules about changes.
+// applyAtCreation makes the rules of a schema apply only when the object is created. It does not change rules that
+// mention oldSelf, because these compare the new object with the old one.
 func applyAtCreation(schema map[string]any) {
 	rules, _ := schema["x-kubernetes-validations"].([]any)
 	for _, rule := range rules {

@@ -183,8 +183,9 @@ func (l *layout) states(title, description string, queries ...query) {
 		Options:     map[string]any{"mergeValues": true, "showValue": "auto", "rowHeight": 0.8}}, columns/2, 7)
 }
 
-// variables returns the variables at the top of a dashboard: the data source, followed by the named labels of the
-// metric. Each label offers only the values of series that match the preceding selections.
+// variables returns the variables at the top of a dashboard: the data source, followed by one variable for each named
+// label of the metric. The variable of a label offers only the values of series that match the selections in all
+// variables before it.
 func variables(metric string, names ...string) Templating {
 	list := []Variable{{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus"}}
 	matchers := ""
