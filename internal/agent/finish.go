@@ -9,7 +9,7 @@ import (
 )
 
 // finish stops the current step, waits for its end, removes the data if requested, and lets the process exit. Later
-// calls return the outcome of the first.
+// calls wait for the first call and return its outcome.
 func (a *Agent) finish(remove volumes.Removal, reason string) volumes.Outcome {
 	a.finishOnce.Do(func() {
 		a.mu.Lock()

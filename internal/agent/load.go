@@ -45,8 +45,8 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 		return nil, status.Error(codes.InvalidArgument, "the step lacks an ID or a tool")
 	}
 	if a.finishing {
-		// The code Unavailable does not count as a refusal of the step. A caller that retries finds that the agent has
-		// exited.
+		// Return the code Unavailable, which does not count as a refusal of the step. If the caller retries, it finds
+		// that the agent has exited.
 		return nil, status.Error(codes.Unavailable, "the agent is finishing")
 	}
 	name := tool.StepName(request.GetStep())

@@ -12,8 +12,9 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// chunkBytes is the size at which a chunk of the log is full and the next one begins. A new cursor decodes a chunk
-// from its start, so this also bounds the bytes that a replay decodes and discards.
+// chunkBytes is the size at which a chunk of the log is full and the next one begins. A new cursor that starts in the
+// middle of a chunk decodes the chunk from its beginning, so chunkBytes also limits how many bytes the cursor decodes
+// and discards.
 const chunkBytes = 4 << 10
 
 // Log keeps every record of the run until the agent exits, so that a conductor that reconnects after a crash can resume

@@ -93,7 +93,7 @@ func (a *Agent) Launch(request *agentapi.LaunchRequest, stream grpc.ServerStream
 
 // Release implements agentapi.AgentServer. It does not wait for the end of the step; Watch reports that.
 func (a *Agent) Release(ctx context.Context, request *agentapi.ReleaseRequest) (*agentapi.ReleaseResponse, error) {
-	// Ignore other steps: they have ended or were never loaded.
+	// Ignore a request for any step other than the current one: that step has ended or was never loaded.
 	if load, err := a.liveLoad(request.GetStep()); err == nil {
 		if err := a.tools.mpi.Release(ctx, load); err != nil {
 			return nil, err

@@ -88,7 +88,8 @@ func StartAgent(command []string, config agent.Config, locks ...*os.File) (_ *Ag
 // Leave closes the lifeline. The agent then stops its load, removes its data and exits.
 func (p *Agent) Leave() { _ = p.lifeline.Close() }
 
-// Kill kills the agent's process if it is alive, and returns when it has exited. Call it only after Follow.
+// Kill kills the agent's process if it is alive, and returns when it has exited. Call it only after Follow; otherwise
+// it never returns.
 func (p *Agent) Kill() {
 	_ = p.command.Process.Kill()
 	<-p.exited
@@ -124,7 +125,8 @@ func (p *Agent) locate(ctx context.Context) (string, error) {
 	return line[:len(line)-1], nil
 }
 
-// Endpoint returns the address and the operator's credentials with which the conductor connects to the agent.
+// Endpoint returns the agent's address, and the credentials with which the conductor connects to the agent. They
+// identify the conductor as the operator.
 func (p *Agent) Endpoint(key decide.ClientKey, runUID string, authority *identity.Authority) (conductor.Endpoint, error) {
 	operator, err := authority.Operator()
 	if err != nil {

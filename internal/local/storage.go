@@ -9,7 +9,7 @@ import (
 )
 
 // noteStorage records the documented limits of each target before the first step. Only the mount of a directory can be
-// detected; the rest of the storage is as described in the specification.
+// detected. All other properties of the storage come from the specification.
 func (r *runner) noteStorage() error {
 	if record.StorageNoted(r.run) {
 		return nil

@@ -206,8 +206,8 @@ func (t *target) sweep() []v1alpha1.DataLeft {
 }
 
 // removeOrphans removes the data of other local runs that ended without removing it, for example because all their
-// processes were killed. It skips data that those runs retained on purpose. A free lock proves that a run has ended,
-// but only on local file systems.
+// processes were killed. It skips data that those runs retained on purpose. It also skips file systems that other
+// machines can mount, because a free lock proves that a run has ended only on a local file system.
 func (t *target) removeOrphans(run *v1alpha1.BenchmarkRun) {
 	ctx, cancel := context.WithTimeout(context.Background(), leftTimeout)
 	defer cancel()

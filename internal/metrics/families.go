@@ -11,7 +11,7 @@ type Family struct {
 	// Name is the metric's name without the prefix.
 	Name string
 	Help string
-	// Labels are the label names of each series, in the order of a Point's values.
+	// Labels are the label names of each series, in the order of the values in Point.Labels.
 	Labels []string
 	// Kind is prometheus.GaugeValue or prometheus.CounterValue.
 	Kind prometheus.ValueType

@@ -131,7 +131,8 @@ func Deadline(run *v1alpha1.BenchmarkRun) time.Time {
 	}
 	spec := &run.Spec.Run
 	if leaving := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved); leaving != nil {
-		// After orphanTimeout, agents without a connection to the operator have exited.
+		// The removal ends after orphanTimeout at the latest, because agents without a connection to the operator have
+		// exited by then.
 		return after(leaving.LastTransitionTime.Time, spec.OrphanTimeout)
 	}
 	deadline := after(start.Time, spec.ActiveDeadline)

@@ -1,6 +1,6 @@
 // Package observation turns the recorded times of a run's steps into range queries, and the answers into figures,
-// points for charts, and warnings about late or missing data. The package is pure; internal/prometheus sends the
-// queries.
+// points for charts, and warnings about late or missing data. The package has no side effects; internal/prometheus
+// sends the queries.
 //
 //	first I/O     measured time                    last I/O
 //	|-- warm-up --|--------------------------------|

@@ -34,7 +34,8 @@ type Handle struct {
 	waitErr error
 
 	// mu guards the field `waited`. It is also held while the group is signalled, so that the command is not reaped
-	// meanwhile: until then its PID, which is also the number of its group, cannot be reused.
+	// meanwhile. The command's PID, which is also the number of its group, cannot be reused before the command is
+	// reaped.
 	mu     sync.Mutex
 	waited bool
 }
@@ -197,8 +198,8 @@ func (h *Handle) members() ([]Process, error) {
 }
 
 // owns reports whether a process belongs to the command: whether it is in the command's process group or has its
-// cookie. The kernel reuses a group number only after the group is empty; a new group with the same number has a
-// younger leader.
+// cookie. The kernel reuses a group number only after the group is empty. The leader of the new group then started
+// later than the command, so owns compares their start times.
 func (h *Handle) owns(p Process) bool {
 	if p.StartTicks < h.startTicks {
 		return false

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// reapInterval bounds how long an exited orphan remains in the process table if a signal is lost.
+	// reapInterval bounds how long an exited orphan remains in the process table if a SIGCHLD signal is lost.
 	reapInterval = 2 * time.Second
 	// reapAge is the time since a child's exit after which it is assumed that no caller waits for the child.
 	reapAge = time.Second
@@ -35,7 +35,7 @@ func Reap(ctx context.Context) {
 			return
 		case <-ticker.C:
 		case <-signals:
-			// Wait first, because children that have just exited are not reaped yet.
+			// Wait first, because a child that has just exited may be reaped only after reapAge.
 			select {
 			case <-time.After(reapAge):
 			case <-ctx.Done():
@@ -57,8 +57,8 @@ type endedChild struct {
 	seen time.Time
 }
 
-// reapOnce reaps those of the known children that exited at least reapAge ago, and returns the other exited
-// children.
+// reapOnce reaps those of the known children that were first found to have exited at least reapAge ago, and returns the
+// other exited children.
 func reapOnce(known map[int]endedChild, now func() time.Time) map[int]endedChild {
 	began := now()
 	processes, err := table()

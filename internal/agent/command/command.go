@@ -22,9 +22,9 @@ import (
 // replaces it.
 type System interface {
 	tool.Processes
-	// Supervise starts `agent supervise`. It returns the process, a pipe that starts the user's program when one byte is
-	// written to it, and a pipe from which the reports are read. The program inherits the locks, so that the directory
-	// stays locked while the program runs.
+	// Supervise starts `agent supervise`. It returns the process, a pipe that starts the user's program when one byte
+	// is written to it, and a pipe from which the reports are read. The program inherits the given locks, so that the
+	// client's directory stays locked while the program runs.
 	Supervise(command *exec.Cmd, locks []*os.File) (shim tool.Program, start io.WriteCloser, reports io.ReadCloser, err error)
 	// DeviceIO returns the I/O of the agent's control group on the block device of a file system. See
 	// process.CgroupDeviceIO for its errors.

@@ -52,7 +52,7 @@ func (r *run) Conclude() *agentapi.Ended {
 	return ended
 }
 
-// Discard ends a run that was never started.
+// Discard kills the waiting `agent supervise` process of a run that was never started, and closes the run's files.
 func (r *run) Discard() {
 	r.end()
 	r.files.Close()
@@ -173,7 +173,7 @@ func (r *run) watch(deadlineAt int64, end *runEnd, samples *samples) {
 		case <-ticker.C:
 			now, load := clock.Monotonic(), r.meter.look()
 			samples.add(now, load)
-			// Only log the stall. The phase's deadline ends a program that stays stuck.
+			// If the program is stuck, only log this. The phase's deadline ends a program that stays stuck.
 			_ = stall.Look(r.step, time.Duration(now), load, r.meter.stuck, "the program has")
 		case <-ended:
 			// `agent supervise` now kills leftover processes, and reads /proc to find them. Do not count these reads as

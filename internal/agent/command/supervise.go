@@ -135,7 +135,8 @@ func waitFor(pid int) (unix.WaitStatus, error) {
 	}
 }
 
-// endLeft reaps exited processes, kills running ones, and returns the names of the killed processes.
+// endLeft reaps the exited processes that the program left behind, kills the running ones, and returns the names of the
+// killed processes.
 func endLeft() string {
 	for {
 		ended, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)

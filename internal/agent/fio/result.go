@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// result assembles the result of the run. Call it after the output has been read to its end and the process was
-// reaped; state is nil if the process did not exit.
+// result assembles the result of the run. Call it after reap. state is the result of reap, which is nil if the process
+// did not exit in time.
 func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision) *agentapi.Ended {
 	load := f.step.Request.GetFio()
 	exit := exitOf(tool.ExitOf(state))

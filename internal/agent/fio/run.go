@@ -73,7 +73,7 @@ func (r *run) Discard() {
 func (r *run) Run(deadline int64) *agentapi.Ended {
 	r.cpu.Begin(r.step.Clock)
 	r.step.Started()
-	// Do not wait for the write. If fio does not read its input, its deadline must still take effect.
+	// Write in the background, because the step's deadline must take effect even if fio does not read its input.
 	go func() {
 		_, err := io.WriteString(r.stdin, r.job())
 		if closeErr := r.stdin.Close(); err == nil {

@@ -19,7 +19,7 @@ import (
 
 // member is a client's part of a job that client 0 started:
 //
-//	release -> Launch (daemon starts) -> Release (job has ended) -> all processes have exited
+//	Run -> Launch (daemon starts) -> Release (job has ended) -> all processes have exited
 //
 // If several clients share an address, a daemon is launched only on the first one; the others only receive Release.
 type member struct {
@@ -196,7 +196,7 @@ func (m *member) launch(ctx context.Context, command []string, send func(*agenta
 		m.hangUp()
 		return status.FromContextError(ctx.Err()).Err()
 	}
-	// clear also finds ranks that have left the daemon's process group.
+	// The daemon has exited, but call clear, because it also finds ranks that have left the daemon's process group.
 	if err := daemon.clear(m.step.Timeouts.Gone); err != nil {
 		m.stderr.Note(err.Error())
 	}

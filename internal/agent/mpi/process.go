@@ -94,7 +94,7 @@ func (m *mpiProcess) clear(timeout time.Duration) error {
 			return left
 		}
 		if left != nil {
-			wait = 0 // Kill has already waited, so check without waiting again.
+			wait = 0 // Kill has already waited for the processes to exit, so do not wait again here.
 		}
 		select {
 		case <-m.ended:

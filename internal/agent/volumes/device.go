@@ -120,7 +120,8 @@ func (f *Files) layoutDevice() (bool, error) {
 		if whole || len(known) == 0 {
 			return whole, nil
 		}
-		return false, f.strikeDevice() // the data is written again, which may be interrupted
+		// The data will be written again. Clear the record first, because the write may be interrupted.
+		return false, f.strikeDevice()
 	}
 	for _, file := range wanted.GetFiles() {
 		if known[file.GetName()].Content != f.content() {
@@ -188,7 +189,7 @@ func (s *Set) clearDevice(ctx context.Context, volume tool.VolumeConfig, client 
 	return err
 }
 
-// describeDevice sets the size of a raw device, or a problem if the device cannot be used.
+// describeDevice adds to the description of a raw device its size, or a problem if the device cannot be used.
 func describeDevice(volume *agentapi.Volume) {
 	volume.Raw = true
 	file, err := os.Open(volume.GetPath())

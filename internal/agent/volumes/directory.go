@@ -210,7 +210,7 @@ func (f *Files) Locks() []*os.File {
 	return nil
 }
 
-// Close releases the directory; the agent keeps its lock. It may be called several times.
+// Close closes the step's directory, but the agent keeps the lock on it. Close may be called several times.
 func (f *Files) Close() {
 	if f.Dataset != nil {
 		_ = f.Dataset.Close() // Ignore the error: the directory was only read, or its errors were already reported.

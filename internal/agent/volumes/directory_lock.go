@@ -108,8 +108,9 @@ func (f *Files) laysOut() bool {
 }
 
 // openToRemove opens a client's directory for removal, which requires that no other agent uses it. The conductor knows
-// which agents are gone. An agent that exits by itself (leaving is true) does not know whether another agent has
-// already replaced it.
+// which agents are gone, so at its request openToRemove takes the directory over from them. An agent that exits by
+// itself (leaving is true) does not know whether another agent has already replaced it, so it takes only a directory
+// that is certainly unused; see dataset.TakeUnused.
 func (s *Set) openToRemove(ctx context.Context, volume tool.VolumeConfig, mount dataset.Mount, client int, leaving bool) (*dataset.Dataset, error) {
 	location := s.Location(client)
 	if hold := s.holds.of(volume.Name); hold != nil && client == s.env.Config.Client {

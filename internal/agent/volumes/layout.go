@@ -16,7 +16,8 @@ import (
 // NoticeReused is the type of the notice that a prepare phase reused existing data instead of writing it again.
 const NoticeReused = "LayoutReused"
 
-// noticeRenewed is the type of the notice that a prepare phase did not reuse existing data, with the reason.
+// noticeRenewed is the type of the notice that a prepare phase did not reuse existing data. The notice contains the
+// reason.
 const noticeRenewed = "LayoutRenewed"
 
 // knownLayout caches the stored record of laid-out files after it is read or written, so that a step that does not
@@ -83,8 +84,8 @@ func (w *wholeFiles) has(directory *dataset.Dataset, name string, bytes uint64) 
 }
 
 // Layout reports whether all data that the step should lay out already exists, so that the step has nothing to do.
-// Otherwise, Layout updates the record of laid-out files so that, however the step ends, its data is not mistaken for
-// earlier data.
+// Otherwise, Layout updates the record of laid-out files so that the data that the step writes is not mistaken for the
+// recorded data, even if the step fails.
 func (f *Files) Layout() (reusable bool, err error) {
 	if f.device != nil {
 		return f.layoutDevice()

@@ -25,8 +25,8 @@ type probe struct {
 }
 
 // describe describes a volume. If the volume does not respond before ctx is done, it returns the last good description:
-// the volume may be under load, and a reconnecting conductor must not give up the client because of that. Loading a
-// step checks the volume again.
+// the volume may be under load, and a reconnecting conductor must not give up the client because of that. If the volume
+// has a problem, the next step finds it, because loading a step checks the volume again.
 func (s *Set) describe(ctx context.Context, configured tool.VolumeConfig) *agentapi.Volume {
 	joined := s.probe(configured)
 	select {
@@ -78,7 +78,8 @@ func (s *Set) describeWithOwners(configured tool.VolumeConfig, before *agentapi.
 		return volume
 	}
 	if before != nil {
-		// List the owners only once: under load, another listing would wait behind that load.
+		// List the owners only once: if the volume is under load, another listing would have to wait for the I/O of the
+		// load.
 		volume.Owners = before.GetOwners()
 		return volume
 	}

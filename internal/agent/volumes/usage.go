@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// noticeUsage is the type of the notice that the disk usage is unknown, with the reason.
+	// noticeUsage is the type of the notice that the disk usage is unknown. The notice contains the reason.
 	noticeUsage = "UsageUnknown"
 	// usageTime limits the time for examining all files, of which there can be many. The files are examined between two
 	// phases, while the client is idle.
