@@ -251,7 +251,7 @@ func (a *Apt) run(ctx context.Context, folder string, arguments ...string) (stri
 		"-o", "Debug::NoLocking=true",
 		// By default, apt downloads as the user _apt, who cannot write to the folders of other users.
 		"-o", "APT::Sandbox::User=",
-		// Without this option, apt-get prints the MD5 digest of a package that has one.
+		// Without this option, apt-get prints the MD5 digest instead of the SHA256 digest of a package that has both.
 		"-o", "Acquire::ForceHash=SHA256",
 		"-o", "APT::Architecture=" + a.architecture, "-o", "APT::Architectures::=" + a.architecture,
 	}
@@ -285,7 +285,7 @@ func parseURIs(text string) ([]Package, error) {
 		if parts == nil {
 			return nil, fmt.Errorf("apt-get describes a package in an unknown format: %s", line)
 		}
-		// The file name of a package escapes the colon after the epoch of its version.
+		// Unescape the version: in the file name, the colon after its epoch is escaped.
 		version, err := url.PathUnescape(parts[3])
 		if err != nil {
 			return nil, fmt.Errorf("read the version of %s: %w", parts[1], err)

@@ -80,7 +80,7 @@ func WriteIndex(file string, images ...Image) (string, error) {
 	written, err := layout.Write(folder, empty.Index)
 	if err == nil {
 		// OCI defines the annotation ref.name, in which many tools expect only a tag. containerd reads the full
-		// reference from image.name.
+		// reference from image.name, so set both.
 		err = written.AppendIndex(index, layout.WithAnnotations(map[string]string{
 			"org.opencontainers.image.ref.name": version.Tag(images[0].Version), "io.containerd.image.name": images[0].Reference(),
 		}))

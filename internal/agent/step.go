@@ -178,7 +178,7 @@ func (s *step) discard(reason string) *agentapi.Ended {
 // write adds a record of this step to the log.
 func (s *step) write(record *agentapi.Record) {
 	record.Step = s.key
-	if record.GetSample() == nil { // Samples contain no text that could be unprintable.
+	if record.GetSample() == nil { // Do not mend samples: they contain no text that could be unprintable.
 		mend(record)
 	}
 	if err := s.agent.log.Append(record); err != nil {

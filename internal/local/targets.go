@@ -232,7 +232,9 @@ func (t *target) removeOrphans(run *v1alpha1.BenchmarkRun) {
 		}
 	}
 	if removed == 0 {
-		return // no warning: any remaining data belongs to active runs, was kept on purpose, or could not be removed
+		// There is nothing to report. Any remaining data belongs to active runs, was kept on purpose, or could not be
+		// removed.
+		return
 	}
 	message := fmt.Sprintf("target %s: removed %d client directories left by earlier runs on this machine", t.name, removed)
 	if len(stays) > 0 {

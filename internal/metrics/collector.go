@@ -45,7 +45,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	facts := c.source()
 	seen := map[string]bool{}
 	for _, point := range facts.points() {
-		// Duplicate series would make the whole scrape fail.
+		// Skip duplicate series, because they would make the whole scrape fail.
 		key := point.Family.Name + "\xff" + strings.Join(point.Labels, "\xff")
 		if seen[key] {
 			continue

@@ -56,7 +56,8 @@ func figures(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1a
 		}
 		found = append(found, ofTarget(o, phasekind.Of(phase.Kind), target))
 	}
-	// A target without a result must not count as having met the objective.
+	// Add a missing figure for each target without a result, because such a target must not count as having met the
+	// objective.
 	for i := range spec.Run.Targets {
 		name := spec.Run.Targets[i].Name
 		wanted := o.Target == "" || o.Target == name

@@ -104,7 +104,7 @@ func windowOf(newest *v1alpha1.StepStatus, planned *v1alpha1.ResolvedStep) (Quer
 	if start == nil || end == nil || !end.After(start.Time) {
 		return Query{}, false
 	}
-	// Prometheus timestamps have a precision of one millisecond.
+	// Round all times to milliseconds, which is the precision of timestamps in Prometheus.
 	w := Query{Step: planned.ID, Start: ceil(start), Measured: ceil(start), End: end.Truncate(time.Millisecond)}
 	if measured != nil && measured.After(start.Time) && measured.Before(end) {
 		w.Measured = ceil(measured)

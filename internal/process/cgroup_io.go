@@ -50,7 +50,7 @@ func CgroupDeviceIO(device uint64) (DeviceIO, error) {
 			return found, err
 		}
 	}
-	// io.stat does not list a device on which the group has done no I/O.
+	// Return zeros, because io.stat does not list a device on which the group has done no I/O.
 	return DeviceIO{}, nil
 }
 

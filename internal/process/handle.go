@@ -210,7 +210,7 @@ func (h *Handle) owns(p Process) bool {
 			return true
 		}
 	}
-	// The environment of another user's process cannot be read. Such a process does not belong to the command.
+	// The environment of another user's process cannot be read. Such a process does not count as part of the command.
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
 	return err == nil && slices.Contains(strings.Split(string(environment), "\x00"), h.cookie)
 }

@@ -81,7 +81,8 @@ func KillDescendants(ctx context.Context, pid int, except ...int) error {
 			started.collect(ended)
 			return nil
 		default:
-			patience-- // Another goroutine may be waiting for the exited children and need their status.
+			// Do not reap the exited children yet: another goroutine may be waiting for them and need their status.
+			patience--
 		}
 		pause()
 	}
@@ -107,7 +108,8 @@ func killOne(p Process) error {
 		return fmt.Errorf("open process %s: %w", p, err)
 	}
 	defer func() { _ = unix.Close(fd) }()
-	// The pidfd pins the process, so the entry read now belongs to the process that is killed.
+	// Read the entry only now. If it is still the entry of p, then p had the PID when the pidfd was opened, so the
+	// signal can only reach p.
 	now, err := readStat(fmt.Sprintf("/proc/%d/stat", p.PID))
 	if isGone(err) || err == nil && now.StartTicks != p.StartTicks {
 		return nil

@@ -114,7 +114,8 @@ func readTask(directory string) (Worker, error) {
 	if err == nil {
 		worker.OnCPU, worker.Turns, err = parseSchedstat(string(text))
 	} else if errors.Is(err, fs.ErrNotExist) {
-		// The kernel has no scheduler statistics, or the task has exited, which the next read detects.
+		// The kernel has no scheduler statistics, so use the CPU time and the context switches. If the task has exited
+		// instead, reading its status fails.
 		worker.OnCPU = stat.CPU
 		if text, err = os.ReadFile(filepath.Join(directory, "status")); err == nil {
 			worker.Turns, err = parseSwitches(string(text))

@@ -41,8 +41,8 @@ const (
 type Config struct {
 	// URL is the address, up to but not including /api/v1.
 	URL string
-	// TokenFile is a file with a bearer token, read for each request, and CAFile a file with the CA certificates that
-	// verify the server's certificate. Both may be empty.
+	// TokenFile is the path of a file with a bearer token, which is read for each request. CAFile is the path of a file
+	// with the CA certificates that verify the server's certificate. Both are optional.
 	TokenFile, CAFile string
 	// NamespaceParameter is the URL parameter that carries the namespace of the run, for a proxy that restricts queries
 	// to one namespace. If it is empty, no parameter is added.

@@ -163,7 +163,7 @@ func (p folders) provision(options controller.ProvisionOptions, source func(path
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return nil, controller.ProvisioningNoChange, fmt.Errorf("create the folder of %s: %w", options.PVName, err)
 	}
-	// The umask restricts the mode that MkdirAll sets, but not the mode that Chmod sets.
+	// Set the mode again, because the umask restricts the mode that MkdirAll sets, but not the mode that Chmod sets.
 	if err := os.Chmod(path, 0o777); err != nil {
 		return nil, controller.ProvisioningNoChange, fmt.Errorf("make the folder of %s writable for all users: %w", options.PVName, err)
 	}

@@ -24,7 +24,8 @@ const (
 // Of returns the strict form of a schema from Kubernetes or from a CustomResourceDefinition. definitions is the prefix
 // of references to other schemas, such as "_definitions.json#/definitions/".
 func Of(from Schema, definitions string) Schema {
-	// If a reference has a default or a description, Kubernetes publishes the reference as the only element of an allOf.
+	// If a reference has a default or a description, Kubernetes publishes the reference as the only element of an
+	// allOf. Use that element instead of the allOf.
 	if all, ok := from["allOf"].([]any); ok && len(all) == 1 && from["properties"] == nil {
 		return Of(all[0].(Schema), definitions)
 	}
@@ -64,7 +65,7 @@ func inner(value any, definitions string) any {
 	if schema, ok := value.(Schema); ok {
 		return Of(schema, definitions)
 	}
-	return value // a JSON schema may also be true or false
+	return value // not an object: a JSON schema may also be true or false
 }
 
 // inside returns the strict form of an element of allOf, anyOf or oneOf. Such an element lists only some of the fields,

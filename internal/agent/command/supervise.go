@@ -59,7 +59,8 @@ func Supervise(arguments []string) int {
 		return superviseFailure
 	}
 	report := func(word, text string) {
-		// A write error means that the agent has stopped reading the reports and is about to kill this process.
+		// Ignore write errors: they mean that the agent has stopped reading the reports and is about to kill this
+		// process.
 		_, _ = fmt.Fprintln(reports, word+" "+strings.ReplaceAll(text, "\n", " "))
 	}
 	if err := process.SetSubreaper(); err != nil {

@@ -53,7 +53,7 @@ func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision)
 	return ended
 }
 
-// amend adds to a result why fio was stopped or killed, because fio itself does not know that.
+// amend adds to a result the reason why fio was stopped or killed, because fio itself does not know it.
 func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.Exit) {
 	switch {
 	case w.hung != "":
@@ -71,7 +71,7 @@ func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.
 		return
 	}
 	if w.overdue && w.run.step.Request.GetFio().GetDurationNanoseconds() == 0 {
-		// An incomplete layout cannot be used, so the step has failed.
+		// A step with a fixed amount of work, such as a layout, is useless if it is incomplete, so the step has failed.
 		ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, tool.ReasonDeadline
 	}
 }

@@ -133,7 +133,8 @@ func (r *run) reap(givenUp bool) *os.ProcessState {
 		state = r.command.ProcessState
 	case <-r.gone():
 	}
-	// Jobs that survived their parent are still in its process group, or are our descendants.
+	// Jobs that survived their parent can still be found and killed, because they are in its process group or are our
+	// descendants.
 	r.left = r.handle.Kill()
 	return state
 }

@@ -120,7 +120,7 @@ func (w *supervision) giveUp() {
 // end asks fio to stop and to print its results so far.
 func (w *supervision) end(reason string) {
 	if w.ending != "" {
-		// A second signal could make fio print into the middle of the result that it is printing.
+		// Do not send a second signal, which could make fio print into the middle of the result that it is printing.
 		return
 	}
 	w.ending = reason

@@ -81,7 +81,8 @@ func checkDaemon(command []string) error {
 			seen["orte_leave_session_attached"] = true
 			rest = rest[1:]
 			continue
-		case "--allow-run-as-root": // The agent allows mpirun to run as root, and mpirun passes --allow-run-as-root on.
+		case "--allow-run-as-root":
+			// The agent allows mpirun to run as root, and mpirun passes this flag to its daemons.
 			rest = rest[1:]
 			continue
 		}

@@ -91,7 +91,7 @@ func (t *Tool) Launch(request *agentapi.LaunchRequest, stream grpc.ServerStreami
 func (t *Tool) Release(ctx context.Context, load tool.Load) error {
 	released, ok := load.(*member)
 	if !ok {
-		return nil // The step is not part of an MPI job.
+		return nil // Client 0's load, and a load without MPI, have nothing to release.
 	}
 	if err := released.checkCaller(ctx); err != nil {
 		return err

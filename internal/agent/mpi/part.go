@@ -220,7 +220,8 @@ func (p *part) gather(ended *agentapi.Ended) {
 	ended.Operations = operations
 	ended.IoStartNanoseconds, ended.IoEndNanoseconds = p.samples.ioStart, p.samples.ioEnd
 	if ended.GetIoStartNanoseconds() == 0 && p.load.GetProgram() == "mdtest" && p.running.firstRank != 0 {
-		// mdtest may transfer no data. Then use the times at which its ranks were first and last seen.
+		// mdtest may transfer no data. In that case, use the times at which its ranks were first and last seen as the
+		// start and the end of the I/O.
 		ended.IoStartNanoseconds, ended.IoEndNanoseconds = p.running.firstRank, p.running.lastRank
 	}
 	if seen := p.running.meter.seen(); seen < p.ranks && ended.GetOutcome() == agentapi.Outcome_OUTCOME_COMPLETE {

@@ -147,7 +147,7 @@ func (m *rankMeter) search(now time.Duration, sum process.IO) process.IO {
 			continue
 		}
 		m.ranks[found.PID] = true
-		// The I/O of the rank so far belongs to its start and not to the load.
+		// The rank's I/O up to now belongs to the start of the rank and not to the load.
 		begun, err := m.system.ReadIO(found.PID)
 		if err != nil || begun.ReadBytes > rankStartMost.ReadBytes || begun.WriteBytes > rankStartMost.WriteBytes {
 			begun = rankStartLeast

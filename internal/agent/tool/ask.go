@@ -32,7 +32,7 @@ func Ask(ctx context.Context, command *exec.Cmd, start func(*exec.Cmd) (Program,
 	stop := context.AfterFunc(ctx, func() { _ = program.Kill() })
 	defer stop()
 	exit := program.Wait()
-	// A wrapper script may have left processes running.
+	// The program may be a wrapper script that has left processes running, so kill them.
 	_ = program.Kill()
 	switch code, _ := exit.Result(); {
 	case code != 0:

@@ -37,7 +37,7 @@ func (f *Files) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 		return
 	}
 	if hung {
-		f.Close() // The tool hung, and examining the files could hang too.
+		f.Close() // Do not examine the files: the tool hung, so the examination could hang too.
 		return
 	}
 	// The goroutine may outlive this call, so it gets its own copy of f and closes the directory itself.

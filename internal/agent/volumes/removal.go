@@ -88,7 +88,7 @@ func (s *Set) removeFrom(volume tool.VolumeConfig, clients []int, leaving bool) 
 	case err := <-removed:
 		return err
 	case <-time.After(timeouts.Remove + timeouts.Gone):
-		// The deadline of the context had no effect, because a file system call has not returned.
+		// The deadline of the context has passed without effect, because a file system call has not returned.
 		return fmt.Errorf("remove the data below %s: the file system did not answer within %s",
 			volume.Place(), timeouts.Remove)
 	}
@@ -99,19 +99,20 @@ func (s *Set) remove(ctx context.Context, volume tool.VolumeConfig, client int, 
 		return s.clearDevice(ctx, volume, client)
 	}
 	if volume.ReadOnly {
-		return nil // Nothing was created on this volume, because it is read-only.
+		return nil // The volume is read-only, so it contains nothing to remove.
 	}
 	place := volume.Place()
 	mount, err := place.Find()
 	if errors.Is(err, dataset.ErrMissing) && place.Folder != "" {
-		return nil // The run's folder was never created.
+		return nil // The run's folder was never created, so there is nothing to remove.
 	}
 	if err != nil {
 		return err
 	}
 	directory, err := s.openToRemove(ctx, volume, mount, client, leaving)
 	if errors.Is(err, dataset.ErrMissing) {
-		// Load may have failed after creating the directory, for example for lack of space, and left it empty.
+		// Load may have created the directory and then failed, for example for lack of space. Remove the empty
+		// directory.
 		return dataset.RemoveEmpty(mount, s.Location(client))
 	}
 	if err != nil {

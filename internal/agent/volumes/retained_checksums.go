@@ -19,7 +19,7 @@ func (s *Set) Checksum() {
 		defer close(summed)
 		for _, volume := range s.env.Config.Volumes {
 			if volume.Device || volume.ReadOnly || s.holds.of(volume.Name) == nil {
-				continue // The agent wrote no files to this volume.
+				continue // The agent wrote no files to this volume, so there are no checksums to record.
 			}
 			_ = s.sumVolume(ctx, volume)
 		}
