@@ -118,7 +118,8 @@ func ceil(t *metav1.MicroTime) time.Time {
 
 // resolution returns the interval at which to evaluate a query that covers the given length of time. It divides the
 // length into the fewest equal parts of at most one scrape interval, but into no more than maxEvaluations. The result
-// is rounded down to whole milliseconds, which adds less than 0.1 % more evaluations if it is a second or more.
+// is rounded down to whole milliseconds, which adds less than 0.1 % more evaluations if the interval is a second or
+// more.
 func resolution(length, interval time.Duration) time.Duration {
 	count := min(max((length+interval-1)/interval, 1), maxEvaluations)
 	return max((length / count).Truncate(time.Millisecond), time.Millisecond)

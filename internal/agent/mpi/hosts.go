@@ -82,9 +82,9 @@ func hostfile(hosts []host) string {
 
 // network returns the smallest network that contains the addresses of all hosts, such as "10.244.0.0/22". MPI must use
 // only this network: container bridges and other interfaces have the same addresses on every machine, or exist only
-// temporarily. If all addresses are loopback addresses, it is the whole loopback network. The result is empty for one
-// host and for addresses with fewer than 8 leading bits in common. It is also empty for IPv6, because MPI selects
-// networks only by IPv4 addresses.
+// temporarily. If all addresses are loopback addresses, the result is the whole loopback network. The result is empty
+// for one host and for addresses with fewer than 8 leading bits in common. It is also empty for IPv6, because MPI
+// selects networks only by IPv4 addresses.
 func network(hosts []host) string {
 	var first netip.Addr
 	length, loopback := 32, true
