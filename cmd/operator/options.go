@@ -70,12 +70,12 @@ type options struct {
 // addImages adds the flags for the container images.
 func (o *options) addImages(flags *flag.FlagSet) {
 	flags.StringVar(&o.agentImage, "agent-image", defaultImage("AGENT_IMAGE", "operator"),
-		"`image` with /storagebench-agent, which is copied into the client pods (default $AGENT_IMAGE, or this version's image, which no registry serves: load it onto every node)")
+		"`image` with /storagebench-agent, which is copied into the client pods (default $AGENT_IMAGE, or this version's image, which is not in a registry: load it onto every node)")
 	flags.StringVar(&o.fioImage, "fio-image", defaultImage("FIO_IMAGE", "fio"),
-		"`image` of client pods for fio, unless a benchmark specifies one (default $FIO_IMAGE, or this version's image, which no registry serves: load it onto every node)")
+		"`image` of client pods for fio, unless a benchmark specifies one (default $FIO_IMAGE, or this version's image, which is not in a registry: load it onto every node)")
 	flags.StringVar(&o.iorImage, "ior-image", defaultImage("IOR_IMAGE", "ior"),
 		"`image` of client pods for runs with ior or mdtest, unless a benchmark specifies one; it must contain fio too "+
-			"(default $IOR_IMAGE, or this version's image, which no registry serves: load it onto every node)")
+			"(default $IOR_IMAGE, or this version's image, which is not in a registry: load it onto every node)")
 }
 
 // addBounds adds the flags that limit how long an agent may be unreachable, and how many runs and clients may be
@@ -138,7 +138,7 @@ func parse(arguments []string, output io.Writer) (options, error) {
 		"the benchmarks' namespaces", o.addPullSecrets)
 	flags.Func("client-labels", "comma-separated `KEY=VALUE` labels for the pods of all runs, unless a benchmark sets another value", o.addClientLabels)
 	flags.StringVar(&o.priorityClass, "priority-class", plan.OperatorPriorityClass,
-		"`name` of the operator's own PriorityClass, which clients of benchmarks may not use; empty for none")
+		"`name` of the operator's own PriorityClass, which benchmark clients are not allowed to use; empty for none")
 	o.addBounds(flags)
 	o.addPrometheus(flags)
 	flags.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 disables them")

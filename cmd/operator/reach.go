@@ -25,7 +25,7 @@ func (p *dependencies) logReach() {
 			"or list the namespace in the chart's watch.namespaces", "watched", namespace)
 	}
 	for _, kind := range p.reach.Denied {
-		ctrl.Log.Info("Not permitted to read a cluster-scoped kind: runs record less about their storage and warn about it; "+
+		ctrl.Log.Info("Not permitted to read a cluster-scoped kind: runs record less about their storage and report a warning; "+
 			"the chart's watch.clusterReads grants the permission", "kind", kind)
 	}
 	if len(p.reach.Namespaces) > 0 {
@@ -63,7 +63,7 @@ func (w *reachWatch) Start(ctx context.Context) error {
 		case err != nil:
 			// The current permissions are unknown. The existing watches still work, so the operator keeps running. If
 			// permissions are missing, it reports them at its next start.
-			ctrl.Log.Info("Keeping the current watches, because the current permissions are unknown", "error", err.Error())
+			ctrl.Log.Info("Keeping the current watches, because the current permissions cannot be determined", "error", err.Error())
 		case !now.Equal(w.known):
 			return errReachChanged
 		}

@@ -54,7 +54,7 @@ func serve(ctx context.Context, o *options) error {
 	ctrl.Log.Info("Starting", "version", version.Version, "namespace", o.namespace, "identity", dependencies.candidate.Identity(),
 		"agentImage", o.agentImage, "fioImage", o.fioImage, "iorImage", o.iorImage)
 	if local := o.unpublished(); len(local) > 0 {
-		ctrl.Log.Info("Using images that no registry serves: runs that need them start only on nodes that have loaded them; "+
+		ctrl.Log.Info("Using images that are not in a registry: runs that need them start only on nodes onto which they were loaded; "+
 			imageRemedy, local...)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

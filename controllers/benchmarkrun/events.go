@@ -56,7 +56,7 @@ func runEventsOf(run, before *v1alpha1.BenchmarkRun) []runEvent {
 	}
 	if kinds := discover.Unread(run.Status.Storage); len(before.Status.Storage) == 0 && len(kinds) > 0 {
 		add(corev1.EventTypeWarning, v1alpha1.EventDiscoveryDenied, "DescribeStorage",
-			"the operator may not read %s, so documented limits or other users of the volumes may be unknown", strings.Join(kinds, ", "))
+			"the operator is not allowed to read %s, so it may miss documented limits or other users of the volumes", strings.Join(kinds, ", "))
 	}
 	failed, ended := isTrue(run, v1alpha1.ConditionFailed), run.Status.EndTime != nil
 	if failed != nil && isTrue(before, v1alpha1.ConditionFailed) == nil && !ended {

@@ -30,8 +30,8 @@ func (r *Reconciler) mayUseKueue(ctx context.Context, run *v1alpha1.BenchmarkRun
 		return fmt.Errorf("check permission to patch pods: %w", err)
 	}
 	if !review.Status.Allowed {
-		return &cannotConduct{v1alpha1.ReasonInvalidWorkload, fmt.Sprintf("the label %s is %q, but the operator was installed without Kueue and may not patch "+
-			"pods in this namespace: set kueue.enabled=true in the chart, or apply config/kueue, or remove the label",
+		return &cannotConduct{v1alpha1.ReasonInvalidWorkload, fmt.Sprintf("the label %s is %q, but the operator was installed without Kueue support and "+
+			"is not allowed to patch pods in this namespace: set kueue.enabled=true in the chart, or apply config/kueue, or remove the label",
 			v1alpha1.LabelKueueQueue, queue)}
 	}
 	return nil
@@ -51,7 +51,7 @@ func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[stri
 		if pod := pods[objects.PodName(run, m.pod)]; pod != nil && objects.AwaitsQuota(pod) {
 			held++
 			m.heldUntil = s.now()
-			clients[i].Message = "its pod is not admitted by Kueue yet"
+			clients[i].Message = "Kueue has not admitted its pod yet"
 		}
 		if m.heldUntil.After(clients[i].Since) {
 			clients[i].Since = m.heldUntil

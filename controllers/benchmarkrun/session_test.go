@@ -57,7 +57,7 @@ func TestReplacementAwaitsQuota(t *testing.T) {
 	if got := begun(run, run.Status.StartTime.Time, admitted.Add(time.Hour)); !got.Equal(admitted) {
 		t.Errorf("timeouts count from %v, want %v", got, admitted)
 	}
-	if clients[0].Message != "its pod is not admitted by Kueue yet" || clients[0].Since.IsZero() {
+	if clients[0].Message != "Kueue has not admitted its pod yet" || clients[0].Since.IsZero() {
 		t.Errorf("got %+v", clients[0])
 	}
 }

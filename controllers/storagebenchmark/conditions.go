@@ -94,16 +94,16 @@ func notJudgedMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) 
 	waits := !obs.startsOnChange() && !requestOf(obs.benchmark).any()
 	switch {
 	case active == nil && waits && status.NextScheduleTime != nil:
-		return "the current spec.run starts at " + clockText(status.NextScheduleTime.Time) + ", the next scheduled time"
+		return "a run with the current spec.run starts at " + clockText(status.NextScheduleTime.Time) + ", the next scheduled time"
 	case active == nil && waits && !obs.times.set:
-		return "the current spec.run starts when requested, because spec.trigger.onChange is false: " +
+		return "a run with the current spec.run starts when requested, because spec.trigger.onChange is false: " +
 			"set spec.trigger.manual or the annotation " + v1alpha1.AnnotationRequestedAt + " to a new value"
 	case active == nil:
-		return "the current spec.run starts next"
+		return "a run with the current spec.run starts next"
 	case active.Hash != obs.hash && waits && !obs.times.set:
-		return fmt.Sprintf("run %s of an earlier spec.run is live; the current spec.run starts when requested", active.Name)
+		return fmt.Sprintf("run %s of an earlier spec.run is live; a run with the current spec.run starts when requested", active.Name)
 	case active.Hash != obs.hash:
-		return fmt.Sprintf("run %s, created from an earlier spec.run, is still live; the current spec.run starts when it ends", active.Name)
+		return fmt.Sprintf("run %s, created from an earlier spec.run, is still live; a run with the current spec.run starts when it ends", active.Name)
 	case active.UID == "":
 		return fmt.Sprintf("run %s is being created", active.Name)
 	}

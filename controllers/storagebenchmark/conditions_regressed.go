@@ -14,7 +14,7 @@ func regressedCondition(status *v1alpha1.StorageBenchmarkStatus, obs observation
 	case obs.benchmark.Spec.Regression == nil:
 		return nil
 	case found == nil || !judged(status, obs.hash):
-		return &claim{metav1.ConditionUnknown, v1alpha1.ReasonNotJudged, "no run of the current spec.run has a verdict to compare"}
+		return &claim{metav1.ConditionUnknown, v1alpha1.ReasonNotJudged, "no run with the current spec.run has a verdict to compare"}
 	}
 	switch found.Verdict {
 	case v1alpha1.RegressionRegressed:

@@ -31,7 +31,7 @@ const head = `# Events
 
 Generated from api/v1alpha1/events.go by ` + "`make generate`" + `. Do not edit.
 
-Each event is recorded once, after the fact that it reports has been stored. To see them, use ` + "`kubectl describe`" + ` or
+Each event is recorded once, after the change that it reports has been stored. To see them, use ` + "`kubectl describe`" + ` or
 ` + "`kubectl get events --field-selector involvedObject.name=NAME`" + `. The cluster deletes events, usually after an hour. The status of a
 run keeps its history (` + "`kubectl get benchmarkrun NAME -o yaml`" + `). [Troubleshooting](../troubleshooting.md#events) has a remedy for each.
 

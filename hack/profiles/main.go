@@ -29,7 +29,7 @@ func main() {
 const head = `# The library of profiles
 
 Built-in workloads. The operator creates them as ClusterWorkloadProfiles when it starts; ` + "`" + `plan` + "`" + `, ` + "`" + `run --local` + "`" + ` and ` + "`" + `profiles` + "`" + ` of
-` + "`" + `kubectl storagebench` + "`" + ` also know them without a cluster. Each profile names the source of its numbers. "Our choice" marks a number
+` + "`" + `kubectl storagebench` + "`" + ` can also use them without a cluster. Each profile names the source of its numbers. "Our choice" marks a number
 that has no public source. This page is generated from [internal/library/profiles](../internal/library/profiles).
 
 ` + "```" + `yaml at=spec.run
@@ -60,7 +60,7 @@ The operator changes only profiles that it created, and deletes none:
 | has the label, but this version has no such profile | leaves it, because benchmarks may refer to it; event ` + "`" + `ProfileLeft` + "`" + ` |
 
 To restore a profile, delete yours and restart the operator (` + "`" + `kubectl -n storagebench-system rollout restart deployment` + "`" + `). To
-install no library, set ` + "`" + `--profile-library=false` + "`" + `, or ` + "`" + `profileLibrary.enabled=false` + "`" + ` in the chart; existing profiles stay. An operator
+omit the library, set ` + "`" + `--profile-library=false` + "`" + `, or ` + "`" + `profileLibrary.enabled=false` + "`" + ` in the chart; existing profiles stay. An operator
 that watches only some namespaces does not create the profiles, because they are cluster-scoped. Apply them yourself:
 
 ` + "```" + `sh

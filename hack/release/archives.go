@@ -40,7 +40,7 @@ func (r release) archives(ctx context.Context) error {
 		files := map[string][]byte{}
 		for name, from := range map[string]string{"LICENSE": "LICENSE", "cli.md": "docs/cli.md"} {
 			if files[name], err = os.ReadFile(from); err != nil {
-				return fmt.Errorf("read a file for the archive of the command line: %w", err)
+				return fmt.Errorf("read a file for the command-line archive: %w", err)
 			}
 		}
 		texts, err := licences.Of(ctx, program)

@@ -57,7 +57,7 @@ const everyPlatform = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64"
 
 func run(ctx context.Context) error {
 	r := release{}
-	only := flag.String("only", "", "build only this kind of file; must be archives (the archives of the command line)")
+	only := flag.String("only", "", "build only this kind of file; must be archives (the command-line archives)")
 	platforms := flag.String("platforms", everyPlatform, "platforms to build the command line for; images are built only for the Linux platforms among them")
 	renew := flag.Bool("renew", false, "finally, store the CRDs of this version as the compatibility baseline for later versions")
 	flag.BoolVar(&r.locked, "locked", true, "build the images from the packages in images/lock; =false uses Debian's current packages, for a trial release")

@@ -35,7 +35,7 @@ func ReadConfig(r io.Reader) (Config, error) {
 	}
 	for _, volume := range config.Volumes {
 		if err := dataset.CheckFolder(volume.Folder); err != nil {
-			return Config{}, fmt.Errorf("the agent's configuration, volume %s: %w", volume.Name, err)
+			return Config{}, fmt.Errorf("volume %s in the agent's configuration: %w", volume.Name, err)
 		}
 	}
 	return config, nil

@@ -233,7 +233,7 @@ func TestAgentThatCannotStart(t *testing.T) {
 		"no key": {[]string{"--config=" + write("key", encode(func(c *Config) { c.Identity.KeyPEM = "" }))},
 			"error: read the agent's identity: configure an agent's TLS: read an identity"},
 		"folder outside": {[]string{"--config=" + write("folder", encode(func(c *Config) { c.Volumes[0].Folder = "../.." }))},
-			`error: the agent's configuration, volume data: path "../..": must be a relative path inside the volume`},
+			`error: volume data in the agent's configuration: path "../..": must be a relative path inside the volume`},
 		"nowhere to install":  {[]string{"--install=" + filepath.Join(directory, "none/agent")}, "error: install the agent: "},
 		"no place to install": {[]string{"--install=" + directory}, "error: install the agent as " + directory + ": "},
 	} {

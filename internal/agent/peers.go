@@ -78,7 +78,7 @@ func authorize(ctx context.Context, method string) error {
 	}
 	launcher := caller.Role == identity.RoleClient
 	if launcher != launcherMethods[method] {
-		return status.Errorf(codes.PermissionDenied, "%s may not call %s", caller, method)
+		return status.Errorf(codes.PermissionDenied, "%s is not allowed to call %s", caller, method)
 	}
 	return nil
 }

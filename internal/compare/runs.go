@@ -64,7 +64,7 @@ func Runs(baseline, other Side, margin float64) []RunPhase {
 		a := &baseline.Status.Phases[i]
 		at := slices.IndexFunc(other.Status.Phases, func(p v1alpha1.PhaseResult) bool { return p.Name == a.Name })
 		if at < 0 {
-			all = append(all, RunPhase{Phase: a.Name, Kind: a.Kind, Refused: other.Name + " has no result of this phase"})
+			all = append(all, RunPhase{Phase: a.Name, Kind: a.Kind, Refused: other.Name + " has no result for this phase"})
 			continue
 		}
 		all = append(all, phaseTargets(baseline, other, a, &other.Status.Phases[at], margin)...)
@@ -72,7 +72,7 @@ func Runs(baseline, other Side, margin float64) []RunPhase {
 	for i := range other.Status.Phases {
 		b := &other.Status.Phases[i]
 		if !slices.ContainsFunc(baseline.Status.Phases, func(p v1alpha1.PhaseResult) bool { return p.Name == b.Name }) {
-			all = append(all, RunPhase{Phase: b.Name, Kind: b.Kind, Refused: baseline.Name + " has no result of this phase"})
+			all = append(all, RunPhase{Phase: b.Name, Kind: b.Kind, Refused: baseline.Name + " has no result for this phase"})
 		}
 	}
 	for i := len(all) - 1; i >= 0; i-- {

@@ -281,7 +281,7 @@ func TestNotCompared(t *testing.T) {
 	}{
 		"alone":       {[]report.Compared{compared(good)}, "two or more runs"},
 		"itself":      {[]report.Compared{compared(good), compared(good)}, "the same run"},
-		"no phase":    {[]report.Compared{compared(ramp), compared(sweep)}, "has no result of this phase"},
+		"no phase":    {[]report.Compared{compared(ramp), compared(sweep)}, "has no result for this phase"},
 		"other steps": {[]report.Compared{compared(ramp), compared(otherRamp)}, "different steps"},
 		"no target":   {[]report.Compared{{Name: "a", Target: "nowhere", Document: good}, compared(ramp)}, "no result for target \"nowhere\""},
 	} {

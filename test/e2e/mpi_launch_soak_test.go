@@ -46,7 +46,7 @@ func TestMPILaunchRefuses(t *testing.T) {
 		command []string
 		says    string
 	}{
-		"the operator":                     {as: own.Operator, command: daemon, says: "may not call"},
+		"the operator":                     {as: own.Operator, command: daemon, says: "is not allowed to call"},
 		"client 1 of the target":           {as: func() (identity.Bundle, error) { return own.Client("data", 1) }, command: daemon},
 		"the client itself":                {as: func() (identity.Bundle, error) { return own.Client("data", 2) }, command: daemon},
 		"client 0 of another target":       {as: func() (identity.Bundle, error) { return own.Client("other", 0) }, command: daemon},

@@ -70,8 +70,8 @@ func Alerts() []Alert {
 		{
 			Name: "StorageBenchmarkOperatorDown", Severity: "warning", For: "10m",
 			Expression:  `absent(storagebench_operator_leader == 1)`,
-			Summary:     "No storagebench operator is leading.",
-			Description: "Prometheus finds no leading operator: no runs are started, and live runs stop after their current step.",
+			Summary:     "No storagebench operator is the leader.",
+			Description: "Prometheus sees no operator that is the leader: no runs are started, and live runs stop after their current step.",
 		},
 	}
 }

@@ -97,7 +97,7 @@ func (o Opened) CheckFiles(t *testing.T) {
 			t.Errorf("%s is setuid or setgid: %o", file.Name, file.Mode)
 		}
 		if file.Mode&0o022 != 0 && file.Typeflag != tar.TypeSymlink && file.Name != "tmp/" {
-			t.Errorf("users other than root may write %s: %o", file.Name, file.Mode)
+			t.Errorf("%s is writable by users other than root: %o", file.Name, file.Mode)
 		}
 		switch file.Typeflag {
 		case tar.TypeReg, tar.TypeDir, tar.TypeSymlink:

@@ -66,8 +66,8 @@ func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
 	if reported == nil {
 		ended, err := m.system.ReadIO(m.root)
 		if err != nil {
-			return m.total.Since(m.base), fmt.Errorf("I/O after the last reading of the counters, up to a second before the end, "+
-				"is unknown: %w", err)
+			return m.total.Since(m.base), fmt.Errorf("cannot determine the I/O after the last reading of the counters, "+
+				"up to a second before the end: %w", err)
 		}
 		reported = &ended
 	}

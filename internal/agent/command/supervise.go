@@ -151,7 +151,7 @@ func endLeft() string {
 	}
 	below, err := process.Descendants(os.Getpid())
 	if err != nil {
-		return "its remaining processes are unknown: " + err.Error()
+		return "cannot determine which of its processes are still running: " + err.Error()
 	}
 	var names []string
 	for _, one := range below {

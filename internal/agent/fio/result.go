@@ -115,7 +115,7 @@ func settledLatency(all *measure.Latency, settling *measure.Histogram) (measure.
 	}
 	settled, err := all.Without(settling)
 	if err != nil {
-		return measure.Latency{}, fmt.Errorf("compute the latencies after the load settled: %w", err)
+		return measure.Latency{}, fmt.Errorf("exclude the settling time from the latencies: %w", err)
 	}
 	return settled, nil
 }

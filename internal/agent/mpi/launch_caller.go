@@ -52,7 +52,7 @@ func (m *member) checkLaunch(ctx context.Context, command []string) error {
 	}
 	from, ok := peer.FromContext(ctx)
 	if !ok {
-		return status.Error(codes.PermissionDenied, "the caller's address is unknown")
+		return status.Error(codes.PermissionDenied, "the caller's address cannot be determined")
 	}
 	tcp, ok := from.Addr.(*net.TCPAddr)
 	if !ok || !leadsTo(heads, tcp.AddrPort().Addr()) {

@@ -128,8 +128,8 @@ func (p *part) open() (err error) {
 	case joins:
 		p.files, err = p.volumes.OpenMount(p.step, use)
 	case err == nil && volume.ReadOnly:
-		err = tool.Refuse(tool.ReasonReadOnly, fmt.Errorf("volume %s is mounted read-only, and MPI jobs keep their "+
-			"data in a directory that they create; use fio, or a claim that is mounted read-write", volume.Name))
+		err = tool.Refuse(tool.ReasonReadOnly, fmt.Errorf("volume %s is mounted read-only, but MPI jobs "+
+			"create a directory for their data; use fio, or a claim that is mounted read-write", volume.Name))
 	default:
 		if p.files, err = p.volumes.Open(p.step, use); err == nil {
 			_, err = p.files.Layout()

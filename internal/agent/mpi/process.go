@@ -64,7 +64,7 @@ func (m *mpiProcess) follow() {
 		}
 		if idle := stall.Look(m.step, time.Duration(now), load, m.meter.stuck, "ranks have"); idle > m.stallTimeout() {
 			select {
-			case m.hung <- fmt.Sprintf("no I/O of its ranks completed for %s", m.stallTimeout()):
+			case m.hung <- fmt.Sprintf("its ranks completed no I/O for %s", m.stallTimeout()):
 			default:
 			}
 		}

@@ -210,5 +210,5 @@ func describeDevice(volume *agentapi.Volume) {
 }
 
 // errNoWrites means that a step would write to a raw device without permission.
-var errNoWrites = errors.New("the step writes to a raw device, and the target does not allow that; set " +
+var errNoWrites = errors.New("the step writes to a raw device, but the target does not allow it; set " +
 	"allowRawDeviceWrites: true if the data on it is not needed")

@@ -45,7 +45,7 @@ func (f *Files) spaceTaken(outcome agentapi.Outcome) spaceTaken {
 	}()
 	found, err := f.SettledUsage(ctx, dataset.MaxUsageFiles, timeout)
 	if err != nil {
-		return spaceTaken{problem: "the disk usage of the files is unknown: " + err.Error()}
+		return spaceTaken{problem: "cannot determine the disk usage of the files: " + err.Error()}
 	}
 	return spaceTaken{usage: usageOf(found, f.Mount())}
 }

@@ -37,7 +37,7 @@ func (f *Files) checkLayout(wrote Witness) (unsure string, err error) {
 		if err != nil {
 			return "", fmt.Errorf("check the layout: %w", err)
 		}
-		short := fmt.Sprintf("file %s has %d of %d bytes written",
+		short := fmt.Sprintf("file %s: only %d of %d bytes were written",
 			file.GetName(), coverage.WrittenBytes, file.GetBytes())
 		switch {
 		case coverage.ApparentBytes < file.GetBytes(), !coverage.Complete() && !coverage.Doubtful:
