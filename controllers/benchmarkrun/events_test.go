@@ -56,7 +56,7 @@ func TestNews(t *testing.T) {
 			s.Storage = []v1alpha1.StorageDescription{
 				{Missing: []v1alpha1.MissingFact{{Field: "permission to read nodes"}, {Field: "documented.preset"}}},
 				{Missing: []v1alpha1.MissingFact{{Field: "permission to read nodes"}, {Field: "permission to read persistentvolumes"}}}}
-		}), []string{"DiscoveryDenied may not read nodes, persistentvolumes,"}},
+		}), []string{"DiscoveryDenied not allowed to read nodes, persistentvolumes,"}},
 		"stops": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
 			s.Conditions = []metav1.Condition{condition(v1alpha1.ConditionFailed, metav1.ConditionTrue)}
 		}), []string{"RunStopping Because: of this"}},

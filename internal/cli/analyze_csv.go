@@ -47,7 +47,7 @@ func readCSV(r io.Reader, header string) ([]csvRow, error) {
 			continue
 		case !headed:
 			if strings.Join(fields(text), ",") != header {
-				return nil, fmt.Errorf("line %d: the header is %.80q: must be %q", line, text, header)
+				return nil, fmt.Errorf("line %d: the header is %.80q, but must be %q", line, text, header)
 			}
 			headed = true
 			continue

@@ -26,7 +26,7 @@ func newCancel(streams Streams) *cobra.Command {
 			"NAME is a BenchmarkRun, or a StorageBenchmark to stop its live run. The run is deleted: use --save to keep\n" +
 			"its results. The benchmark stays, and its trigger starts the next run as usual; to prevent that, set\n" +
 			"spec.suspend to true.\n\n" +
-			"Exit codes: 0 the run was stopped; 1 no run to stop, or stopping failed; 130 waiting was interrupted.",
+			"Exit codes: 0 if the run was stopped; 1 if there was no run to stop or stopping failed; 130 if waiting was\ninterrupted.",
 		Example: "  kubectl storagebench cancel nightly\n" +
 			"  kubectl storagebench cancel nightly-1a2b3c4d -n storage-tests --save partial.json\n" +
 			"  kubectl storagebench cancel nightly --wait=false",

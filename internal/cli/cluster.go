@@ -159,7 +159,7 @@ func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.Benchmark
 		return nil, nil, fmt.Errorf("StorageBenchmark %s has no run yet: %s", name, waitingFor(benchmark))
 	}
 	if apierrors.IsNotFound(err) {
-		return nil, nil, fmt.Errorf("the last run of StorageBenchmark %s was deleted, for example by kubectl storagebench cancel: choose an earlier run, see kubectl storagebench list %s -n %s",
+		return nil, nil, fmt.Errorf("the last run of StorageBenchmark %s was deleted, for example by kubectl storagebench cancel: to choose an earlier run, see kubectl storagebench list %s -n %s",
 			name, name, c.namespace)
 	}
 	if err != nil {

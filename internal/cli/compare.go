@@ -30,8 +30,8 @@ func newCompare(streams Streams) *cobra.Command {
 			"by at most that percentage. Differences in the specifications are listed; phases that cannot be compared\nare left out, with the reason.\n\n" +
 			"With --repeats, the runs are repetitions of one specification, and the output shows how much each figure varies\n" +
 			"between them, with mean, 95 % interval, standard deviation and coefficient of variation.\n\n" +
-			"Exit codes: 0 compared; 1 the runs cannot be compared; with --equivalent-within also 2, equivalence was\n" +
-			"not shown.",
+			"Exit codes: 0 if the runs were compared; 1 if they cannot be compared; with --equivalent-within, 2 if equivalence\n" +
+			"was not shown.",
 		Example: "  kubectl storagebench compare before.json after.json\n" +
 			"  kubectl storagebench compare nightly-1a2b3c4d nightly-5e6f7a8b -o markdown\n" +
 			"  kubectl storagebench compare lustre.json                    # its targets\n" +

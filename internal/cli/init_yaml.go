@@ -86,12 +86,12 @@ func (f *first) yaml() string {
 		line("        # The pods run as user 65532. This lets them write to a new volume, whose root directory belongs to root.")
 		line("        securityContext: {fsGroup: 65532}")
 	} else {
-		line("      # The pods run as user 65532. If that user may not write to the volume, specify a user that may, such as")
+		line("      # The pods run as user 65532. If that user cannot write to the volume, specify one that can, such as")
 		line("      # template: {securityContext: {runAsUser: 1000}}. An fsGroup would change the group of all files on the volume.")
 	}
 	if oneNode {
 		line("      template:")
-		line("        # The volume can be attached to one node at a time, so all clients run on one node.")
+		line("        # The volume can be attached to only one node at a time, so all clients run on one node.")
 		line("        affinity:")
 		line("          podAffinity:")
 		line("            requiredDuringSchedulingIgnoredDuringExecution:")
@@ -109,7 +109,7 @@ func (f *first) yaml() string {
 	line("        readPercent: 0")
 	line("        blockSize: 64Ki")
 	line("        queueDepth: 16         # outstanding operations per client")
-	line("        datasetSize: %-10s# per client; use twice the server's memory, because caches hold small datasets", size.String())
+	line("        datasetSize: %-10s# per client; use twice the server's memory, because small datasets fit into caches", size.String())
 	line("    phases:")
 	line("    - name: layout           # writes every block: reads of unwritten blocks do not reach the storage")
 	line("      prepare: {}")
@@ -142,7 +142,7 @@ func (f *first) profiled(line func(string, ...any)) {
 	case f.resized:
 		line("    workload:")
 		size := powerOfTwo(f.share())
-		line("      profileRef: {name: %s, datasetSize: %s}   # smaller than in the profile, so caches may hold it", f.profile, size.String())
+		line("      profileRef: {name: %s, datasetSize: %s}   # smaller than in the profile, so it may fit into caches", f.profile, size.String())
 	default:
 		line("    workload:")
 		line("      profileRef: {name: %s}", f.profile)

@@ -55,7 +55,7 @@ func newMerge(streams Streams) *cobra.Command {
 		Short: "Merge the results of many fio clients into one, exactly",
 		Long: "Add up the histograms of fio's json+ results and compute the percentiles once, from the sum.\n" +
 			"Percentiles of single clients cannot be averaged. A percentile with fewer than ten samples\n" +
-			"above it is null. fio's exit code is not in the files: check it too.",
+			"above it is null. The files do not contain fio's exit code: check it separately.",
 		Example: "  kubectl storagebench merge client-*.json -o json",
 		Args:    numberOfArguments(1, anyNumber),
 		RunE: func(_ *cobra.Command, names []string) error {

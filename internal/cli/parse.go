@@ -48,7 +48,7 @@ func newParse(streams Streams) *cobra.Command {
 		Long: "Parse a tool's output and print it in storagebench's format. Output that is not a result (an error,\n" +
 			"a truncated document, an empty file) ends with exit code 1 and the tool's own message. IOR's output can be\n" +
 			"a table, JSON or CSV; if it is truncated after some repetitions, it is a result with \"complete\": false. The\n" +
-			"tool's exit code is not in the file: check it too.",
+			"file does not contain the tool's exit code: check it separately.",
 		Example: "  fio --output-format=json+ job.fio | kubectl storagebench parse fio -\n" +
 			"  kubectl storagebench parse ior ior.out\n" +
 			"  kubectl storagebench parse mdtest mdtest.out",

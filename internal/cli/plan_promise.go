@@ -42,7 +42,7 @@ func promiseTexts(d *planDocument) []string {
 	}
 	for i := range documented {
 		for _, missing := range documented[i].Missing {
-			lines = append(lines, fmt.Sprintf("unknown limits of target %s: %s: %s", documented[i].Target, missing.Field, missing.Message))
+			lines = append(lines, fmt.Sprintf("limits of target %s are incomplete: %s: %s", documented[i].Target, missing.Field, missing.Message))
 		}
 	}
 	for _, target := range d.Targets {

@@ -23,7 +23,7 @@ func newReport(streams Streams) *cobra.Command {
 			"precedence over a run of the same name; run/NAME always means the run in the cluster.\n\n" +
 			"The text fits a screen; -v adds notes, evidence, timeline and all other details.\n" +
 			"-o html is one file that opens offline, with charts over time. -o markdown is for a pull request.\n" +
-			"-o csv has the measurements over time; --table selects rates (series), percentiles per minute\n" +
+			"-o csv prints the measurements over time; --table selects rates (series), percentiles per minute\n" +
 			"(latency), the latency distribution, or the rates per client. The exit codes are those of `run`.\n" +
 			"For a StorageBenchmark, exit codes and verdicts follow its current objectives and its comparison with\n" +
 			"earlier runs, as its Ready condition does.",

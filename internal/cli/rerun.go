@@ -20,7 +20,7 @@ func newRerun(streams Streams) *cobra.Command {
 			"benchmark or one of its runs; a run of an older specification cannot be repeated. If a run of the benchmark\n" +
 			"is live, the new one starts after it, unless spec.trigger.concurrencyPolicy is Replace. With --repeat N, N runs\n" +
 			"follow each other, and the result is the variance between them. --watch=false only prints the name of the run.\n\n" +
-			exitCodes + " 130 watching was interrupted.",
+			exitCodes + "\n130 if watching was interrupted.",
 		Example: "  kubectl storagebench rerun nightly\n" +
 			"  kubectl storagebench rerun nightly -n storage-tests --watch=false\n" +
 			"  kubectl storagebench rerun nightly --repeat 5 -o markdown",

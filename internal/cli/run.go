@@ -62,11 +62,11 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 			"measured, each for --duration.\n\n" +
 			"With --repeat N, the benchmark runs N times, and the result is the variance between the runs: mean, 95 %\n" +
 			"interval, standard deviation and coefficient of variation of each figure. A run does not wait for the burst\n" +
-			"credits that the previous run spent: to wait, end the phases with a cooldown. --save then numbers its files.\n\n" +
+			"credits that the previous run spent: to wait, end the phases with a cooldown. With --repeat, --save\nnumbers its files.\n\n" +
 			"With --local, it runs on directories of this machine, with agents as child processes, without a cluster or\n" +
 			"root. Only files below DIR/.storagebench are written, and they are removed at the end unless the target's\n" +
 			"dataPolicy is Retain. Ctrl-C stops it and shows the results so far.\n\n" +
-			exitCodes + " 130 watching a run in a cluster\nwas interrupted.",
+			exitCodes + "\n130 if watching a run in a cluster was interrupted.",
 		Example: "  kubectl storagebench run -f config/samples/quickstart.yaml\n" +
 			"  kubectl storagebench run -f nightly.yaml --watch=false -n storage-tests\n" +
 			"  kubectl storagebench run --local -f config/samples/quickstart.yaml --target data=/mnt/data\n" +
@@ -165,8 +165,8 @@ func (o *runOptions) checkOutputs() error {
 }
 
 // exitCodes describes the exit codes of commands that show a run.
-const exitCodes = "Exit codes: 0 complete, valid and all objectives met; 1 it could not run to completion; 2 an objective\n" +
-	"was missed or a regression found; 3 the result is not valid;"
+const exitCodes = "Exit codes: 0 if the run is complete and valid and all objectives are met; 1 if it could not run to\n" +
+	"completion; 2 if an objective was missed or a regression was found; 3 if the result is not valid;"
 
 func run(ctx context.Context, streams Streams, arguments []string, options runOptions, flags *clusterFlags) error {
 	if err := options.checkOutputs(); err != nil {

@@ -186,7 +186,7 @@ func (c *cluster) chooseProfile(ctx context.Context, streams Streams, trial *fir
 	}
 	trial.workload = fitted(&spec, trial.share())
 	if whole, reduced := layoutBytes(&spec), layoutBytes(trial.workload); reduced < whole {
-		_, _ = fmt.Fprintf(streams.Err, "the data of profile %s is reduced from %s to %s per client, to leave half of --size free: caches may hold that much; a larger --size avoids it\n",
+		_, _ = fmt.Fprintf(streams.Err, "the data of profile %s is reduced from %s to %s per client, to leave half of --size free. A dataset this small may fit into caches: use a larger --size to avoid that\n",
 			name, measure.FormatBinaryBytes(whole), measure.FormatBinaryBytes(reduced))
 	}
 	return nil
@@ -269,7 +269,7 @@ func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded,
 	case apierrors.IsNotFound(err):
 		return explained(err)
 	case err != nil:
-		_, _ = fmt.Fprintf(streams.Err, "cannot create the Job that removes the benchmark if this program dies (%v); in that case, run: kubectl delete storagebenchmark %s -n %s\n",
+		_, _ = fmt.Fprintf(streams.Err, "cannot create the Job that removes the benchmark if this program dies (%v); if it dies, run: kubectl delete storagebenchmark %s -n %s\n",
 			err, name, c.namespace)
 	default:
 		benchmark.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job", Name: timer.GetName(), UID: timer.GetUID()}})
@@ -369,7 +369,7 @@ func (c *cluster) removeTrial(ctx context.Context, streams Streams, name string)
 		select {
 		case <-time.After(500 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("not removed yet: %s; the cluster will remove them, see kubectl get benchmarkruns,persistentvolumeclaims -n %s -l %s=%s",
+			return fmt.Errorf("not removed yet: %s; the cluster will remove them: see kubectl get benchmarkruns,persistentvolumeclaims -n %s -l %s=%s",
 				measure.FormatList(left, 5), c.namespace, v1alpha1.LabelBenchmark, name)
 		}
 	}

@@ -48,7 +48,7 @@ func targetDirectories(run *v1alpha1.RunSpec, flags []string) (map[string][]stri
 			split = strings.Split(given[target.Name], ",")
 		}
 		if len(split) != max(1, len(target.Volumes)) {
-			return nil, fmt.Errorf("target %q has %d volumes, and --target %s=%s specifies %d directories: specify one per volume, in order, separated by commas",
+			return nil, fmt.Errorf("target %q has %d volumes, but --target %s=%s specifies %d directories: specify one per volume, in order, separated by commas",
 				target.Name, len(target.Volumes), target.Name, given[target.Name], len(split))
 		}
 		for _, directory := range split {
@@ -75,12 +75,12 @@ func fitsLocally(target *v1alpha1.Target, given string) error {
 		return fmt.Errorf("target %q needs raw devices, which a local run never writes to, because a mistyped name could overwrite the disk of "+
 			"this machine. Run it in a cluster, where a claim selects the device, or remove allowRawDeviceWrites and volumeMode: Block", target.Name)
 	case given == "" && len(target.Volumes) > 1:
-		return fmt.Errorf("target %q has %d volumes and no directories: add --target %s=%s", target.Name, len(target.Volumes), target.Name,
+		return fmt.Errorf("target %q has %d volumes but no directories: add --target %s=%s", target.Name, len(target.Volumes), target.Name,
 			strings.Repeat("DIR,", len(target.Volumes)-1)+"DIR")
 	case given == "":
 		return fmt.Errorf("target %q has no directory: add --target %s=DIR", target.Name, target.Name)
 	case target.RequireIdle != nil && *target.RequireIdle:
-		return fmt.Errorf("target %q: requireIdle is true, but a local run cannot see other users of a directory: set it to false", target.Name)
+		return fmt.Errorf("target %q: requireIdle is true, but a local run cannot detect other users of a directory: set it to false", target.Name)
 	case target.Path != "" && !filepath.IsLocal(target.Path):
 		return fmt.Errorf("target %q: path %q leads out of the directory: use a folder inside it", target.Name, target.Path)
 	}

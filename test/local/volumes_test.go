@@ -59,7 +59,7 @@ func TestSeveralDirectories(t *testing.T) {
 	one, two := t.TempDir(), t.TempDir()
 	several := []string{"volumes: [{name: data, claimName: data}]", "volumes: [{name: a, claimName: a}, {name: b, claimName: b}]"}
 	for flag, want := range map[string]string{
-		"data=" + one:             "has 2 volumes, and --target data=" + one + " specifies 1 directories",
+		"data=" + one:             "has 2 volumes, but --target data=" + one + " specifies 1 directories",
 		"data=" + one + "," + one: "are the same directory",
 		"data=" + one + ",":       "an empty directory name",
 		"data=/dev/null," + two:   "is a device",
