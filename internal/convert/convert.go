@@ -70,14 +70,14 @@ func (o *Options) name(otherwise string) string {
 
 func (o *Options) read(name string) ([]byte, error) {
 	if o.ReadFile == nil {
-		return nil, fmt.Errorf("cannot read file %s: this conversion cannot read files", shown(name))
+		return nil, fmt.Errorf("cannot read file %s: file access is disabled", shown(name))
 	}
 	text, err := o.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
 	if len(text) > maxFileBytes {
-		return nil, fmt.Errorf("%s has %d bytes: the limit is %d", shown(name), len(text), maxFileBytes)
+		return nil, fmt.Errorf("%s is too large (%d bytes): the limit is %d", shown(name), len(text), maxFileBytes)
 	}
 	return text, nil
 }
@@ -93,11 +93,11 @@ const (
 // long.
 func checkArguments(arguments []string) error {
 	if len(arguments) > maxArguments {
-		return fmt.Errorf("%d arguments: the limit is %d", len(arguments), maxArguments)
+		return fmt.Errorf("too many arguments (%d): the limit is %d", len(arguments), maxArguments)
 	}
 	for _, argument := range arguments {
 		if len(argument) > maxArgumentSize {
-			return fmt.Errorf("an argument of %d bytes: the limit is %d", len(argument), maxArgumentSize)
+			return fmt.Errorf("an argument is too long (%d bytes): the limit is %d", len(argument), maxArgumentSize)
 		}
 	}
 	return nil

@@ -118,7 +118,7 @@ func (w *diskspdWriter) dataset() error {
 			"on disks whose speed depends on the position, measure other positions separately")
 	}
 	if t.size > 0 {
-		w.notes.unneeded(w.given("c", "-c"), "it becomes datasetSize; a prepare phase writes every byte first, but DiskSpd only sets the file length if it has the privilege SeManageVolumePrivilege")
+		w.notes.unneeded(w.given("c", "-c"), "it becomes datasetSize; a prepare phase writes every byte first, whereas DiskSpd, if it has the privilege SeManageVolumePrivilege, only sets the file length")
 	}
 	if whole := w.bytes / t.block * t.block; whole != w.bytes {
 		if whole == 0 {
@@ -147,16 +147,16 @@ func (w *diskspdWriter) caching() {
 	}
 	if !t.direct() && !t.mapped {
 		w.profile.Options["fadvise_hint"] = w.hint()
-		w.notes.unneeded(option, "uses the page cache, as DiskSpd does: direct is false, and a run warns about it")
+		w.notes.unneeded(option, "uses the page cache, as DiskSpd does: direct is false, so runs report a warning")
 	} else if t.hints != "" {
-		w.notes.unneeded(w.given("fh", "-f"), "hints apply only to a cache, and no cache is used")
+		w.notes.unneeded(w.given("fh", "-f"), "hints apply only to a cache, but no cache is used")
 	}
 	if !t.writeThrough {
 		return
 	}
 	switch {
 	case !t.writes():
-		w.notes.unneeded(option, "write-through applies only to writes, and the load has none")
+		w.notes.unneeded(option, "write-through applies only to writes, but the load writes nothing")
 	case t.mapped:
 		w.notes.differs(option, "DiskSpd writes mapped memory with non-temporal stores; fio uses plain stores", "")
 		w.profile.Fsync = &v1alpha1.FioFsync{EveryWrites: new(int32(1))}
@@ -174,7 +174,7 @@ func (w *diskspdWriter) hint() v1alpha1.FioOptionValue {
 	}
 	switch {
 	case random && sequential:
-		w.notes.differs(w.given("fh", "-frs"), "the two hints contradict each other, and Linux accepts one", "")
+		w.notes.differs(w.given("fh", "-frs"), "the two hints contradict each other, and Linux accepts only one", "")
 	case random:
 		return "random"
 	case sequential:

@@ -17,10 +17,10 @@ func (w *diskspdWriter) content() {
 	switch option := w.given("Z", "-Z"); {
 	case !t.writes():
 		if t.zero || t.buffer > 0 || w.span.randomWrites {
-			w.notes.unneeded(option, "it sets the content of writes, and the load writes nothing")
+			w.notes.unneeded(option, "it sets the content of writes, but the load writes nothing")
 		}
 	case t.buffer > 0 && t.bufferFile != "":
-		w.notes.differs(option, "writes cannot use the content of a file; they are random here",
+		w.notes.differs(option, "the data to write cannot come from a file; here it is random",
 			"set compressibility to that of the file")
 		w.profile.RefillBuffers = new(true)
 	case t.buffer > 0:
@@ -53,7 +53,7 @@ func (w *diskspdWriter) times() {
 	s := w.span
 	switch option := w.given("d", "-d10, the default of -d"); {
 	case s.duration == 0:
-		w.notes.elsewhere(option, "it runs until it is stopped", "set a duration in the phase")
+		w.notes.elsewhere(option, "DiskSpd runs until it is stopped", "set a duration in the phase")
 	default:
 		w.notes.elsewhere(option, "the phase sets the duration", fmt.Sprintf("set steady.duration to %ds", s.duration))
 	}
@@ -132,5 +132,5 @@ func (w *diskspdWriter) affinity() {
 	}
 	w.profile.Options["cpus_allowed"] = v1alpha1.FioOptionValue(text)
 	w.profile.Options["cpus_allowed_policy"] = "split"
-	w.notes.differs(option, "the numbers now refer to CPUs of the node, which may differ from those of the original machine; a pod may not be allowed to use them", "remove cpus_allowed unless you need it")
+	w.notes.differs(option, "the numbers now refer to CPUs of the node, which may differ from those of the original machine; a pod might not be allowed to use them", "remove cpus_allowed unless you need it")
 }

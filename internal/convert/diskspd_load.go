@@ -233,6 +233,6 @@ func (w *diskspdWriter) pace() {
 	w.profile.Options["thinktime"] = v1alpha1.FioOptionValue(strconv.FormatInt(t.think*1000, 10))
 	w.profile.Options["thinktime_blocks"] = v1alpha1.FioOptionValue(strconv.FormatInt(blocks, 10))
 	if *w.profile.QueueDepth > 1 {
-		w.notes.differs(w.given("j", "-j"), "fio waits for outstanding operations before it pauses, DiskSpd does not", "")
+		w.notes.differs(w.given("j", "-j"), "fio waits for outstanding operations before it pauses; DiskSpd does not", "")
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 const (
 	maxDiskspdCount = 1 << 20
-	whyEvents       = "DiskSpd's events are for other programs on the same machine"
+	whyEvents       = "DiskSpd's events synchronize it with other programs on the same machine"
 	whyTracing      = "event tracing exists on Windows only"
 )
 

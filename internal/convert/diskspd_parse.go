@@ -50,7 +50,7 @@ func readDiskspdLine(arguments []string) (*diskspdLine, error) {
 		}
 	}
 	if len(l.paths) > maxDiskspdTargets {
-		problems = append(problems, fmt.Errorf("%d targets: the limit is %d", len(l.paths), maxDiskspdTargets))
+		problems = append(problems, fmt.Errorf("too many targets (%d): the limit is %d", len(l.paths), maxDiskspdTargets))
 	}
 	if len(l.paths) == 0 && len(problems) == 0 {
 		problems = append(problems, errors.New("no target given: specify the path of a file at the end, as for DiskSpd"))

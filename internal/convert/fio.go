@@ -31,11 +31,11 @@ func Fio(arguments []string, options Options) ([]Workload, error) {
 // FioJobFile converts a job file of fio.
 func FioJobFile(text []byte, options Options) ([]Workload, error) {
 	if len(text) > maxFileBytes {
-		return nil, fmt.Errorf("read the job file of fio: it has %d bytes, the limit is %d", len(text), maxFileBytes)
+		return nil, fmt.Errorf("read the fio job file: its size of %d bytes exceeds the limit of %d", len(text), maxFileBytes)
 	}
 	sections, err := readFioFile(string(text))
 	if err != nil {
-		return nil, fmt.Errorf("read the job file of fio: %w", err)
+		return nil, fmt.Errorf("read the fio job file: %w", err)
 	}
 	return fioWorkloads(sections, &options)
 }

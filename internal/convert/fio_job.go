@@ -183,10 +183,10 @@ func (j *fioJob) files1(o fioOption) error {
 	}
 	switch {
 	case strings.HasPrefix(o.value, "/dev/") && len(names) > 1:
-		j.notes.elsewhere(o.String(), "raw devices are claims with volumeMode Block",
+		j.notes.elsewhere(o.String(), "storagebench accesses raw devices through claims with volumeMode: Block",
 			"use a target with one such volume per device; the profile's datasetSize sets how much of them is used in total")
 	case strings.HasPrefix(o.value, "/dev/"):
-		j.notes.elsewhere(o.String(), "a raw device is a claim with volumeMode Block", "use such a volume in the target; the profile's datasetSize sets how much of it is used")
+		j.notes.elsewhere(o.String(), "storagebench accesses a raw device through a claim with volumeMode: Block", "use such a volume in the target; the profile's datasetSize sets how much of it is used")
 	case len(folders) > 1:
 		j.notes.elsewhere(o.String(), "storagebench chooses its own file names under the target's volumes",
 			fmt.Sprintf("use a target with a volume for each of the %d folders; filesPerJob then counts the files on each volume",

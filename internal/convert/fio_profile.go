@@ -108,10 +108,10 @@ func (w *fioWriter) sizes(j *fioJob) error {
 func (w *fioWriter) queue(j *fioJob) {
 	switch {
 	case j.depth > 1 && !j.asynchronous():
-		j.notes.unneeded(fmt.Sprintf("iodepth=%d", j.depth), fmt.Sprintf("the engine %s does one operation at a time, as in fio", j.engine))
+		j.notes.unneeded(fmt.Sprintf("iodepth=%d", j.depth), fmt.Sprintf("the engine %s does one operation at a time; iodepth has no effect in fio either", j.engine))
 		j.depth = 1
 	case j.depth > 1 && j.engine == "libaio" && !j.direct:
-		j.notes.unneeded(fmt.Sprintf("iodepth=%d", j.depth), "without direct, libaio does one operation at a time, as in fio; a run warns about it")
+		j.notes.unneeded(fmt.Sprintf("iodepth=%d", j.depth), "without direct, libaio does one operation at a time; iodepth has no effect in fio either, and runs report a warning")
 	}
 }
 
@@ -128,7 +128,7 @@ func (w *fioWriter) times() {
 	}
 	w.notes = slices.Compact(w.notes)
 	if bound {
-		w.notes.differs("no time_based", "fio ends after one pass over all bytes; a phase continues for its duration and starts over at the start of the files",
+		w.notes.differs("no time_based", "fio ends after one pass over all bytes; a phase continues for its duration and starts over at the beginning of the files",
 			"set a duration in the phase")
 	}
 }

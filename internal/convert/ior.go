@@ -105,7 +105,7 @@ func (w *iorWriter) option(o mpiOption) error {
 	case "-T":
 		if count, err = mpiCount(o.value, 7*24*60); count > 0 {
 			w.limit = time.Duration(count) * time.Minute
-			w.notes.elsewhere(o.String(), "the phase sets the duration; IOR checks the time between repetitions only, while a phase ends on time", "set steady.duration to "+Seconds(w.limit))
+			w.notes.elsewhere(o.String(), "the phase sets the duration; IOR checks the time only between repetitions, but a phase ends on time", "set steady.duration to "+Seconds(w.limit))
 		}
 	case "-l":
 		err = w.pattern(o.value)
@@ -125,7 +125,7 @@ func (w *iorWriter) option(o mpiOption) error {
 	case "-B", "-c", "-C", "-e", "-E", "-F", "-g", "-k", "-p", "-r", "-R", "-V", "-w", "-W", "-Z":
 		w.given[o.name] = o
 	case "-S":
-		w.notes.unneeded(o.String(), "IOR does not implement it, and resets it")
+		w.notes.unneeded(o.String(), "IOR does not implement it and resets it to its default")
 	case "-G":
 		w.notes.unneeded(o.String(), "the data signature is derived from the run's seed")
 	default:
@@ -207,7 +207,7 @@ func (w *iorWriter) finish() {
 	if w.flag("-W") || w.flag("-R") {
 		p.Verify = new(true)
 		if writes && reads && w.flag("-W") != w.flag("-R") {
-			w.notes.differs("-W or -R", "verify always checks both after writes and during reads", "")
+			w.notes.differs("-W or -R", "verify always checks the data both after writes and during reads", "")
 		}
 	}
 	if reads && !writes && !*p.KeepFiles {
@@ -233,12 +233,12 @@ func (w *iorWriter) finish() {
 	case p.API == "MPIIO":
 		p.Collective = new(true)
 	default:
-		w.notes.unneeded("-c", "the api "+shown(p.API)+" has no collective operations, and IOR ignores it too")
+		w.notes.unneeded("-c", "the api "+shown(p.API)+" has no collective operations; IOR ignores this option too")
 	}
 	w.onlyMPIIO()
 	if p.StonewallWearOut != nil && p.Stonewall == nil {
 		p.StonewallWearOut = nil
-		w.notes.unneeded("-O stoneWallingWearOut", "there is no stonewall time to exceed")
+		w.notes.unneeded("-O stoneWallingWearOut", "it has no effect without a stonewall time")
 	}
 	if p.DataPattern == "" {
 		w.notes.differs("no -l", "the data depends on the version of IOR: the defaults of 3.3.0 and 4.0.0 compress differently on a store that compresses",
@@ -254,7 +254,7 @@ func (w *iorWriter) onlyMPIIO() {
 		case w.profile.API == "MPIIO":
 			w.argument(only[0], only[1:])
 		default:
-			w.notes.unneeded(only[0], "only the api MPIIO has it, and IOR ignores it too")
+			w.notes.unneeded(only[0], "it applies only to the api MPIIO; IOR ignores it too")
 		}
 	}
 }
@@ -267,6 +267,6 @@ func (w *iorWriter) paths() {
 	case w.flag("-F"):
 		w.notes.severalPaths(names)
 	default:
-		w.notes.unneeded(names.String(), "a file that all ranks share is at the first path; IOR ignores the other paths too")
+		w.notes.unneeded(names.String(), "a file shared by all ranks is created at the first path; IOR ignores the other paths too")
 	}
 }
