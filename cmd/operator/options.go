@@ -121,7 +121,7 @@ func parse(arguments []string, output io.Writer) (options, error) {
 	config.RegisterFlags(flags)
 	o.addImages(flags)
 	flags.StringVar(&o.namespace, "namespace", os.Getenv("POD_NAMESPACE"),
-		"the operator's own `namespace`, with its Lease and its master key (default $POD_NAMESPACE)")
+		"the operator's own `namespace`, which contains its Lease and its master key (default $POD_NAMESPACE)")
 	o.addMetrics(flags)
 	flags.StringVar(&o.limits, "limits-config-map", catalog.DefaultName,
 		"`name` of a ConfigMap in the operator's namespace with documented limits that extend or replace those of this "+

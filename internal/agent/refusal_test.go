@@ -101,7 +101,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 			reason: tool.ReasonNotPrepared, words: []string{"data.0.0, which no phase has laid out"}},
 		"file to read is short": {prepare: func(r *rig) { r.put("data.0.0", fill(1<<19)) },
 			change: func(l *agentapi.LoadRequest) { l.Dataset = reads(1 << 20) },
-			reason: tool.ReasonNotPrepared, words: []string{"reads 1048576 bytes of file data.0.0, which has 524288"}},
+			reason: tool.ReasonNotPrepared, words: []string{"reads 1048576 bytes of file data.0.0, which has only 524288"}},
 		"file to read is elsewhere": {change: func(l *agentapi.LoadRequest) {
 			l.Dataset = &agentapi.Dataset{Reads: []*agentapi.DataFile{{Name: "../../owner.json"}}}
 		}, reason: tool.ReasonVolume, words: []string{"is not a path inside the dataset"}},

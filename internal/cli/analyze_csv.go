@@ -86,7 +86,7 @@ func parseRow(text, header string) (csvRow, error) {
 	parts := fields(text)
 	names := strings.Split(header, ",")
 	if len(parts) != len(names) {
-		return row, fmt.Errorf("the field count is %d, must be %d (%s): use numbers with a decimal point and without thousands separators",
+		return row, fmt.Errorf("the field count is %d, but must be %d (%s): use numbers with a decimal point and without thousands separators",
 			len(parts), len(names), header)
 	}
 	for i, part := range parts {

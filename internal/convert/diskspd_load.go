@@ -98,7 +98,7 @@ func (w *diskspdWriter) offsets() {
 		w.notes.differs(w.given("t", w.given("F", "-t")), "all threads start at the first byte and use the same blocks one after the other, so a cache can serve all but one; here each job has its own part of the file",
 			"to reproduce that load, also measure one job with a higher queueDepth")
 	case t.threadStride*threads == w.bytes:
-		w.notes.unneeded(w.given("T", "-T"), "it separates the threads evenly, as each job's part of the file does")
+		w.notes.unneeded(w.given("T", "-T"), "it spaces the threads evenly, and the jobs' parts of the file are spaced evenly here too")
 	default:
 		w.notes.differs(w.given("T", "-T"), fmt.Sprintf("threads start %d bytes apart and continue to the end of the file; here the file is divided evenly", t.threadStride), "")
 	}

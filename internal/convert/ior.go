@@ -241,7 +241,7 @@ func (w *iorWriter) finish() {
 		w.notes.unneeded("-O stoneWallingWearOut", "it has no effect without a stonewall time")
 	}
 	if p.DataPattern == "" {
-		w.notes.differs("no -l", "the data depends on the version of IOR: the defaults of 3.3.0 and 4.0.0 compress differently on a store that compresses",
+		w.notes.differs("no -l", "the data depends on the version of IOR, which matters on a store that compresses: the default data of 3.3.0 compresses differently from that of 4.0.0",
 			"set dataPattern, for example Random with 4.0.0 or later")
 	}
 }

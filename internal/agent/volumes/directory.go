@@ -255,7 +255,7 @@ func checkReads(directory *dataset.Dataset, wanted *agentapi.Dataset) error {
 		case err != nil:
 			return tool.Refuse(tool.ReasonVolume, err)
 		case coverage.ApparentBytes < file.GetBytes():
-			return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the step reads %d bytes of file %s, which has %d",
+			return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the step reads %d bytes of file %s, which has only %d",
 				file.GetBytes(), file.GetName(), coverage.ApparentBytes))
 		}
 	}

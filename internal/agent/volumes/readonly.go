@@ -29,7 +29,7 @@ func (f *Files) prepareReadOnly() error {
 	case !errors.Is(err, dataset.ErrMissing):
 		return tool.Refuse(tool.ReasonOf(err), volume.Advise(err))
 	case !f.use.AnyReadOnly:
-		return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("volume %s is mounted read-only at %s, and has no data "+
+		return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("volume %s is mounted read-only at %s, but has no data "+
 			"for client %d; first run the same prepare phases with dataPolicy: Retain (data set %s) on a writable "+
 			"claim of this storage",
 			volume.Name, volume.Path, s.env.Config.Client, s.env.Config.DatasetHash))
