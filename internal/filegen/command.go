@@ -25,7 +25,7 @@ func Command(arguments []string, out, failed io.Writer) int {
 	}
 	var o Options
 	var extensions string
-	flags.StringVar(&o.Directory, "directory", "", "directory of the files, below the working directory; created if missing")
+	flags.StringVar(&o.Directory, "directory", "", "directory for the files, below the working directory; created if missing")
 	flags.IntVar(&o.Count, "count", 0, "number of files")
 	flags.Int64Var(&o.TotalBytes, "total-bytes", 0, "total size of all files in bytes")
 	flags.IntVar(&o.CompressPercent, "compress-percent", 0, "compressibility of the contents in percent")

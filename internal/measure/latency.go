@@ -37,7 +37,7 @@ type Latency struct {
 func LatencyFromMean(bins Histogram, count uint64, meanNanoseconds float64, minNanoseconds, maxNanoseconds uint64) (Latency, error) {
 	if count == 0 {
 		if bins.Count() != 0 {
-			return Latency{}, fmt.Errorf("latency: N is 0, but the bins count %d", bins.Count())
+			return Latency{}, fmt.Errorf("latency: N is 0, but the bins add up to %d", bins.Count())
 		}
 		return Latency{}, nil
 	}
@@ -160,7 +160,7 @@ func (l *Latency) Without(part *Histogram) (Latency, error) {
 		return Latency{}, err
 	}
 	if l.Count < part.Count() {
-		return Latency{}, fmt.Errorf("leave out %d latencies of only %d: %w", part.Count(), l.Count, ErrCounterReset)
+		return Latency{}, fmt.Errorf("leave out %d of only %d latencies: %w", part.Count(), l.Count, ErrCounterReset)
 	}
 	rest := Latency{Histogram: bins, Count: l.Count - part.Count()}
 	if rest.Count == 0 {

@@ -32,24 +32,24 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 	add := func(problem *field.Error) { problems = append(problems, problem) }
 	noWarmUp := func(at *field.Path, warmUp v1alpha1.Duration) {
 		if length, err := warmUp.Parse(); err == nil && length > 0 {
-			add(field.Invalid(at.Child("warmUp"), string(warmUp), "a program is measured from start to end: remove warmUp"))
+			add(field.Invalid(at.Child("warmUp"), string(warmUp), "not supported by the command engine, which measures a program from start to end: remove warmUp"))
 		}
 	}
-	const endless = "a program ends when its work is done, not when the credits are spent: use a fio or ior workload in this phase, " +
+	const endless = "not supported by the command engine, whose program ends when its work is done, not when the credits are spent: use a fio or ior workload in this phase, " +
 		"and measure the program in a steady phase"
 	switch phase := use.Phase; {
 	case phase.Prepare != nil:
 		if len(e.Profile.Setup) == 0 {
-			add(field.Required(use.Profile.Child("setup"), "a prepare phase runs only the setup of a command: set command.setup, remove phase "+
+			add(field.Required(use.Profile.Child("setup"), "in a prepare phase, the command engine runs only the setup: set command.setup, remove phase "+
 				phase.Name+", or use another workload for the phase"))
 		}
 		if phase.Prepare.Precondition != nil && *phase.Prepare.Precondition > 0 {
-			add(field.Invalid(use.At.Child("prepare", "precondition"), *phase.Prepare.Precondition, "a command's setup has no precondition passes: remove precondition"))
+			add(field.Invalid(use.At.Child("prepare", "precondition"), *phase.Prepare.Precondition, "the command engine has no precondition passes: remove precondition"))
 		}
 	case phase.Steady != nil:
 		noWarmUp(use.At.Child("steady"), phase.Steady.WarmUp)
 		if phase.Steady.EndWhenSteady != nil && *phase.Steady.EndWhenSteady {
-			add(field.Invalid(use.At.Child("steady", "endWhenSteady"), true, "a program ends when its work is done: remove endWhenSteady"))
+			add(field.Invalid(use.At.Child("steady", "endWhenSteady"), true, "not supported by the command engine, whose program decides when it ends: remove endWhenSteady"))
 		}
 	case phase.BurstDrain != nil:
 		add(field.Forbidden(use.At.Child("burstDrain"), endless))
@@ -58,11 +58,11 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 	case phase.Ramp != nil:
 		noWarmUp(use.At.Child("ramp"), phase.Ramp.WarmUp)
 		if phase.Ramp.Dimension != v1alpha1.RampClients {
-			add(field.Invalid(use.At.Child("ramp", "dimension"), phase.Ramp.Dimension, "a program has no jobs, queue depth or ranks: use Clients, "+
+			add(field.Invalid(use.At.Child("ramp", "dimension"), phase.Ramp.Dimension, "not supported by the command engine, which has no jobs, queue depth or ranks: use Clients, "+
 				"or a phase for each set of arguments"))
 		}
 	case phase.Sweep != nil:
-		add(field.Forbidden(use.At.Child("sweep"), "the axes of a sweep do not apply to a program: use a ramp of Clients, or a phase for each "+
+		add(field.Forbidden(use.At.Child("sweep"), "not supported by the command engine, to which the axes of a sweep do not apply: use a ramp of Clients, or a phase for each "+
 			"set of arguments"))
 	}
 	return problems

@@ -41,7 +41,7 @@ func words(path *field.Path, all []string) field.ErrorList {
 		case i == 0 && strings.TrimSpace(word) == "":
 			problems = append(problems, field.Invalid(at, word, "must be the name or path of a program"))
 		case strings.ContainsRune(word, 0):
-			problems = append(problems, field.Invalid(at, word, "must not contain a zero byte"))
+			problems = append(problems, field.Invalid(at, word, "must not contain a NUL byte"))
 		}
 		if _, err := expand(word, Values{}.value); err != nil {
 			problems = append(problems, field.Invalid(at, word, fmt.Sprintf(

@@ -12,7 +12,7 @@ import (
 func Override(made *v1alpha1.Engine, change *v1alpha1.WorkloadOverride, path *field.Path) *field.Error {
 	switch {
 	case change.Fio != nil && made.Fio != nil && made.Fio.JobFile != "":
-		return field.Forbidden(path.Child("fio"), "cannot override a jobFile, which holds all settings: use a separate workload for the phase")
+		return field.Forbidden(path.Child("fio"), "a jobFile cannot be overridden, because it contains all settings: use a separate workload for the phase")
 	case change.Fio != nil && made.Fio != nil:
 		overrideFio(made.Fio, change.Fio)
 	case change.IOR != nil && made.IOR != nil:

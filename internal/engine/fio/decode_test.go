@@ -89,7 +89,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"one byte more", `"io_bytes" : 4194304`, `"io_bytes" : 4195328`, "io_kbytes is"},
 		{"fewer bytes in both", "\"io_bytes\" : 4194304,\n        \"io_kbytes\" : 4096", "\"io_bytes\" : 4193280,\n        \"io_kbytes\" : 4095", "bw_bytes is"},
 		{"operations", `"total_ios" : 64`, `"total_ios" : 65`, "iops is"},
-		{"count", `"N" : 64`, `"N" : 0`, "N is 0, but the bins count"},
+		{"count", `"N" : 64`, `"N" : 0`, "N is 0, but the bins add up to"},
 		{"minimum as NaN", `"min" : `, `"min" : nan, "old" : `, "not a 64-bit integer"},
 		{"mean as NaN", `"mean" : `, `"mean" : -nan, "old" : `, "is not a number"},
 		{"infinite mean", `"mean" : `, `"mean" : inf, "old" : `, "is not a number"},
@@ -128,7 +128,7 @@ func TestDecodeRefusesBins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if document.Racy == nil || !strings.Contains(document.Racy.Error(), "but the bins count") {
+	if document.Racy == nil || !strings.Contains(document.Racy.Error(), "but the bins add up to") {
 		t.Errorf("five more in the bins than N: %v", document.Racy)
 	}
 }

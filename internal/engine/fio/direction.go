@@ -131,7 +131,7 @@ func (d *decoder) latency(name string) (latency measure.Latency, racy error) {
 		return latency, nil
 	}
 	if count == 0 && bins.Count() == 0 && (least != 0 || most != 0 || mean != 0) {
-		d.fail(name, errors.New("has N 0, but a nonzero min, max or mean"))
+		d.fail(name, errors.New("has N 0, but its min, max or mean is not 0"))
 		return latency, nil
 	}
 	latency, err := measure.LatencyFromMean(bins, count, mean, least, most)
@@ -139,13 +139,13 @@ func (d *decoder) latency(name string) (latency measure.Latency, racy error) {
 	if bins.Count() == 0 {
 		d.unbinned = d.unbinned || object.member("percentile") != nil
 		if object.member("bins") != nil && count > 0 {
-			d.fail(name, fmt.Errorf("has N %d, but empty bins", count))
+			d.fail(name, fmt.Errorf("has N %d, but its bins are empty", count))
 		}
 		return latency, nil
 	}
 	d.binned = true
 	if bins.Count() != count {
-		return latency, fmt.Errorf("%s: N is %d, but the bins count %d", name, count, bins.Count())
+		return latency, fmt.Errorf("%s: N is %d, but the bins add up to %d", name, count, bins.Count())
 	}
 	if err := checkBins(name, &latency, mean); err != nil {
 		return latency, err
@@ -248,7 +248,7 @@ func checkPercentiles(name string, object *value, bins *measure.Histogram) error
 		rank := p / 100 * float64(bins.Count())
 		slack := 1e-9 + rank*1e-12
 		if float64(upTo) < math.Ceil(rank-slack) || float64(below) >= math.Ceil(rank+slack) {
-			return fmt.Errorf("%s: fio printed %d ns as percentile %s, which the bins contradict", name, printed, key)
+			return fmt.Errorf("%s: fio printed %d ns as percentile %s, which contradicts the bins", name, printed, key)
 		}
 	}
 	return nil

@@ -79,7 +79,7 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 	result.Outcome = Complete
 	if exit.Code == stoppedCode {
 		result.Outcome = Stopped
-		result.Message = "fio was stopped early; its measurements so far are used"
+		result.Message = "fio was stopped early; the measurements up to then are used"
 		if expected.WarmUpMilliseconds > 0 && !result.Snapshot.measured() {
 			// Discard the snapshot's figures. They are from the ramp, and fio itself would have discarded them at the
 			// end of the ramp.

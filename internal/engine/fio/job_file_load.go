@@ -30,10 +30,10 @@ func jobFileLoad(text string, datasetBytes uint64) (load, error) {
 		}
 	}
 	if jobs > 4*maxJobs {
-		problems = append(problems, fmt.Errorf("the job file has %d jobs, the limit is %d", jobs, 4*maxJobs))
+		problems = append(problems, fmt.Errorf("the job file has %d jobs, but the limit is %d", jobs, 4*maxJobs))
 	}
 	if files > maxFiles {
-		problems = append(problems, fmt.Errorf("the job file has %d files, the limit is %d", files, maxFiles))
+		problems = append(problems, fmt.Errorf("the job file has %d files, but the limit is %d", files, maxFiles))
 	}
 	if len(problems) > 0 {
 		return load{}, errors.Join(problems...)
@@ -157,7 +157,7 @@ func (s *loadSection) readFileSizes(r *sectionReader) error {
 			return fmt.Errorf("%s: size %d is not nrfiles x filesize (%d x %d): remove size", where, size, count, each)
 		}
 	case size == 0:
-		return fmt.Errorf("%s has no size, which the layout needs: set size in bytes, for each of the %d jobs", where, s.jobs)
+		return fmt.Errorf("%s has no size, but the layout requires it: set size to the number of bytes of each of the %d jobs", where, s.jobs)
 	case size%count != 0:
 		return fmt.Errorf("%s: size %d cannot be divided into %d files: use %d", where, size, count, (size/count+1)*count)
 	default:

@@ -39,7 +39,7 @@ var sectionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 _.:+-]{0,63}$`)
 // on the allow-list. The error joins all problems, up to 20.
 func parseJobFile(text string) ([]section, error) {
 	if len(text) > maxJobFileBytes {
-		return nil, fmt.Errorf("the job file has %d bytes, the limit is %d", len(text), maxJobFileBytes)
+		return nil, fmt.Errorf("the job file has %d bytes, but the limit is %d", len(text), maxJobFileBytes)
 	}
 	p := jobFileParser{}
 	number := 0
@@ -115,7 +115,7 @@ func (p *jobFileParser) header(line string, number int) error {
 		return fmt.Errorf("line %d: fio reads [%s] as a global section: call it [global], or rename it", number, name)
 	}
 	if len(p.sections) == maxSections {
-		return fmt.Errorf("line %d: too many sections, the limit is %d: use numjobs", number, maxSections)
+		return fmt.Errorf("line %d: too many sections (the limit is %d): use numjobs", number, maxSections)
 	}
 	return nil
 }

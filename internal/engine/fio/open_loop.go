@@ -77,7 +77,7 @@ const (
 func caution(offer engine.Offer, jobs int) string {
 	if wanted := math.Ceil(jobsPerOutstanding * float64(offer.IOPS) * offer.Latency.Seconds()); float64(jobs) < wanted {
 		return fmt.Sprintf("at %d operations per second each client has %d jobs, but needs %.0f (%d x rate x latency) to measure how long nearly all operations wait: "+
-			"a highest rate found near this load may be a few percent too high; raise clients.count, or lower search.rate.max", offer.IOPS, jobs, wanted, jobsPerOutstanding)
+			"if the highest rate is near this load, the reported one may be a few percent too high; raise clients.count, or lower search.rate.max", offer.IOPS, jobs, wanted, jobsPerOutstanding)
 	}
 	return ""
 }

@@ -55,7 +55,7 @@ func (r *typedReader) rates() *limit {
 	jobs := uint64(max(r.section.jobs, 1)) // #nosec G115 -- at least 1
 	if r.section.reads && chosen.reads < jobs || r.section.writes && chosen.writes < jobs {
 		r.problems = append(r.problems, field.Invalid(path.Child(name), total, fmt.Sprintf(
-			"is too small: %d jobs with readPercent %d need at least 1 per second each, for reads and writes separately", jobs, r.readPercent)))
+			"is too small: each of the %d jobs with readPercent %d needs at least 1 per second for each kind of operation", jobs, r.readPercent)))
 	}
 	return &chosen
 }

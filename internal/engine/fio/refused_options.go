@@ -10,15 +10,15 @@ import (
 var errFixed = errors.New("it is always on: remove it")
 
 const (
-	whyFiles   = "storagebench names the files, below the target's path: set size, nrfiles and numjobs instead; sections do not share files"
+	whyFiles   = "storagebench chooses the file names below the target's path: set size, nrfiles and numjobs instead; sections do not share files"
 	whyCommand = "benchmarks may not run commands on nodes: remove it"
 	whyPhase   = "the phase sets the duration: set its duration and warmUp"
 	whyLatency = "storagebench sets it to measure latency"
-	whySteps   = "all jobs of a phase run at the same time: use a phase for each"
+	whySteps   = "all jobs of a phase run at the same time: use a separate phase for each job"
 	whyEnds    = "it ends the load before the end of the phase"
 	whySame    = "it changes which bytes are accessed, and some may never be laid out: use datasetSize, or size in a job file"
 	whyVerify  = "data verification with fio is not supported"
-	whyPlace   = "fio runs with the pod's user, group and control group"
+	whyPlace   = "fio runs as the pod's user and group, in its control group"
 	whyTrace   = "it reads or writes trace or log files"
 	whySpill   = "it writes beyond the dataset"
 	whyErrors  = "it hides errors"

@@ -168,7 +168,7 @@ func (w *writer) measure(what *load, parameters *Parameters) error {
 	if parameters.WarmUp >= parameters.Duration && what.limited() {
 		// If the ramp is not shorter than runtime, fio would end a rate-limited load during the ramp: its function
 		// rate_ddir (io_u.c) compares the option runtime with the time since the start of the ramp, not since its end.
-		return fmt.Errorf("warmUp %v must be shorter than duration %v, because a rate-limited load would end during the warm-up",
+		return fmt.Errorf("warmUp %v must be shorter than duration %v, because otherwise a rate-limited load would end during the warm-up",
 			parameters.WarmUp, parameters.Duration)
 	}
 	w.set("time_based", "1")

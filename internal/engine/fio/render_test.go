@@ -302,7 +302,7 @@ func TestValidate(t *testing.T) {
 		{"uneven dataset", profileWith(withDataset("8Mi"), withJobs(3)), "fio.datasetSize", "use 8380416 or 8392704"},
 		{"shared parts", profileWith(withDataset("8Ki"), withJobs(3), shared, sequential), "fio.datasetSize", "needs 4096 bytes"},
 		{"empty rate", profileWith(withRate("", 0)), "fio.rateLimit", "set bytesPerSecond or iops"},
-		{"small rate", profileWith(withRate("", 3), withJobs(4)), "fio.rateLimit.iops", "at least 1 per second each"},
+		{"small rate", profileWith(withRate("", 3), withJobs(4)), "fio.rateLimit.iops", "at least 1 per second for each"},
 		{"small share", profileWith(withRate("", 50), withReadPercent(1)), "fio.rateLimit.iops", "too small"},
 		{"fractional rate", profileWith(withRate("500m", 0)), "fio.rateLimit.bytesPerSecond", "whole number"},
 		{"distribution", profileWith(func(p *v1alpha1.FioProfile) { p.RandomDistribution = "zipf:1.2\nexec_prerun=id" }), "fio.randomDistribution", "zipf:THETA"},
@@ -312,11 +312,11 @@ func TestValidate(t *testing.T) {
 		{"chunk", profileWith(func(p *v1alpha1.FioProfile) {
 			p.Compressibility = &v1alpha1.Compressibility{ChunkSize: new(resource.MustParse("1"))}
 		}), "fio.compressibility.chunkSize", "from 512"},
-		{"fdatasync of nothing", profileWith(func(p *v1alpha1.FioProfile) { p.Fsync = &v1alpha1.FioFsync{Data: new(true)} }), "fio.fsync.everyWrites", "which has no effect without it"},
+		{"fdatasync of nothing", profileWith(func(p *v1alpha1.FioProfile) { p.Fsync = &v1alpha1.FioFsync{Data: new(true)} }), "fio.fsync.everyWrites", "it has no effect without everyWrites"},
 		{"typed option", profileWith(withOption("bs", "4k")), "fio.options[bs]", "set blockSize"},
 		{"alias of a typed option", profileWith(withOption("readwrite", "read")), "fio.options[readwrite]", "set pattern and readPercent"},
 		{"command", profileWith(withOption("exec_prerun", "id")), "fio.options[exec_prerun]", "may not run commands"},
-		{"path", profileWith(withOption("filename", "x")), "fio.options[filename]", "names the files"},
+		{"path", profileWith(withOption("filename", "x")), "fio.options[filename]", "chooses the file names"},
 		{"runtime", profileWith(withOption("runtime", "5")), "fio.options[runtime]", "set its duration and warmUp"},
 		{"unknown", profileWith(withOption("frobnicate", "5")), "fio.options[frobnicate]", "not on the list"},
 		{"pattern of a file", profileWith(withOption("buffer_pattern", "'/etc/passwd'")), "fio.options[buffer_pattern]", "files are not allowed"},

@@ -86,7 +86,7 @@ func (r *typedReader) shape() {
 	}
 	switch {
 	case p.ReadPercent == nil:
-		r.problems = append(r.problems, field.Required(r.path.Child("readPercent"), "set 100 for reads, 0 for writes, or a mix, or use jobFile"))
+		r.problems = append(r.problems, field.Required(r.path.Child("readPercent"), "set 100 for reads, 0 for writes, or a value in between for a mix; or use jobFile"))
 	case *p.ReadPercent < 0 || *p.ReadPercent > 100:
 		r.invalid("readPercent", *p.ReadPercent, "must be from 0 to 100")
 	default:
@@ -164,7 +164,7 @@ func (r *typedReader) counts(layoutJobs int) {
 		r.invalid("jobs", s.jobs, fmt.Sprintf("files are laid out for only %d jobs: lay them out for the largest number of jobs, or set fileSharing to Shared", s.layoutJobs))
 	}
 	if files := s.fileSets() * s.files; files > maxFiles {
-		r.invalid("filesPerJob", s.files, fmt.Sprintf("results in %d files per client, the limit is %d", files, maxFiles))
+		r.invalid("filesPerJob", s.files, fmt.Sprintf("results in %d files per client, but the limit is %d", files, maxFiles))
 	}
 	r.dataset = r.bytes("datasetSize", &p.DatasetSize)
 }
@@ -281,7 +281,7 @@ func (r *typedReader) flushes() {
 	path := r.path.Child("fsync")
 	data := f.Data != nil && *f.Data
 	if f.EveryWrites == nil && data {
-		r.problems = append(r.problems, field.Required(path.Child("everyWrites"), "set the number of writes between flushes, or remove data, which has no effect without it"))
+		r.problems = append(r.problems, field.Required(path.Child("everyWrites"), "set the number of writes between flushes, or remove data: it has no effect without everyWrites"))
 	}
 	if f.EveryWrites != nil {
 		if *f.EveryWrites < 1 {

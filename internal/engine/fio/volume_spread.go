@@ -64,7 +64,7 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 		}
 		s.files *= volumes
 		if files += s.fileSets() * s.files; files > maxFiles {
-			problems = append(problems, field.Forbidden(path, fmt.Sprintf("results in %d files per client on %d volumes, the limit is %d", files, volumes, maxFiles)))
+			problems = append(problems, field.Forbidden(path, fmt.Sprintf("results in %d files per client on %d volumes, but the limit is %d", files, volumes, maxFiles)))
 		}
 	}
 	if parameters.Devices {

@@ -35,14 +35,14 @@ type options struct {
 }
 
 const (
-	whyPath    = "storagebench names the files, below the target's path"
+	whyPath    = "storagebench chooses the file names below the target's path"
 	whyCommand = "benchmarks may not run commands on nodes"
 	whyRanks   = "the number of ranks is clients.count times processesPerClient"
 	whyOurs    = "storagebench sets it"
 	whyNode    = "it uses up the node's memory"
 	whyForm    = "it changes the format of the results"
 	whyTarget  = "the target's field lustre sets the striping"
-	whyNothing = "it reports figures without any I/O"
+	whyNothing = "it reports figures without doing any I/O"
 	whyParts   = "a step runs all of mdtest's phases, because some need files that others create"
 )
 
@@ -91,7 +91,7 @@ var mdtestOptions = options{
 		"--run-cmd-before-phase": whyCommand, "--run-cmd-after-phase": whyCommand, "-a": "only POSIX is supported", "-g": whyTarget,
 		"-f": whyRanks, "-l": whyRanks, "-s": whyRanks, "-P": whyForm, "-Z": whyForm, "-V": whyForm, "--print-all-procs": whyForm,
 		"-C": whyParts, "-T": whyParts, "-E": whyParts, "-r": whyParts, "-B": "without barriers the phases overlap, so their rates are meaningless",
-		"-U": "only 4.1.0 has it, but profiles must work with versions 3.3.0 to 4.1.0",
+		"-U": "only version 4.1.0 supports it, but profiles must work with versions 3.3.0 to 4.1.0",
 	},
 }
 

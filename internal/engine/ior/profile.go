@@ -178,7 +178,7 @@ func (w *workload) checkTogether(r *reader, profile *v1alpha1.IORProfile) {
 		r.refuse("reorderTasks", w.reorder, "must be None, Constant or Random")
 	}
 	if w.reads && !w.writes && !w.keep {
-		r.refuse("keepFiles", false, "IOR would remove the files that it reads after the first repetition: remove keepFiles, or add Write to operations")
+		r.refuse("keepFiles", false, "after the first repetition, IOR would remove the files that it reads: remove keepFiles, or add Write to operations")
 	}
 	if !slices.Contains([]string{"", "Timestamp", "Offset", "Incompressible", "Random"}, w.pattern) {
 		r.refuse("dataPattern", w.pattern, "must be Timestamp, Offset, Incompressible or Random")

@@ -211,7 +211,7 @@ func (j *judge) defect() (Failure, string) {
 	case output.Usage:
 		return FailureBadOption, first(output.Errors, "it printed its help")
 	case output.Format == FormatEmptyCSV:
-		return FailureNoOutput, fmt.Sprintf("IOR %s prints no rows with summaryFormat=CSV: use its table, summaryFormat=default", output.Version)
+		return FailureNoOutput, fmt.Sprintf("IOR %s prints no rows with summaryFormat=CSV: use summaryFormat=default, which prints a table", output.Version)
 	case len(output.Errors) > 0:
 		return classify(output.Errors)
 	case j.exit.Signal != 0:

@@ -158,7 +158,7 @@ func (s *Stream) heading(line textLine) bool {
 		s.section, s.columns = sectionSummary, nil
 		if !slices.Equal(strings.Fields(text), summaryHeading) {
 			s.section = sectionHead
-			s.warn("the summary format of this IOR version is unknown and ignored")
+			s.warn("the summary of this IOR version has an unknown format and is ignored")
 		}
 	case strings.HasPrefix(text, "IOR-") && s.output.Version == "":
 		version, rest, _ := strings.Cut(strings.TrimPrefix(text, "IOR-"), ":")
