@@ -91,7 +91,7 @@ func TestNoConnectionBeforeAnAddress(t *testing.T) {
 	for i := range runs {
 		run := crowded(t, fmt.Sprintf("run-%d", i), crowd("claim", targets, 62))
 		run.Spec.Run.Clients.Count = clients
-		if _, err := r.resume(t.Context(), run); err == nil || !strings.Contains(err.Error(), "16000 clients in total, the limit is 1000") {
+		if _, err := r.resume(t.Context(), run); err == nil || !strings.Contains(err.Error(), "16000 clients in total, but the limit is 1000") {
 			t.Errorf("before its first step it is conducted: %v", err)
 		}
 		// The run began before there was a limit.

@@ -22,7 +22,7 @@ func TestPriorityOfClients(t *testing.T) {
 	w.until(run, "over", over(run))
 	got := reason(run, v1alpha1.ConditionFailed)
 	for _, part := range []string{v1alpha1.ReasonInvalidWorkload + ": ", `spec.run.clients.template.priorityClassName: Invalid value: "system-node-critical"`,
-		"and the run is in namespace " + w.namespace} {
+		"but the run is in namespace " + w.namespace} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is not in %q", part, got)
 		}

@@ -156,7 +156,7 @@ func TestLostClient(t *testing.T) {
 
 // late is the message of a step that is started again because a busy machine, or an operator that died, did not tell
 // all its clients in time.
-const late = "not all clients received the start in time"
+const late = "not all clients received the start command in time"
 
 // attempts lists the attempts of steps, each with its end, except for the ones that were late.
 func attempts(run *v1alpha1.BenchmarkRun) []string {

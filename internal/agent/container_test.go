@@ -188,7 +188,7 @@ func TestAgentInAContainer(t *testing.T) {
 func TestAgentMayNotWrite(t *testing.T) {
 	t.Parallel()
 	c := contain(t, 0o755, nil)
-	want := "/data/data permission denied (it has owner 0, group 0 and mode 0755; this process has user 65532, group 65532); " +
+	want := "/data/data permission denied (it has owner 0, group 0 and mode 0755; this process runs as user 65532, group 65532); " +
 		"run the clients as a user or group with rwx permission on it: set " +
 		"clients.template.securityContext.runAsUser, or fsGroup where the volume's driver supports it"
 	if problem := c.up().GetVolumes()[0].GetProblem(); problem != want {

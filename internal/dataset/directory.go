@@ -138,7 +138,7 @@ func (d *directory) file(name string, flags int) (*os.File, error) {
 		err = replacedProblem(path)
 	}
 	if err == nil && flags&os.O_RDWR != 0 && links(after) > 1 {
-		err = &Problem{Reason: ErrForeign, Path: path, Detail: "it has other hard links, whose content a write would change",
+		err = &Problem{Reason: ErrForeign, Path: path, Detail: "it has other hard links, and a write would change their content too",
 			Remedy: "remove it"}
 	}
 	if err != nil {

@@ -37,7 +37,7 @@ type Holder struct {
 
 func (h Holder) String() string {
 	if h.Instance == "" {
-		return "an unknown agent (name not written yet, or unreadable while locked, as on SMB)"
+		return "an unknown agent (its name is not written yet, or cannot be read while the file is locked, as on SMB)"
 	}
 	return fmt.Sprintf("the agent on %q of run %q (UID %s)", h.Host, h.Run, h.RunUID)
 }

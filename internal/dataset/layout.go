@@ -79,7 +79,7 @@ func (d *Dataset) SetLaidOut(files LaidOut) error {
 		return fmt.Errorf("encode the layout record: %w", err)
 	}
 	if len(text) > layoutMaxBytes {
-		return fmt.Errorf("write the layout record: %d files need %d bytes, the limit is %d: "+
+		return fmt.Errorf("write the layout record: %d files need %d bytes, but the limit is %d: "+
 			"lower filesPerJob or jobs, or let the workloads use the same files", len(files), len(text), layoutMaxBytes)
 	}
 	err = d.withParent(func(hash *directory) error {

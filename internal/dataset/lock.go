@@ -97,7 +97,7 @@ func (l *Lock) holder() string {
 	text, err := io.ReadAll(io.LimitReader(l.file, ownerMaxBytes))
 	var owner Owner
 	if err != nil || json.Unmarshal(text, &owner) != nil || owner.Run == "" {
-		return "an unknown run (name not written yet, or unreadable while locked, as on SMB)"
+		return "an unknown run (its name is not written yet, or cannot be read while the file is locked, as on SMB)"
 	}
 	return fmt.Sprintf("run %q (UID %s) of benchmark %q", owner.Run, owner.RunUID, owner.Benchmark)
 }

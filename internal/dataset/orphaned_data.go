@@ -175,7 +175,7 @@ func (b *OrphanFilter) refuses(uid *directory) (why string, err error) {
 func runIsOver(uid *directory) (lock *os.File, why string) {
 	file, err := uid.file(lockFile, os.O_RDWR)
 	if err != nil {
-		return nil, "it has no lock that shows whether its run has ended"
+		return nil, "its lock file cannot be opened, so it is unknown whether its run has ended"
 	}
 	if locked, err := tryFlock(file); err != nil || !locked {
 		_ = file.Close()

@@ -70,7 +70,7 @@ func checkOwner(d *directory, benchmarkUID string) error {
 	case owner.SchemaVersion > schemaVersion:
 		return &Problem{
 			Reason: ErrForeign, Path: d.path,
-			Detail: fmt.Sprintf("its %s has schema version %d, this version supports %d", ownerFile, owner.SchemaVersion, schemaVersion),
+			Detail: fmt.Sprintf("its %s has schema version %d, but this version supports at most %d", ownerFile, owner.SchemaVersion, schemaVersion),
 			Remedy: "use the version of storagebench that wrote it: " + owner.CreatedBy,
 		}
 	case owner.BenchmarkUID != benchmarkUID || owner.SchemaVersion < 1:

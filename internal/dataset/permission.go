@@ -24,7 +24,7 @@ func denied(path string) *Problem {
 	if err != nil {
 		return problem
 	}
-	problem.Detail = fmt.Sprintf("%s owner %d, group %d and mode %04o; this process has user %d, %s",
+	problem.Detail = fmt.Sprintf("%s owner %d, group %d and mode %04o; this process runs as user %d, %s",
 		whose, stat.Uid, stat.Gid, stat.Mode&0o7777, os.Geteuid(), named(groups()))
 	if unix.Faccessat(unix.AT_FDCWD, directory, unix.R_OK|unix.W_OK|unix.X_OK, unix.AT_EACCESS) != nil {
 		return problem

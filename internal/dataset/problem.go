@@ -73,7 +73,7 @@ type SpaceError struct {
 
 // Error names the needed and the free space, and the path.
 func (e *SpaceError) Error() string {
-	return fmt.Sprintf("%s %s: the run needs %s, %s are free; free up space, enlarge the volume, or use a smaller dataset",
+	return fmt.Sprintf("%s %s: the run needs %s, but only %s are free; free up space, enlarge the volume, or use a smaller dataset",
 		e.Path, ErrNoSpace, readable(e.NeedBytes), readable(e.FreeBytes))
 }
 

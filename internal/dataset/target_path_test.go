@@ -142,7 +142,7 @@ func TestPlacePermission(t *testing.T) {
 		if _, err := (Place{Path: volume, Folder: "open"}).Make(); err != nil {
 			t.Error(err)
 		}
-		who := fmt.Sprintf("this process has user %d, group", os.Geteuid())
+		who := fmt.Sprintf("this process runs as user %d, group", os.Geteuid())
 		for folder, whose := range map[string]string{
 			"":       volume + " permission denied (it has owner",
 			"closed": volume + "/closed permission denied (it has owner",

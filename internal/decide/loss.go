@@ -37,7 +37,7 @@ func (s Snapshot) applyLossPolicy(lost []Client, step Step, record Record) (Acti
 	first := lost[0]
 	message := fmt.Sprintf("client %s was lost: %s", first.Key, orUnknown(first.Message))
 	if s.Policy.OnLoss == RestartStep {
-		message += fmt.Sprintf("; maxRestarts (%d) is reached", first.Replacements)
+		message += fmt.Sprintf("; maxRestarts (%d) has been reached", first.Replacements)
 	}
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonClientLost, Message: message}}, true
 }

@@ -204,7 +204,7 @@ func (s Snapshot) abandon(step Step, record Record, attempt Attempt, counts coun
 		return Action{Kind: Wait}
 	}
 	if counts.missedStart(record) {
-		return retry(step, record, "not all clients received the start in time")
+		return retry(step, record, "not all clients received the start command in time")
 	}
 	first := counts.failed[0]
 	return Action{Kind: Fail, Attempt: attempt, Failure: &Failure{Reason: first.failure.Reason,

@@ -238,7 +238,7 @@ func TestWhyStopped(t *testing.T) {
 			*p = ended(decide.ReasonStartMissed)
 		},
 		"another client failed": func(_ *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) { *p = ended("NoSpace") },
-		"another client reported the loss of a client": func(s *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) {
+		"another client reported that a client was lost": func(s *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) {
 			s.Steps[0].Coupled, *p = true, ended(decide.ReasonClientLost)
 		},
 		"another client was lost; the step cannot be repeated": func(s *decide.Snapshot, _ *decide.ClientStep, _ *decide.Record) {

@@ -51,7 +51,7 @@ func (s Snapshot) WhyStopped() string {
 	case len(counts.failed) > 0:
 		return "another client failed"
 	case len(counts.peerLost) > 0:
-		return "another client reported the loss of a client"
+		return "another client reported that a client was lost"
 	case step.NonRepeatable && !record.Start.IsZero():
 		return "another client was lost; the step cannot be repeated"
 	}

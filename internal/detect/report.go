@@ -120,7 +120,7 @@ func (a *analysis) warn() {
 		add(WarnTooShort, "too few samples to find a drop: got %d, need at least %d", len(a.samples), leastSamples)
 	}
 	if !a.result.Exhausted && a.result.BucketAtLeast == nil {
-		add(WarnNoDropSeen, "the rate never dropped permanently and may not have exceeded the refill: no conclusion about the size of the bucket")
+		add(WarnNoDropSeen, "the rate never dropped permanently, possibly because it did not exceed the refill: no conclusion about the size of the bucket")
 	}
 	if start := a.result.FastStart; start != nil {
 		add(WarnFastStart, "the first %.4g s averaged %.4g and the rest %.4g: a spike, or a burst that is too short or too irregular to be measured",

@@ -359,7 +359,7 @@ func Unread(all []v1alpha1.StorageDescription) []string {
 func (f *Found) denied(kinds map[string]string) {
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		f.addMissing(rightToRead+kind, fmt.Sprintf(
-			"the operator cannot read %s (%s), so part of the storage is unknown; grant it the roles of config/rbac, or set documented.preset, or documented.throughput and documented.iops",
+			"the operator cannot read %s (%s), so some facts about the storage are missing; grant it the roles of config/rbac, or set documented.preset, or documented.throughput and documented.iops",
 			kind, cmp.Or(kinds[kind], "unknown reason")))
 	}
 }

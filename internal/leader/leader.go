@@ -106,7 +106,7 @@ func (c *Candidate) Epoch(ctx context.Context) (uint64, error) {
 		return 0, fmt.Errorf("get Lease %s for the leader's epoch: %w", c.lock.Describe(), err)
 	}
 	if holder := holderOf(lease); holder != c.identity {
-		return 0, fmt.Errorf("%w: Lease %s is held by %q, this process is %q", ErrNotLeader, c.lock.Describe(), holder, c.identity)
+		return 0, fmt.Errorf("%w: Lease %s is held by %q, not by this process (%q)", ErrNotLeader, c.lock.Describe(), holder, c.identity)
 	}
 	now := term{lease: lease.UID}
 	if lease.Spec.LeaseTransitions != nil {

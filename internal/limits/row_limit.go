@@ -120,7 +120,7 @@ func (l *limitRow) credits(text limitText) (err error) {
 	}
 	if err == nil && !text.Refill.IsZero() {
 		if l.unpublished || l.billed {
-			return errors.New("refill: only for a bucket with a size; remove it")
+			return errors.New("refill: applies only to a bucket with a size; remove it")
 		}
 		if l.refill, err = parseFigure(&text.Refill, l.baseline.kind); err != nil {
 			err = fmt.Errorf("refill: %w", err)

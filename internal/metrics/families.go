@@ -209,7 +209,7 @@ var (
 	agentsConnected = gauge(GroupOperator, nil, "agents_connected",
 		"Agents of all runs that are connected to the operator.")
 	leading = gauge(GroupOperator, nil, "operator_leader",
-		"1 if this operator process is the leader. A standby exports 0, and no metrics of benchmarks, so that sums do not count twice.")
+		"1 if this operator process is the leader. A standby exports 0, and no metrics of benchmarks, so that sums over the replicas are correct.")
 	buildInfo = gauge(GroupOperator, nil, "operator_build_info",
 		"Always 1, with the version of the operator.", "version")
 )

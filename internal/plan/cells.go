@@ -95,7 +95,7 @@ func (p *phaseMaker) refuseAxes(at *field.Path, axes *v1alpha1.SweepAxes) {
 	for i, count := range axes.Clients {
 		if count < 1 || int(count) > p.plan.ClientsPerTarget {
 			p.problems = append(p.problems, field.Invalid(at.Child("clients").Index(i), count,
-				fmt.Sprintf("must be from 1 to clients.count (%d), or raise clients.count", p.plan.ClientsPerTarget)))
+				fmt.Sprintf("must be from 1 to clients.count (%d): lower it, or raise clients.count", p.plan.ClientsPerTarget)))
 		}
 	}
 	refuseBelowOne(p.maker, at.Child("jobs"), axes.Jobs)
@@ -108,7 +108,7 @@ func (p *phaseMaker) refuseAxes(at *field.Path, axes *v1alpha1.SweepAxes) {
 	switch {
 	case count > maxCells:
 		p.problems = append(p.problems, field.Invalid(at, field.OmitValueType{}, fmt.Sprintf(
-			"%d cells (the product of the lengths of all axes), the limit is %d: shorten an axis, or split the phase in two", count, maxCells)))
+			"%d cells (the product of the lengths of all axes) exceed the limit of %d: shorten an axis, or split the phase in two", count, maxCells)))
 	case len(axes.Clients)+len(axes.Jobs)+len(axes.QueueDepth)+len(axes.BlockSize)+len(axes.ReadPercent) == 0:
 		p.problems = append(p.problems, field.Required(at, "set at least one axis, such as jobs: [1, 2, 4]"))
 	}

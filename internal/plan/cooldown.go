@@ -181,12 +181,12 @@ func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase,
 		most, sound := p.pause(at.Child("maxDuration"), *phase.MaxDuration)
 		if times.most = most - pause; sound && times.most < time.Second {
 			p.problems = append(p.problems, field.Invalid(at.Child("maxDuration"), string(*phase.MaxDuration),
-				"leaves no time for the drain after the pause of "+string(phase.Redrain.Idle)+": raise it by the time that a drain takes"))
+				"leaves no time for the drain after the pause of "+string(phase.Redrain.Idle)+": raise it by the duration of a drain"))
 		}
 	case drained == nil:
 		p.problems = append(p.problems, field.Required(at.Child("maxDuration"),
 			"no earlier burstDrain phase sets how long the drain may take: set maxDuration (pause and drain together), "+
-				"or put a burstDrain phase before this one; the refill is measured on an empty bucket"))
+				"or put a burstDrain phase before this one, because the refill is measured on an empty bucket"))
 	}
 	return times, len(p.problems) == before
 }

@@ -214,7 +214,7 @@ func (p *phaseMaker) warnPartEmpty(step *Step) {
 		// If two phases spent the same, choose by name, so that the result does not depend on the map order.
 		phases := slices.Sorted(maps.Keys(one.spentBy))
 		spender := slices.MaxFunc(phases, func(a, b string) int { return cmp.Compare(one.spentBy[a], one.spentBy[b]) })
-		p.warn(p.path, "the bucket of target %s is expected to hold only %.0f %% when the drain starts, and the drain measures no more than that: "+
+		p.warn(p.path, "the bucket of target %s is expected to be only %.0f %% full when the drain starts, so the drain can measure no more than that: "+
 			"phase %s spends %s. To start with a full bucket, add a phase with cooldown: {untilCredits: {percent: 100}} before it, which takes %s",
 			target, one.account.Percent(), spender, amount(one.spentBy[spender]), length(wholeSeconds(one.account.SecondsTo(100))))
 	}
@@ -253,7 +253,7 @@ func (p *phaseMaker) warnFull(at *field.Path, pause time.Duration) {
 		full := (one.account.Bucket().Size - one.account.Fill()) / one.account.Bucket().Refill
 		switch {
 		case one.account.Percent() > nearlyEmpty:
-			p.warn(p.path, "the bucket of target %s is expected to hold %.0f %% when the pause starts, but the refill is measured on an empty bucket: "+
+			p.warn(p.path, "the bucket of target %s is expected to be %.0f %% full when the pause starts, but the refill is measured on an empty bucket: "+
 				"put a burstDrain phase directly before this one", target, one.account.Percent())
 		case full < pause.Seconds():
 			p.warn(at, "the bucket of target %s is expected to be full after %s, so the measured refill would be too low: shorten the pause",

@@ -42,7 +42,7 @@ func (p *phaseMaker) interference(phase *v1alpha1.InterferencePhase) {
 	}
 	if p.phase.Mode == v1alpha1.PhaseSequential {
 		p.problems = append(p.problems, field.Invalid(p.path.Child("mode"), p.phase.Mode,
-			"an interference phase chooses which targets it loads together: remove mode"))
+			"not supported in an interference phase, whose victims and aggressors determine which targets are loaded together: remove mode"))
 	}
 	if !p.loadable() || len(p.problems) > before {
 		return
@@ -132,7 +132,7 @@ func (p *phaseMaker) refuseRoles(at *field.Path, phase *v1alpha1.InterferencePha
 	}
 	if layout := phasekind.BlocksOf(p.phase); layout.PerRepetition*layout.Repetitions > maxCells {
 		p.problems = append(p.problems, field.Invalid(at, field.OmitValueType{}, fmt.Sprintf(
-			"%d repetitions of %d blocks are %d blocks, the limit is %d: lower repetitions, or name fewer victims or neighbours",
+			"%d repetitions of %d blocks are %d blocks, but the limit is %d: lower repetitions, or name fewer victims or neighbours",
 			layout.Repetitions, layout.PerRepetition, layout.PerRepetition*layout.Repetitions, maxCells)))
 	}
 }

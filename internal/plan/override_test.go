@@ -110,7 +110,7 @@ workload: {fio: {pattern: Random, readPercent: 0, blockSize: 4Ki, datasetSize: 1
 		"override of a job file": {`
 targets: [{name: a, claimName: share}]
 workload: {fio: {datasetSize: 1Gi, jobFile: "[a]\nrw=write\nbs=4k\nsize=1g\n"}}
-phases: [{name: w, steady: {duration: 10s}, override: {fio: {blockSize: 8Ki}}}]`, "spec.run.phases[0].override.fio: Forbidden: cannot override a jobFile"},
+phases: [{name: w, steady: {duration: 10s}, override: {fio: {blockSize: 8Ki}}}]`, "spec.run.phases[0].override.fio: Forbidden: a jobFile cannot be overridden"},
 		"override with a wrong result": {head + `phases: [{name: w, steady: {duration: 10s}, override: {fio: {blockSize: 1000}}}]`,
 			"spec.run.phases[0].override.fio.blockSize: Invalid value"},
 		"refill of unknown length": {head + `phases: [{name: r, refill: {idle: 1h}}]`, "spec.run.phases[0].refill.maxDuration: Required value"},
@@ -118,7 +118,7 @@ phases: [{name: w, steady: {duration: 10s}, override: {fio: {blockSize: 8Ki}}}]`
 		"no such profile": {`
 targets: [{name: a, claimName: share}]
 workload: {profileRef: {name: none}}
-phases: [{name: w, steady: {duration: 10s}}]`, `spec.run.workload.profileRef: Not found: "profile none": neither the namespace nor the cluster has it`},
+phases: [{name: w, steady: {duration: 10s}}]`, `spec.run.workload.profileRef: Not found: "profile none": no such profile in the namespace or the cluster`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := runOf(t, test.run)

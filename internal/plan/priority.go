@@ -39,7 +39,7 @@ func (m *maker) refusePriority() {
 	case class == m.cluster.PriorityClass:
 		why = "it is the operator's PriorityClass, and clients must not take precedence over the operator"
 	case strings.HasPrefix(class, systemPriority) && m.cluster.Namespace != "" && m.cluster.Namespace != systemNamespace:
-		why = fmt.Sprintf("it is reserved for system pods in namespace %s, and the run is in namespace %s", systemNamespace, m.cluster.Namespace)
+		why = fmt.Sprintf("it is reserved for system pods in namespace %s, but the run is in namespace %s", systemNamespace, m.cluster.Namespace)
 	default:
 		return
 	}

@@ -24,7 +24,7 @@ func TestPriorityOfClients(t *testing.T) {
 		"the operator's":                  {"own-class", []plan.Option{tenants}, "it is the operator's PriorityClass"},
 		"the operator's, by its default":  {"storagebench-operator", nil, "it is the operator's PriorityClass"},
 		"the default, which is another's": {"storagebench-operator", []plan.Option{tenants}, ""},
-		"of the cluster":                  {"system-cluster-critical", []plan.Option{tenants}, "in namespace kube-system, and the run is in namespace tenants"},
+		"of the cluster":                  {"system-cluster-critical", []plan.Option{tenants}, "in namespace kube-system, but the run is in namespace tenants"},
 		"of a node":                       {"system-node-critical", []plan.Option{tenants}, "name a PriorityClass for benchmarks"},
 		"of a node, in kube-system":       {"system-node-critical", []plan.Option{system}, ""},
 		"in an unknown namespace":         {"system-node-critical", []plan.Option{unknown}, ""},

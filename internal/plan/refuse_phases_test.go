@@ -126,13 +126,13 @@ var phaseRefusals = map[string]refusal{
 	"interference twice":                  {repeated(2), "spec.run.phases[0].interference.repetitions", "must be an even number from 4 to 64"},
 	"interference in too many blocks": {repeated(64).Target("d").Target("e").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].Interference.Victims, r.Phases[0].Interference.Aggressors = []string{"a", "c", "d", "e"}, nil
-	}), "spec.run.phases[0].interference", "64 repetitions of 5 blocks are 320 blocks, the limit is 256: lower repetitions, or name fewer victims or neighbours"},
+	}), "spec.run.phases[0].interference", "64 repetitions of 5 blocks are 320 blocks, but the limit is 256: lower repetitions, or name fewer victims or neighbours"},
 	"interference in a burst": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].Interference.Regime = v1alpha1.RegimeBurst
 	}), "spec.run.phases[0].interference.regime", "supported values"},
 	"interference of an instant": {pair().Interference("x", []string{"a"}, []string{"c"}, "0s"), "spec.run.phases[0].interference.blockDuration", "at least 1s"},
 	"interference of one after the other": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").Sequential(),
-		"spec.run.phases[0].mode", "an interference phase chooses which targets it loads together: remove mode"},
+		"spec.run.phases[0].mode", "not supported in an interference phase, whose victims and aggressors determine which targets are loaded together: remove mode"},
 	"interference without a layout": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").With(builders.Fio().Reads()),
 		"spec.run.phases[0]", "Put a phase with `prepare: {}`"},
 	"interference by work": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").ForLoad("c", v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"unzip"}}}),
@@ -213,7 +213,7 @@ func TestWarnings(t *testing.T) {
 		}), []string{"observations[1].query: Prometheus would reject the query: 1:10: parse error: "}},
 		"a full bucket": {fsx().BurstDrain("burst", "2m", "1h"), nil},
 		"a bucket that a layout was paid from": {fsx().Prepare("layout").BurstDrain("burst", "2m", "1h"),
-			[]string{"phases[1]: the bucket of target share is expected to hold only 93 % when the drain starts, and the drain measures no more than that: " +
+			[]string{"phases[1]: the bucket of target share is expected to be only 93 % full when the drain starts, so the drain can measure no more than that: " +
 				"phase layout spends 32.25 GB. To start with a full bucket, add a phase with cooldown: {untilCredits: {percent: 100}} before it, which takes 8h7m30s"}},
 		"a bucket that is full again":  {fsx().Prepare("layout").UntilCredits("wait", 100).BurstDrain("burst", "2m", "1h"), nil},
 		"a bucket that filled by time": {fsx().Prepare("layout").Cooldown("wait", "1h").BurstDrain("burst", "2m", "1h"), nil},
@@ -229,7 +229,7 @@ func TestWarnings(t *testing.T) {
 		"a pause that fills the bucket": {fsx().BurstDrain("burst", "2m", "1h").Redrain("refill", "9h"),
 			[]string{"phases[1].cooldown.redrain.idle: the bucket of target share is expected to be full after 8h7m30s, so the measured refill would be too low: shorten the pause"}},
 		"a pause on a bucket that is not empty": {fsx().BurstDrain("burst", "2m", "1h").Cooldown("wait", "1h").Redrain("refill", "1h"),
-			[]string{"phases[2]: the bucket of target share is expected to hold 12 % when the pause starts"}},
+			[]string{"phases[2]: the bucket of target share is expected to be 12 % full when the pause starts"}},
 		"a wait that ends too soon": {fsx().BurstDrain("burst", "2m", "1h").UntilCredits("wait", 50).AtMost("1h"),
 			[]string{"phases[1].cooldown.maxDuration: the pause ends after 1h, but it takes up to 4h3m45s until every target's bucket holds 50 %: raise maxDuration"}},
 		"a wait for what nobody knows": {on().UntilCredits("wait", 50),

@@ -36,7 +36,7 @@ func (m *maker) refuseTooManyClients() {
 	targets, each := len(m.run.Targets), m.plan.ClientsPerTarget
 	if clients := targets * each; clients > v1alpha1.MaxRunClients {
 		m.problems = append(m.problems, field.Invalid(m.root.Child("clients", "count"), each, fmt.Sprintf(
-			"%d targets have %d clients in total, the limit is %d: use fewer clients or fewer targets", targets, clients, v1alpha1.MaxRunClients)))
+			"%d targets have %d clients in total, but the limit is %d: use fewer clients or fewer targets", targets, clients, v1alpha1.MaxRunClients)))
 	}
 	claims := 0
 	for i := range m.run.Targets {
@@ -52,7 +52,7 @@ func (m *maker) refuseTooManyClients() {
 	}
 	if claims > v1alpha1.MaxRunClaims {
 		m.problems = append(m.problems, field.Invalid(m.root.Child("targets"), field.OmitValueType{}, fmt.Sprintf(
-			"the claim templates create %d claims, the limit is %d: use fewer clients, fewer volumes, or claimTemplate.scope Shared",
+			"the claim templates create %d claims, but the limit is %d: use fewer clients, fewer volumes, or claimTemplate.scope Shared",
 			claims, v1alpha1.MaxRunClaims)))
 	}
 }
@@ -84,7 +84,7 @@ func (m *maker) refuseSharedFolder(index int, used map[string]int) {
 			used[folder] = index
 		case other == index:
 			problem := field.Duplicate(at.Child("volumes").Index(j).Child("claimName"), volume.ClaimName)
-			problem.Detail = "another volume of the target has this claim: remove the volume, or set a different claim"
+			problem.Detail = "another volume of the target uses this claim: remove the volume, or set a different claim"
 			m.problems = append(m.problems, problem)
 		case m.run.Targets[other].Name != target.Name: // targets of the same name are left to refuseAmbiguous
 			m.problems = append(m.problems, field.Invalid(at.Child("path"), target.Path, fmt.Sprintf(

@@ -96,12 +96,12 @@ var refusals = map[string]refusal{
 		"spec.run.activeDeadline", "such as 1h30m or 90s"},
 	"longer than the run may be": {builders.Benchmark("b").Target("a").Steady("one", "30m").WarmUp("1m").Steady("two", "30m").ActiveDeadline("1h"),
 		"spec.run.activeDeadline", "take 1h1m: raise activeDeadline"},
-	"too many clients": {crowd(16, 63), "spec.run.clients.count", "16 targets have 1008 clients in total, the limit is 1000: use fewer clients or fewer targets"},
+	"too many clients": {crowd(16, 63), "spec.run.clients.count", "16 targets have 1008 clients in total, but the limit is 1000: use fewer clients or fewer targets"},
 	"too many claims": {crowd(2, 400).Mutate(func(r *v1alpha1.RunSpec) {
 		claims := &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimPerClient, Spec: builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")}
 		r.Targets[0].Volumes = []v1alpha1.Volume{{Name: "a", ClaimTemplate: claims}, {Name: "b", ClaimTemplate: claims}}
 		r.Targets[1].Volumes = []v1alpha1.Volume{{Name: "a", ClaimTemplate: claims}}
-	}), "spec.run.targets", "the claim templates create 1200 claims, the limit is 1000: use fewer clients, fewer volumes, or claimTemplate.scope Shared"},
+	}), "spec.run.targets", "the claim templates create 1200 claims, but the limit is 1000: use fewer clients, fewer volumes, or claimTemplate.scope Shared"},
 	"no target": {builders.Benchmark("b").Steady("write", "1m"), "spec.run.targets", "at least one target is required"},
 	"no phase":  {builders.Benchmark("b").Target("a"), "spec.run.phases", "at least one phase is required"},
 	"two targets of one name": {builders.Benchmark("b").Target("a").Target("a").Steady("write", "1m"),

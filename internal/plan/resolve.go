@@ -52,7 +52,7 @@ func (r *resolver) workload(path *field.Path, workload *v1alpha1.Workload) {
 		missing := field.NotFound(path.Child("profileRef"), fmt.Sprintf("%s %s", cmp.Or(ref.Kind, AnyProfile), ref.Name))
 		missing.Detail = "correct kind or name, create the profile, or replace the reference with its spec"
 		if ref.Kind == "" {
-			missing.Detail = "neither the namespace nor the cluster has it: correct the name, create the profile, or replace " +
+			missing.Detail = "no such profile in the namespace or the cluster: correct the name, create the profile, or replace " +
 				"the reference with its spec"
 		}
 		r.problems = append(r.problems, missing)

@@ -27,7 +27,7 @@ func (p *phaseMaker) smallFiles(phase *v1alpha1.SmallFilesPhase) {
 	for _, target := range targetNames(p.run) {
 		if load := p.loads[target]; !load.SmallFiles {
 			p.addOnce(field.Invalid(p.path, p.phase.Name, fmt.Sprintf(
-				"target %s uses %s, which cannot work on single files: use a fio workload for the phase", target, load.Kind)))
+				"target %s uses %s, which does not support operations on individual files: use a fio workload for the phase", target, load.Kind)))
 		}
 	}
 	if len(p.problems) > before {

@@ -67,7 +67,7 @@ func TestSmallFilesRefusals(t *testing.T) {
 		"written, then empty": {smallFilesRun(write, create, read), "needs files with data"},
 		"twice":               {smallFilesRun(create, stat, stat), "Duplicate value"},
 		"another operation":   {smallFilesRun(create, v1alpha1.OperationSync), "Unsupported value"},
-		"a program":           {smallFilesRun(create).Load(unzipped()), "cannot work on single files"},
+		"a program":           {smallFilesRun(create).Load(unzipped()), "does not support operations on individual files"},
 		"a deep queue":        {smallFilesRun(create).Workload(builders.Fio()), "one file at a time"},
 	} {
 		t.Run(name, func(t *testing.T) {

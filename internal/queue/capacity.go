@@ -78,6 +78,6 @@ func (r Capacity) Message() string {
 		// Users who can read only the run's namespace must not learn how many clients other namespaces use.
 		return fmt.Sprintf("waits for %d free clients: the operator allows at most %d at a time %s (%s)", r.Needs, r.Limit, where, flag)
 	}
-	return fmt.Sprintf("waits for %d free clients: the operator allows at most %d at a time %s (%s), %d are free",
+	return fmt.Sprintf("waits for %d free clients: the operator allows at most %d at a time %s (%s), of which %d are free",
 		r.Needs, r.Limit, where, flag, r.Free)
 }

@@ -25,7 +25,7 @@ func TestCapacity(t *testing.T) {
 		{"itself in the list", run("x", 5, waiting, clients(60)), []queue.Run{run("x", 5, live, clients(60))}, limits, "", false},
 		{"beside others of its namespace", run("x", 5, waiting, clients(20)), []queue.Run{run("y", 9, live, clients(40))}, limits, "", false},
 		{"one too many in its namespace", run("x", 5, waiting, clients(21)), []queue.Run{run("y", 9, live, clients(40))}, limits,
-			"waits for 21 free clients: the operator allows at most 60 at a time in a namespace (--max-clients-per-namespace), 20 are free", false},
+			"waits for 21 free clients: the operator allows at most 60 at a time in a namespace (--max-clients-per-namespace), of which 20 are free", false},
 		{"beside others of another namespace", run("x", 5, waiting, clients(60)), []queue.Run{run("y", 0, live, clients(40), elsewhere)}, limits, "", false},
 		{"one too many in all", run("x", 5, waiting, clients(41)), []queue.Run{run("y", 0, live, clients(60), elsewhere)}, limits,
 			"waits for 41 free clients: the operator allows at most 100 at a time in all namespaces (--max-clients)", false},

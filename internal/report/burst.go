@@ -18,7 +18,7 @@ func (p *page) bursts(d Document, phases []v1alpha1.PhaseResult) {
 			p.line(name + ": " + burstTitle(burst) + bucketText(burst))
 		}
 		if burst := target.Burst; burst != nil && burst.ObservedCreditPercentAtStart != nil {
-			p.line(fmt.Sprintf("%s: the store reported its credits at %d %% of a full bucket at the start", name, *burst.ObservedCreditPercentAtStart))
+			p.line(fmt.Sprintf("%s: at the start, the bucket was %d %% full according to the store", name, *burst.ObservedCreditPercentAtStart))
 		}
 		p.details(func() {
 			var texts []string

@@ -69,7 +69,7 @@ func (p *page) aggressors(phase v1alpha1.PhaseResult) {
 	}
 	if len(lines) > 1 {
 		p.gap()
-		p.line(printable(phase.Name) + ": the aggressors, means over the blocks")
+		p.line(printable(phase.Name) + ": aggressors (means over all blocks)")
 		p.nestedColumns(lines, 3)
 	}
 }

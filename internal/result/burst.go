@@ -217,11 +217,11 @@ func (d *drain) findDimension() {
 	switch d.result.Dimension {
 	case dimensionBytes:
 		if d.ok[inOperations] {
-			d.says = append(d.says, "the credits of bytes ran out: the operations spent are only a lower bound")
+			d.says = append(d.says, "the byte credits ran out: the operation credits spent are only a lower bound")
 		}
 	case dimensionOperations:
 		if d.ok[inBytes] {
-			d.says = append(d.says, "the credits of operations ran out: the bytes spent are only a lower bound")
+			d.says = append(d.says, "the operation credits ran out: the byte credits spent are only a lower bound")
 		}
 	default:
 		d.says = append(d.says, "no documented baseline agrees with the level after the drop, so it is unknown whether byte or operation credits ran out")

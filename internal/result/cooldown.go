@@ -51,15 +51,15 @@ func untilCredits(step plan.Step, history History) string {
 	}
 	switch {
 	case refill <= 0:
-		return fmt.Sprintf("cannot tell when the bucket is %d %% full, because no refill is documented or measured: waited for maxDuration", step.UntilCreditsPercent)
+		return fmt.Sprintf("cannot determine when the bucket is %d %% full, because no refill is documented or measured: waited for maxDuration", step.UntilCreditsPercent)
 	case size <= 0:
-		return fmt.Sprintf("cannot tell when the bucket is %d %% full, because its size is neither documented nor measured by a drain: waited for maxDuration", step.UntilCreditsPercent)
+		return fmt.Sprintf("cannot determine when the bucket is %d %% full, because its size is neither documented nor measured by a drain: waited for maxDuration", step.UntilCreditsPercent)
 	}
 	format := measure.FormatBytesPerSecond
 	if dimension == inOperations {
 		format = measure.FormatOperationsPerSecond
 	}
-	return fmt.Sprintf("waited for %d %% of the %s bucket of %s, at the %s refill of %s", step.UntilCreditsPercent, sizeFrom,
+	return fmt.Sprintf("waited for %d %% of the %s bucket of %s to refill, at the %s rate of %s", step.UntilCreditsPercent, sizeFrom,
 		amountText(dimension, size), from, format(refill))
 }
 

@@ -151,7 +151,7 @@ func wanted(t *testing.T, got []v1alpha1.Warning, want []v1alpha1.WarningType) {
 func TestDrainThatCountsOperations(t *testing.T) {
 	declared := &v1alpha1.Limits{IOPS: &v1alpha1.RateLimits{Baseline: resource.NewQuantity(32_000, resource.DecimalSI)}}
 	got := result.Target(drainStep(600), "data", scaled.drain(2, scaled.size, 600), result.History{Documented: limits.Declared(declared), CreditPercentAtStart: full()})
-	if got.Burst.Dimension != "Operations" || !strings.Contains(got.Burst.Message, "the bytes spent are only a lower bound") {
+	if got.Burst.Dimension != "Operations" || !strings.Contains(got.Burst.Message, "the byte credits spent are only a lower bound") {
 		t.Errorf("dimension %s: %s", got.Burst.Dimension, got.Burst.Message)
 	}
 	near(t, "spent operations", got.Burst.Operations.Drops[0].Spent, scaled.size*1e3, 0.01)

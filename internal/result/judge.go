@@ -39,7 +39,7 @@ func (b *builder) judgeLatency(operation measure.Operation, lat *measure.Latency
 	}
 	if mean := float64(summary.MeanNanoseconds); mean > 0 && submissionNanoseconds > maxSubmissionShare*mean {
 		b.warnings.add(v1alpha1.WarningSubmissionBlocks, nil,
-			"%s: submission takes %s of the latency, so the queue is not as deep as requested",
+			"%s: submission accounts for %s of the latency, so the queue is not as deep as requested",
 			operation, measure.FormatShare(min(submissionNanoseconds/mean, 1)))
 	}
 	if p50 := summary.P50Nanoseconds; operation == measure.Stat && p50 != nil && *p50 < cachedStatNanoseconds {

@@ -68,7 +68,7 @@ func unsteady(w *detect.SteadyWindow) string {
 	case w.Mean.Value <= 0:
 		return "nothing completed in the last five minutes"
 	case w.Slope <= detect.MostSlope:
-		return fmt.Sprintf("the rate varies: the last five minutes differ by %s of their mean (up to 20 %% is steady)",
+		return fmt.Sprintf("the rate varied by %s of its mean in the last five minutes (up to 20 %% is steady)",
 			measure.FormatShare(w.Excursion))
 	case w.Falls:
 		words = "still falling"

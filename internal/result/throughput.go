@@ -65,7 +65,7 @@ func (b *builder) timeBound() error {
 	}
 	if measured.Coverage < minCoverage {
 		b.warnings.add(v1alpha1.WarningSamplesLost, nil,
-			"samples of one client cover only %s of the common window: the throughput is too low",
+			"samples of one client cover only %s of the common window, so the computed throughput is too low",
 			measure.FormatShare(measured.Coverage))
 	}
 	b.syncRate()

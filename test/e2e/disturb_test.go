@@ -126,7 +126,7 @@ func attempts(run *v1alpha1.BenchmarkRun) []string {
 	})
 	var lines []string
 	for _, fact := range facts {
-		if strings.Contains(fact.Message, "not all clients received the start in time") {
+		if strings.Contains(fact.Message, "not all clients received the start command in time") {
 			continue
 		}
 		why, _, _ := strings.Cut(fact.Message, ";")

@@ -255,7 +255,7 @@ func undisturbed(s *space, run *v1alpha1.BenchmarkRun, pods *census) {
 	isComplete(s.T, run)
 	done := map[string]bool{}
 	for _, step := range run.Status.Steps {
-		if strings.Contains(step.Message, "not all clients received the start in time") {
+		if strings.Contains(step.Message, "not all clients received the start command in time") {
 			continue // a start that was given up on a busy machine, before anything was measured
 		}
 		if step.State != v1alpha1.StepSucceeded || done[step.ID] {
