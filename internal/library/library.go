@@ -72,7 +72,7 @@ func load() ([]Profile, error) {
 			return nil, fmt.Errorf("read the profile in %s: %w", entry.Name(), err)
 		}
 		if read.Name+".yaml" != entry.Name() {
-			return nil, fmt.Errorf("the profile in %s is named %q: use the same name for both", entry.Name(), read.Name)
+			return nil, fmt.Errorf("the profile in %s is named %q: use the same name for the profile and its file", entry.Name(), read.Name)
 		}
 		all = append(all, read)
 	}

@@ -70,7 +70,7 @@ func (j *judge) serverCache() {
 	}
 	uncachedLimit := j.uncachedLimit()
 	made := Suspect{Cause: CauseServerCache, Share: 1 - reach, rank: 2, Evidence: []string{
-		fmt.Sprintf("%s exceeds %s (%s): served from the server's cache", measuredText(m.Rate, uncachedLimit.Limit.Dimension), uncachedLimit.Limit.Name, uncachedLimit.Arithmetic),
+		fmt.Sprintf("%s exceeds %s (%s): data is served from the server's cache", measuredText(m.Rate, uncachedLimit.Limit.Dimension), uncachedLimit.Limit.Name, uncachedLimit.Arithmetic),
 		fmt.Sprintf("%s of the data fits into the server's memory of %s", measure.FormatShare(share), measure.FormatBinaryBytes(uint64(j.computed.Cache.Bytes)))}}
 	if len(j.suspects) == 0 && !j.atSingleLatency() && m.DeeperGain < gained {
 		made.Share, made.rank = 1, choose(share < 1, 1, 0)

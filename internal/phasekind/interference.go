@@ -39,7 +39,7 @@ var interference = Kind{
 		if rolesText(one) == rolesText(other) {
 			return ""
 		}
-		return fmt.Sprintf("they measure different neighbours: %s; and %s", rolesText(one), rolesText(other))
+		return fmt.Sprintf("their interference phases differ: %s; and %s", rolesText(one), rolesText(other))
 	},
 }
 

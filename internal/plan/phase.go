@@ -144,7 +144,7 @@ func (p *phaseMaker) fits(step *Step, target string) bool {
 		if made, err = p.demands.describe(one.spec, use); err == nil {
 			return p.readable(target, step, &made)
 		}
-		err = fmt.Errorf("the files of the workload: %w", err)
+		err = fmt.Errorf("determine the files of the workload: %w", err)
 	}
 	p.addOnce(p.loadErrors(&one, step, err)...)
 	return true

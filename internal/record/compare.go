@@ -42,7 +42,7 @@ func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result
 		for i := range remarks[target] {
 			// All clients get the same message, so that it is reported once.
 			remarks[target][i].Message = "shared a machine with clients of " + strings.Join(others[target], ", ") +
-				" under load at the same time: they competed for CPU, memory and network, so the targets are not compared"
+				" that were running at the same time: they competed for CPU, memory and network, so the targets are not compared"
 		}
 	}
 	return remarks

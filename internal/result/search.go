@@ -217,7 +217,7 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 			Upper: new(measure.Round((share.Mean + share.Half) * 1e6))}
 		found.AchievedIOPSMilli = achieved(into.Operations)
 		found.AtLeast = decision.Missed == 0 && decision.Rate >= asked.Max
-		found.Message = fmt.Sprintf("%s is the highest rate with %s, confirmed by %d steps: %s slower, at most %s with 95 %% confidence",
+		found.Message = fmt.Sprintf("%s is the highest rate with %s, confirmed by %d steps: %s were slower, at most %s with 95 %% confidence",
 			measure.FormatOperationsPerSecond(float64(decision.Rate)), bound, len(rounds), measure.FormatTail(share.Mean), measure.FormatTail(share.Mean+share.Half))
 	}
 	asMuch := into.Burst != nil && into.Burst.Exhausted

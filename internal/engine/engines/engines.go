@@ -73,7 +73,7 @@ func Of(spec *v1alpha1.Engine) engine.Load {
 // profile.
 func Resize(path *field.Path, spec *v1alpha1.Engine, size resource.Quantity) *field.Error {
 	if spec.Fio == nil {
-		return field.Forbidden(path, "only fio profiles have a dataset size, and this profile uses "+
+		return field.Forbidden(path, "only fio profiles have a dataset size, but this profile uses "+
 			string(spec.EngineKind())+": remove datasetSize, or replace the reference with the profile's spec")
 	}
 	return fio.Resize(path, spec.Fio, size)

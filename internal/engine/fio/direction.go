@@ -169,7 +169,7 @@ func checkBins(name string, latency *measure.Latency, mean float64) error {
 	ofBins := sum / float64(latency.Count)
 	slack := ofBins/128 + 1
 	if mean < ofBins-slack || mean > ofBins+slack && last < measure.LastBucketNanoseconds {
-		return fmt.Errorf("%s: mean is %v ns, but the bins give about %.0f", name, mean, ofBins)
+		return fmt.Errorf("%s: mean is %v ns, but according to the bins it is about %.0f", name, mean, ofBins)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func jobFileLoad(text string, datasetBytes uint64) (load, error) {
 		files += read.jobs * read.files
 		result.sections = append(result.sections, read)
 		if !read.direct && !read.diskless() {
-			result.cautions = append(result.cautions, fmt.Sprintf("section [%s] is not direct: it uses the client's page cache", read.name))
+			result.cautions = append(result.cautions, fmt.Sprintf("section [%s] does not set direct=1, so its I/O goes through the client's page cache", read.name))
 		}
 	}
 	if jobs > 4*maxJobs {
@@ -159,7 +159,7 @@ func (s *loadSection) readFileSizes(r *sectionReader) error {
 	case size == 0:
 		return fmt.Errorf("%s has no size, but the layout requires it: set size to the number of bytes of each of the %d jobs", where, s.jobs)
 	case size%count != 0:
-		return fmt.Errorf("%s: size %d cannot be divided into %d files: use %d", where, size, count, (size/count+1)*count)
+		return fmt.Errorf("%s: size %d cannot be divided evenly into %d files: use %d", where, size, count, (size/count+1)*count)
 	default:
 		s.fileBytes = size / count
 	}

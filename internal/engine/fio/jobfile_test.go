@@ -105,7 +105,7 @@ func TestJobFileLoadRefuses(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, text, want string }{
 		{"no size", "[a]\nrw=read\n", "section [a] (line 1) has no size"},
-		{"uneven files", "[a]\nsize=1m\nnrfiles=3\n", "cannot be divided into 3 files: use 1048578"},
+		{"uneven files", "[a]\nsize=1m\nnrfiles=3\n", "cannot be divided evenly into 3 files: use 1048578"},
 		{"two sizes", "[a]\nsize=1m\nfilesize=1m\nnrfiles=3\n", "remove size"},
 		{"small files", "[a]\nsize=4k\nbs=1m\n", "smaller than a block"},
 		{"trim", "[a]\nsize=1m\nrw=trim\n", "only on block devices"},

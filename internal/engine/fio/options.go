@@ -30,7 +30,7 @@ var aliases = map[string]string{
 }
 
 const (
-	percentRemedy = "use a percentage from 0 to 100, or up to three, separated by commas"
+	percentRemedy = "use up to three percentages from 0 to 100, separated by commas"
 	depthMost     = 4096
 	countMost     = 1_000_000_000
 )
@@ -63,7 +63,7 @@ var allowedOptions = map[string]option{
 	"buffered":                   {field: "direct", rule: bool01},
 	"ioengine":                   {field: "ioEngine", rule: oneOf("libaio", "io_uring", "posixaio", "psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "null")},
 	"rate":                       {field: "rateLimit.bytesPerSecond", rule: sizes},
-	"rate_iops":                  {field: "rateLimit.iops", rule: matching(`[0-9]{1,10}(?:,[0-9]{0,10}){0,2}`, "use a number of operations per second, or up to three, separated by commas")},
+	"rate_iops":                  {field: "rateLimit.iops", rule: matching(`[0-9]{1,10}(?:,[0-9]{0,10}){0,2}`, "use up to three rates in operations per second, separated by commas")},
 	"random_distribution":        {field: "randomDistribution", rule: distribution},
 	"buffer_compress_percentage": {field: "compressibility.percent", rule: integer(0, 100)},
 	"buffer_compress_chunk":      {field: "compressibility.chunkSize", rule: size},
