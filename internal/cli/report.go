@@ -21,7 +21,7 @@ func newReport(streams Streams) *cobra.Command {
 		Long: "Show the result of a BenchmarkRun in a cluster, of the latest run of a StorageBenchmark\n" +
 			"there, or of a JSON or YAML file that `run` wrote with --save or -o (- for standard input). A file takes\n" +
 			"precedence over a run of the same name; run/NAME always means the run in the cluster.\n\n" +
-			"The text fits a screen; -v adds notes, evidence, timeline and all other details.\n" +
+			"The text fits on one screen; -v adds notes, evidence, the timeline and all other details.\n" +
 			"-o html is one file that opens offline, with charts over time. -o markdown is for a pull request.\n" +
 			"-o csv prints the measurements over time; --table selects rates (series), percentiles per minute\n" +
 			"(latency), the latency distribution, or the rates per client. The exit codes are those of `run`.\n" +

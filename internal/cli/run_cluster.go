@@ -180,7 +180,7 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 	}
 	why := "this specification was run before: requesting another run"
 	if !ran {
-		why = "spec.trigger does not start a run when spec.run changes: requesting one"
+		why = "spec.trigger does not start a run when spec.run changes, so the run is requested"
 	}
 	_, _ = fmt.Fprintln(streams.Err, why)
 	return chosen, nil

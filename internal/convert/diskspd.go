@@ -170,7 +170,7 @@ func (w *diskspdWriter) caching() {
 func (w *diskspdWriter) hint() v1alpha1.FioOptionValue {
 	random, sequential := strings.Contains(w.target.hints, "r"), strings.Contains(w.target.hints, "s")
 	if strings.Contains(w.target.hints, "t") {
-		w.notes.differs(w.given("fh", "-ft"), "Linux has no temporary files that are kept in memory", "")
+		w.notes.differs(w.given("fh", "-ft"), "Linux has no equivalent of Windows' attribute for temporary files, which keeps their data in memory", "")
 	}
 	switch {
 	case random && sequential:

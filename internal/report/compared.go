@@ -349,7 +349,7 @@ func (p *page) comparedFigures(c *Comparison, one *RunsComparison) {
 		p.columns(leftLast(lines), 3)
 		p.gap()
 		p.line("The interval is the 95 % confidence interval of the difference within these runs; another run can differ by more. \"-\" means unknown. " +
-			fmt.Sprintf("Within %g %%: yes if two one-sided tests at 5 %% each show that the difference is not larger, no if the whole interval is beyond it, otherwise unclear.", c.MarginPercent))
+			fmt.Sprintf("Within %g %%: yes if two one-sided tests, each at the 5 %% level, show that the difference is no larger; no if the whole interval lies outside ±%g %%; otherwise unclear.", c.MarginPercent, c.MarginPercent))
 	}
 	p.list("Not compared:", refused.sentences())
 	p.list("Notes:", notes.sentences())
