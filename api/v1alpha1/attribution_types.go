@@ -26,7 +26,7 @@ const (
 	CauseClientCPU Cause = "ClientCPU"
 	// CauseQueueDepth: too little I/O was outstanding.
 	CauseQueueDepth Cause = "QueueDepth"
-	// CauseTool: the tool itself, or its rate limit, limited the rate.
+	// CauseTool: the tool itself, or the rate limit set for it, held the rate back.
 	CauseTool Cause = "Tool"
 	// CauseUnknown: no known cause explains the rate.
 	CauseUnknown Cause = "Unknown"

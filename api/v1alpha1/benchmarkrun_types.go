@@ -195,8 +195,8 @@ type ResolvedStep struct {
 	// +optional
 	Processes *int32 `json:"processes,omitempty"`
 
-	// layoutJobs is the number of jobs to lay out files for: the largest of any step that uses the files. Set if each
-	// job has its own files and a step raises the number of jobs.
+	// layoutJobs is the number of jobs to lay out files for: the largest job count of any step that uses the files. Set
+	// if each job has its own files and a step raises the job count.
 	// +optional
 	LayoutJobs *int32 `json:"layoutJobs,omitempty"`
 
@@ -397,7 +397,7 @@ type Environment struct {
 	// +kubebuilder:validation:MaxLength=128
 	AgentVersion string `json:"agentVersion,omitempty"`
 
-	// engine is the engine that toolVersion belongs to.
+	// engine is the engine that runs the tool.
 	// +optional
 	Engine EngineKind `json:"engine,omitempty"`
 

@@ -13,9 +13,8 @@ type Clients struct {
 	// +kubebuilder:validation:Maximum=1000
 	Count int32 `json:"count,omitempty"`
 
-	// spread is OnePerNode, which gives each client its own node (and separate nodes to targets
-	// that are loaded together), PreferOnePerNode, which lets clients share nodes only if there are
-	// too few, or Any. The results have a warning if clients shared a node.
+	// spread is OnePerNode (one client per node, also across targets that are loaded together), PreferOnePerNode
+	// (clients share nodes only if there are too few), or Any. The results have a warning if clients shared a node.
 	// +optional
 	// +kubebuilder:default=OnePerNode
 	Spread Spread `json:"spread,omitempty"`
@@ -125,7 +124,7 @@ type PodTemplate struct {
 	// +kubebuilder:validation:MaxItems=32
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// topologySpreadConstraints are the constraints of the pods, in addition to what spread adds.
+	// topologySpreadConstraints are constraints of the pods in addition to those that spread adds.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

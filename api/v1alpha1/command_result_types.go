@@ -7,8 +7,8 @@ type CommandSource string
 
 // Possible values of CommandSource, most trusted first.
 const (
-	// SourceMount uses the statistics of the mount under test (NFS, SMB or Lustre), which count the I/O of all programs
-	// on the machine on that mount.
+	// SourceMount uses the statistics of the mount under test (NFS, SMB or Lustre), which count the I/O to that mount
+	// by all programs on the machine.
 	SourceMount CommandSource = "Mount"
 	// SourceControlGroup uses the statistics of the client's control group, which count its I/O on block devices.
 	SourceControlGroup CommandSource = "ControlGroup"
@@ -56,7 +56,7 @@ type CommandResult struct {
 	// +optional
 	DisagreementPermille *int64 `json:"disagreementPermille,omitempty"`
 
-	// sources are the counts of each source whose counts can be summed over all clients.
+	// sources are the counts summed over all clients, one entry per source that allows summing.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4

@@ -214,7 +214,7 @@ type FioFsync struct {
 	// +kubebuilder:validation:Maximum=1000000000
 	EveryWrites *int32 `json:"everyWrites,omitempty"`
 
-	// data flushes with fdatasync, which may leave out metadata, instead of fsync.
+	// data selects fdatasync, which may leave out metadata, instead of fsync.
 	// +optional
 	Data *bool `json:"data,omitempty"`
 

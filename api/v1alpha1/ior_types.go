@@ -85,8 +85,7 @@ type IORProfile struct {
 	// +optional
 	Stonewall *Duration `json:"stonewall,omitempty"`
 
-	// stonewallWearOut lets all ranks continue after the stonewall until each has done as much as
-	// the fastest.
+	// stonewallWearOut lets all ranks continue after the stonewall until each has moved as much data as the fastest.
 	// +optional
 	StonewallWearOut *bool `json:"stonewallWearOut,omitempty"`
 

@@ -8,11 +8,11 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="has(self.fio) != has(self.ior)",message="override: set exactly one of fio and ior, the engine of the workload"
 type WorkloadOverride struct {
-	// fio changes a workload of fio that has no jobFile.
+	// fio changes a fio workload without a jobFile.
 	// +optional
 	Fio *FioOverride `json:"fio,omitempty"`
 
-	// ior changes a workload of IOR.
+	// ior changes an IOR workload.
 	// +optional
 	IOR *IOROverride `json:"ior,omitempty"`
 }

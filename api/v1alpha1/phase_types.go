@@ -358,8 +358,8 @@ type CooldownPhase struct {
 	// +optional
 	Redrain *Redrain `json:"redrain,omitempty"`
 
-	// maxDuration limits untilCredits, or the pause and the drain of redrain together. If unset, the drain may take as
-	// long as the last burstDrain before it.
+	// maxDuration limits the pause of untilCredits, or the pause and the drain of redrain together. If unset, the drain
+	// may take as long as the last burstDrain before it.
 	// +optional
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
@@ -442,8 +442,8 @@ type SearchPhase struct {
 	// +kubebuilder:validation:Maximum=50
 	PrecisionPercent *int32 `json:"precisionPercent,omitempty"`
 
-	// regime is the state of the burst credits. Baseline drains them first and tries no rate above the baseline that
-	// the drain measured. Any ignores the credit level, so the result may be the burst rate.
+	// regime is the state of the burst credits during the search. Baseline drains them first and tries no rate above
+	// the baseline that the drain measured. Any ignores the credit level, so the result may be the burst rate.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self != 'Burst'",message="regime: must be Baseline or Any in a search phase"
 	Regime Regime `json:"regime"`
@@ -531,8 +531,8 @@ type InterferencePhase struct {
 	// +kubebuilder:validation:MultipleOf=2
 	Repetitions *int32 `json:"repetitions,omitempty"`
 
-	// regime is the state of the burst credits. Baseline first drains the credits of all targets together. Any ignores
-	// the credit level.
+	// regime is the state of the burst credits during the blocks. Baseline first drains the credits of all targets
+	// together. Any ignores the credit level.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self != 'Burst'",message="regime: must be Baseline or Any in an interference phase"
 	Regime Regime `json:"regime"`

@@ -593,7 +593,7 @@ type StepOperation struct {
 	// meanNanoseconds is the mean latency.
 	// +optional
 	MeanNanoseconds int64 `json:"meanNanoseconds,omitempty"`
-	// p50Nanoseconds is the median of the latency. Only for a search and for interference.
+	// p50Nanoseconds is the median latency. Only for a search and for interference.
 	// +optional
 	P50Nanoseconds *int64 `json:"p50Nanoseconds,omitempty"`
 	// p99Nanoseconds is the 99th percentile of the latency. Unset if fewer than ten samples lie above it.
@@ -671,7 +671,7 @@ type InterferenceOperation struct {
 	// iopsMilli is the mean rate in thousandths of an operation per second.
 	// +optional
 	IOPSMilli int64 `json:"iopsMilli"`
-	// p50Nanoseconds is the median of the latency, from the merged histograms of the blocks.
+	// p50Nanoseconds is the median latency, from the merged histograms of the blocks.
 	// +optional
 	P50Nanoseconds *int64 `json:"p50Nanoseconds,omitempty"`
 	// p99Nanoseconds is the 99th percentile of the latency.

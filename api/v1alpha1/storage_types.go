@@ -95,8 +95,8 @@ type VolumeDescription struct {
 	// +kubebuilder:validation:MaxLength=253
 	StorageClass string `json:"storageClass,omitempty"`
 
-	// storageClassGone is true if the StorageClass no longer exists, so that the parameters with
-	// which the volume was created are unknown.
+	// storageClassGone is true if the StorageClass no longer exists, so the parameters with which the volume was
+	// created are unknown.
 	// +optional
 	StorageClassGone bool `json:"storageClassGone,omitempty"`
 

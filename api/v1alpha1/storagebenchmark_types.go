@@ -209,7 +209,7 @@ type Trigger struct {
 	ReplacePolicy ReplacePolicy `json:"replacePolicy,omitempty"`
 
 	// manual is any text; each new value, such as one committed to Git, requests one more run. status.lastHandledManual
-	// echoes it. Values that change faster than runs start count as one request.
+	// echoes it. Several changes before the next run starts count as one request.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Manual string `json:"manual,omitempty"`
@@ -402,13 +402,13 @@ type HeadlineDisplay struct {
 	// +kubebuilder:validation:MaxLength=160
 	Figure string `json:"figure,omitempty"`
 
-	// p99 is the 99th percentile of the latency of the operations in result, with its unit.
+	// p99 is the 99th percentile latency of the operations in result, with its unit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	P99 string `json:"p99,omitempty"`
 }
 
-// Headline holds the main figures of one operation of a phase and target.
+// Headline holds the main figures of one operation in one phase on one target.
 type Headline struct {
 	// phase is the name of the phase.
 	// +required

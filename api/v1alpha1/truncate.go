@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Truncate shortens text to at most length characters, counted as the API server counts them for
-// maxLength, and makes it valid UTF-8. Shortened text ends with "...". Use it for every message
-// that quotes external text: with one character too many, the API server rejects the whole status
-// update.
+// Truncate shortens text to at most length characters, counted as the API server counts them for maxLength, and makes
+// it valid UTF-8. Shortened text ends with "...". Use it for every message that quotes external text: the API server
+// rejects the whole status update if one message is too long.
 func Truncate(text string, length int) string {
 	const mark = "..."
 	text = strings.ToValidUTF8(text, "\uFFFD")

@@ -73,13 +73,13 @@ type Warning struct {
 //	SteadyInBurst             I        W         I        I     the rate was steady, but perhaps only while credits last
 //	ClientsShareNode          I        W         W        I     clients ran on one node
 //	SharedClientNode          I        W         W        I     clients of two targets loaded together ran on one node
-//	WindowsDiffer             I        W         W        I     under 95 % of a client's time is common to all
-//	CommonWindowTooShort      I        D         D        I     under 80 % of a client's time is common to all
+//	WindowsDiffer             I        W         W        I     the common window is under 95 % of a client's time
+//	CommonWindowTooShort      I        D         D        I     the common window is under 80 % of a client's time
 //	TooFewSamples             I        I         I        I     a percentile is absent
-//	LatencyClipped            I        W         W        I     latencies over 17.1 s are known only by their maximum
+//	LatencyClipped            I        W         W        I     of latencies over 17.1 s, only the maximum is known
 //	SubmissionBlocks          I        W         W        I     submission takes over 10 % of the latency
 //	DirtyPages                I        W         W        I     buffered writes were not flushed in the measured time
-//	BytesUncertain            I        W         W        I     byte counts, or bytes and operations, differ by > 5 %
+//	BytesUncertain            I        W         W        I     two counts of the bytes or operations differ by > 5 %
 //	SamplesLost               I        W         W        I     part of the time series is lost
 //	SweepDrift                I        W         I        I     a repeated cell differs by over 10 %
 //	SearchInconclusive        I        W         I        I     the highest rate of a search is a bound, or not confirmed
@@ -159,7 +159,7 @@ const (
 	WarningObservationIncomplete WarningType = "ObservationIncomplete"
 )
 
-// severities is one row of the table in the comment of WarningType.
+// severities is one row of the table in WarningType's comment.
 type severities struct {
 	prepare, measuring, burstDrain, others Severity
 }
@@ -224,8 +224,8 @@ var severityTable = map[WarningType]severities{
 	WarningObservationIncomplete: {info, info, info, info},
 }
 
-// Severity returns the severity of the warning in a phase of the given kind, by the table in the comment of
-// WarningType. An unknown type is disqualifying, because its meaning is unknown.
+// Severity returns the severity of the warning in a phase of the given kind, as listed in WarningType's comment. An
+// unknown type is disqualifying, because its meaning is unknown.
 func (t WarningType) Severity(kind PhaseKind) Severity {
 	row, known := severityTable[t]
 	if !known {
