@@ -28,9 +28,9 @@ type Problem struct {
 	Message string
 	// Missing is true if the field is required but absent.
 	Missing bool
-	// Meant lists fields whose faults are only consequences of this fault. If this fault is an unknown field, they are
-	// the fields that the user probably meant. If it is a wrong blockSize, it is the datasetSize, which must be a
-	// multiple of the blockSize.
+	// Meant lists fields whose faults are only consequences of this fault. For an unknown field, it lists the fields
+	// that the user probably meant. For a wrong blockSize, it lists the datasetSize, which must be a multiple of the
+	// blockSize.
 	Meant [2]string
 
 	// move is the path to which an unknown field should probably be moved with its value unchanged, or "" if no such
@@ -73,8 +73,8 @@ func check(ctx context.Context, object map[string]any, all bool) ([]Problem, err
 }
 
 // withoutConsequences combines the faults about unknown fields and the faults that the rules found, but omits faults
-// that only follow from another one. For example, a misnamed field is not also reported as missing, and if an object is
-// written where a list is required, its fields are not also reported as unknown.
+// that are only consequences of other faults. For example, a misnamed field is not also reported as missing, and if an
+// object is written where a list is required, its fields are not also reported as unknown.
 func withoutConsequences(unknown, found []Problem) []Problem {
 	unknown = slices.DeleteFunc(slices.Clone(unknown), func(p Problem) bool {
 		return slices.ContainsFunc(found, func(above Problem) bool {
@@ -90,8 +90,8 @@ func withoutConsequences(unknown, found []Problem) []Problem {
 	return append(unknown, found...)
 }
 
-// CheckUpdate validates an object that replaces an older version of itself, as the API server does. Both must be
-// complete, with their defaults.
+// CheckUpdate validates an object that replaces an older version of itself, as the API server does. Both versions must
+// be complete, with their defaults set.
 func CheckUpdate(ctx context.Context, object, old map[string]any) ([]Problem, error) {
 	kind, rules, problem, err := rulesOf(object)
 	if err != nil || problem != nil {
@@ -122,7 +122,7 @@ func rulesOf(object map[string]any) (*kind, *rules, *Problem, error) {
 	return kind, rules, nil, nil
 }
 
-// coerce converts an object to the form that its rules expect, and returns the faults about unknown fields. If metadata
+// coerce converts an object to the form that its rules expect, and returns a fault for each unknown field. If metadata
 // is so malformed that no further check is possible, coerce instead returns that fault as its second result.
 func (r *rules) coerce(object map[string]any) ([]Problem, *Problem) {
 	written := runtime.DeepCopyJSON(object)
@@ -179,8 +179,8 @@ func malformedMetadata(metadata any) *Problem {
 	return &Problem{Path: "metadata", Message: "a value has the wrong type; correct it, or keep only name, namespace, labels and annotations"}
 }
 
-// validate applies the rules in the order of the API server: metadata, OpenAPI, lists, and then the CEL rules, unless
-// an earlier fault makes them meaningless.
+// validate applies the rules in the API server's order: it checks the metadata, the OpenAPI schema and the uniqueness
+// of list items. It then evaluates the CEL rules, unless an earlier fault makes them meaningless.
 func (r *rules) validate(ctx context.Context, kind *kind, object, old map[string]any) field.ErrorList {
 	wrapped := &unstructured.Unstructured{Object: object}
 	faults := apivalidation.ValidateObjectMetaAccessor(wrapped, kind.namespaced && wrapped.GetNamespace() != "",
@@ -198,9 +198,9 @@ func (r *rules) validate(ctx context.Context, kind *kind, object, old map[string
 	return append(faults, broken...)
 }
 
-// broken evaluates the CEL rules on a malformed object and returns those that the object breaks. It omits rules that
-// cannot be evaluated. It also omits faults in fields that are related to the field of a known fault, because the known
-// fault may have caused them.
+// broken evaluates the CEL rules on a malformed object and returns a fault for each rule that the object breaks. It
+// omits rules that cannot be evaluated. It also omits faults in fields that are related to the field of a known fault,
+// because the known fault may have caused them.
 func (r *rules) broken(ctx context.Context, object map[string]any, known field.ErrorList) field.ErrorList {
 	faults, _ := r.cel.Validate(ctx, nil, r.structural, object, nil, celconfig.RuntimeCELCostBudget)
 	return slices.DeleteFunc(faults, func(fault *field.Error) bool {
@@ -209,8 +209,8 @@ func (r *rules) broken(ctx context.Context, object map[string]any, known field.E
 			return true
 		}
 		return slices.ContainsFunc(known, func(one *field.Error) bool {
-			// A missing field may be the cause of any other fault of the same object, except for the fault that more
-			// than one engine is set.
+			// A missing field may be the cause of any other fault in the same object, except a violation of the rule
+			// that exactly one of several fields must be set.
 			explains := one.Type != field.ErrorTypeRequired || !strings.HasPrefix(fault.Detail, "set exactly one of")
 			return explains && related(one.Field, fault.Field)
 		})

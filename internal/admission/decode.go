@@ -172,7 +172,7 @@ func split(data []byte) []document {
 	return append(documents, current)
 }
 
-// cutMarker reports whether a line begins a document, and returns the rest of the line after the marker.
+// cutMarker reports whether a line begins a document, and returns the rest of the line after the marker ---.
 func cutMarker(line []byte) (bool, []byte) {
 	rest, found := bytes.CutPrefix(line, []byte("---"))
 	if !found || (len(rest) > 0 && !bytes.ContainsAny(rest[:1], " \t\r\n")) {
@@ -240,7 +240,7 @@ func nameClaims(fields map[string]any) {
 	}
 }
 
-// itemsOf returns the objects of a List, as kubectl get prints it.
+// itemsOf returns the objects of a List, which is the form in which kubectl get prints several objects.
 func itemsOf(content any) ([]any, bool) {
 	fields, _ := content.(map[string]any)
 	if kind, _ := fields["kind"].(string); !strings.HasSuffix(kind, "List") {
@@ -383,7 +383,8 @@ func newObject(fields map[string]any) (*Object, *Problem) {
 // positioned extracts the message and its line in the document from a YAML error.
 var positioned = regexp.MustCompile(`line ([0-9]+): (.*)`)
 
-// misplaced matches the syntax errors that the parser reports on the line on which the enclosing list or object begins.
+// misplaced matches the syntax errors for which the parser reports the line where the enclosing list or object begins,
+// not the line of the error.
 var misplaced = regexp.MustCompile(`^did not find expected (node content|'-' indicator|key|',' or '[\]}]')$`)
 
 // keyTwice matches the error about a key that occurs twice in an object.
@@ -435,7 +436,7 @@ func (d document) unreadable(err error) *Error {
 
 // misplacedLine returns the line at which parsing failed. It uses the older parser that kubectl uses, because the newer
 // parser reports the line on which the enclosing list or object begins. The older parser counts lines from 0. If the
-// older parser does not report a line, misplacedLine returns the parameter otherwise.
+// older parser reports no such line, misplacedLine returns its argument.
 func (d document) misplacedLine(otherwise int) int {
 	_, err := kubeyaml.YAMLToJSON(d.text)
 	if err == nil {

@@ -51,7 +51,8 @@ func (e Errors) Sort() {
 }
 
 // About reports whether a fault concerns the given field of an object or a field inside it. It also returns true if the
-// fault explains why the field is missing: its parent is missing, or it is misnamed in the file.
+// fault explains why the field is missing: the parent of the field is missing, or the file contains the field under a
+// wrong name.
 func (e Errors) About(object, path string) bool {
 	steps := len(parsePath(path))
 	return slices.ContainsFunc(e, func(err *Error) bool {

@@ -37,7 +37,7 @@ type rules struct {
 	cel        *cel.Validator
 }
 
-// kinds returns all kinds by name. It reads them from the embedded CRDs once.
+// kinds returns all kinds by name. It reads them from the embedded CRDs on the first call only.
 var kinds = sync.OnceValues(loadKinds)
 
 func loadKinds() (map[string]*kind, error) {

@@ -47,8 +47,8 @@ var spokenUnits = map[string]time.Duration{
 	"h": time.Hour, "hr": time.Hour, "hrs": time.Hour, "hour": time.Hour, "hours": time.Hour, "d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
 }
 
-// wrongDuration matches the messages of storagebench's own rules about a duration, with the units that the field
-// accepts.
+// wrongDuration matches the messages of storagebench's own rules about a wrong duration, and captures the units that
+// the field accepts.
 var wrongDuration = regexp.MustCompile(`use whole numbers (?:above zero )?with the units ([a-z, ]+) in that order`)
 
 // meantDuration returns the accepted spelling of a wrong duration, such as 1h30m for 1.5h. It returns "" if the message

@@ -42,8 +42,8 @@ func (r *rules) toProblems(object map[string]any, faults field.ErrorList) []Prob
 	return withoutNameTwice(problems)
 }
 
-// withoutNameTwice drops Kubernetes' own message about a name if there is also a message from a rule of storagebench,
-// which is stricter and whose message is shorter.
+// withoutNameTwice drops Kubernetes' own message about a name if there is also a message from storagebench's own rule,
+// because that rule is stricter and its message is shorter.
 func withoutNameTwice(problems []Problem) []Problem {
 	theirs := func(p Problem) bool { return p.Path == "metadata.name" && strings.HasSuffix(p.Message, ofNames) }
 	if !slices.ContainsFunc(problems, func(p Problem) bool { return p.Path == "metadata.name" && !theirs(p) }) {
@@ -52,8 +52,8 @@ func withoutNameTwice(problems []Problem) []Problem {
 	return slices.DeleteFunc(problems, theirs)
 }
 
-// decimalSize returns a value as a string, and reports whether it is a decimal size, such as 64k instead of 64Ki, that
-// a rule has rejected for this reason.
+// decimalSize returns a value as a string, and reports whether the fault is that the value is a decimal size, such as
+// 64k instead of 64Ki.
 func decimalSize(value any, fault *field.Error) (text string, is bool) {
 	text, is = value.(string)
 	return text, is && strings.Contains(fault.Detail, "decimal; did you mean") && decimal.MatchString(text)
@@ -65,8 +65,8 @@ var decimal = regexp.MustCompile(`^[0-9.]+[kMGTPE]$`)
 // page is 4 KiB. A data size with a decimal suffix is accepted if it is a multiple of page.
 const page = 4096
 
-// describeDecimal returns a message that suggests the binary size that a decimal size probably stands for. It returns
-// "" for other faults.
+// describeDecimal returns a message that suggests a binary size in place of a decimal size, such as 64Ki for 64k. It
+// returns "" for other faults.
 func describeDecimal(path string, value any, fault *field.Error) string {
 	text, is := decimalSize(value, fault)
 	if !is {
@@ -82,9 +82,9 @@ func describeDecimal(path string, value any, fault *field.Error) string {
 	return fmt.Sprintf("%s is decimal, %s; did you mean %si?", text, why, strings.Replace(text, "k", "K", 1))
 }
 
-// exceeded returns the maximum size of a field if its value is a larger decimal size. It returns "" for other faults.
-// Call it only if describeDecimal returns "": the size is then a multiple of page, so its only fault is that it is too
-// large.
+// exceeded returns the maximum size of a field if its value is a decimal size above this maximum. It returns "" for
+// other faults. Call it only if describeDecimal returns "": the size is then a multiple of page, so its only fault is
+// that it is too large.
 func exceeded(path string, value any, fault *field.Error) string {
 	text, is := decimalSize(value, fault)
 	if !is {
@@ -210,7 +210,8 @@ var wantedTypes = map[string]string{
 // type.
 var wrongType = regexp.MustCompile(`must be of type (\w+)`)
 
-// formatted extracts the path from the API server's message about a number that does not have the field's format.
+// formatted extracts the path from the API server's message about a number that does not have the field's format, such
+// as int32.
 var formatted = regexp.MustCompile(`^Checked value must be of type \w+ with format \w+ in ([^:]+)`)
 
 // mostInt32 is the largest value of an int32, the type of most numeric fields.
@@ -257,7 +258,8 @@ func notText(value any) string {
 // goType matches terms in the errors of Go's decoders that mean nothing to users who write YAML.
 var goType = regexp.MustCompile(`(?i)\bgo (value|struct)|unmarshal|\b(u?int(8|16|32|64)|float64|map\[string\]|interface ?\{\})`)
 
-// withoutGoTypes replaces a message that mentions Go types.
+// withoutGoTypes returns a general text in place of a message that mentions Go types, and returns other messages
+// unchanged.
 func withoutGoTypes(message string) string {
 	if goType.MatchString(message) {
 		return "a value has the wrong type"
@@ -284,7 +286,8 @@ func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 	value, _ := lookUp(object, path)
 	if meant := describeDecimal(path, value, fault); meant != "" {
 		problem.Message = meant
-		// The datasetSize must be a multiple of the blockSize, so it may be reported only because the blockSize is wrong.
+		// The datasetSize must be a multiple of the blockSize, so a wrong blockSize may be the only cause of a fault in
+		// the datasetSize.
 		problem.Meant[0] = strings.TrimSuffix(path, "blockSize") + "datasetSize"
 	} else if most := exceeded(path, value, fault); most != "" {
 		problem.Message = show(value) + ": too large; must be at most " + most

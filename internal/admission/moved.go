@@ -54,7 +54,7 @@ func checkAsMeant(ctx context.Context, fields map[string]any) (meaning, error) {
 	}
 }
 
-// asWritten sets written, the path in the file, for each problem of a moved field.
+// asWritten records the path in the user's file for each problem that concerns a moved field.
 func asWritten(problems []Problem, moves []move) []Problem {
 	for i := range problems {
 		problem := &problems[i]

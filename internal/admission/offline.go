@@ -20,8 +20,8 @@ func refine(object map[string]any, problems []Problem) []Problem {
 	return refineReferences(object, refineTrigger(object, refineNames(object, problems)))
 }
 
-// refineNames replaces the fault "names must differ" of a list. For each entry with the name of an earlier entry, it
-// adds a fault.
+// refineNames replaces the fault that the names in a list must differ with one fault for each entry that has the same
+// name as an earlier entry.
 func refineNames(object map[string]any, problems []Problem) []Problem {
 	var refined []Problem
 	for _, problem := range problems {
@@ -37,7 +37,7 @@ func refineNames(object map[string]any, problems []Problem) []Problem {
 	return refined
 }
 
-// namedTwice returns a fault for each entry of a list that has the name of an earlier entry.
+// namedTwice returns a fault for each list entry that has the same name as an earlier entry.
 func namedTwice(object map[string]any, path string) []Problem {
 	names := namesIn(object, path)
 	if len(names) > mostEntries {
@@ -62,8 +62,8 @@ var references = []struct {
 	// noun is the term for an entry of the other list in messages, such as phase. The optional sentence otherwise is
 	// added at the end of the message, and describes the behaviour if the field is not set.
 	noun, otherwise string
-	// The API has its own rule about the reference, but the rule's fault does not name the faulty entry. rulePath is
-	// the path of that fault, and ruleText is the start of its message.
+	// The API has its own rule for the reference, but the rule's fault does not name the faulty entry. rulePath is the
+	// path of that fault, and ruleText is the start of its message.
 	rulePath, ruleText string
 }{
 	{from: "spec.objectives", field: "phase", to: "spec.run.phases", noun: "phase", rulePath: "spec", ruleText: "objectives: phase must be"},
@@ -73,8 +73,8 @@ var references = []struct {
 	{from: "spec.run.observations", field: "creditsOf", to: "spec.run.targets", noun: "target", rulePath: "spec.run.observations", ruleText: "creditsOf must be"},
 }
 
-// refineReferences replaces the faults of the API's rules about references. It returns a fault for each field that
-// refers to a phase or a target that does not exist.
+// refineReferences replaces the faults that the API's rules report for references with one fault for each reference to
+// a nonexistent phase or target.
 func refineReferences(object map[string]any, problems []Problem) []Problem {
 	for _, reference := range references {
 		var wrong []Problem

@@ -46,7 +46,7 @@ var fioTerms = map[string]fioTerm{
 	"buffer_compress_chunk":      {[]string{"compressibility"}, "corresponds to compressibility.chunkSize"},
 }
 
-// sameValue lists the fio options whose value is also valid for the API's field.
+// sameValue lists the fio options whose values are also valid for the equivalent fields of the API.
 var sameValue = map[string]bool{"bs": true, "iodepth": true, "numjobs": true, "size": true, "nrfiles": true, "rwmixread": true,
 	"runtime": true, "ramp_time": true}
 
@@ -59,14 +59,14 @@ var fioPatterns = map[string]string{
 	"randrw":    "pattern: Random with readPercent, the share of reads (fio's rwmixread, by default 50)",
 }
 
-// elsewhere maps fio options that correspond to fields of a phase, not of a workload, to advice for users.
+// elsewhere holds advice for users, keyed by the fio options that correspond to fields of a phase, not of a workload.
 var elsewhere = map[string]string{
 	"runtime":   "corresponds to the duration of a phase, such as steady: {duration: 60s}; move it there",
 	"ramp_time": "corresponds to the warmUp of a phase, such as steady: {warmUp: 10s}; move it there",
 }
 
-// synonyms maps words that users may write, in lower case, to names of fields of the API. The first field that exists
-// in the same object is suggested.
+// synonyms maps lower-case words that users may write to field names of the API. The first field that exists in the
+// same object is suggested.
 var synonyms = map[string][]string{
 	"pvc": {"claimName"}, "claim": {"claimName"}, "persistentvolumeclaim": {"claimName"}, "replicas": {"count"}, "pods": {"count"},
 	"values": {"steps"}, "duration": {"stepDuration", "blockDuration", "maxDuration"}, "cron": {"schedule"},
@@ -122,7 +122,8 @@ func advise(parent, name string, value any) (message string, meant []string) {
 	return "", nil
 }
 
-// onlyValue returns the value of an object with a single field, such as the text of {cron: "0 3 * * *"}, or nil.
+// onlyValue returns the value of the only field of an object, such as the text of {cron: "0 3 * * *"}. It returns nil
+// if the value is not an object with exactly one field.
 func onlyValue(value any) any {
 	if fields, is := value.(map[string]any); is && len(fields) == 1 {
 		for _, only := range fields {
@@ -196,8 +197,8 @@ func (r *rules) inTemplate(path string, steps []pathStep) string {
 	return strings.TrimSuffix(path, last) + "template." + last
 }
 
-// withIndexes returns a path such as spec.run.phases[].sweep.axes.jobs with indexes. It copies the indexes of all lists
-// that are also in the path that the user wrote.
+// withIndexes adds indexes to a path such as spec.run.phases[].sweep.axes.jobs. It copies the indexes of all lists that
+// are also in the path that the user wrote.
 func withIndexes(place, written string) string {
 	steps, known := strings.Split(place, "."), strings.Split(written, ".")
 	for i := range min(len(steps), len(known)) {
@@ -209,10 +210,10 @@ func withIndexes(place, written string) string {
 	return strings.Join(steps, ".")
 }
 
-// placeOf returns the path of the field of the spec with the given name, such as spec.run.phases[].expect. If there are
+// placeOf returns the path of the spec field with the given name, such as spec.run.phases[].expect. If there are
 // several, it returns the nearest: the one that shares the longest prefix with the path that the user wrote, and has
-// the fewest steps beyond that prefix. It returns "" if no such field is near or if two are equally near, and for
-// fields of a pod template.
+// the fewest further names after that prefix. It returns "" if no such field is near or if two are equally near, and
+// for fields of a pod template.
 func (r *rules) placeOf(name, written string) string {
 	var places []string
 	var search func(path string, schema *structuralschema.Structural)
@@ -247,7 +248,7 @@ func (r *rules) placeOf(name, written string) string {
 		if len(own)-n > 2 {
 			continue // the field is nested too deep to be the one that the user meant
 		}
-		// A longer common prefix and fewer steps beyond it make a field nearer.
+		// A longer common prefix and fewer names after it make a field nearer.
 		switch near := 2*n - len(own); {
 		case near > nearest:
 			best, nearest = place, near

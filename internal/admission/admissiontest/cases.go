@@ -76,8 +76,8 @@ func load() (lists, error) {
 	return lists{accepted: accepted, refused: refused}, nil
 }
 
-// build creates each case: it copies the object that the case names as its base, and then sets the case's fields in
-// the copy.
+// build creates the cases. For each case, it copies the object that the case names as its base, and then sets the
+// case's fields in the copy.
 func (f *file) build(sources []caseSource) ([]Case, error) {
 	var cases []Case
 	for _, source := range sources {
