@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// mostBlocks limits the number of blocks in the optimal segmentation, because the run time grows with the square of
-// this number. A block is a group of consecutive samples that are joined into one.
+// mostBlocks limits the number of blocks in the optimal segmentation, because the computing time grows with the square
+// of this number. A block is a group of consecutive samples that are joined into one.
 const mostBlocks = 1200
 
 // leastSamples is the minimum number of samples in a series in which a drop can be found.
@@ -34,7 +34,7 @@ func Analyze(samples []Sample, options Options) (Result, error) {
 	return a.result, nil
 }
 
-// thinned joins samples that are much shorter than the changes to be found, to bound run time and memory.
+// thinned joins samples that are much shorter than the changes to be found, to bound the computing time and the memory.
 func thinned(samples []Sample, p pace) []Sample {
 	const most, mostInWindow = 120_000, 4000
 	size := (len(samples) + most - 1) / most
@@ -96,7 +96,7 @@ func (a *analysis) findLevels() {
 	bounds[0] = a.begin
 	for i := 0; i < len(bounds)-2; {
 		from, to := bounds[i], bounds[i+2]
-		// If the rate alternates after the drop, use only the segment just after the drop to estimate its time.
+		// If the rate alternates after the drop, use only the segment just after the drop to estimate the drop's time.
 		nearFrom, nearTo := c.around(bounds[i+1] / size)
 		if _, ok := alternating(a.samples[bounds[i+1]:to]); ok {
 			to = min(to, nearTo*size)
@@ -106,8 +106,8 @@ func (a *analysis) findLevels() {
 		if i > 0 {
 			start = a.times[i-1].Value
 		}
-		// If the estimated time lies outside the segments next to the drop, it belongs to a different change: reject
-		// the drop, because it is not sharp. Allow a margin, because dips next to the drop are separate segments.
+		// If the estimated time lies outside the segments next to the drop, it is the time of a different change. The
+		// drop is then not sharp, so reject it. Allow a margin, because dips next to the drop are separate segments.
 		margin := 2 * a.pace.of(dipSeconds)
 		near := at.Value >= a.samples[nearFrom*size].StartSeconds-margin &&
 			at.Value <= a.samples[min(nearTo*size, len(a.samples))-1].EndSeconds+margin

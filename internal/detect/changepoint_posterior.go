@@ -26,14 +26,15 @@ type dropPosterior struct {
 	// the drop's time is widened because the noise itself is only an estimate.
 	correlation, rough float64
 
-	// For each sample, last is the index of the nearest earlier sample that carries information (is not aside), or -1.
-	// next is the index of the nearest later sample that carries information, or the number of samples. kept is the
-	// share of the deviation of sample `last` that carries over to the sample, because the noise is correlated.
+	// For each sample, last is the index of the nearest earlier sample that carries information (that is, one not set
+	// aside), or -1. next is the index of the nearest later sample that carries information, or the number of samples.
+	// kept is the share of the deviation of sample `last` that carries over to the sample, because the noise is
+	// correlated.
 	last, next []int
 	kept       []float64
 	// prefix[k][i] is the cost (-2 times the log-likelihood) of all samples before sample i, assuming that the drop
-	// comes after them and that the last of them that carries information is at level k. suffix[i] is the cost of
-	// sample i and all later samples, assuming that the drop comes before them.
+	// comes after them and that the rate is at level k in the last of them that carries information. suffix[i] is the
+	// cost of sample i and all later samples, assuming that the drop comes before them.
 	prefix [][]float64
 	suffix []float64
 }
@@ -193,7 +194,8 @@ func (t *dropPosterior) at(i int, share float64) float64 {
 	return best
 }
 
-// withGaps inserts a sample for each gap and marks it as aside, because it carries no information.
+// withGaps inserts a sample for each gap, and sets this sample aside, because it carries no information. Samples marked
+// in `without` are also set aside.
 func withGaps(samples []Sample, without []bool) (filled []Sample, aside []bool) {
 	filled = make([]Sample, 0, len(samples)+8)
 	aside = make([]bool, 0, len(samples)+8)
@@ -260,8 +262,8 @@ func posterior(samples []Sample, at func(i int, share float64) float64, rough fl
 		cells = divided
 	}
 	e := quantiles(samples, cells, rough)
-	// Drops often fall exactly between two samples, so extend the interval to the edges of the most likely sample if
-	// the cost there is not much higher than the lowest cost.
+	// Drops often fall exactly between two samples, so extend the interval to the edges of the sample that most likely
+	// contains the drop, if the cost there is not much higher than the lowest cost.
 	best := slices.MinFunc(cells, func(a, b cell) int { return cmp.Compare(a.cost, b.cost) })
 	const about = 5
 	if at(best.sample, 0) <= best.cost+about {

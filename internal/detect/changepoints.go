@@ -20,7 +20,7 @@ type ChangePoint struct {
 	Change float64
 	// Chance is the probability that a change at least as sharp would appear if the runs were in random order.
 	Chance float64
-	// Differences lists the entries of HistoryRun.Facts that differ between the two runs, sorted by name.
+	// Differences lists the entries of HistoryRun.Facts that differ between Previous and Run, sorted by name.
 	Differences []FactChange
 }
 
@@ -130,7 +130,7 @@ func sharpest(x []float64) (at int, sharpness float64) {
 	}
 	at, sharpness = leastLevelRuns, math.Inf(-1)
 	for n := 1; n < len(x); n++ {
-		// Move run n-1 from the right side of the cut to the left.
+		// Move the cut by one run: the run with index n-1 goes from the right side to the left.
 		var left, right float64
 		for j, other := range x {
 			distance := math.Abs(x[n-1] - other)

@@ -1,8 +1,8 @@
 // Package detect analyzes series of throughput: where a burst ended and at what level the rate continued, whether a
 // load was steady, and the load beyond which throughput gains little.
 //
-// All of these calculations are made in this package. It is pure, and it is tested against series with known results.
-// docs/design/0034-detection.md describes how it works and how accurate it is, with the results of those tests.
+// All of these calculations are made in this package. It has no side effects, and is tested against series with known
+// results. docs/design/0034-detection.md describes how it works, and how accurate its results were in those tests.
 //
 // A series in which a burst ends looks as follows, with the reported figures:
 //

@@ -146,9 +146,9 @@ func reach(steps []Point) (load, plateau float64) {
 	return steps[len(steps)-1].Load, plateau
 }
 
-// kneedle implements the method of Satopaa and others (2011) for a concave curve. It takes the difference between
-// the curve, scaled to the unit square, and the diagonal. It returns the load of the highest local maximum after
-// which the difference falls by more than kneeSensitivity divided by the number of intervals.
+// kneedle implements the method of Satopaa and others (2011) for a concave curve. It takes the difference between the
+// curve, scaled to the unit square, and the diagonal. It returns the load of the highest local maximum after which the
+// difference falls by more than kneeSensitivity divided by the number of intervals between the points.
 func kneedle(steps []Point) (float64, bool) {
 	n := len(steps)
 	low, high := steps[0].Rate, steps[0].Rate

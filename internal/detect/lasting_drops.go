@@ -27,15 +27,15 @@ const (
 	// the variance of the innovations (see noise). If there is only normal noise, the reduction reaches this value with
 	// a probability of less than 10^-5.
 	certainBase, certainGrowth = 25, 2
-	// cautionSpread increases the reduction of the sum of squares that is required of a drop if few values are
-	// independent, because the estimate of the noise is then poor.
+	// cautionSpread raises the threshold for accepting a drop (the required reduction of the sum of squares) if few
+	// values are independent, because the noise is then poorly estimated.
 	cautionSpread = 5
 	// priorNoise is the noise that is assumed before any values are known, as a share of the level. It counts as much
 	// as priorValues measured values, because a few equal values do not prove that there is no noise.
 	priorNoise, priorValues = 0.02, 4
-	// In a drift, a straight line explains the values as well as two levels do. straightBase is the minimum amount by
-	// which the sum of squares for two levels must be less than for a straight line, in units of the variance of the
-	// innovations (see noise).
+	// In a drift, a straight line explains the values as well as two levels do. To tell a drop from a drift, the sum of
+	// squares for two levels must therefore be less than the sum for a straight line by at least straightBase times the
+	// variance of the innovations (see noise).
 	straightBase = 5
 )
 
@@ -55,7 +55,7 @@ type dropSearch struct {
 	// begin is the index of the first block after the ramp-up.
 	begin int
 	// segments lists the index of the first block of each segment, except for the first segment. lasting lists the
-	// segments among these that begin with a lasting drop.
+	// index of the first block of each segment that begins with a lasting drop.
 	segments []int
 	lasting  []int
 	// patched lists the ranges [from, to) of blocks that the function patch has overwritten.
@@ -318,8 +318,8 @@ func (c *dropSearch) margin(from, at, to int) float64 {
 	return min(gain, straight, sharp)
 }
 
-// overRoot returns by how many standard deviations of the noise a criterion exceeds its requirement. Both arguments are
-// in units of the noise variance, so the result is the difference between their square roots.
+// overRoot returns how far a criterion (square) exceeds its requirement, in standard deviations of the noise. Both
+// arguments are in units of the noise variance, so the result is the difference between their square roots.
 func overRoot(square, required float64) float64 {
 	return math.Sqrt(max(square, 0)) - math.Sqrt(required)
 }

@@ -87,8 +87,8 @@ func twoMeans(rates []float64) (low, high float64) {
 func cheapestPath(rates []float64, low, high float64) []bool {
 	turn := 0.5 * (high - low) * (high - low)
 	var costLow, costHigh float64
-	// fromLow[i] records, for the cheapest path that is at the low level at rate i and for the cheapest path that is at
-	// the high level there, whether the path is at the low level at the preceding rate.
+	// fromLow[i] describes the two cheapest paths to rate i: one ends at the low level, the other at the high level.
+	// For each of them, it records whether the path is at the low level at the preceding rate.
 	fromLow := make([][2]bool, len(rates))
 	for i, r := range rates {
 		toLow, toHigh := costLow, costHigh

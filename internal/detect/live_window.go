@@ -66,8 +66,8 @@ func (l *Live) prepare() {
 }
 
 // slide updates the running median of raw. Near both ends of raw, the window is shorter, so slide recomputes the last
-// `half` entries. With more than fewBlocks values, it keeps the current window if the half width differs from `half` by
-// only one.
+// `half` entries. With more than fewBlocks values, it keeps the current half width of the window if the requested one,
+// `half`, differs from it by only one.
 func (k *liveWindow) slide(half int) {
 	n := len(k.raw)
 	if half > k.half+1 || half < k.half-1 || half != k.half && n <= fewBlocks {
@@ -195,8 +195,8 @@ func (l *Live) open() {
 // recordDrop records a drop near block `at`, if the drop has lasted long enough, and discards the blocks before it.
 // before and after are the logarithms of the rates on both sides.
 func (l *Live) recordDrop(at int, before, after float64) {
-	// Cleaning may have replaced the last blocks of the burst, so that the drop seems to be earlier than it is. Move it
-	// behind all directly following blocks whose rates are nearer to the level before the drop.
+	// Cleaning may have replaced the last blocks of the burst, so that the drop seems to be earlier than it is. Move
+	// the drop past the directly following blocks whose rates are nearer to the level before it.
 	for at+1 < len(l.blocks) && l.blocks[at].Rate > math.Exp((before+after)/2) {
 		at++
 	}

@@ -6,8 +6,8 @@ const (
 	// leastForMean is the number of samples needed for the interval of a mean.
 	leastForMean = 3
 	// leastForNoise is the number of samples needed to estimate the correlation between neighbouring samples. With
-	// fewer samples, a correlation of 0.5 is assumed. The error of the mean is then unseenNoise times the error for
-	// independent samples (simulated: 1.76 to 1.86 times).
+	// fewer samples, a correlation of 0.5 is assumed. The error of the mean is then taken to be unseenNoise times the
+	// error for independent samples. In simulations, it was 1.76 to 1.86 times that error.
 	leastForNoise = 8
 	unseenNoise   = 1.9
 	// mostBatches is the maximum number of batches that a series is cut into. With more batches, neighbouring
@@ -88,8 +88,8 @@ func fewError(samples []Sample) float64 {
 	return unseenNoise * student(n-1) * math.Sqrt(squares/(n-1)/n)
 }
 
-// batchError returns half the width of the 95 % interval of the mean, computed from the means of batches of equal
-// length. It returns 0 if there would be fewer than leastBatches.
+// batchError returns half the width of the 95 % interval of the mean, computed from the means of equally long batches.
+// It returns 0 if there would be fewer than leastBatches.
 func batchError(samples []Sample) float64 {
 	means := batches(samples)
 	if len(means) < leastBatches {

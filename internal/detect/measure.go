@@ -123,9 +123,9 @@ func (a *analysis) measureStretch(start, end float64) measuredStretch {
 	return m
 }
 
-// extended returns the mean over the whole stretch, including the partial samples at its edges, which a drop has cut
-// off. They are assumed to have the rates of their neighbours. If the rate alternates, these rates differ from the mean
-// by more than noise, so the partial samples must be included.
+// extended returns the mean over the whole stretch. It includes the partial samples at the edges of the stretch: the
+// parts of samples that a drop divides. They are assumed to have the rates of their neighbours. If the rate alternates,
+// these rates differ from the mean by more than noise, so the partial samples must be included.
 func extended(samples []Sample, mean, start, end float64) float64 {
 	first, last := samples[0], samples[len(samples)-1]
 	seconds := last.EndSeconds - first.StartSeconds
@@ -191,7 +191,7 @@ func meanOf(samples []Sample) (estimate Estimate, variance, freedom float64, n n
 	return meanOfIn(samples, make([]float64, 0, len(samples)))
 }
 
-// meanOfIn is like meanOf, but uses the given buffer so that it does not allocate one.
+// meanOfIn is like meanOf, but uses the given buffer instead of allocating one.
 func meanOfIn(samples []Sample, buffer []float64) (estimate Estimate, variance, freedom float64, n noise) {
 	if len(samples) == 0 {
 		return Estimate{}, 0, 2, noise{}

@@ -134,14 +134,14 @@ func (n noise) meanVariance(values float64) float64 {
 
 // freedom returns the degrees of freedom of meanVariance if the noise was estimated from the given number of values.
 // meanVariance is roughly proportional to innovation/(1-correlation)^2. The degrees of freedom follow from the variance
-// of the logarithm of this expression, which is the sum of the variances for its two factors.
+// of the logarithm of this expression, which is the sum of the variances that its two factors contribute.
 func (n noise) freedom(values float64) float64 {
 	return max(values/(1+2*(1+n.correlation)/(1-n.correlation)), 2)
 }
 
-// student returns the 97.5 % quantile of Student's t distribution for at least two degrees of freedom, by the
-// Cornish-Fisher expansion (within 0.5 % from three degrees on). gonum's function is exact, but makes detection three
-// times as slow.
+// student returns the 97.5 % quantile of Student's t distribution for at least two degrees of freedom. It uses the
+// Cornish-Fisher expansion, whose error is at most 0.5 % for three or more degrees. gonum's function is exact, but
+// makes detection three times as slow.
 func student(freedom float64) float64 {
 	switch {
 	case freedom < 2.5:

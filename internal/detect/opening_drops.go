@@ -50,7 +50,7 @@ func (a *analysis) findOpenings() {
 // rate returns before that sample: if it is above the middle of the two levels for most of a stretch that is at least
 // three samples long and at least half as long as the time at the upper level. A drop also does not last if the rate
 // decays by half of the drop, either during the burst or at the lower level up to the end of the next longer scale,
-// because a rate that continues to decrease that much is a drift.
+// because such a continued decrease is a drift.
 func (a *analysis) openingLasts(part *analysis, first int) bool {
 	const returned, leastReturn = 0.5, 3
 	horizon := min(lengthen*len(part.samples), first)
@@ -131,9 +131,9 @@ func (a *analysis) adoptOpening(part *analysis) {
 	a.breaks = breaks
 }
 
-// fastStart describes the start of the first level if the rate there was clearly higher than in the rest of the level.
-// Otherwise it returns nil. A fast start is not necessarily a burst: it may consist of only one or two samples, or
-// contain a long dip.
+// fastStart describes the start of the first level if the rate there was clearly higher than during the rest of that
+// level. Otherwise it returns nil. A fast start is not necessarily a burst: it may consist of only one or two samples,
+// or contain a long dip.
 func (a *analysis) fastStart() *FastStart {
 	const leastFaster, standsOut, mostOfAll, first = 1.25, 5, 0.25, 3
 	samples := a.samples[a.begin:]

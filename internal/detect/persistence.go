@@ -2,9 +2,10 @@ package detect
 
 import "math"
 
-// Before a drop that lasts, the rate is near the lower level for at most the share returnShare of the time at the lower
-// level after the drop. After the drop, the rate is near the upper level for at most the share returnShare of the time
-// before the drop or of the time after it, whichever is shorter. Only stays of at least returnSeconds count.
+// A drop counts as lasting only if the rate is rarely at the other level. Before the drop, it may be near the lower
+// level for at most returnShare times the time at that level after the drop. After the drop, it may be near the upper
+// level for at most returnShare times the time before the drop or the time after it, whichever is shorter. Only stays
+// of at least returnSeconds count.
 const (
 	returnSeconds = 10
 	returnShare   = 0.3
@@ -18,8 +19,9 @@ func (a *analysis) dropLasts(start, at, end float64) bool {
 	if len(before) < 3 || len(after) < 3 || at-start < a.pace.of(returnSeconds) || end-at < a.pace.of(lastingSeconds) {
 		return false
 	}
-	// If cleaning replaced many samples as dips and outliers, the difference between the mean rates before and after
-	// the drop must be at least twice its standard error. Both are computed from the original samples.
+	// If cleaning replaced many samples because they seemed to be dips or outliers, the difference between the mean
+	// rates before and after the drop must be at least twice its standard error. Both are computed from the original
+	// samples.
 	first, firstVariance, _, _ := meanOf(before)
 	second, secondVariance, _, _ := meanOf(after)
 	if second.Value >= first.Value {
@@ -45,8 +47,8 @@ func (a *analysis) dropLasts(start, at, end float64) bool {
 		case low < lower-separation*(high-lower):
 			low = upper // the lower rates before the drop are below the level after it, so they are dips
 		case math.Log(max(low/lower, 1)) < separation*math.Log(high/lower):
-			// The level after the drop may be the lower of the two levels before it. The drop lasts only if the rate
-			// has stayed at that level much longer than ever before.
+			// The level after the drop may be the lower of the two levels before it. The drop counts as lasting only if
+			// the rate stays at that level much longer than it ever did before the drop.
 			return end-at > outlast*two.longestLow
 		}
 		upper = low

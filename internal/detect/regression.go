@@ -78,8 +78,8 @@ const (
 	mostPooledRuns        = 3
 )
 
-// falseAlarmRate is the highest probability that a run without a change is reported as a regression because of any of
-// its metrics.
+// falseAlarmRate is the accepted probability of a false alarm: that a run in which nothing has changed is reported as a
+// regression because of any of its metrics.
 const falseAlarmRate = 0.01
 
 // RegressionPolicy defines which runs are compared and which change is tolerated. The zero value is usable.

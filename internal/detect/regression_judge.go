@@ -24,8 +24,8 @@ const (
 	usualCorrelation    = 0.2
 	usualCorrelationFor = 20.0
 	mostCorrelation     = 0.7
-	// leastLean is the minimum deviation of the newest run alone from the baseline's mean, as a multiple of the spread,
-	// for a verdict or a suspicion.
+	// A run is reported as changed, or comes under suspicion, only if this run alone deviates from the baseline's mean
+	// by at least leastLean times the spread.
 	leastLean = 1.5
 	// leastSpread is the minimum spread. It matters for rounded figures, which may be equal in all runs.
 	leastSpread = 0.0005

@@ -66,9 +66,9 @@ func (a *analysis) drop(i int, at Estimate) Drop {
 	return d
 }
 
-// within returns times at which a drop may have occurred: both ends of the given interval and, if whole samples lie
-// between them, the edges of some of these samples, because the amount of credits spent is largest or smallest at an
-// edge.
+// within returns times in the given interval at which the drop may have occurred: both ends of the interval, and edges
+// of samples between them. The amount of credits spent is largest or smallest at an edge. If there are many samples,
+// only some of their edges are returned.
 func (a *analysis) within(at Estimate) []float64 {
 	const most = 40
 	times := []float64{at.Low, at.High}

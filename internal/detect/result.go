@@ -91,10 +91,10 @@ type Warning struct {
 // FastStart describes a series whose rate was clearly higher at the start than during the rest of the first level. The
 // start is not necessarily a burst.
 type FastStart struct {
-	// Seconds is the length of the start.
+	// Seconds is the duration of the fast start.
 	Seconds float64
-	// Rate is the mean rate during the start. Rest is the mean rate during the rest of the first level, without the
-	// first sample after the start, which may contain both rates.
+	// Rate is the mean rate during the fast start. Rest is the mean rate during the rest of the first level, without
+	// the first sample after the fast start, which may contain both rates.
 	Rate, Rest float64
 }
 

@@ -61,7 +61,8 @@ type SteadyWindow struct {
 type SteadyResult struct {
 	State  Steadiness
 	Rounds []Round
-	// First is the first steady window; nil if there is none. The mean of this window is the result of the run.
+	// First is the first steady window; nil if there is none. By the SNIA specification, its mean is the result of the
+	// measurement.
 	First *SteadyWindow
 	// Last is the last window; nil if there is none.
 	Last     *SteadyWindow

@@ -2,8 +2,8 @@ package detect
 
 import "math"
 
-// whitened computes in constant time how well one or two levels explain a stretch of values under autoregressive
-// noise: the sum of squares of the innovations, by generalised least squares.
+// whitened computes in constant time how well one or two levels explain a stretch of values under autoregressive noise.
+// The measure is the sum of squares of the innovations, minimized by generalised least squares.
 type whitened struct {
 	values      []float64
 	correlation float64
