@@ -10,8 +10,8 @@ import (
 )
 
 // Changed returns the first difference between an existing claim and what its template now requests, or nil if there is
-// none. If the template does not set a storage class or volume name, the claim may have any, because the cluster fills
-// it in.
+// none. If the template does not set the storage class or the volume name, the claim may have any value there, because
+// the cluster fills in these fields.
 func Changed(at *field.Path, there *corev1.PersistentVolumeClaim, wanted *corev1.PersistentVolumeClaimSpec) *field.Error {
 	at = at.Child("spec")
 	differs := func(path *field.Path, want, have any) *field.Error {

@@ -24,7 +24,7 @@ type Claim struct {
 
 // Use describes how a run uses a claim.
 type Use struct {
-	// Pods is the number of the run's pods, of all targets, that mount the claim at the same time.
+	// Pods is the number of pods that mount the claim at the same time. It includes the pods of all targets of the run.
 	Pods int
 	// OnePerNode is true if each pod of the run gets its own node.
 	OnePerNode bool
@@ -81,8 +81,8 @@ func fewer(run *field.Path, claim Claim) string {
 	return remedy + "or use a claim that is ReadWriteMany, or a claimTemplate with scope PerClient"
 }
 
-// Templates checks the claim templates of a run. It returns an error for each template whose claims no pod could use or
-// the API server would not accept. writes returns the name of the first phase that writes to the given target.
+// Templates checks the claim templates of a run. It returns an error for each template whose claims the API server
+// would reject or no pod could use. writes returns the name of the first phase that writes to the given target.
 func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target string) string) field.ErrorList {
 	var problems field.ErrorList
 	for i, target := range run.Targets {

@@ -74,7 +74,7 @@ func (b Bucket) pass(fill, demand float64) pass {
 	return pass{first: rate, seconds: math.Inf(1), then: rate}
 }
 
-// after returns the fill level after the given seconds, and the total amount let through until then.
+// after returns the fill level after the given number of seconds, and the total amount let through until then.
 func (p pass) after(b Bucket, fill, seconds float64) (left, through float64) {
 	begun := min(seconds, p.seconds)
 	return b.clamp(fill + p.drift*begun), p.first*begun + p.then*(seconds-begun)

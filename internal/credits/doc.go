@@ -16,7 +16,7 @@
 //	        +--------------+-----------> time
 //
 // Under unlimited demand, an empty bucket stays empty, even if the refill is above the baseline: such a refill has an
-// effect only when demand leaves a gap.
+// effect only while the demand is lower.
 //
 // The fill level of a bucket at the start of a run is unknown. An [Account] therefore tracks two estimates: an upper
 // bound, which assumes that the bucket was full, and a lower bound, which assumes that it was empty. They become equal

@@ -24,7 +24,8 @@ type judge interface {
 func judgeOf(step plan.Step, documented, baseline float64) judge {
 	// A phase with many steps may begin with a drain. If the bucket is already empty at that time, the rate does not
 	// drop during the drain, and no drop can be detected. If the baseline is known, the drain therefore ends once the
-	// rate has stayed at the baseline, as does a drain that follows a pause in which credits refill (Redrain).
+	// rate has stayed at the baseline for long enough. The same applies to a drain that follows a pause in which
+	// credits refill (Redrain).
 	before := phasekind.Of(step.Kind).ManySteps()
 	if baseline == 0 && before {
 		baseline = documented
@@ -128,8 +129,8 @@ func (s *steadiness) add(sample detect.Sample) string {
 	return s.why
 }
 
-// redrain is the judge of a drain whose baseline is already known: it waits until the rate has stayed at the baseline.
-// The burst before that may last only a few seconds.
+// redrain is the judge of a drain whose baseline is already known: it waits until the rate has stayed at the baseline
+// for long enough. The burst before that may last only a few seconds.
 type redrain struct {
 	baseline, seconds float64
 	// since is the end of the last second in which the rate was above the baseline.

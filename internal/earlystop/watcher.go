@@ -30,8 +30,8 @@ func New(source Source) *Watcher { return &Watcher{source: source} }
 // are loaded together.
 //
 // baselines maps each target to the baseline in bytes per second that the run's last drain measured. If a target is
-// drained again after a pause, the step may end once the rate has stayed at that baseline, however short the burst was.
-// documented holds the documented limits of each target.
+// drained again after a pause, the step may end once the rate has stayed at that baseline for long enough, however
+// short the burst was. documented holds the documented limits of each target.
 func (w *Watcher) Look(planned plan.Plan, snapshot decide.Snapshot, baselines map[string]float64, documented map[string]limits.Computed) map[decide.Attempt]string {
 	step, attempt, live := current(planned, snapshot)
 	if !live {
@@ -58,8 +58,8 @@ func (w *Watcher) Look(planned plan.Plan, snapshot decide.Snapshot, baselines ma
 	return map[decide.Attempt]string{attempt: reason}
 }
 
-// current returns the running step and its attempt if that step can end early and has not been concluded. Otherwise it
-// returns false.
+// current returns the running step and its attempt if that step can end early and its early end has not been decided
+// yet. Otherwise it returns false.
 func current(planned plan.Plan, snapshot decide.Snapshot) (plan.Step, decide.Attempt, bool) {
 	for _, step := range planned.Steps {
 		record := snapshot.Records[step.ID]

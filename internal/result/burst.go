@@ -124,9 +124,9 @@ func (d *drain) knownRefill(one dimension) knownRefill {
 
 // earlier returns the I/O that may have spent credits before the series starts: the I/O of earlier steps and of the
 // warm-up. Its times are on the time axis of the series. Earlier steps are omitted if the bucket is known to have been
-// empty at the start of this step, because the credits that they spent are then irrelevant. This includes a store
-// without credits, whose rate in earlier steps may have been above the assumed refill rate and would be mistaken for
-// spent credits.
+// empty at the start of this step, because the credits that they spent are then irrelevant. The same applies to a store
+// without credits: in earlier steps, its rate may have been above the assumed refill rate, and the difference would be
+// mistaken for spent credits.
 func (d *drain) earlier(one dimension) []detect.Sample {
 	var all []detect.Sample
 	warmUp, warm := d.warmUp(one)

@@ -94,7 +94,7 @@ func (d *drain) series(one dimension) *v1alpha1.BurstSeries {
 	return &made
 }
 
-// spentOf converts spent credits for the API; it returns nil if the amount does not fit.
+// spentOf converts spent credits for the API; it returns nil if the amount exceeds the range of an int64.
 func spentOf(from detect.Estimate) *v1alpha1.Estimate {
 	if !(from.High < math.MaxInt64) {
 		return nil

@@ -81,9 +81,9 @@ func foldSteady(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Targe
 	}
 }
 
-// setupWarnings returns those warnings of a setup command that concern the data that it creates, with the severity that
-// they have in a prepare phase. It drops all other warnings, because they concern the figures of the setup, which are
-// not part of the phase's result.
+// setupWarnings returns a setup command's warnings about the data that it creates, each with the severity that its type
+// has in a prepare phase. It drops all other warnings, because they concern the figures of the setup, which are not
+// part of the phase's result.
 func setupWarnings(all []v1alpha1.Warning) []v1alpha1.Warning {
 	var kept []v1alpha1.Warning
 	for _, warning := range all {
@@ -202,7 +202,7 @@ func cellOf(into *v1alpha1.TargetResult, index int32) *v1alpha1.StepResult {
 	return &into.Steps[at]
 }
 
-// stepOperations returns the figures of those operations of a step that have a rate.
+// stepOperations returns the figures of a step's operations. It omits operations without a rate.
 func stepOperations(made v1alpha1.TargetResult) []v1alpha1.StepOperation {
 	var all []v1alpha1.StepOperation
 	for _, operation := range made.Operations {

@@ -48,7 +48,7 @@ func (s sources) prefix(phase *v1alpha1.Phase) string {
 	return ""
 }
 
-// cellsWith returns the cells of a result that have a warning.
+// cellsWith returns the cells of a result that have a warning of the given type.
 func cellsWith(result *v1alpha1.TargetResult, kind v1alpha1.WarningType) []int32 {
 	var cells []int32
 	for _, step := range result.Steps {

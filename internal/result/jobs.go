@@ -52,7 +52,7 @@ func (b *builder) lasted() bool {
 	})
 }
 
-// stopped reports whether a client was stopped early.
+// stopped reports whether any of the clients with a result was stopped early.
 func (b *builder) stopped() bool {
 	return slices.ContainsFunc(b.usable, func(c Client) bool { return c.Stopped })
 }

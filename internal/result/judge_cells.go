@@ -62,8 +62,8 @@ func kneeOf(ramp *v1alpha1.RampPhase, steps []v1alpha1.StepResult) *v1alpha1.Kne
 	return kneeIn(points, left, phasekind.DimensionName(ramp.Dimension), format)
 }
 
-// kneeIn finds the knee of a curve. The parameter dimension is the name of the load for the message, and left is the
-// number of steps that were omitted because they have no valid result.
+// kneeIn finds the knee of a curve. dimension is the term for the load in the message, such as "queue depth". left is
+// the number of steps that were omitted because they have no valid result.
 func kneeIn(points []detect.Point, left int, dimension string, format func(float64) string) *v1alpha1.KneeResult {
 	var says []string
 	if left > 0 {

@@ -10,7 +10,8 @@ type Doing struct {
 	Target string
 	// Clients is the number of clients that currently generate load.
 	Clients int
-	// Rates are the sums of those clients' rates in their newest samples.
+	// Rates holds the current rate of each operation: the sum of the rates in the newest samples of the clients that
+	// generate load.
 	Rates [measure.NumOperations]DoingRate
 	// Done counts the I/O of all clients since the step started, including the warm-up but not syncs (see
 	// measure.Charged). SinceNanoseconds and UntilNanoseconds bound the time that Done covers: the mean start and the

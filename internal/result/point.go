@@ -102,8 +102,8 @@ func gainOf(p *Point, points []*Point) float64 {
 	if gain := deeperIn(p, points); gain > 0 {
 		return gain
 	}
-	// If another step has about the same number of outstanding operations and the same rate as this step, it had the
-	// same amount of credits, so it can stand in for this step.
+	// If another step has about the same number of outstanding operations and the same rate as this step, both had the
+	// same amount of credits, so the other step can stand in for this one.
 	for _, q := range points {
 		same := q != p && q.Valid && q.Clients == p.Clients && p.alike(q) && within(q.Demand.Outstanding, p.Demand.Outstanding, sameOutstanding) &&
 			within(q.OperationsPerSecond, p.OperationsPerSecond, sameRate)
@@ -195,7 +195,7 @@ func PointOfStep(phase string, kind v1alpha1.PhaseKind, demand plan.Demand, step
 	return made
 }
 
-// PointOfTarget creates one point for everything that a phase measured.
+// PointOfTarget creates one point from all figures that a phase measured on a target.
 func PointOfTarget(phase string, kind v1alpha1.PhaseKind, demand plan.Demand, target *v1alpha1.TargetResult) *Point {
 	var done waits
 	for i := range target.Operations {
@@ -234,8 +234,9 @@ func (p *Point) AtLevel(rate limits.Rate) *Point {
 	return &made
 }
 
-// waits adds up the rates of operations and the time spent on them. The time of syncs counts as time of the writes,
-// because a sync moves no data and its caller issues no other requests while it waits.
+// waits adds up the rates of the operations that move data, and the total time that all operations take per second of
+// the load. The time of syncs counts as time of the writes, because a sync moves no data and its caller issues no other
+// requests while it waits.
 type waits struct {
 	rate    limits.Rate
 	seconds float64

@@ -6,8 +6,8 @@ import (
 	"github.com/storagebench/storagebench/internal/detect"
 )
 
-// sameSpent is the largest relative difference between the credits spent by two drains at which both drains are assumed
-// to have started with a full bucket.
+// If the credits that two drains spent differ by at most sameSpent (a relative difference), both drains are assumed to
+// have started with a full bucket.
 const sameSpent = 0.05
 
 // redrain measures the refill rate of bytes, of operations or of both, depending on which credits may have run out.
@@ -73,7 +73,8 @@ func (d *drain) measureRefill(one dimension, idle float64) {
 }
 
 // sayFull adds a sentence to the message if the bucket was, or may have been, full again before the drain. It compares
-// the credits spent with the documented bucket, or else with the credits that the first drain spent.
+// the credits that this drain spent with the documented bucket size, or else with the credits that the first drain
+// spent.
 func (d *drain) sayFull(one dimension, at float64) {
 	name := [2]string{"bytes", "operations"}[one]
 	spentWith := func(refill float64) float64 { return d.letThrough(one, at) - refill*at }

@@ -42,8 +42,9 @@ const (
 func (b *builder) contributing() []*measure.Series { return slices.Concat(b.loaded, b.cutShort) }
 
 // sumUp adds up the series of a target's clients. The sum starts with the first measured instant of any client and ends
-// when the first client's load ends: after that, fewer clients cause a lower rate, which is not a drop. A client that
-// was lost in a drain counts up to its loss, and the sum ends there. ok is false if there are no samples.
+// when the first client's load ends: after that, the rate falls only because fewer clients are running, which must not
+// be taken for a drop of the store's rate. The I/O of a client that was lost in a drain is included up to its loss,
+// where the sum then ends. ok is false if there are no samples.
 //
 // The samples of a single client are used unchanged. The samples of several clients are summed on a one-second grid; a
 // second in which samples of a client are missing becomes a gap, because its sum would be too low.

@@ -103,8 +103,9 @@ func (b *builder) judgeSeries() {
 	}
 }
 
-// newBuilder determines the properties of the load by describing the workload. The planner did the same before the run,
-// so an error here means that the recorded workload was changed after that.
+// newBuilder returns a builder with the properties of the load, which it gets from the engine's description of the
+// workload. The planner has already used that description before the run, so an error here means that the recorded
+// workload was changed after that.
 func newBuilder(step plan.Step, target string, clients []Client, history History) *builder {
 	b := &builder{step: step, clients: clients, history: history, load: step.Load(target)}
 	b.result.Target = target

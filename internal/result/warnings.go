@@ -110,7 +110,7 @@ func (w *warnings) warning(kind v1alpha1.WarningType, phase v1alpha1.PhaseKind) 
 	return made
 }
 
-// message joins the first statements and counts the rest.
+// message joins the first statements, and appends how many others there are or how many clients those concern.
 func message(statements []statement) string {
 	var told []string
 	for _, made := range statements[:min(len(statements), maxStatements)] {

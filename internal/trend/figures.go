@@ -49,8 +49,7 @@ func (c *figureSource) figure(what string, value float64, unit v1alpha1.FigureUn
 	}}
 }
 
-// leastFill is the fill level of the bucket, in percent, that a drain must start with for its first level to count as a
-// burst.
+// The first level of a drain does not count as a burst if the bucket was less than leastFill percent full at the start.
 const leastFill = 10
 
 // first returns the figure by which a phase is compared with other runs, or nil if there is none.
@@ -91,8 +90,8 @@ func meanLatency(operations []v1alpha1.OperationResult) float64 {
 }
 
 // fill returns the fill level of the bucket at the start of the phase, in percent, or nil if it is unknown. The level
-// that the store reported takes precedence over the one estimated from documented limits, which assumes that the bucket
-// was full when the run started.
+// that the store reported takes precedence over the estimate from documented limits. That estimate assumes that the
+// bucket was full when the run started.
 func (c *figureSource) fill() *int32 {
 	if burst := c.result.Burst; burst != nil && burst.ObservedCreditPercentAtStart != nil {
 		return burst.ObservedCreditPercentAtStart

@@ -153,9 +153,9 @@ func Trim(history *v1alpha1.ComparedHistory, runs int) *v1alpha1.ComparedHistory
 	return pack(history.Hash, history.Store, all[max(0, len(all)-runs):])
 }
 
-// mergeHistory returns the history, extended by the comparable stored runs that started after its newest run and before
-// the evaluated run, and ending with the evaluated run. It ignores older stored runs, because an earlier evaluation has
-// already decided which of them to keep.
+// mergeHistory extends the history by the evaluated run, and by the comparable stored runs that started before that run
+// and after the history's newest run. It ignores older stored runs, because an earlier evaluation has already decided
+// which of them to keep.
 func mergeHistory(history *v1alpha1.ComparedHistory, stored []Run, judged *Run) []entry {
 	var all []entry
 	if history != nil && history.Hash == judged.Hash && history.Store == judged.By.Store {
