@@ -158,7 +158,7 @@ func (c *dropSearch) rampUp(bounds []int) int {
 }
 
 // separated returns the downward changes that separate the levels: apart from short stays, every earlier level must
-// exceed every later level by at least the share `separation` of the drop.
+// exceed every later level by at least `separation` times the drop.
 func (c *dropSearch) separated(bounds []int) []int {
 	var found []int
 	for i := 1; i+1 < len(bounds); i++ {
@@ -318,8 +318,8 @@ func (c *dropSearch) margin(from, at, to int) float64 {
 	return min(gain, straight, sharp)
 }
 
-// overRoot returns how far a criterion (square) exceeds its requirement, in standard deviations of the noise. Both
-// arguments are in units of the noise variance, so the result is the difference between their square roots.
+// overRoot returns how far a criterion exceeds its requirement, in standard deviations of the noise. Both arguments are
+// in units of the noise variance, so the result is the difference between their square roots.
 func overRoot(square, required float64) float64 {
 	return math.Sqrt(max(square, 0)) - math.Sqrt(required)
 }

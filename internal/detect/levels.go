@@ -17,10 +17,10 @@ type turns struct {
 	longestLow float64
 }
 
-// Criteria for alternation between two levels. The rate must stay at each level at least leastTurns times, and for at
-// least the share leastShare of the time, which is more than chance explains. The levels must be at least levelsApart
-// standard deviations apart. If the stays at one level are as short as dips, the stays at the other level must all be
-// of similar length (see regular).
+// Criteria for alternation between two levels. The rate must stay at each level at least leastTurns times, and in total
+// for at least the fraction leastShare of the time. Fewer or shorter stays could be due to chance. The levels must be
+// at least levelsApart standard deviations apart. If the stays at one level are as short as dips, the stays at the
+// other level must all be of similar length (see regular).
 const (
 	leastTurns   = 3
 	levelsApart  = 4

@@ -9,10 +9,11 @@ import (
 const (
 	// mostLiveBlocks is the maximum number of blocks that a live detector stores, to bound its memory and its work per
 	// sample. A block is a group of consecutive samples that are joined into one. When the maximum is reached, each
-	// pair of neighbouring blocks is joined. After that, a block covers at most 1/160 of the time.
+	// pair of neighbouring blocks is joined. After that, a block covers at most 1/160 of the time that all blocks
+	// cover.
 	mostLiveBlocks = 320
 	// A drop counts only if it has lasted for LiveOptions.LastingSeconds, which is liveSeconds by default, and for at
-	// least the share liveShare of the time that the blocks after the ramp-up cover.
+	// least the fraction liveShare of the time since the ramp-up.
 	liveSeconds = 85
 	liveShare   = 0.02
 	// rampUpSeconds is the longest ramp-up. returnedSeconds is the minimum time for which the rate must have been back

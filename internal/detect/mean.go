@@ -21,9 +21,9 @@ const (
 	leastInBatch = 4
 )
 
-// MeanError returns half the width of the 95 % interval of the mean rate of samples. This is the error that chance may
-// cause if the level varies as it does in these samples and each sample is correlated with the previous one. ok is
-// false if there are fewer than three samples.
+// MeanError returns half the width of the 95 % interval of the samples' mean rate: the error that chance may cause. It
+// takes into account how much the level varies in these samples, and that each sample is correlated with the previous
+// one. ok is false if there are fewer than three samples.
 //
 // With eight or more samples, MeanError returns the wider of two estimates. The first assumes that the noise is a
 // first-order autoregression. The second requires 32 samples and is computed from the means of batches. It is valid for

@@ -51,7 +51,7 @@ func (a *analysis) measureRegimes() {
 			half := math.Hypot(m.half, off)
 			mean.Low, mean.High = max(mean.Value-half, 0), mean.Value+half
 		}
-		// Skip an alternating segment, because its two levels have intervals of their own.
+		// Skip an alternating segment, because each of its two levels has its own interval.
 		if m.segment.Shape != ShapeAlternating {
 			*mean = shown(*mean, a.whole(start.Value, end.Value))
 		}
@@ -140,9 +140,9 @@ func lengths(stretches [][]float64) (sum float64) {
 	return sum
 }
 
-// residuals returns the deviations of samples from the mean of their segment, in stretches without dips and outliers,
-// and the number of segments. The mean of a stretch includes dips, drift and alternation, but its uncertainty depends
-// only on the noise.
+// residuals returns the deviations of samples from the mean of their segment, and the number of segments. Each list of
+// deviations covers an uninterrupted sequence of samples without dips and outliers. The noise is estimated from these
+// deviations. A mean includes dips, drift and alternation, but its uncertainty depends only on the noise.
 func (a *analysis) residuals(samples []Sample) (stretches [][]float64, means float64) {
 	if len(samples) < leastSamples || len(a.breaks) == 0 {
 		return nil, 0

@@ -163,8 +163,8 @@ func sideOf(x []float64) runsSide {
 	return s
 }
 
-// student returns the distribution of a difference from the baseline's mean that is due to chance: Student's
-// t-distribution. Its unit is the standard deviation of the difference.
+// student returns the distribution of differences from the baseline's mean that chance alone causes: Student's
+// t-distribution, in units of the difference's standard deviation.
 func (s *runsSide) student() distuv.StudentsT { return distuv.StudentsT{Sigma: 1, Nu: s.freedom} }
 
 // meanVariance returns the variance of the mean of n runs, each correlated with the preceding one, if one run has a

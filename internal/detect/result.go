@@ -11,7 +11,7 @@ type Options struct {
 	Refill       *float64
 	RefillSource RefillSource
 	// Earlier is the I/O before the series, in order and on the same time axis, so its times may be negative. It
-	// affects only the credits spent. The store is assumed to be idle between these samples.
+	// affects only the computed amount of credits spent. The store is assumed to be idle between these samples.
 	Earlier []Sample
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // foldBlock adds a block of an interference phase, or the drain before the blocks. The figures of the phase are pooled
-// from all blocks with the most neighbours.
+// from all valid blocks with the most neighbours.
 func foldBlock(blocks phasekind.Blocks, into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	known := slices.ContainsFunc(into.Steps, func(s v1alpha1.StepResult) bool { return int(s.Cell) == step.Cell })
 	if known {

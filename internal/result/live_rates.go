@@ -29,7 +29,7 @@ type DoingRate struct {
 	LatencySumNanoseconds, LatencyOperations float64
 }
 
-// Add adds the rates of another client.
+// Add adds the rates of another client to the sum.
 func (r *DoingRate) Add(other DoingRate) {
 	r.BytesPerSecond += other.BytesPerSecond
 	r.OperationsPerSecond += other.OperationsPerSecond

@@ -41,8 +41,8 @@ func (b *builder) rateError(operation measure.Operation) *int64 {
 	return widest
 }
 
-// wider converts a share to millionths. It returns the larger of this value and `than`, which is in millionths too.
-// `than` may be nil.
+// wider converts a share to millionths. It returns the larger of this value and `than`, which is also in millionths and
+// may be nil.
 func wider(than *int64, share float64) *int64 {
 	millionths := measure.Round(math.Ceil(share * 1e6))
 	if than != nil && *than > millionths {

@@ -252,7 +252,7 @@ func achieved(operations []v1alpha1.OperationResult) *v1alpha1.Estimate {
 	return &total
 }
 
-// searchKnee finds the knee in the curve of completed over offered rates.
+// searchKnee finds the knee in the curve of the completed rate over the offered rate.
 func searchKnee(result *v1alpha1.TargetResult) *v1alpha1.KneeResult {
 	var points []detect.Point
 	left := 0

@@ -90,7 +90,7 @@ func (b *builder) withoutInterval() string {
 	return "; no 95 % interval: only " + measure.FormatCount(len(samples), "sample")
 }
 
-// uncertain returns a clause that calls the mean imprecise, or "" if half of its 95 % interval is at most
+// uncertain returns a clause that calls the mean imprecise, or "" if half the width of its 95 % interval is at most
 // maxMeanErrorPPM.
 func (b *builder) uncertain() string {
 	most := int64(0)
