@@ -33,7 +33,7 @@ const (
 	// leastLevelRuns is the minimum number of consecutive runs at one level.
 	leastLevelRuns = 4
 	// changeChance is the highest accepted probability that a change point is due to chance. orders is the number of
-	// random permutations of the runs that this probability is estimated from.
+	// random permutations of the runs from which this probability is estimated.
 	changeChance = 0.005
 	orders       = 999
 	// mostChangeRuns limits the number of runs that are searched, because the computing time grows with the square of

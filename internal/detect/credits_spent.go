@@ -33,8 +33,8 @@ func checkEarlier(earlier []Sample, start float64) error {
 	return nil
 }
 
-// withPauses returns the I/O before the series with a sample of rate 0 for each pause, because credits return during
-// pauses.
+// withPauses returns the I/O before the series. It inserts a sample of rate 0 for each pause, because credits return
+// during pauses.
 func withPauses(earlier []Sample, start float64) []Sample {
 	all := make([]Sample, 0, 2*len(earlier))
 	for i, s := range earlier {

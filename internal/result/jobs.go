@@ -67,9 +67,9 @@ func (b *builder) sampledUntil(at time.Time, operation measure.Operation) uint64
 	return bytes
 }
 
-// repetitionRates replaces the rates from samples with IOR's own definition: the bytes of all repetitions of an
-// operation divided by the total time of these repetitions. The time of a repetition is the time from its first start
-// to its last end.
+// repetitionRates replaces the rates computed from samples with rates that follow IOR's own definition: the bytes of
+// all repetitions of an operation divided by the total time of these repetitions. The time of a repetition is the time
+// from its first start to its last end.
 func (b *builder) repetitionRates() {
 	if b.job == nil || len(b.job.Repetitions) == 0 {
 		return

@@ -113,7 +113,7 @@ func versionList(versions map[string]int) string {
 func (b *builder) judgeBytes() {
 	if b.load.Opaque {
 		// The I/O of an opaque load, such as a user's program, is not known in advance. Its samples and its total come
-		// from different sources, and the engine compares them.
+		// from different sources, so the engine compares them instead.
 		return
 	}
 	var apart worst

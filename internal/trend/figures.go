@@ -52,7 +52,7 @@ func (c *figureSource) figure(what string, value float64, unit v1alpha1.FigureUn
 // The first level of a drain does not count as a burst if the bucket was less than leastFill percent full at the start.
 const leastFill = 10
 
-// first returns the figure by which a phase is compared with other runs, or nil if there is none.
+// first returns the figure by which a phase is compared with the same phase of other runs, or nil if there is none.
 func first(c *figureSource) []v1alpha1.RunFigure {
 	overall := phasekind.Of(c.phase.Kind()).Overall(c.result)
 	fill := c.fill()
