@@ -9,7 +9,8 @@
 //     figures that no other tool has, add a type for them and a field of this type to v1alpha1.TargetResult. If these
 //     figures are rates that replace the rates of reads and writes, return them from TargetResult.OwnRates: they are
 //     then the main figures everywhere. Run make generate.
-//  2. Add a package here with a value of Traits and a type that implements Engine, and its row in the map of AGENTS.md.
+//  2. Add a package here with a value of Traits and a type that implements Engine. Add a row for it to the map in
+//     AGENTS.md.
 //  3. Add a row to the table in package engines, and the name of the field to the pattern in .golangci.yml. The test
 //     of package engines fails until both exist.
 //  4. Let the agent run the tool. For most tools, let Render return a CommandTool, as package command does: the agent
@@ -41,7 +42,7 @@
 // Traits are plain data, for example whether the clients of a target run one job together, or whether the load ends by
 // itself. If other packages need to know something that no trait and no field of Description provides, add a trait or a
 // field, so that they need not compare the kind of the engine. A linter rejects the engine-specific fields of
-// v1alpha1.Engine and v1alpha1.TargetResult, and the names of the engines, outside the engines.
+// v1alpha1.Engine and v1alpha1.TargetResult, and the names of the engines, outside the packages of the engines.
 //
 // An engine whose tool the agent understands has three more parts, which only the agent and the engine itself use:
 //

@@ -23,7 +23,8 @@ type Engine interface {
 	Validate(path *field.Path) field.ErrorList
 	// Suits returns an error for each setting of a phase that the engine does not support. It assumes a valid profile.
 	Suits(use *Use) field.ErrorList
-	// Describe returns what the tool does in a step. The result does not depend on the order of the run's steps.
+	// Describe describes the load that the tool generates in a step. The result does not depend on the order of the run's
+	// steps.
 	Describe(step *Step) (Description, error)
 	// Render returns the request for one client's part of a step. The caller adds the fields that do not depend on the
 	// engine: the required space, the volumes, and the files that Describe lists.
@@ -91,7 +92,7 @@ type Traits struct {
 	Layers string
 }
 
-// Step contains the parameters of a step on one target that an engine needs.
+// Step contains those parameters of a step that an engine needs. They apply to one target.
 type Step struct {
 	Purpose v1alpha1.StepPurpose
 	// Clients is the number of clients of the target. Processes is the number of ranks per client. Both are at least 1.
@@ -112,7 +113,7 @@ func (s *Step) Layout() bool {
 	return s.Purpose == v1alpha1.StepPrepare || s.Purpose == v1alpha1.StepPrecondition
 }
 
-// Client contains the parameters of one client of a target that an engine needs.
+// Client contains what an engine needs to know about one client of a target.
 type Client struct {
 	Index int
 	// Seed is the run's seed. StepSeed is different for each step of the run and for each attempt of a step.
@@ -180,8 +181,8 @@ type Description struct {
 	JobFiles JobFiles
 	// Setup identifies the work that a prepare step must do before the load can run. It is empty if there is none.
 	Setup string
-	// Layer returns the settings, other than Files, that determine the data that a prepare step of this load lays out
-	// on a target. The result can be encoded as JSON. Layer is nil if nothing is laid out.
+	// Layer returns the settings that, together with Files, determine what a prepare step of this load writes to a target.
+	// The result can be encoded as JSON. Layer is nil if nothing is laid out.
 	Layer func(target string) any
 	// Cached is set if the client's own memory may serve reads.
 	Cached Cached

@@ -73,7 +73,7 @@ type Repetition struct {
 	Ended time.Time
 }
 
-// JobRate is the rate of one kind of operation of mdtest, in operations per second.
+// JobRate is mdtest's rate for one kind of operation, in operations per second.
 type JobRate struct {
 	Operation                         string
 	Max, Min, Mean, StandardDeviation float64
@@ -85,8 +85,8 @@ type Program struct {
 	CommandLine []string
 	// ExitCode is the exit code, or 128 plus the number of the signal that killed the program.
 	ExitCode int
-	// Duration is the time from the program's start to its exit. Flush is the time that it took after the exit to write
-	// all remaining data of the program to the storage.
+	// Duration is the time from the program's start to its exit. Flush is the additional time, after the exit, until all
+	// remaining data of the program had been written to the storage.
 	Duration, Flush time.Duration
 	// CutShort is true if the program was stopped before it exited by itself.
 	CutShort bool
@@ -94,7 +94,7 @@ type Program struct {
 	Counts []Count
 }
 
-// Count holds a program's I/O as one source counted it.
+// Count holds a program's I/O, as counted by one source.
 type Count struct {
 	Source                v1alpha1.CommandSource
 	ReadBytes, WriteBytes uint64

@@ -14,7 +14,8 @@ type Exit struct {
 	Signal syscall.Signal
 }
 
-// killed is added to the number of a signal to form the exit code of a program that the signal killed, as shells do.
+// killed is the difference between the number of a signal and the exit code that shells report for a program that was
+// killed by this signal.
 const killed = 128
 
 // ExitCode returns the exit code, or 128 plus the number of the signal that killed the program.

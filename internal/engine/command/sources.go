@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Count is the I/O of a program as counted by one source.
+// Count is a program's I/O, as counted by one source.
 type Count = engine.Count
 
 // Order lists the sources in order of preference.
@@ -24,7 +24,8 @@ func Sort(counts []Count) {
 // Known reports whether source is in Order.
 func Known(source v1alpha1.CommandSource) bool { return slices.Contains(Order, source) }
 
-// Choice is the count to use for a program, together with the count of another source that differs most from it.
+// Choice is the count to use for a program. It also holds the count that differs most from it, which comes from another
+// source.
 type Choice struct {
 	Count
 	// Other is the count that differs most from the chosen one. Direction, "read" or "written", is the direction in
@@ -44,8 +45,8 @@ const (
 	notableShare = 0.02
 )
 
-// Choose returns the count of the most preferred source, together with the other count that differs most from it. It
-// returns false if counts is empty.
+// Choose returns the count of the most preferred source, and with it the count of the source that differs most from
+// this one. It returns false if counts is empty.
 func Choose(counts []Count) (Choice, bool) {
 	if len(counts) == 0 {
 		return Choice{}, false

@@ -6,8 +6,8 @@ import (
 )
 
 // Arguments returns arguments that make fio read its job from standard input and print its running totals at the given
-// interval. The interval is truncated to whole milliseconds, but is at least 1 ms. If it is 0, fio prints only the
-// result.
+// interval, which is truncated to whole milliseconds but never to less than 1 ms. With an interval of 0, fio prints
+// only the result.
 func Arguments(interval time.Duration) []string {
 	arguments := []string{"--output-format=json+", "--eta=never"}
 	if interval > 0 {

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// complaint is a message of fio that identifies a failure.
+// complaint describes a fio message that identifies a failure.
 type complaint struct {
 	pattern *regexp.Regexp
 	failure Failure
-	// certain is true for complaints that mean failure regardless of the exit status. The exit status can be that of a
-	// success even if a job was killed or never started.
+	// certain is true for messages that mean failure regardless of the exit status. fio may exit as if it had succeeded
+	// even if a job was killed or never started.
 	certain bool
 }
 
-// complaints lists the messages of fio that identify a failure, the most specific first. The texts are from fio 3.33
-// and from its sources of 2026-08.
+// complaints lists the fio messages that identify a failure, the most specific first. The texts are from fio 3.33 and
+// from fio's source code as of August 2026.
 var complaints = []complaint{
 	{regexp.MustCompile(`got signal=(4|6|7|8|11)\b`), FailureCrashed, true},
 	{regexp.MustCompile(`got signal=[0-9]+`), FailureKilled, true},
@@ -46,7 +46,8 @@ var complaints = []complaint{
 }
 
 // ofText returns the failure that the most significant complaint in the text indicates, and the line that contains the
-// complaint. ok is false if the text contains none. If certain is true, only certain complaints count.
+// complaint. ok is false if the text contains none. If the argument certain is true, ofText ignores complaints whose
+// field certain is false.
 func ofText(text string, certain bool) (failure Failure, line string, ok bool) {
 	for _, known := range complaints {
 		if certain && !known.certain {

@@ -20,10 +20,10 @@ const (
 	leastCompressed = 1
 )
 
-// PercentFor returns the buffer_compress_percentage at which fio's data compresses by the given ratio, 1 or more. In
-// measurements with fio 3.33 and chunks of 4 KiB, lz4 reached a ratio of 1.98:1 at 50 %, 2.98:1 at 67 %, 4.86:1 at
-// 80 %, 9.5:1 at 90 % and 18:1 at 95 %, regardless of the block size (from 4 KiB to 1 MiB). The ratio of zstd was only
-// slightly better.
+// PercentFor returns the buffer_compress_percentage at which fio's data has the given compression ratio. Ratios below 1
+// count as 1. In measurements with fio 3.33 and chunks of 4 KiB, lz4 reached a ratio of 1.98:1 at 50 %, 2.98:1 at 67 %,
+// 4.86:1 at 80 %, 9.5:1 at 90 % and 18:1 at 95 %, regardless of the block size (from 4 KiB to 1 MiB). The ratio of zstd
+// was only slightly better.
 func PercentFor(ratio float64) int {
 	if !(ratio > 1) {
 		return leastCompressed
@@ -31,8 +31,8 @@ func PercentFor(ratio float64) int {
 	return min(max(int(math.Round(100*(1-1/ratio))), leastCompressed), mostCompressed)
 }
 
-// WithCompressPercentage returns the given job file with its buffer_compress_percentage, if it sets one, changed to
-// percent.
+// WithCompressPercentage returns a copy of a job file in which buffer_compress_percentage is set to percent. It does
+// not add the option to a job file that lacks it.
 func WithCompressPercentage(job string, percent int) string {
 	var b strings.Builder
 	for line := range strings.Lines(job) {

@@ -9,10 +9,10 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// ErrNotFio is wrapped in the error of Decode if the JSON is not fio's output.
+// ErrNotFio is wrapped by the error that Decode returns if the JSON is not fio's output.
 var ErrNotFio = errors.New("not the JSON output of fio")
 
-// ErrNoResult is wrapped in the error of Decode if fio printed a document without jobs.
+// ErrNoResult is wrapped by the error that Decode returns if fio printed a document without jobs.
 var ErrNoResult = errors.New("fio printed no result")
 
 var versionPattern = regexp.MustCompile(`^fio-[3-9]\.[0-9]{1,4}([-.+][0-9A-Za-z.+-]{1,80})?$`)
@@ -69,7 +69,7 @@ func Decode(raw []byte) (*Document, error) {
 	return document, nil
 }
 
-// isClientSum reports whether an entry in the output of fio's client/server mode is the sum of all clients.
+// isClientSum reports whether an entry in the output of fio's client/server mode holds the totals of all clients.
 func isClientSum(item *value, entries int) bool {
 	name := item.member("jobname")
 	return entries > 1 && name != nil && name.text == "All clients"

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Describe returns what a valid profile does with the parameters of a step.
+// Describe describes the load that a valid profile generates in a step with the given parameters.
 func Describe(profile *v1alpha1.FioProfile, parameters Parameters) (engine.Description, error) {
 	what, problems := read(field.NewPath("fio"), profile, &parameters)
 	if len(problems) > 0 {

@@ -33,6 +33,6 @@
 //
 // So before 3.42, if jobs delay a dump, its bytes were counted earlier than its timestamp says: at the time of the
 // first I/O plus the runtime. When ramp_time ends, each job resets its totals, except for its sync latency; during the
-// ramp fio records no latencies. In a dump that is requested before a job's reset and written after it, the bytes and
-// the runtime belong neither to the ramp nor to the measured part.
+// warm-up fio records no latencies. In a dump that is requested before a job's reset and written after it, the bytes
+// and the runtime belong neither to the warm-up nor to the measured part.
 package fio

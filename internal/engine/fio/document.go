@@ -34,8 +34,8 @@ type Job struct {
 	// Continued is true if the job was set to continue after errors (continue_on_error). TotalErrors then counts them.
 	Continued   bool
 	TotalErrors uint64
-	// JobRuntimeMilliseconds is the sum of the runtimes of the group's jobs. The runtime of a job counts from its
-	// start, or from the end of its ramp.
+	// JobRuntimeMilliseconds is the sum of the runtimes of the group's jobs. The runtime of a job counts from its start,
+	// or from the end of its warm-up.
 	JobRuntimeMilliseconds uint64
 	Operations             [measure.NumOperations]OperationTotal
 }
@@ -59,8 +59,9 @@ type OperationTotal struct {
 }
 
 // Completed returns the number of completed operations, which equals the number of recorded latencies. In contrast,
-// total_ios counts issued operations: operations that were issued in the ramp and completed after the ramp are missing,
-// and failed operations are included. If fio records no latencies (gtod_reduce=1), total_ios is the only count.
+// total_ios counts issued operations: operations that were issued during the warm-up and completed after the warm-up
+// are missing, and failed operations are included. If fio records no latencies (gtod_reduce=1), total_ios is the only
+// count.
 func (t *OperationTotal) Completed() uint64 {
 	if timed := max(t.Total.Count, t.Completion.Count); timed > 0 {
 		return timed

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Exit describes how the process of fio ended.
+// Exit describes how the fio process ended.
 type Exit struct {
 	// Code is the exit code. It is meaningful only if Signal is 0.
 	Code int
@@ -16,7 +16,7 @@ type Exit struct {
 	Signal syscall.Signal
 }
 
-// stoppedCode is fio's exit code after SIGINT and SIGTERM (and after 128 failed jobs).
+// stoppedCode is fio's exit code after SIGINT or SIGTERM. fio also exits with this code if 128 jobs failed.
 const stoppedCode = 128
 
 // Expectation contains the requirements for a complete run. The zero value requires nothing.
@@ -81,8 +81,8 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 		result.Outcome = Stopped
 		result.Message = "fio was stopped early; the measurements up to then are used"
 		if expected.WarmUpMilliseconds > 0 && !result.Snapshot.measured() {
-			// Discard the snapshot's figures. They are from the ramp, and fio itself would have discarded them at the
-			// end of the ramp.
+			// Discard the snapshot's figures. They are from the warm-up, and fio itself would have discarded them at the end of
+			// the warm-up.
 			result.Message = "fio was stopped during the warm-up: nothing was measured"
 			result.Snapshot.Operations = [measure.NumOperations]OperationTotal{}
 		}
@@ -91,7 +91,7 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 	return result
 }
 
-// judge evaluates a run. Each of its checks returns true if it decided the outcome.
+// judge evaluates a run. Each of its check methods returns true if that check decided the outcome.
 type judge struct {
 	output     Output
 	exit       Exit
@@ -169,8 +169,7 @@ func (j *judge) notFinal() bool {
 		last := j.output.Damaged[len(j.output.Damaged)-1]
 		return j.fail(FailureInvalidOutput, "the last JSON document is unreadable, "+last.String())
 	case j.output.Documents > 1 && hasUnexpectedOutput(j.output.NoiseAfterLast):
-		// The text may be the remains of a further document, which would have been the result instead of the last
-		// readable one.
+		// The text may be the remains of another document. That document would then be the result, not the last readable one.
 		return j.fail(FailureInvalidOutput, "unexpected output after the last JSON document: "+clip(j.output.NoiseAfterLast))
 	case j.output.Last.Racy != nil:
 		return j.fail(FailureInvalidOutput, j.output.Last.Racy.Error())
@@ -246,7 +245,7 @@ func (j *judge) cutShort(written uint64) bool {
 	return j.fail(FailureTruncated, lacks)
 }
 
-// jobsRuntime returns the minimum total runtime of all jobs in a complete run, in milliseconds.
+// jobsRuntime returns the minimum sum of the jobs' runtimes in a complete run, in milliseconds.
 func (j *judge) jobsRuntime() uint64 {
 	if j.expected.Jobs < 1 || j.expected.MeasuredMilliseconds < 1 {
 		return 0
@@ -255,7 +254,7 @@ func (j *judge) jobsRuntime() uint64 {
 	return uint64(j.expected.Jobs) * (each - min(each, tolerated(each)))
 }
 
-// tolerated returns by how much a complete run may be shorter than requested: 2 % plus 250 ms. fio starts the clock of
-// its deadline shortly before the clock of its figures; on a node without an idle processor the difference was 141 ms.
-// The figures cover the measured time and remain valid.
+// tolerated returns the time by which a complete run may be shorter than requested: 2 % plus 250 ms. fio starts to
+// count toward its deadline shortly before it starts the clock for its figures; on a node without an idle processor the
+// difference was 141 ms. The figures cover the measured time and remain valid.
 func tolerated[T int64 | uint64](milliseconds T) T { return milliseconds/50 + 250 }

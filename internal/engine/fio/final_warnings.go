@@ -49,7 +49,7 @@ func (j *judge) warnOf(operation measure.Operation, total *OperationTotal) {
 // expectedMessages lists the prefixes of the lines that fio normally prints when it is stopped early.
 var expectedMessages = []string{"fio: terminating on signal ", "fio: terminating on timeout"}
 
-// unknownMessages returns up to three unexpected lines, followed by the number of the remaining ones.
+// unknownMessages returns up to three unexpected lines, and says how many more there are.
 func unknownMessages(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -68,7 +68,8 @@ func unknownMessages(text string) string {
 	return strings.Join(lines, "; ")
 }
 
-// firstComplaint returns the first message of fio other than its response to a signal, clipped.
+// firstComplaint returns fio's first message, clipped to 300 bytes. It skips the message with which fio responds to a
+// signal.
 func firstComplaint(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)

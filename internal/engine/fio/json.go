@@ -243,7 +243,7 @@ func (v *value) float() (float64, error) {
 	return number, nil
 }
 
-// clip shortens a tool's text for a message.
+// clip shortens a text printed by fio, so that it can be quoted in a message.
 func clip(text string) string { return clipTo(80, text) }
 
 func clipTo(longest int, text string) string {

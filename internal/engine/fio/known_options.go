@@ -8,7 +8,7 @@ func MainName(name string) string {
 	return name
 }
 
-// KnownOption is an option of fio as it is written to a job file.
+// KnownOption is a fio option in the form in which it is written to a job file.
 type KnownOption struct {
 	// Name is fio's main name for the option, even if an alias was given.
 	Name string

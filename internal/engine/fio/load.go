@@ -22,7 +22,8 @@ type loadSection struct {
 	fileBytes uint64
 	// prefix is the first part of file names: PREFIX.JOB.FILE.
 	prefix string
-	// firstJob is added to the job's number in file names. It is 0 in a section with more than one job.
+	// firstJob is the number of the section's first job in file names. It can be greater than 0 only in a section with a
+	// single job.
 	firstJob int
 	// layoutJobs is the number of jobs for which files are laid out. It can be greater than jobs, because other steps
 	// may run more jobs.

@@ -55,8 +55,8 @@ func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioPr
 	return &made, nil
 }
 
-// settle returns the length of the initial part of an open loop's measured time whose latencies are ignored. At the end
-// of ramp_time, as at the start of a job, fio 3.33 considers the next operation of every job due, so all jobs issue an
+// settle returns for how long, from the start of an open loop's measured time, latencies are ignored. At the end of
+// ramp_time, as at the start of a job, fio 3.33 considers the next operation of every job due, so all jobs issue an
 // operation at once. A server that completes C operations per second needs jobs / (C - rate) seconds to drain this
 // queue, for example 0.4 s at a rate of 65 % of C. Until then, latencies can be as high as jobs / C because of the
 // queue, not because of the offered load.

@@ -5,7 +5,7 @@ import (
 	"regexp"
 )
 
-// option describes an option of fio that users may set.
+// option describes a fio option that users may set.
 type option struct {
 	rule valueRule
 	// field is the field of the profile that sets the option, or "" if there is none. An option with a field may occur

@@ -166,8 +166,8 @@ func (w *writer) measure(what *load, parameters *Parameters) error {
 		return fmt.Errorf("warmUp %v: must be from 0 to %v", parameters.WarmUp, maxDuration)
 	}
 	if parameters.WarmUp >= parameters.Duration && what.limited() {
-		// If the ramp is not shorter than runtime, fio would end a rate-limited load during the ramp: its function
-		// rate_ddir (io_u.c) compares the option runtime with the time since the start of the ramp, not since its end.
+		// If the warm-up is not shorter than runtime, fio would end a rate-limited load during the warm-up: its function
+		// rate_ddir (io_u.c) compares the option runtime with the time since the start of the warm-up, not since its end.
 		return fmt.Errorf("warmUp %v must be shorter than duration %v, because otherwise a rate-limited load would end during the warm-up",
 			parameters.WarmUp, parameters.Duration)
 	}
@@ -323,9 +323,9 @@ func (l *load) laidOut(purpose Purpose) []loadSection {
 	return all
 }
 
-// overwritten returns the minimum number of bytes that one pass of a precondition writes: fio does not write the rest
-// of a file, or of a job's part of a device, after the last whole block. If blocks vary in size, fio writes at least
-// half of each file or part, because each is at least as large as a block.
+// overwritten returns the minimum number of bytes that one pass of a precondition writes. fio overwrites a file, or a
+// job's part of a device, only up to the end of the last whole block. If blocks vary in size, fio writes at least half
+// of the file or part, which is never smaller than a block.
 func (l *load) overwritten() uint64 {
 	var sum uint64
 	for _, s := range l.laidOut(Precondition) {
@@ -372,7 +372,8 @@ func (s *loadSection) overwrite() string {
 }
 
 // layoutBlock returns the largest block size that divides the size of a file evenly, because fio does not write the
-// remainder after the last whole block. It is at most 1 MiB, and less with more than 128 jobs.
+// remainder after the last whole block. The block size is at most 1 MiB. With more than 128 jobs it is smaller, so that
+// one block per job does not exceed layoutMemoryBytes.
 func (s *loadSection) layoutBlock(jobs uint64) uint64 {
 	largest := min(layoutBlockBytes, layoutMemoryBytes/jobs)
 	step := uint64(1)

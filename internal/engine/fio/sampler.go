@@ -18,7 +18,7 @@ const lateMilliseconds = 100
 // ErrNoTimestamp is returned for a document without timestamp_ms, which cannot be sampled.
 var ErrNoTimestamp = errors.New("timestamp_ms is missing in the JSON document")
 
-// SamplerOptions describe the run of fio whose dumps a Sampler reads.
+// SamplerOptions describe the fio run whose dumps a Sampler reads.
 type SamplerOptions struct {
 	// WarmUp is the ramp_time of the job; 0 for none.
 	WarmUp time.Duration
@@ -26,7 +26,7 @@ type SamplerOptions struct {
 	Jobs int
 	// Outstanding is the maximum number of operations in flight; 0 if unknown.
 	Outstanding uint64
-	// Duration is the time after the end of the ramp during which jobs issue operations. It is 0 if jobs end when their
+	// Duration is the time after the end of the warm-up during which jobs issue operations. It is 0 if jobs end when their
 	// work is done. See loadEnd.
 	Duration time.Duration
 	// ToClock translates nanoseconds of the wall clock of fio's machine to the clock of the samples. It is called for
@@ -36,12 +36,12 @@ type SamplerOptions struct {
 
 // Delta holds the work done between two dumps.
 type Delta struct {
-	// Sample contains the start and the end of its interval. Sample.WarmUp is true if the interval lies in the ramp.
-	// There is a gap between the last warm-up sample and the first measured sample, because fio drops the figures of
-	// that time.
+	// Sample contains the start and the end of its interval. Sample.WarmUp is true if the interval lies within the
+	// warm-up. There is a gap between the last warm-up sample and the first measured sample, because fio drops the figures
+	// of that time.
 	Sample measure.Sample
-	// Histograms count the latencies of the completed operations. They are empty in the ramp, because fio records no
-	// latencies there.
+	// Histograms count the latencies of the completed operations. They are empty during the warm-up, because fio does not
+	// record latencies then.
 	Histograms [measure.NumOperations]measure.Histogram
 	// LateMilliseconds is the time for which the dump at the sample's end waited for a job to return from an I/O call.
 	// The operations of a late dump are divided between this sample and the next in proportion to time. The bytes need
@@ -57,11 +57,11 @@ type Sampler struct {
 	options SamplerOptions
 	live    *epoch
 	ramp    *epoch
-	// held is the newest dump. The sample that it ends has not been returned yet. base is the dump at the end of the
+	// held is the newest dump. The sample that ends with it has not been returned yet. base is the dump at the end of the
 	// last returned sample. If base is nil, the sample that ends with held starts from totals of zero.
 	held *point
 	base *point
-	// first is the first dump of the measured part after a ramp. It is nil before that dump, and again once dropMixed
+	// first is the first dump of the measured part after a warm-up. It is nil before that dump, and again once dropMixed
 	// has checked the dump.
 	first *point
 	// end and ended are the time and the totals at the end of the last returned sample.
@@ -73,7 +73,7 @@ type Sampler struct {
 	stopped atomic.Int64
 }
 
-// epoch is a period in which fio does not reset its totals: the ramp, or the measured part. It is unrelated to the
+// epoch is a period in which fio does not reset its totals: the warm-up, or the measured part. It is unrelated to the
 // epoch of an operator.
 type epoch struct {
 	// origin is the time at which the epoch's first job began: the minimum of timestamp - runtime over all dumps,
@@ -106,7 +106,7 @@ func NewSampler(options SamplerOptions) *Sampler {
 	return &Sampler{options: options}
 }
 
-// Add processes the next document and returns the samples that it completes, usually one.
+// Add processes the next document and returns the samples that this document completes, usually one.
 //
 // An error that wraps measure.ErrCounterReset means that a total decreased (fio was replaced, or its figures are
 // wrong). After such an error, and also if the wall clock was set back, sampling resumes with this document, and no
@@ -161,8 +161,8 @@ func (s *Sampler) restart(next *point) []Delta {
 	return deltas
 }
 
-// MeasuredSince estimates when the measured part began: at the end of the ramp or, without a ramp, at the first I/O. ok
-// is false before the first dump of the measured part.
+// MeasuredSince estimates when the measured part began: at the end of the warm-up or, without a warm-up, at the first
+// I/O. ok is false before the first dump of the measured part.
 func (s *Sampler) MeasuredSince() (nanoseconds int64, ok bool) {
 	if s.live == nil || s.live.warm {
 		return 0, false
@@ -240,8 +240,8 @@ func between(before, after [measure.NumOperations]measure.Counter) (difference [
 	return difference
 }
 
-// counted returns the instant at which a dump's bytes were counted. The last document is the result instead of a dump.
-// Its bytes were counted at the end of the runtime.
+// counted returns the instant at which the bytes in a dump were counted. For the last document, which is not a dump but
+// the result, this is the end of the runtime.
 func (p *point) counted(base *point, jobs int, last bool) int64 {
 	if p.whenWritten && !last || p.runtime <= 0 {
 		return p.written

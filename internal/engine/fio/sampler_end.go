@@ -29,7 +29,7 @@ import (
 func (s *Sampler) Stopped(wallNanoseconds int64) { s.stopped.Store(wallNanoseconds / 1e6) }
 
 // loadEnd returns the time at which the jobs stop issuing operations, in milliseconds on the wall clock. It returns 0
-// in the ramp, or if the time is unknown.
+// during the warm-up, or if the time is unknown.
 func (s *Sampler) loadEnd(of *epoch) int64 {
 	if of == nil || of.warm {
 		return 0
@@ -43,8 +43,8 @@ func (s *Sampler) loadEnd(of *epoch) int64 {
 	return end
 }
 
-// atLoadEnd returns the totals at the end of the load for a dump that was counted after it. known is false if no
-// earlier dump belongs to the same part of the run, which is the ramp or the measured part.
+// atLoadEnd returns the totals at the end of the load, given a dump whose bytes were counted after that end. known is
+// false if no earlier dump belongs to the same part of the run, which is the warm-up or the measured part.
 func (s *Sampler) atLoadEnd(held *point, counters [measure.NumOperations]measure.Counter) (totals [measure.NumOperations]measure.Counter, known bool) {
 	before := s.loaded
 	if before == nil || before.epoch != held.epoch || before == held {
@@ -66,11 +66,12 @@ func (s *Sampler) atLoadEnd(held *point, counters [measure.NumOperations]measure
 	return totals, true
 }
 
-// mostInFlight returns the maximum difference between issued and completed operations in a consistent dump: the maximum
-// number of operations in flight, or MaxUint64 if that number is unknown. A warm-up doubles it, because operations in
-// flight at the end of a ramp are never timed, so they are never counted as completed and remain in the difference. A
-// larger difference means that the dump is inconsistent: fio reads the two counters one after the other, and on a
-// machine without spare CPU time it may stall in between while the jobs continue.
+// mostInFlight returns the maximum difference between issued and completed operations in a consistent dump. This is the
+// maximum number of operations in flight, or MaxUint64 if that number is unknown. With a warm-up, the difference can be
+// twice as large: operations in flight at the end of a warm-up are never timed, so they are never counted as completed
+// and remain in the difference. A still larger difference means that the dump is inconsistent: fio reads the two
+// counters one after the other, and on a machine without spare CPU time it may stall in between while the jobs
+// continue.
 func (s *Sampler) mostInFlight() uint64 {
 	switch {
 	case s.options.Outstanding == 0:

@@ -15,10 +15,10 @@ type placing int
 const (
 	// placeEnd means that the dump ends a sample.
 	placeEnd placing = iota
-	// placeUnusable means that it is unknown whether the dump's figures are from the ramp or from the measured part, or
+	// placeUnusable means that it is unknown whether the dump's figures are from the warm-up or from the measured part, or
 	// that they are from both.
 	placeUnusable
-	// placeImpossible means that a total decreased, although fio resets its totals only at the end of the ramp.
+	// placeImpossible means that a total decreased, although fio resets its totals only at the end of the warm-up.
 	placeImpossible
 )
 
@@ -35,11 +35,11 @@ func (s *Sampler) pointOf(snapshot *Snapshot) *point {
 }
 
 // completed returns the completed bytes and operations. fio's total_ios is the number of issued operations. It includes
-// operations in flight and, after a ramp, excludes operations that were in flight at the end of the ramp (in one test
-// with 32 in flight, total_ios was 306 after 337 operations). Each completed operation has a latency, so the number of
-// latencies is used instead. This number is limited to the maximum that the issued operations allow, because fio may
-// stall between reading the two counters. fio records no latencies in the ramp. There, the number of issued operations
-// is used as soon as any bytes were moved.
+// operations in flight and, after a warm-up, excludes operations that were in flight at the end of the warm-up (in one
+// test with 32 in flight, total_ios was 306 after 337 operations). Each completed operation has a latency, so the
+// number of latencies is used instead. This number is limited to the maximum that the issued operations allow, because
+// fio may stall between reading the two counters. During the warm-up fio records no latencies, so the number of issued
+// operations is used as soon as any bytes were moved.
 func (s *Sampler) completed(total *OperationTotal, operation measure.Operation) measure.Counter {
 	counter := total.Counter
 	switch {
@@ -52,7 +52,7 @@ func (s *Sampler) completed(total *OperationTotal, operation measure.Operation) 
 	return counter
 }
 
-// mostUncounted returns the maximum number of operations that were issued in the ramp and completed after it.
+// mostUncounted returns the maximum number of operations that were issued during the warm-up and completed after it.
 func (s *Sampler) mostUncounted() uint64 {
 	switch {
 	case s.options.WarmUp == 0:
@@ -79,10 +79,11 @@ func countsWhenWritten(version string) bool {
 	return err == nil && (major > 3 || major == 3 && minor >= 42)
 }
 
-// place assigns a dump to an epoch: the ramp or the measured part.
+// place assigns a dump to an epoch: the warm-up or the measured part.
 //
-// The ramp has ended if a total decreases. If the ramp is shorter than the interval between dumps, no total decreases.
-// So place also detects the end of the ramp by the first recorded latency, because fio records none in the ramp.
+// The warm-up has ended if a total decreases. If the warm-up is shorter than the interval between dumps, no total
+// decreases. So place also detects the end of the warm-up by the first recorded latency, because fio records none
+// during the warm-up.
 func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 	last := cmp.Or(s.held, s.base)
 	fell := last != nil && next.fellBelow(last)
@@ -92,8 +93,8 @@ func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 		}
 		if s.live == nil {
 			if next.runtime <= 0 {
-				// The dump was requested at the very start of either the ramp or the measured part. Its figures do not
-				// show which of the two it belongs to.
+				// The dump was requested at the very start of either the warm-up or the measured part. Its figures do not show
+				// which of the two it belongs to.
 				return placeUnusable
 			}
 			s.live = &epoch{origin: next.written - next.runtime, warm: true}
@@ -111,12 +112,12 @@ func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 	return placeEnd
 }
 
-// placeAfterRamp places a dump that includes measured figures. Dumps that also include figures of the ramp are
+// placeAfterRamp places a dump that includes measured figures. Dumps that also include figures of the warm-up are
 // unusable.
 func (s *Sampler) placeAfterRamp(next *point) placing {
 	if next.runtime <= 0 {
-		// The dump was requested in the ramp and written after the ramp, so its totals are neither those of the ramp
-		// nor those of the measured part.
+		// The dump was requested during the warm-up and written after the warm-up, so its totals are neither those of the
+		// warm-up nor those of the measured part.
 		return placeUnusable
 	}
 	measured := &epoch{origin: next.written - next.runtime}
@@ -124,10 +125,10 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 		ramp := s.options.WarmUp.Milliseconds()
 		earliest := s.ramp.origin + ramp
 		if measured.origin < earliest-min(lateMilliseconds, ramp/4) && next.runtime <= 2*ramp {
-			// According to this dump, the measured part began before the ramp ended. So the longest runtime is that of
-			// a job that was still in its ramp, and the dump mixes figures of both parts. But if the runtime exceeds
-			// twice the ramp, no job can still be in its ramp, and the dump is usable: the ramp ended earlier than
-			// assumed, because its dumps were late and its start was estimated too late.
+			// According to this dump, the measured part began before the warm-up ended. So the longest runtime is that of a job
+			// that was still in its warm-up, and the dump mixes figures of both parts. But if the runtime exceeds twice the
+			// warm-up, no job can still be in its warm-up, and the dump is usable: the warm-up ended earlier than assumed,
+			// because its dumps were late and its start was estimated too late.
 			return placeUnusable
 		}
 	}
@@ -135,11 +136,11 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 	return placeEnd
 }
 
-// dropMixed drops the first dump of the measured part if the next dump shows that some jobs were still in their ramp at
-// the time of the first. The totals of the first dump then mix both parts. Jobs do not start at the same time (on a
-// busy machine, their starts can differ by a large fraction of a second), and each job resets its own totals at the end
-// of its ramp. If a job does so between the two dumps, its runtime increases by less than the time between the dumps:
-// the length of the ramp is missing.
+// dropMixed drops the first dump of the measured part if the next dump shows that some jobs were still in their warm-up
+// when the first one was written. The totals of the first dump then mix both parts. Jobs do not start at the same time
+// (on a busy machine, their starts can differ by a large fraction of a second), and each job resets its own totals at
+// the end of its warm-up. If a job's warm-up ends between the two dumps, its runtime increases by less than the time
+// between the dumps, because it no longer includes the warm-up.
 func (s *Sampler) dropMixed(next *point) {
 	first := s.first
 	s.first = nil

@@ -50,7 +50,7 @@ var fileJobs = map[v1alpha1.Operation]fileJob{
 	v1alpha1.OperationDelete: {engine: "filedelete", rw: "write"},
 }
 
-// maxSmallFileBytes is the maximum size of a file, which one operation writes or reads.
+// maxSmallFileBytes is the maximum size of a small file. A single operation writes or reads the whole file.
 const maxSmallFileBytes = 1 << 20
 
 // fileSettings are the options of a workload that a smallFiles phase applies. The phase sets the options in

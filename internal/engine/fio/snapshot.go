@@ -9,7 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Snapshot is a document with all its jobs added up: totals since the start of the run, or since the end of the ramp.
+// Snapshot is the sum of all jobs in a document: totals since fio started or, once the warm-up (ramp_time) has ended,
+// since its end.
 type Snapshot struct {
 	Version               string
 	TimestampMilliseconds int64
@@ -50,8 +51,8 @@ func (e JobError) String() string {
 	return text
 }
 
-// Snapshot adds up the jobs. It returns an error if the bytes, the operations or the timed operations do not fit into
-// 64 bits.
+// Snapshot adds up the jobs of the document. It returns an error if the bytes, the operations or the timed operations
+// do not fit into 64 bits.
 func (d *Document) Snapshot() (Snapshot, error) {
 	snapshot := Snapshot{Version: d.Version, TimestampMilliseconds: d.TimestampMilliseconds}
 	for i := range d.Jobs {
@@ -122,7 +123,7 @@ func (s *Snapshot) operations() uint64 {
 	return sum
 }
 
-// measured reports whether any latency was recorded. fio records none during a ramp.
+// measured reports whether any latency was recorded. fio records none during a warm-up.
 func (s *Snapshot) measured() bool {
 	for i := range s.Operations {
 		if s.Operations[i].Total.Count > 0 || s.Operations[i].Completion.Count > 0 || s.Operations[i].SubmissionCount > 0 {
@@ -132,12 +133,12 @@ func (s *Snapshot) measured() bool {
 	return false
 }
 
-// named lists the errors that storage returns. Messages show other errors by their number.
+// named lists the errors that storage can cause. Messages show other errors by their number.
 var named = strings.Fields("EPERM ENOENT EINTR EIO ENXIO EBADF EAGAIN ENOMEM EACCES EBUSY EEXIST ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE " +
 	"ETXTBSY EFBIG ENOSPC EROFS EPIPE ENOSYS ELOOP EILSEQ EREMOTEIO ESTALE EDQUOT ETIMEDOUT ENOTSUP ENOTCONN EHOSTDOWN EHOSTUNREACH " +
 	"ECONNRESET ENODATA")
 
-// errnoName returns the symbol of an error that storage returns, or "" for others.
+// errnoName returns the symbol of an error that storage can cause. For any other error it returns "".
 func errnoName(number errno) string {
 	if name := errnos[number].name; slices.Contains(named, name) {
 		return name

@@ -20,7 +20,7 @@ type Damage struct {
 
 func (d Damage) String() string { return fmt.Sprintf("at byte %d: %v", d.Offset, d.Err) }
 
-// Output holds everything that a Stream found.
+// Output holds everything that a Stream found in fio's output.
 type Output struct {
 	// Documents is the number of documents that were read. Last is the last of them; nil if there was none.
 	Documents int
@@ -43,7 +43,7 @@ type Output struct {
 // is an io.Writer that never fails. It buffers at most one document, of up to 64 MiB, and finds documents in a single
 // pass. The zero value is ready to use.
 //
-// A document of fio begins with "{" and the key "fio version". These bytes cannot occur within a document, because
+// A fio document begins with "{" and the key "fio version". These bytes cannot occur within a document, because
 // quotes in strings are escaped. So they always begin a document, and a document that is still open when they arrive is
 // truncated.
 type Stream struct {
@@ -165,7 +165,7 @@ func (s *Stream) drop() {
 	s.flush(s.head.length)
 }
 
-// flush moves the pending bytes to the noise, except for the last ones, whose number is the parameter kept.
+// flush moves the pending bytes to the noise, except for the last `kept` bytes.
 func (s *Stream) flush(kept int) {
 	given := len(s.pending) - kept
 	s.noise.Add(s.pending[:given])
@@ -184,7 +184,7 @@ func (s *Stream) damaged(err error) {
 	}
 }
 
-// headKey is the first key of every document of fio.
+// headKey is the first key of every fio document.
 const headKey = `"fio version"`
 
 // maxHeadSpace limits the white space between the "{" and the first key of a document. fio itself writes "\n  ".
@@ -192,8 +192,8 @@ const maxHeadSpace = 64
 
 // headMatcher finds the beginning of documents.
 type headMatcher struct {
-	// length is the length of the match so far in bytes, which consists of the "{", the space after it and the matched
-	// part of the key. It is 0 if there is no match.
+	// length is the number of bytes matched so far: the "{", the white space after it, and the matched part of the key. It
+	// is 0 if there is no match.
 	length int
 	inKey  int
 }

@@ -73,7 +73,7 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 	return problems
 }
 
-// unsuited returns an error for each option of the section that does not work on several volumes or on raw devices.
+// unsuited returns an error for each option of the section that is not supported with several volumes or raw devices.
 func (s *loadSection) unsuited(path *field.Path, devices bool) field.ErrorList {
 	var problems field.ErrorList
 	if s.sets("file_service_type") {
@@ -88,8 +88,8 @@ func (s *loadSection) unsuited(path *field.Path, devices bool) field.ErrorList {
 	return problems
 }
 
-// checkRegion returns an error if a job's part of a raw device is too small for operations that may begin at offsets
-// that are not multiples of their size.
+// checkRegion returns an error if operations may begin at offsets that are not multiples of their size, but a job's
+// part of a raw device is too small for such operations.
 func (s *loadSection) checkRegion(path *field.Path) field.ErrorList {
 	most := s.largestBlock()
 	if !s.uneven() || s.ownRegion() >= 2*most {

@@ -14,8 +14,8 @@ const zeroChunkBytes = 16 << 10
 // name.
 var zeroWords = []string{"zero_buffers", "buffer_pattern", "buffer_compress", "dedupe", "trim", "verify"}
 
-// MayHoldZeros reports whether fio may write 64 KiB or more of consecutive zeros. If it may not, such zeros in a file
-// prove that the file no longer contains the data that fio wrote.
+// MayHoldZeros reports whether fio may write 64 KiB or more of consecutive zeros. If it returns false, a run of zeros
+// of this length in a file proves that the file no longer contains the data that fio wrote.
 func MayHoldZeros(profile *v1alpha1.FioProfile) bool {
 	text := profile.JobFile
 	for name := range profile.Options {

@@ -65,8 +65,8 @@ var words = []struct {
 // badSizes is part of IOR 3.3.0's message about an invalid size, which ends with the text of an unrelated errno.
 const badSizes = " size must be "
 
-// classify returns the failure that the tool's messages indicate, and the message that indicates it. If none of them is
-// known, it returns FailureOther and the first message, because MPI prints its messages about an abort after the tool's
+// classify returns the failure that the tool's messages indicate, and the message that indicates it. If no message is
+// known, it returns FailureOther and the first message: MPI prints its messages about an abort only after the tool's
 // own message.
 func classify(lines []string) (Failure, string) {
 	for _, line := range lines {

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Sizes describes a load of IOR or mdtest, together with the sizes of its files on several clients.
+// Sizes describes an IOR or mdtest load, together with the sizes of its files on several clients.
 type Sizes struct {
 	engine.Description
 	// RankBytes is the total size of the files of one rank, and DatasetBytes is the total size of the files of all
@@ -27,7 +27,7 @@ type Sizes struct {
 // maxListed is the maximum number of files that FileSizes lists. DatasetBytes always covers all files.
 const maxListed = 4096
 
-// Describe returns what a valid profile does on clients with ranksPerClient ranks each.
+// Describe describes the load that a valid profile generates on clients with ranksPerClient ranks each.
 func Describe(profile *v1alpha1.IORProfile, clients, ranksPerClient int) (Sizes, error) {
 	w, problems := readProfile(field.NewPath("ior"), profile)
 	if len(problems) > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// mdtestWorkload is a parsed profile of mdtest, with all defaults.
+// mdtestWorkload is a parsed mdtest profile in which unset fields have their defaults.
 type mdtestWorkload struct {
 	items, depth, branching, iterations int64
 	fileBytes, readBytes                int64
@@ -146,7 +146,7 @@ func MdtestArguments(profile *v1alpha1.MdtestProfile, parameters Parameters) ([]
 	return a, nil
 }
 
-// DescribeMdtest returns what a valid profile does on clients with ranksPerClient ranks each.
+// DescribeMdtest describes the load that a valid profile generates on clients with ranksPerClient ranks each.
 func DescribeMdtest(profile *v1alpha1.MdtestProfile, clients, ranksPerClient int) (Sizes, error) {
 	w, problems := readMdtest(field.NewPath("mdtest"), profile)
 	if len(problems) > 0 {

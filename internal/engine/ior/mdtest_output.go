@@ -17,7 +17,7 @@ type MdtestRate struct {
 	MaxMilli, MinMilli, MeanMilli, StdDevMilli int64
 }
 
-// MdtestOutput is everything that an MdtestStream found.
+// MdtestOutput is everything that an MdtestStream found in mdtest's output.
 type MdtestOutput struct {
 	Version, CommandLine     string
 	Tasks, Nodes, Iterations int
@@ -175,7 +175,7 @@ func (s *MdtestStream) row(line textLine) {
 	}
 	kind := fields[0]
 	if !slices.Contains([]string{"Directory", "File", "Tree"}, kind) || strings.Contains(line.text, "(stonewall)") {
-		// Ignore the row that mdtest 3.3.0 adds for creation until the stonewall. It contains only a mean.
+		// Ignore the row that mdtest 3.3.0 adds for the files created before the stonewall. It contains only a mean.
 		return
 	}
 	if len(fields) < s.figures+2 || len(fields) > s.figures+4 {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// MdtestExpectation contains the requirements for a complete run of mdtest. The zero value requires nothing.
+// MdtestExpectation contains the requirements for a complete mdtest run. The zero value requires nothing.
 type MdtestExpectation struct {
 	Iterations, Tasks int
 }
 
-// MdtestResult describes how a step of mdtest ended. Its outcome is never CutShort, because mdtest prints its figures
+// MdtestResult describes how an mdtest step ended. Its outcome is never CutShort, because mdtest prints its figures
 // once, at the end.
 type MdtestResult struct {
 	Outcome Outcome
@@ -24,7 +24,7 @@ type MdtestResult struct {
 	Warnings []Warning
 }
 
-// FinalMdtest evaluates a run of mdtest by its output, its exit status and its standard error. The exit code and the
+// FinalMdtest evaluates an mdtest run by its output, its exit status and its standard error. The exit code and the
 // summary are not sufficient, because mdtest counts failed operations as completed and only prints a warning.
 func FinalMdtest(output MdtestOutput, exit Exit, stderr string, expected MdtestExpectation) MdtestResult {
 	var said MdtestStream

@@ -12,7 +12,7 @@ const maxNumber = 1e15
 // number is a printed, and therefore rounded, figure. The exact value lies between value-half and value+half.
 type number struct {
 	value, half float64
-	// absent is true if the tool printed no figure, such as "-" or "NA".
+	// absent is true if the tool printed "-", "NA" or a similar placeholder instead of a figure.
 	absent bool
 }
 
@@ -64,7 +64,7 @@ func (s span) by(factor float64) span { return span{s.low * factor, s.high * fac
 
 func (s span) and(o span) span { return span{max(s.low, o.low), min(s.high, o.high)} }
 
-// widened returns the span, widened to allow for floating-point errors.
+// widened returns a slightly larger span, which allows for floating-point errors.
 func (s span) widened() span { return span{s.low * (1 - 1e-9), s.high * (1 + 1e-9)} }
 
 func (s span) empty() bool { return s.low > s.high }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// option is an option that users may give in args.
+// option describes an option that users may set in args.
 type option struct {
 	// least and most are the minimum and the maximum of an option whose value is a whole number. If most is 0 and words
 	// is empty, the option is a flag.
@@ -17,7 +17,7 @@ type option struct {
 	words []string
 	// times is the maximum number of times that the option may be given; 0 counts as 1.
 	times int
-	// directive is true if the option is given as "-O name=value".
+	// directive is true for an option that is written as "-O name=value".
 	directive bool
 	// since4 is true if the option exists in 4.0.0 and later, but not in 3.3.0.
 	since4 bool
@@ -29,8 +29,8 @@ type options struct {
 	allowed map[string]option
 	// fields maps options to the fields of the profile that set them.
 	fields map[string]string
-	// refused maps well-known options to the reason for refusing them. Options that are missing in all three maps are
-	// refused too.
+	// refused maps well-known options to the reason for refusing them. Options that are in none of the maps allowed,
+	// fields and refused are refused too.
 	refused map[string]string
 }
 
@@ -182,7 +182,7 @@ func (o *options) why(name string, directive bool) string {
 	return fmt.Sprintf("it is not on the list of allowed options of %s: remove it", o.tool)
 }
 
-// lookUp returns the entry of an option in texts. Like IOR, it ignores the case of a directive's name.
+// lookUp returns the text for an option. Like IOR, it ignores the case of a directive's name.
 func lookUp(texts map[string]string, name string, directive bool) (string, bool) {
 	if text, ok := texts[name]; ok || !directive {
 		return text, ok

@@ -22,8 +22,8 @@ const (
 // last rank's end.
 type Repetition struct {
 	Operation measure.Operation
-	// Test is the index of the test; it is always 0 unless the output has several tests. Index is the index of the
-	// repetition. Both count from 0.
+	// Test is the index of the repetition's test; it is always 0 unless the output has several tests. Index is the index
+	// of the repetition. Both count from 0.
 	Test, Index int
 	// BytesPerSecond is the bandwidth that IOR printed: all bytes divided by the total time.
 	BytesPerSecond int64
@@ -67,14 +67,14 @@ type Stonewalled struct {
 	Nanoseconds                int64
 }
 
-// Damage is a part of the output that cannot be read, or contradicts another part.
+// Damage describes a part of the output that cannot be read or that contradicts another part.
 type Damage struct {
 	// Line is the number of the line, counted from 1.
 	Line   int
 	Reason string
 }
 
-// Output is everything that a Stream found.
+// Output is everything that a Stream found in IOR's output.
 type Output struct {
 	Format Format
 	// Version is the version of IOR, such as "4.0.0"; "" for CSV, which does not contain it.
@@ -113,8 +113,8 @@ type Output struct {
 	Bytes int64
 }
 
-// AddMessages adds the errors, the warnings and the data errors in words, which is another output of the same run, for
-// example that of mpirun and of the ranks other than the first.
+// AddMessages adds the errors, warnings and data errors found in another output of the same run, for example in the
+// output of mpirun and of the ranks other than the first.
 func (o *Output) AddMessages(words Output) {
 	for _, line := range words.Errors {
 		o.Errors = appendOnce(o.Errors, line)

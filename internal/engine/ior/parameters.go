@@ -28,8 +28,8 @@ type Parameters struct {
 	// Version is the version of the tool, such as "4.0.0", as printed in its output or help. An empty string means
 	// 4.0.0 or later.
 	Version string
-	// Duration is the time for which a time-bound Measure step runs repetitions. It is 0 if the step is work-bound,
-	// which means that it ends when it has completed the work that the profile specifies.
+	// Duration is the time for which a time-bound Measure step runs repetitions. It is 0 for a work-bound step, which ends
+	// when the work that the profile specifies is complete.
 	Duration time.Duration
 	// Limit is the time after which a work-bound step does not start another repetition, or 0 if there is no limit. If
 	// the profile does not set the number of repetitions, the step runs repetitions until Limit.
@@ -39,9 +39,9 @@ type Parameters struct {
 	Seed uint64
 }
 
-// VersionArguments returns the arguments of a run of IOR, without mpirun, that does no I/O and prints IOR's version in
-// its first line. Stream parses the line into Output.Version. IOR has no option to print its version. The exit status
-// of the run is meaningless, because 4.0.0 fails after it has printed the version.
+// VersionArguments returns the arguments for starting IOR without mpirun, so that it does no I/O and prints its version
+// in the first line. Stream parses this line into Output.Version. IOR has no option to print its version. The exit
+// status is meaningless, because 4.0.0 fails after it has printed the version.
 func VersionArguments() []string {
 	return []string{"--dryRun", "-w", "-t", "8", "-b", "8", "-o", FileName}
 }

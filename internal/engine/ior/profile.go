@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// workload is a parsed profile, with all defaults.
+// workload is a parsed profile in which unset fields have their defaults.
 type workload struct {
 	api                      string
 	transfer, block          int64

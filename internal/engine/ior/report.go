@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Limits of the API. maxListedRepetitions is the maximum number of listed repetitions per operation. maxRates is the
-// maximum number of rates of mdtest.
+// Limits set by the API. maxListedRepetitions is the maximum number of repetitions that are listed per operation.
+// maxRates is the maximum number of mdtest rates.
 const (
 	maxListedRepetitions = 32
 	maxRates             = 32
@@ -88,7 +88,7 @@ func (e Mdtest) Result(step *engine.Step, report *engine.Report, into *v1alpha1.
 	return findings
 }
 
-// runOf returns the description of a job's run, or false if the job did not report it.
+// runOf describes how the tool ran as an MPI job, for the API. It returns false if client 0 did not report the job.
 func runOf(kind v1alpha1.EngineKind, step *engine.Step, report *engine.Report, findings *engine.Findings) (v1alpha1.MPIRun, bool) {
 	job := report.Job
 	if job == nil {
@@ -203,12 +203,12 @@ func reported(length time.Duration) *int64 {
 	return new(int64(length))
 }
 
-// sampleEdge is the uncertainty of the end of a repetition on the time axis of the samples. The end usually lies within
-// a sample, and IOR's output line about the repetition is read some time after it was printed.
+// sampleEdge is the uncertainty of a repetition's end time on the samples' time axis. The end usually lies within a
+// sample, and the agent reads IOR's output line about the repetition some time after IOR printed it.
 const sampleEdge = engine.SampleInterval + engine.SampleInterval/2
 
-// judgeRepetitions warns if, at the end of a repetition, the bytes of the samples and the bytes that IOR reported
-// differ.
+// judgeRepetitions warns if, at the end of a repetition, the number of bytes in the samples differs from the number
+// that IOR reported.
 func (e Engine) judgeRepetitions(report *engine.Report, findings *engine.Findings) {
 	if report.Sampled == nil {
 		return // another warning reports the missing samples

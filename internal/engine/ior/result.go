@@ -80,7 +80,7 @@ const (
 	WarnEndUnknown WarningKind = "EndUnknown"
 	// WarnVersionUnknown means that the version of IOR is unknown, because CSV output does not contain it.
 	WarnVersionUnknown WarningKind = "VersionUnknown"
-	// WarnSeveralTests means that one output contains several tests, so its repetitions are not all of the same kind.
+	// WarnSeveralTests means that the output contains several tests, so its repetitions may differ in kind.
 	WarnSeveralTests WarningKind = "SeveralTests"
 	// WarnNotMeasured means that an operation has no rate, because mdtest did not perform it.
 	WarnNotMeasured WarningKind = "NotMeasured"
@@ -88,7 +88,7 @@ const (
 	WarnTimes WarningKind = "Times"
 )
 
-// Exit describes how the process of mpirun ended.
+// Exit describes how the mpirun process ended.
 type Exit struct {
 	// Code is the exit code. It is meaningful only if Signal is 0.
 	Code int
@@ -98,7 +98,7 @@ type Exit struct {
 	Stopped bool
 }
 
-// Expectation contains the requirements for a complete run of IOR. The zero value requires nothing.
+// Expectation contains the requirements for a complete IOR run. The zero value requires nothing.
 type Expectation struct {
 	// Repetitions is the number of repetitions of each operation in Operations.
 	Repetitions int
@@ -110,7 +110,7 @@ type Expectation struct {
 	Tasks int
 }
 
-// Result describes how a step of IOR ended and what it measured.
+// Result describes how an IOR step ended and what it measured.
 type Result struct {
 	Outcome Outcome
 	// Failure is set if the outcome is CutShort or Failed. Message then explains the failure and quotes the tool.
@@ -124,7 +124,7 @@ type Result struct {
 	Warnings []Warning
 }
 
-// Final evaluates a run of IOR by its output, its exit status and its standard error. Neither the exit code nor the
+// Final evaluates an IOR run by its output, its exit status and its standard error. Neither the exit code nor the
 // output is sufficient alone: IOR 3.3.0 exits with 0 after an unknown option, the exit code after failed data
 // verification is the number of errors modulo 256, and the rows of a killed run look like those of a complete one.
 func Final(output Output, exit Exit, stderr string, expected Expectation) Result {
@@ -187,7 +187,7 @@ func (j *judge) decide() {
 	}
 }
 
-// stoppable reports whether a failure can be a mere consequence of stopping the run.
+// stoppable reports whether stopping the run can cause the failure.
 func stoppable(failure Failure) bool {
 	switch failure { //nolint:exhaustive // a stop does not cause the other failures
 	case FailureTruncated, FailureKilled, FailureNoOutput, FailureOther:

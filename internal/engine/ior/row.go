@@ -45,8 +45,8 @@ const (
 	columnIndex
 )
 
-// columnNames maps the column headings of IOR 3.0 to 4.1 to their meaning. Latencies are in seconds, even in the CSV,
-// whose heading does not name the unit.
+// columnNames maps the column headings used by IOR versions 3.0 through 4.1 to their meanings. Latencies are in
+// seconds, even in the CSV, whose heading does not name the unit.
 var columnNames = map[string]column{
 	"access": {kind: columnAccess}, "numTasks": {kind: columnTasks}, "iter": {kind: columnIndex},
 	"bw(MiB/s)": {columnFigure, figureBandwidth}, "IOPS": {columnFigure, figureOperations},
@@ -56,13 +56,14 @@ var columnNames = map[string]column{
 	"close(s)": {columnFigure, figureClose}, "total(s)": {columnFigure, figureTotal},
 }
 
-// jsonFigures are the names of the figures in the JSON format.
+// jsonFigures maps the names in the JSON format to figures.
 var jsonFigures = map[string]figure{
 	"bwMiB": figureBandwidth, "iops": figureOperations, "latency": figureLatency, "blockKiB": figureBlock,
 	"xferKiB": figureTransfer, "openTime": figureOpen, "wrRdTime": figureMove, "closeTime": figureClose, "totalTime": figureTotal,
 }
 
-// readHeading returns the columns of a heading, or nil if a required column is missing or a known one is repeated.
+// readHeading returns the columns of a heading. It returns nil if a required column is missing, or if a known column
+// occurs twice.
 func readHeading(fields []string) []column {
 	columns := make([]column, 0, len(fields))
 	seen := map[column]bool{}

@@ -22,9 +22,9 @@ const (
 // is complete. It is an io.Writer that never fails, and tolerates interleaved text from standard error. It stores at
 // most 65,536 repetitions, so its memory is bounded. The zero value is ready to use.
 type Stream struct {
-	// Segments is the number of segments of each rank, for example from SegmentsOf, or 0 if unknown. The table and JSON
-	// formats contain this number, but CSV does not: without it, the CSV figures of a repetition shorter than a
-	// millisecond do not determine its bytes.
+	// Segments is the number of segments of each rank, for example from SegmentsOf, or 0 if unknown. The output in table
+	// or JSON format contains this number, but CSV does not. Without the number, the bytes of a repetition shorter than a
+	// millisecond cannot be derived from its CSV figures.
 	Segments int64
 
 	lines  lineSplitter

@@ -14,7 +14,8 @@ import (
 var summaryHeading = strings.Fields("Operation Max(MiB) Min(MiB) Mean(MiB) StdDev Max(OPs) Min(OPs) Mean(OPs) StdDev Mean(s) " +
 	"Stonewall(s) Stonewall(MiB) Test# #Tasks tPN reps fPP reord reordoff reordrand seed segcnt blksiz xsize aggs(MiB) API RefNum")
 
-// summaryFigures holds the figures of a row of the summary, found by position or by JSON name.
+// summaryFigures holds the figures of a row of the summary. In the table they are identified by position, in JSON by
+// name.
 type summaryFigures struct {
 	access                                        string
 	highest, lowest, mean, deviation, time        number
@@ -92,8 +93,8 @@ func (s *Stream) summarized(read *summaryFigures, line int) {
 	s.output.Summaries = append(s.output.Summaries, row)
 }
 
-// perRankStonewall reports whether the printed bandwidth until the stonewall is that of one rank. Measurements showed
-// that IOR 4.0.0 and later print the bandwidth of one rank, and that versions up to 3.3.0 print that of all ranks.
+// perRankStonewall reports whether the printed bandwidth until the stonewall is the bandwidth of one rank. Measurements
+// showed that IOR 4.0.0 and later print the bandwidth of one rank, and versions up to 3.3.0 the bandwidth of all ranks.
 func (s *Stream) perRankStonewall() bool {
 	major, _, _ := strings.Cut(s.output.Version, ".")
 	return digits(major) && len(major) < 4 && (len(major) > 1 || major >= "4")

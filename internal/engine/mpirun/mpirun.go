@@ -14,7 +14,7 @@ const (
 	Newest = 5
 )
 
-// Job holds everything that the command line of mpirun depends on.
+// Job contains the parameters of mpirun's command line.
 type Job struct {
 	// Major is Open MPI's major version.
 	Major int
