@@ -45,8 +45,8 @@ type Suspect struct {
 	Tied bool
 	// Evidence lists the evidence for and against the suspect, one sentence each.
 	Evidence []string
-	// rank orders suspects by evidence: 0 if the rate is near the limit and other evidence supports the suspect, 1 if
-	// the rate is only near the limit, 2 if other evidence contradicts it, higher if the suspect is unlikely.
+	// rank orders suspects by evidence: 0 if the rate is near the limit and other evidence supports the suspect, 1 if the
+	// rate is only near the limit, 2 if other evidence contradicts the suspect, 3 or more if the suspect is unlikely.
 	rank int
 	// drained is true if the limit is known to be at its baseline.
 	drained bool
@@ -65,7 +65,7 @@ func (s Suspect) order() float64 {
 	return s.distance()
 }
 
-// Attribution compares a rate with the documented limits and ranks the possible causes that held it back.
+// Attribution compares a rate with the documented limits and ranks the causes that may have held the rate back.
 type Attribution struct {
 	// Suspects lists the suspects, most likely first. It is never empty: without any other suspect, it contains only
 	// CauseUnknown.
@@ -79,7 +79,7 @@ type Attribution struct {
 	Documented Effective
 }
 
-// Attribute ranks the possible causes that held a measured rate back.
+// Attribute ranks the causes that may have held a measured rate back.
 func (c Computed) Attribute(m Measured) Attribution {
 	made := Attribution{Documented: c.At(m.Load)}
 	m.Load.CachedShare = 0
@@ -112,8 +112,8 @@ type judge struct {
 	computed Computed
 	measured Measured
 	suspects []Suspect
-	// used is the highest utilization of any limit, including the clients' CPU and the rate limit of the load. nearest
-	// is the suspect with the limit that is nearest to the rate.
+	// used is the highest utilization of any limit, including the clients' CPU and the rate limit of the load. nearest is
+	// the suspect whose limit is nearest to the rate.
 	used    float64
 	nearest *Suspect
 }

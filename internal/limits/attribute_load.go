@@ -57,9 +57,9 @@ func (j *judge) has(cause Cause) bool {
 	return slices.ContainsFunc(j.suspects, func(suspect Suspect) bool { return suspect.Cause == cause })
 }
 
-// serverCache adds the server's cache as a suspect if reads are faster than the disks, and if the server's memory can
-// hold all data or, for random reads, a part of it. The cache's own speed is the limit only if nothing else explains
-// the rate.
+// serverCache adds the server's cache as a suspect if reads are faster than the disks allow, and if the server's memory
+// can hold all data or, for random reads, a part of it. The cache's own speed is named as the limit only if nothing
+// else explains the rate.
 func (j *judge) serverCache() {
 	m, share := j.measured, j.cacheableShare()
 	if share == 0 || share < 1 && !m.Random {

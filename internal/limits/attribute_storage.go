@@ -139,10 +139,10 @@ func (j *judge) suspectSpentCredits(at Suspect, fill *Fill) {
 	j.suspects = append(j.suspects, made)
 }
 
-// cached returns the measured load with the CachedShare to assume for a limit. The share is 1 for a limit that applies
-// only to cached reads. For a limit that does not apply to cached reads, it is the share of random reads that the
-// server's cache may serve, but 0 if all data fits into the server's memory, so that disks are compared as if the cache
-// were cold.
+// cached returns the measured load, with CachedShare set to the share of reads that a cache is assumed to serve when
+// the load is compared with a limit. For a limit that applies only to cached reads, the share is 1. For a limit that
+// does not apply to cached reads, it is the share of random reads that the server's cache may serve. But if all data
+// fits into the server's memory, it is 0: the limit can then matter only while the cache is cold.
 func (j *judge) cached(limit *Limit) Load {
 	load := j.measured.Load
 	if limit.CacheOnly {
@@ -156,7 +156,7 @@ func (j *judge) cached(limit *Limit) Load {
 	return load
 }
 
-// cacheableShare returns the largest share of the reads that the server's cache can serve.
+// cacheableShare returns the largest share of reads, 0 to 1, that the server's cache can serve.
 func (j *judge) cacheableShare() float64 {
 	m := j.measured
 	if m.Load.Operation != Read || m.WorkingSetBytes <= 0 || j.computed.Cache.Bytes <= 0 {

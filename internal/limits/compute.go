@@ -25,7 +25,7 @@ func (d Dimension) units() (rate, amount string) {
 	return "MB/s", "GB"
 }
 
-// Limit is one documented limit of a target. If several disks, nodes or connections have the limit, its figures are the
+// Limit is one documented limit of a target. If the limit exists once per disk, node or connection, its figures are the
 // sum over all of them. Rates are in bytes or operations per second, credits in bytes or operations.
 type Limit struct {
 	// Name describes what is limited, such as "server disk throughput".

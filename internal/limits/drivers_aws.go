@@ -102,7 +102,7 @@ func provisionedIOPS(v Volume) string {
 		Iops float64
 	}
 	if err := json.Unmarshal([]byte(text), &configured); err != nil {
-		return text // the text is not a JSON object: figure.provisioned accepts a number and reports any other text
+		return text // not a JSON object: figure.provisioned accepts a number and reports any other text
 	}
 	if configured.Iops == 0 || strings.EqualFold(configured.Mode, "AUTOMATIC") {
 		return ""

@@ -28,8 +28,9 @@ type Effective struct {
 	// Burst is the bound while every bucket contains credits, and Baseline is the bound once all buckets are empty.
 	// They are equal if no limit has a burst.
 	Burst, Baseline Bound
-	// BytesBurst, BytesBaseline, OperationsBurst and OperationsBaseline are the lowest limits of one dimension alone,
-	// with and without credits. Their Limit is nil if there is none.
+	// BytesBurst and BytesBaseline are the bounds set by the limits in bytes alone, with and without credits.
+	// OperationsBurst and OperationsBaseline are those set by the limits in operations alone. The field Limit of a bound
+	// is nil if no limit of its dimension applies to the load.
 	BytesBurst, BytesBaseline, OperationsBurst, OperationsBaseline Bound
 }
 

@@ -133,7 +133,7 @@ func (f *figure) sum(e environment) value {
 	return value{amount: amount, text: text}
 }
 
-// size returns the capacity in the unit (GiB or TiB) that a figure refers to, and its text.
+// size returns the capacity in the unit (GiB or TiB) to which a figure refers, as a number and as text.
 func (e environment) size(q quantity) (float64, string) {
 	if q.unit.perBytes == gibibyte {
 		return e.capacityBytes / gibibyte, number(e.capacityBytes/gibibyte) + " GiB"

@@ -2,10 +2,10 @@ package limits
 
 import "github.com/storagebench/storagebench/internal/credits"
 
-// Cause is a possible cause that held a rate back.
+// Cause is something that may have held a rate back.
 type Cause string
 
-// Possible causes that held a rate back.
+// Possible values of Cause.
 const (
 	CauseDisk        Cause = "Disk"        // limited by the disks or the volume
 	CauseLimit       Cause = "Limit"       // limited by a limit that the specification sets, whose layer is unknown
@@ -25,7 +25,7 @@ type Rate struct {
 	BytesPerSecond, OperationsPerSecond float64
 }
 
-// Fill is the range in which the credits of a limit are known to be, in percent of a full bucket.
+// Fill is the known range of a limit's remaining credits, in percent of a full bucket.
 type Fill struct {
 	// Most is the fill if the bucket was full at first. Least is the fill if it was empty at first.
 	Most, Least float64
@@ -83,7 +83,7 @@ type Measured struct {
 	Asked Rate
 }
 
-// AtLevel returns the figures of the phase with the rate and latency of one of its levels. The named buckets count as
+// AtLevel returns a copy of the phase's figures with the rate and latency of one level. The named buckets count as
 // empty: a lasting drop before the level shows that they were emptied.
 func (m Measured) AtLevel(rate Rate, latencySeconds float64, emptied ...string) Measured {
 	m.Rate, m.LatencySeconds = rate, latencySeconds

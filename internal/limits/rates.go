@@ -20,8 +20,8 @@ type Rates struct {
 	Bucket, Refill float64
 }
 
-// Rates returns the limits of a dimension as a single bucket, for code that handles only one bucket, such as the code
-// that detects the end of a drain, measures the refill, or checks whether a drain lasted long enough.
+// Rates describes the limits of one dimension as a single bucket. It serves code that can handle only one bucket, for
+// example to detect the end of a drain, to measure the refill, or to check whether a drain lasted long enough.
 func (c Computed) Rates(load Load, of Dimension) Rates {
 	at := c.At(load)
 	baseline, burst := at.BytesBaseline, at.BytesBurst
@@ -78,8 +78,8 @@ func (c Computed) Main(load Load) (Main, bool) {
 	}
 	limit := first.Limit
 	made := Main{Limit: limit, Bucket: credits.Bucket{Baseline: limit.Baseline, Burst: limit.Burst, Size: limit.Bucket, Refill: limit.Refill}}
-	// counted is the number of bytes or operations that this limit counts for each operation of the load. It converts
-	// the rates of the levels, which other limits may have lowered, to the unit of this limit.
+	// counted is the number of bytes or operations that this limit counts for each operation of the load. Multiplying a
+	// level's rate by it gives the rate in the unit of this limit. Other limits may have lowered the level's rate.
 	counted := limit.Burst / limit.bound(load, true).OperationsPerSecond
 	for _, level := range course.Levels {
 		if level.StartSeconds == 0 {

@@ -49,7 +49,7 @@ var drivers = map[string]driver{
 // presetField is the API field that names a preset or a row.
 const presetField = "documented.preset"
 
-// resolve returns the rows of a volume by its driver.
+// resolve identifies a volume by its driver, and returns the volume's catalog rows.
 func (c *Catalog) resolve(v Volume) resolved {
 	by, known := drivers[v.Driver]
 	if v.Driver == "" {
@@ -63,7 +63,7 @@ func (c *Catalog) resolve(v Volume) resolved {
 	return found
 }
 
-// preset returns the catalog rows of the preset with the given name, or the single row with that key.
+// preset returns the catalog rows of the named preset. If the name is the key of a row, it returns only that row.
 func (c *Catalog) preset(name string, v Volume) (resolved, error) {
 	rows, known := c.presets[name]
 	if _, isRow := c.rows[name]; isRow {
@@ -106,7 +106,7 @@ func flowsOf(v Volume) int {
 	return 0
 }
 
-// environment returns the inputs that the figures of a volume's row are computed from.
+// environment returns the values from which the figures of a volume's row are computed.
 func (r resolved) environment(v Volume, of row) environment {
 	made := environment{capacityBytes: float64(v.CapacityBytes), complete: r.complete, parameter: func(name string) (string, bool) {
 		if value, found := r.parameters[name]; found {

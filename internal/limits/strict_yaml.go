@@ -20,7 +20,8 @@ func strictly(node *yaml.Node, into any) error {
 	return strictBytes(text, into)
 }
 
-// strictBytes decodes a text that must contain exactly one YAML document, with the same checks as strictly.
+// strictBytes decodes a text that must contain exactly one YAML document. It makes the same checks as the function
+// strictly.
 func strictBytes(text []byte, into any) error {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)

@@ -18,12 +18,12 @@ type Level struct {
 	Burst bool
 }
 
-// Drain holds how long a load takes to spend the credits of one limit, and how long they take to refill.
+// Drain contains the time in which a load spends the credits of one limit, and the time in which they refill.
 type Drain struct {
 	Limit *Limit
 	// Seconds is the time until a full bucket is empty, infinite if the load does not empty it.
 	Seconds float64
-	// RefillSeconds is the time from empty to full without load.
+	// RefillSeconds is the time in which an empty bucket fills completely if there is no load.
 	RefillSeconds float64
 }
 
@@ -114,7 +114,7 @@ func (c Computed) buckets(load Load) (with []*limitBucket, fixed []Bound) {
 	return with, fixed
 }
 
-// secondsLeft returns how long the credits last at a rate of operations per second.
+// secondsLeft returns how long the credits last at the given rate, in operations per second.
 func (b *limitBucket) secondsLeft(operations float64) float64 {
 	if b.empty {
 		return math.Inf(1)
@@ -137,7 +137,8 @@ func (b *limitBucket) spend(level Level, start float64) {
 	b.account.Load(level.OperationsPerSecond*b.counted, level.Seconds)
 }
 
-// finish adds the drains of the buckets to the timeline, and lists the limits with a burst of unpublished length.
+// finish adds the drains of the buckets to the timeline. It also lists the limits that can burst for an unpublished
+// time.
 func (c *ThrottleTimeline) finish(of Computed, load Load, buckets []*limitBucket) {
 	for _, bucket := range buckets {
 		c.Drains = append(c.Drains, Drain{Limit: bucket.limit, Seconds: bucket.drained, RefillSeconds: bucket.account.Bucket().FillSeconds(100)})
