@@ -186,7 +186,7 @@ type Description struct {
 	Layer func(target string) any
 	// Cached is set if the client's own memory may serve reads.
 	Cached Cached
-	// Cautions are warnings for the user before the run.
+	// Cautions are warnings that are shown to the user before the run.
 	Cautions []string
 }
 

@@ -23,8 +23,8 @@ func (j *judge) storage() {
 	}
 }
 
-// fasterThanDisks reports whether reads are faster than the documented disks allow, which means that a cache serves
-// them.
+// fasterThanDisks reports whether reads are faster than the documented limits of the disks allow, which means that a
+// cache serves them.
 func (j *judge) fasterThanDisks() bool {
 	uncachedLimit := j.uncachedLimit()
 	return j.measured.Load.Operation == Read && uncachedLimit.Limit != nil && j.measured.share(uncachedLimit) > 1+reach

@@ -50,7 +50,8 @@ type Limit struct {
 	// Arithmetic shows how the baseline, the burst and the bucket were computed: "14.4 TiB x 200 MB/s/TiB = 2,880
 	// MB/s".
 	Arithmetic, BurstArithmetic, BucketArithmetic string
-	// StoredBytes is true if the limit counts bytes as stored after compression, at an unknown compression ratio.
+	// StoredBytes is true if the limit applies to the bytes that are stored after compression. The compression ratio is
+	// unknown.
 	StoredBytes bool
 	// CachedReadsPass is true if the limit does not apply to reads that a cache serves.
 	CachedReadsPass bool

@@ -20,7 +20,8 @@ const (
 	maxSentence   = 512
 )
 
-// Values of the passes field of a recorded limit.
+// Values of the field passes of a recorded limit. They stand for the fields CachedReadsPass, CacheOnly and StoredBytes
+// of Limit.
 const (
 	passCachedReads = "CachedReads"
 	passCacheOnly   = "CacheOnly"

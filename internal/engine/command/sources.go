@@ -67,7 +67,7 @@ func Choose(counts []Count) (Choice, bool) {
 				continue
 			}
 			if choice.Source == v1alpha1.SourceMount && other.Source == v1alpha1.SourceStorage && pair.other == 0 {
-				continue // the kernel's SMB client does not count direct I/O in read_bytes (Linux 6.1)
+				continue // the kernel's SMB client does not count direct I/O in read_bytes of /proc/PID/io (Linux 6.1)
 			}
 			if share := 1 - float64(smaller)/float64(larger); share > choice.Share {
 				choice.Share, choice.Other, choice.Direction = share, other, pair.direction

@@ -70,7 +70,8 @@ func (r *sectionReader) text(name, otherwise string) string {
 	return otherwise
 }
 
-// structural lists the options that readSection stores in their own fields of loadSection instead of in settings.
+// structural lists the options for which loadSection has separate fields. readSection stores them there, not in
+// settings.
 var structural = map[string]bool{
 	"ioengine": true, "direct": true, "buffered": true, "rw": true, "numjobs": true, "nrfiles": true,
 	"size": true, "filesize": true, "iodepth": true,
@@ -87,8 +88,8 @@ func readSection(from *section, ordinal int) (loadSection, error) {
 		jobs:   int(r.number("numjobs", 1)),  // #nosec G115 -- bounded by its rule
 		files:  int(r.number("nrfiles", 1)),  // #nosec G115 -- bounded by its rule
 		depth:  int(r.number("iodepth", 1)),  // #nosec G115 -- bounded by its rule
-		engine: r.text("ioengine", "psync"),  // fio's default of ioengine is psync
-		direct: r.text("direct", "0") == "1", // fio's default of direct is 0
+		engine: r.text("ioengine", "psync"),  // fio's default for ioengine is psync
+		direct: r.text("direct", "0") == "1", // fio's default for direct is 0
 	}
 	if r.text("buffered", "1") == "0" {
 		s.direct = true

@@ -246,7 +246,7 @@ const (
 	layoutMemoryBytes = 128 << 20
 )
 
-// layoutQueue returns the queue depth for a total number of jobs and a block size in bytes.
+// layoutQueue returns the queue depth of a layout, given the total number of jobs and the block size in bytes.
 func layoutQueue(jobs, block uint64) uint64 {
 	return min(layoutDepth, max(1, layoutMemoryBytes/(jobs*block)))
 }

@@ -30,7 +30,7 @@ type Repetition struct {
 	// OperationsPerSecondMilli is the number of transfers per second, times 1000. It excludes the time for opening and
 	// closing files. It is -1 if IOR did not print it.
 	OperationsPerSecondMilli int64
-	// BlockBytes and TransferBytes are 0 if not printed.
+	// BlockBytes and TransferBytes are 0 if IOR did not print them.
 	BlockBytes, TransferBytes int64
 	// OpenNanoseconds, TransferNanoseconds and CloseNanoseconds can overlap, because one rank may still open its file
 	// while another already transfers data. They are -1 if IOR did not print them.

@@ -53,7 +53,7 @@ const (
 	sectionSummary
 )
 
-// facts holds the parameters of a test that IOR printed.
+// facts holds the parameters that IOR printed for a test.
 type facts struct {
 	tasks, segments int64
 }
