@@ -13,7 +13,7 @@ import (
 type Files struct {
 	// Config is the file with the configuration. It is required.
 	Config string
-	// Ready is the file to which the agent writes its address. If it is empty, the address is not written.
+	// Ready is the file to which the agent writes its address. It is optional.
 	Ready string
 	// Lifeline is a file, such as a pipe. The agent exits when it reads the end of this file. It is optional.
 	Lifeline string

@@ -10,9 +10,10 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// Load implements agentapi.AgentServer. It returns when the tool has been spawned and is waiting, or returns the reason
-// why the step cannot run. In that case, nothing outside the run's own directory was written. Loading continues if the
-// caller disconnects; a repeated call gets the same answer.
+// Load implements agentapi.AgentServer. It returns when the tool has been spawned and waits for its start, or with an
+// error that contains the reason why the step cannot run. A step that cannot run has written nothing outside the run's
+// own directory. If the caller disconnects, loading continues, and a repeated call waits for it. After a refusal, a
+// repeated call loads the step again.
 func (a *Agent) Load(ctx context.Context, request *agentapi.LoadRequest) (*agentapi.LoadResponse, error) {
 	known, err := a.claim(request)
 	if err != nil {
@@ -29,8 +30,8 @@ func (a *Agent) Load(ctx context.Context, request *agentapi.LoadRequest) (*agent
 	return &agentapi.LoadResponse{Status: known.status()}, nil
 }
 
-// claim returns the step if it is already known. Otherwise it makes the step the agent's current step and starts
-// loading it.
+// claim returns the requested step if an earlier request has already begun to load it. Otherwise it makes the step the
+// agent's current step and starts loading it.
 func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 	loads, err := contentOf(request)
 	if err != nil {
@@ -80,8 +81,8 @@ func (a *Agent) carry(s *step, request *agentapi.LoadRequest) {
 	}
 	close(s.loaded)
 	result := s.carryOut()
-	// A conductor that reads the end record may load the next step at once. Hold the lock, so that this step counts as
-	// ended by then.
+	// A conductor that reads the end record may load the next step at once. Hold the lock from before the record is
+	// written until the step counts as ended, so that the next step is not refused.
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.leaving && result.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {

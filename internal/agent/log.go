@@ -31,8 +31,8 @@ type Log struct {
 	changed chan struct{}
 }
 
-// chunk is a sequence of records. Its sample times are differences that start from zero, so that each chunk can be
-// decoded alone.
+// chunk is a sequence of records. It stores sample times as differences, the first one from time zero, so that each
+// chunk can be decoded alone.
 type chunk struct {
 	first uint64
 	data  []byte

@@ -23,9 +23,9 @@ type order struct {
 //
 //	loading -> loaded -> running -> ended
 //
-// It counts as running as soon as its order arrives, before the start instant, so that a repeated Start is a no-op.
-// A step that is refused while loading is forgotten. A step that has ended stays known until the agent exits, but keeps
-// neither its request, which names every file of the dataset, nor its load with the tool's output.
+// It counts as running as soon as its order arrives, before the start instant, so that a repeated Start is a no-op. The
+// agent forgets a step that is refused while loading. It remembers a step that has ended until it exits, but without
+// the step's request, which names every file of the dataset, and without its load, which holds the tool's output.
 type step struct {
 	agent   *Agent
 	key     *agentapi.StepKey
@@ -37,7 +37,8 @@ type step struct {
 	loaded  chan struct{}
 	refusal error
 	orders  chan order
-	// Canceling the context stopped ends the load; its cause is the reason. Closing abandoned ends the tool immediately.
+	// stopped is canceled when the load must stop; its cause is the reason. abandoned is closed when the agent cannot wait
+	// for the load any longer: the tool then ends immediately.
 	stopped   context.Context
 	cancel    context.CancelCauseFunc
 	abandoned chan struct{}

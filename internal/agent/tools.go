@@ -26,7 +26,7 @@ type tools struct {
 	command *command.Tool
 }
 
-// System provides the functions of the machine that the tools use. A simulation replaces it.
+// System gives the tools access to the machine. A simulation replaces it.
 type System interface {
 	mpi.System
 	command.System

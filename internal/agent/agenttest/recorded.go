@@ -37,7 +37,7 @@ type Dump struct {
 
 var stamp = regexp.MustCompile(`"timestamp_ms" : ([0-9]+)`)
 
-// Stamped returns the dump's text with its timestamp replaced.
+// Stamped returns the dump's text with the given timestamp in place of the recorded one.
 func (d Dump) Stamped(milliseconds int64) []byte {
 	return stamp.ReplaceAll(d.Text, []byte(`"timestamp_ms" : `+strconv.FormatInt(milliseconds, 10)))
 }

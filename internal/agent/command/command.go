@@ -18,8 +18,8 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// System provides the functions of the machine that the tool uses: processes, I/O counters and syncs. A simulation
-// replaces it.
+// System gives the tool access to the machine: it handles processes, reads I/O counters and syncs file systems. A
+// simulation replaces it.
 type System interface {
 	tool.Processes
 	// Supervise starts `agent supervise`. It returns the process, a pipe that starts the user's program when one byte
@@ -42,12 +42,12 @@ type Tool struct {
 
 var _ tool.Tool = (*Tool)(nil)
 
-// New returns the tool for users' programs on a machine.
+// New returns a tool that runs users' programs on the given system.
 func New(env *tool.Environment, volumes *volumes.Set, system System) *Tool {
 	return &Tool{env: env, volumes: volumes, system: system}
 }
 
-// Describe implements tool.Tool. It returns nil, because the program is known only when a step names it.
+// Describe implements tool.Tool. It returns nil, because only the steps name the programs to run.
 func (t *Tool) Describe(context.Context) []*agentapi.Tool { return nil }
 
 // ThisMachine is the agent's own machine. It implements System.

@@ -194,8 +194,8 @@ func (r *run) spawn(path, folder string) error {
 	return nil
 }
 
-// isIn checks that the process runs in the verified directory, not in one that replaced it between the check and the
-// start.
+// isIn checks that the working directory of the started process is the verified directory. Another directory may have
+// replaced it after it was verified and before the process was started.
 func (r *run) isIn(verified os.FileInfo) error {
 	found, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", r.handle.PID()))
 	if err != nil || os.SameFile(found, verified) {

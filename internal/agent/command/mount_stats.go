@@ -13,7 +13,7 @@ import (
 // programs on the machine.
 type mountCount struct {
 	readBytes, writeBytes uint64
-	// hasOperations is true if operations are counted too.
+	// hasOperations is true if the file system's client counts operations as well as bytes.
 	hasOperations                   bool
 	readOperations, writeOperations uint64
 }

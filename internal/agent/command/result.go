@@ -76,7 +76,7 @@ func (r *run) codes() []int32 {
 	return r.load.GetSuccessExitCodes()
 }
 
-// remark adds notices about uncertain figures.
+// remark adds notices to the result about uncertain figures and about processes that the program left running.
 func (r *run) remark(ended *agentapi.Ended, end *runEnd) {
 	warn := func(warning, format string, arguments ...any) {
 		tool.Warn(ended, warning, format, arguments...)

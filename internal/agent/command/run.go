@@ -58,7 +58,8 @@ func (r *run) Discard() {
 	r.files.Close()
 }
 
-// end kills the process and cleans up after the run, but does not release the client's directory.
+// end kills `agent supervise` and all its descendants, and removes the run's scratch directory. It does not close the
+// step's files.
 func (r *run) end() {
 	_ = r.start.Close()
 	r.kill()
@@ -75,7 +76,8 @@ func (r *run) Run(deadline int64) *agentapi.Ended {
 	return ended
 }
 
-// runAlone runs a setup command without logging its start and its samples, because its step is not loaded yet.
+// runAlone runs a setup command while its step is still being loaded. It therefore logs neither the start nor samples
+// of the command.
 func (r *run) runAlone() *agentapi.Ended {
 	limit := cmp.Or(r.step.Request.GetLoadTimeoutNanoseconds(), int64(r.step.Timeouts.Setup))
 	end := r.carry(r.step.Clock.Monotonic()+limit, &samples{write: func(*agentapi.Sample) {}})

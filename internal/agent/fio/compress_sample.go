@@ -18,9 +18,9 @@ import (
 // likeTime limits the time for sampling the user's own data.
 const likeTime = 30 * time.Second
 
-// knownLike caches the samples of user data whose compressibility the load imitates (compressLike), by volume and path.
-// Each sample is taken once, so that all phases of a run write equally compressible data even if the user's files
-// change during the run.
+// knownLike caches samples of the user data that compressLike names, by volume and path. The load writes data that
+// compresses as well as the sample. Each sample is taken once, so that all phases of a run write equally compressible
+// data even if the user's files change during the run.
 type knownLike struct {
 	mu    sync.Mutex
 	found map[string]*agentapi.DataSample

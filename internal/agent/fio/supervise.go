@@ -98,8 +98,8 @@ func (r *run) supervise(deadlineAt int64) *supervision {
 	}
 }
 
-// plannedLoadEnd returns a channel that fires when fio should have issued its last I/O if it gets its job now. It
-// returns nil for a step with a fixed amount of work.
+// plannedLoadEnd returns a channel that fires at the time by which fio should have issued its last I/O. Call it when
+// fio receives its job. It returns nil for a step with a fixed amount of work.
 func (r *run) plannedLoadEnd() <-chan time.Time {
 	load := r.step.Request.GetFio()
 	if load.GetDurationNanoseconds() == 0 {
@@ -173,7 +173,8 @@ func (w *supervision) look() {
 	}
 }
 
-// endedEarly reports whether fio was asked to stop soon after its start, has printed nothing, and does not stop.
+// endedEarly reports whether fio was asked to stop within earlyStop of its start, has printed no results, and is still
+// running earlyPatience after the request. It returns false once early is set.
 func (w *supervision) endedEarly(now time.Duration) bool {
 	return w.ending != "" && !w.early && now-time.Duration(w.endingAt) > earlyPatience &&
 		time.Duration(w.endingAt-w.begun) < earlyStop && w.run.feed.documents.Load() == 0

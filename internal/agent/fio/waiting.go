@@ -75,7 +75,7 @@ func (s spawning) spawn() (*waitingFio, error) {
 	return waiting, nil
 }
 
-// worksIn returns the working directory of the fio process, even if the directory's path has changed since.
+// worksIn returns the working directory of the fio process, even if that directory has been moved since fio started.
 func (w *waitingFio) worksIn() (os.FileInfo, error) {
 	return os.Stat(fmt.Sprintf("/proc/%d/cwd", w.handle.PID()))
 }

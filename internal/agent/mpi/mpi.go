@@ -29,7 +29,7 @@ import (
 // LauncherClient is the client that starts MPI jobs.
 const LauncherClient = 0
 
-// System provides the functions of the machine that the tool uses: processes and their open files. A simulation
+// System gives the tool access to the machine: it handles processes and examines their open files. A simulation
 // replaces it.
 type System interface {
 	tool.Processes
@@ -57,7 +57,7 @@ type Tool struct {
 
 var _ tool.Tool = (*Tool)(nil)
 
-// New returns the tool for MPI jobs on a machine.
+// New returns a tool that runs MPI jobs on the given system.
 func New(env *tool.Environment, volumes *volumes.Set, system System) *Tool {
 	return &Tool{env: env, volumes: volumes, system: system}
 }
@@ -65,8 +65,8 @@ func New(env *tool.Environment, volumes *volumes.Set, system System) *Tool {
 // find returns the path of a program.
 func (t *Tool) find(name string) (string, error) { return t.system.Find(name, t.env.Path) }
 
-// Launch starts the daemon of a job on this client, for client 0. live returns the load of the current step if the
-// request names it.
+// Launch starts the daemon of a job on this client, for client 0. live returns the load of the current step, or an
+// error if the request names another step.
 func (t *Tool) Launch(request *agentapi.LaunchRequest, stream grpc.ServerStreamingServer[agentapi.LaunchOutput],
 	live func() (tool.Load, error)) error {
 	if err := checkDaemon(request.GetCommand()); err != nil {

@@ -17,7 +17,7 @@ type version struct {
 
 var versionText = regexp.MustCompile(`^mpirun \((?:Open MPI|OpenRTE)\) ((\d+)\.[0-9A-Za-z.]+)`)
 
-// minMPI and maxMPI are the oldest and newest major versions whose command line is known.
+// minMPI and maxMPI are the oldest and newest supported major versions of Open MPI.
 const (
 	minMPI = mpirun.Oldest
 	maxMPI = mpirun.Newest

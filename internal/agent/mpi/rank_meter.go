@@ -42,9 +42,9 @@ var (
 // I/O before the tool opens its first file does not count: loading libraries, reading the hardware description, and
 // exchanging MPI's first messages. Measured with Open MPI 4.1.4 and IOR 4.0.0, 2 ranks on each of 3 hosts: before that
 // point, a rank reads 105 to 110 kB in 370 calls and writes 2 to 12 kB in 60 to 130 calls, and its daemon reads 146 to
-// 161 kB. I/O between that point and the last reading before it is not load, but still counts as load: 1 to 25 kB
-// written and up to 60 kB read in 50 to 180 calls, over all ranks of a client. Each barrier accounts for 100 bytes of
-// this I/O.
+// 161 kB. Counting begins at the last reading before that point, so some I/O counts as load although it is not: 1 to 25
+// kB written and up to 60 kB read in 50 to 180 calls, over all ranks of a client. Each barrier accounts for 100 bytes
+// of this I/O.
 type rankMeter struct {
 	system    System
 	daemon    int

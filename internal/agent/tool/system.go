@@ -44,7 +44,7 @@ type Exit struct {
 	Cut bool
 }
 
-// ExitOf converts the state of a process that was waited for. It returns nil if the state is nil.
+// ExitOf converts the state of an exited process to an Exit. It returns nil if the state is nil.
 func ExitOf(state *os.ProcessState) *Exit {
 	if state == nil {
 		return nil

@@ -37,8 +37,9 @@ type Timeouts struct {
 	Held, HeldAtEnd time.Duration
 	// Remove limits the time for removing clients' files from one volume.
 	Remove time.Duration
-	// Setup limits how long a setup command may run when it is repeated while its step is being loaded, because the step
-	// has no deadline yet. The step can set another limit. The default, seven days, is the maximum duration of a run.
+	// Setup limits how long a setup command may run when a repeated step runs it again while the step is being loaded.
+	// It replaces the step's deadline, which is not set yet. The step can set another limit. The default, seven days, is
+	// the maximum duration of a run.
 	Setup time.Duration
 	// Late limits how long after its start instant a step may still be started. After that, the other clients have been
 	// running too long without this one, and all clients should repeat the step together.

@@ -103,9 +103,9 @@ func deviceBytes(wanted *agentapi.Dataset) uint64 {
 	return bytes
 }
 
-// layoutDevice reports whether the step can reuse data on a raw device: whether all data that the step would lay out is
-// recorded in the device's ownership mark. If the step is about to replace data that the mark records, layoutDevice
-// clears the record first.
+// layoutDevice reports whether the step can reuse the data on a raw device. It can if the device's ownership mark records
+// all data that the step would lay out. If the step is about to replace recorded data, layoutDevice clears the record
+// first.
 func (f *Files) layoutDevice() (bool, error) {
 	wanted := f.request.GetDataset()
 	if wanted.GetContent() == "" {
@@ -190,7 +190,7 @@ func (s *Set) clearDevice(ctx context.Context, volume tool.VolumeConfig, client 
 	return err
 }
 
-// describeDevice adds to the description of a raw device its size, or a problem if the device cannot be used.
+// describeDevice sets the size of a raw device in its description, or a problem if the device cannot be used.
 func describeDevice(volume *agentapi.Volume) {
 	volume.Raw = true
 	file, err := os.Open(volume.GetPath())

@@ -141,8 +141,8 @@ func (f *Files) Layout() (reusable bool, err error) {
 // nothingThere is the reason for not reusing a layout if none was ever recorded.
 const nothingThere = "nothing is laid out"
 
-// notLaidOut returns the reason why the files of a layout cannot be reused. It is empty if all files are recorded
-// with this content, have the exact sizes, have no holes, and contain the expected data at every sampled position.
+// notLaidOut returns the reason why the files of a layout cannot be reused. It is empty if all files are recorded with
+// the step's content, have the exact sizes, have no holes, and contain the expected data at every sampled position.
 func (f *Files) notLaidOut(known dataset.LaidOut) (string, error) {
 	wanted, content := f.request.GetDataset(), f.content()
 	writes := wanted.GetWrites()

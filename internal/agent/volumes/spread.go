@@ -22,8 +22,8 @@ const (
 )
 
 // Spread holds the files of a step on several volumes or on raw devices. The tool works in a temporary directory with
-// links to them, and names only files below the links. The links were verified to lead to the directories or devices
-// that were checked.
+// links to them, and names only files below the links. OpenSpread has verified that the links lead to the directories
+// or devices that were checked.
 type Spread struct {
 	path    string
 	volumes []*Files

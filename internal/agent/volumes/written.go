@@ -24,8 +24,8 @@ const (
 // checkLayout checks the files that a step should have filled. The file system's figures may be outdated while they
 // come from an attribute cache. So checkLayout waits for the cache to expire if a file appears too short, or if the
 // figures are doubtful and the tool's own count does not show that everything was written. If the figures are still
-// doubtful, the tool's count decides; without a count, the doubt becomes a warning (unsure). An error means that a file
-// is incomplete or cannot be checked.
+// doubtful, the tool's count decides; without a count, unsure is set to a description of the doubt, for a warning. An
+// error means that a file is incomplete or cannot be checked.
 func (f *Files) checkLayout(wrote Witness) (unsure string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), f.Mount().Lateness())
 	defer cancel()
