@@ -204,8 +204,8 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 }
 
 // Sweep removes all clients' data of one benchmark below a target's path, including partial directories of killed
-// clients. It must not run while clients of the benchmark run. Missing data is not an error. A missing path is an error
-// (ErrMissing), because it is then unknown whether the data still exists.
+// clients. Do not call it while clients of the benchmark are running. Missing data is not an error. A missing path is
+// an error (ErrMissing), because it is then unknown whether the data still exists.
 func Sweep(ctx context.Context, path, benchmarkUID string) error {
 	if err := (Location{BenchmarkUID: benchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
 		return err
@@ -221,8 +221,8 @@ func Sweep(ctx context.Context, path, benchmarkUID string) error {
 	defer top.close()
 	return retryChanged(func() error {
 		hashes, err := sweepBenchmark(ctx, top, benchmarkUID)
-		// A directory without an ownership file is removed only if it is empty; otherwise removeParents returns the
-		// error.
+		// Ignore errNoOwner here: removeParents removes a directory without an ownership file if it is empty, and
+		// otherwise returns an error.
 		if err := ignoreMissing(err); err != nil && !errors.Is(err, errNoOwner) {
 			return err
 		}

@@ -304,8 +304,9 @@ func (h *Hold) checkMark(hash *directory, name string) error {
 }
 
 // confirmHeld returns a Problem (ErrHeld) if another agent has acquired the directory in the meantime. Call it before
-// each change on the storage, because locks do not exclude agents on other machines on every file system. If the holder
-// record is missing, no other agent has acquired the directory, because an agent writes its record first.
+// each change on the storage, because some file systems' locks do not exclude agents on other machines. If the holder
+// record is missing, no other agent uses the directory, because an agent writes its record before it uses the
+// directory.
 func (d *Dataset) confirmHeld(hash *directory) error {
 	if d.held == nil {
 		return nil

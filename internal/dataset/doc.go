@@ -1,7 +1,7 @@
 // Package dataset is the only code that creates and deletes files on storage under test. A run's files are in one
 // place, so that no path from a user, a profile or a tool can make storagebench write or delete anything else:
 //
-//	<path>/                       the target, verified to be what the run was planned for
+//	<path>/                       the target: the directory that the run was planned for
 //	  .storagebench/
 //	    <benchmark uid>/          owner.json, lock
 //	      <dataset hash>/         owner.json, layout-<index>.json: what a client has laid out,

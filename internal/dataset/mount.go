@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Expectation holds the requirements of the plan for a directory. The zero value requires only that the directory is
+// Expectation holds the plan's requirements for a directory. The zero value requires only that the directory is
 // writable.
 type Expectation struct {
 	// MustBeMountPoint requires the path itself to be a mount point.
@@ -192,7 +192,8 @@ type dirID struct {
 	device, inode, mount uint64
 }
 
-// identity reads device, inode and mount ID of an open file (statx, Linux 5.8).
+// identity reads the device, inode and mount ID of an open file. It calls statx, which returns mount IDs since Linux
+// 5.8.
 func identity(file *os.File) (dirID, error) {
 	var stat unix.Statx_t
 	err := unix.Statx(int(file.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_MNT_ID, &stat)

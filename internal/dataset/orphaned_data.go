@@ -23,8 +23,8 @@ const (
 )
 
 // Owners returns the UIDs of benchmarks whose directories on a target were created by the given installation, at most
-// 64 of them. It omits the benchmark whose UID is passed as besides, and directories whose ownership file names another
-// installation or no installation.
+// 64 of them. It omits the benchmark with the UID besides, which is usually the caller's own, and directories whose
+// ownership file names another installation or no installation.
 func Owners(mount Mount, installation, besides string) ([]string, error) {
 	if installation == "" {
 		return nil, nil
@@ -69,7 +69,8 @@ func ownerOf(base *directory, uid string) (Owner, error) {
 type OrphanFilter struct {
 	// BenchmarkUID is the benchmark's UID. The caller must ensure that the benchmark is gone or is the caller's own.
 	BenchmarkUID string
-	// Installation must match the directory's installation, unless Own is true (the benchmark is the caller's own).
+	// Installation must match the directory's installation, unless Own is true. Own means that the benchmark is the
+	// caller's own.
 	Installation string
 	Own          bool
 	// Kept is true if data that was kept on purpose may be removed too.

@@ -51,7 +51,7 @@ func isLocal(path string) bool {
 	return err == nil && mount.OnThisMachine()
 }
 
-// groups returns the group IDs of the process, without duplicates, the effective one first.
+// groups returns the group IDs of the process without duplicates, beginning with the effective group ID.
 func groups() []int {
 	all := []int{os.Getegid()}
 	if more, err := os.Getgroups(); err == nil {

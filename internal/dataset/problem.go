@@ -35,12 +35,12 @@ type Problem struct {
 	// Detail states how the reason applies to this directory, for example which process holds it. It may be empty.
 	Detail string
 	Remedy string
-	// Cause is the error of the operating system, if there is one.
+	// Cause is the operating system's error, if there is one.
 	Cause error
 }
 
-// Error returns path, reason, detail and remedy in one line, and the cause unless it is an errno, which the reason
-// already expresses.
+// Error returns the path, reason, detail and remedy in one line. It also includes the cause, unless the cause is an
+// errno: the reason already expresses that.
 func (p *Problem) Error() string {
 	text := fmt.Sprintf("%s %s", p.Path, p.Reason)
 	if p.Detail != "" {
@@ -64,7 +64,7 @@ func (p *Problem) Unwrap() []error {
 	return []error{p.Reason, p.Cause}
 }
 
-// SpaceError reports how many bytes are needed and free. It wraps ErrNoSpace.
+// SpaceError reports how many bytes are needed and how many are free. It wraps ErrNoSpace.
 type SpaceError struct {
 	Path      string
 	NeedBytes uint64
@@ -107,7 +107,8 @@ func readable(bytes uint64) string {
 // Unwrap returns ErrNoSpace.
 func (*SpaceError) Unwrap() error { return ErrNoSpace }
 
-// classify turns an error of the operating system into a Problem if its meaning is known.
+// classify converts an operating system error that it recognizes into a Problem. It wraps any other error in a message
+// with the path and the intent, such as "write".
 func classify(path, intent string, err error) error {
 	problem := &Problem{Path: path, Cause: err}
 	switch {

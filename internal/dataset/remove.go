@@ -130,7 +130,7 @@ func isNotEmpty(err error) bool {
 	return errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist)
 }
 
-// removeLitter removes the partial directories of killed clients. It must not run while clients run: they may
+// removeLitter removes the partial directories of killed clients. Do not call it while clients are running: they may
 // rename a scratch directory to its final name during the removal.
 func removeLitter(d *directory, benchmarkUID string) error {
 	return d.each(func(entry fs.DirEntry) (bool, error) {
@@ -165,8 +165,8 @@ func removeParents(top *directory, guards lockGuards, benchmarkUID string, hashe
 }
 
 // lockGuards determines whether the lock of a benchmark's directory keeps the directory from being removed. The zero
-// value keeps it while any process holds the lock: if the lock file were removed, another run could create and lock a new
-// one, although the first run still uses the directory.
+// value keeps it while any process holds the lock: if the lock file were removed, another run could create and lock a
+// new one, although the first run still uses the directory.
 type lockGuards struct {
 	// except is the lock that the caller holds and is about to release. It does not guard the directory.
 	except *os.File

@@ -37,8 +37,8 @@ func (d *Dataset) SettledUsage(ctx context.Context, maxFiles int, patience time.
 	})
 }
 
-// awaitSettled repeats the measurement until the disk usage has been unchanged for restFor, or until the context
-// waiting is done.
+// awaitSettled measures the disk usage again and again until it has been unchanged for restFor, or until waiting, the
+// context that limits the wait, is done.
 func awaitSettled(waiting context.Context, found Usage, look func() (Usage, error)) (Usage, error) {
 	since := time.Now()
 	for {

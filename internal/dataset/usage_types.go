@@ -18,7 +18,8 @@ const maxTypes = 16
 // files.
 var plainExtension = regexp.MustCompile(`^[a-z0-9_-]{0,15}[a-z_-][a-z0-9_-]{0,15}$`)
 
-// extension returns a file's type from its name; "" for a name without an extension.
+// extension returns the extension of a file's name in lower case, or "" if the name has no extension that denotes a
+// type.
 func extension(name string) string {
 	found := strings.ToLower(strings.TrimPrefix(path.Ext(strings.TrimLeft(name, ".")), "."))
 	if len(found) > 16 || !plainExtension.MatchString(found) {

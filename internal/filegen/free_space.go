@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkRoom returns an error if there is no room for all files, before any file is created. Files left by an earlier
-// call need no additional room, because they are overwritten.
+// checkRoom returns an error if there is no room for all files. It is called before any file is created. Files left by
+// an earlier call need no additional room, because they are overwritten.
 func (m *maker) checkRoom() error {
 	folder, err := m.root.Open(".")
 	if err != nil {

@@ -103,9 +103,9 @@ func deviceBytes(wanted *agentapi.Dataset) uint64 {
 	return bytes
 }
 
-// layoutDevice reports whether the step can reuse the data on a raw device. It can if the device's ownership mark records
-// all data that the step would lay out. If the step is about to replace recorded data, layoutDevice clears the record
-// first.
+// layoutDevice reports whether the step can reuse the data on a raw device. It can if the device's ownership mark
+// records all data that the step would lay out. If the step is about to replace recorded data, layoutDevice clears the
+// record first.
 func (f *Files) layoutDevice() (bool, error) {
 	wanted := f.request.GetDataset()
 	if wanted.GetContent() == "" {
