@@ -20,9 +20,9 @@ const chunkBytes = 4 << 10
 // Log keeps every record of the run until the agent exits, so that a conductor that reconnects after a crash can resume
 // from any sequence number.
 //
-// Most records are samples, one per second. They are packed into a few bytes (times as differences, counts as varints:
-// at most 16 bytes per kind of operation). Other records are kept as protobuf. Twenty-four hours of samples with reads
-// and writes stay under 8 MiB (TestLogBudget).
+// Most records are samples, one per second. They are packed into a few bytes, with times as differences and counts as
+// varints: at most 16 bytes per kind of operation. Other records are kept as protobuf. Twenty-four hours of samples
+// with reads and writes stay under 8 MiB (TestLogBudget).
 type Log struct {
 	mu      sync.Mutex
 	chunks  []chunk

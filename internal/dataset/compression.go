@@ -8,8 +8,8 @@ type Compression string
 const (
 	// CompressionShown means that the allocated space is the compressed size, as on ZFS and on Lustre over ZFS.
 	CompressionShown Compression = "Shown"
-	// CompressionHidden means that the allocated space does not show savings: the file system can compress but does not
-	// report it, as on btrfs (tested), or derives the allocated space from the file size.
+	// CompressionHidden means that the allocated space does not show savings: the file system either does not report
+	// that it has compressed data, as tests on btrfs showed, or derives the allocated space from the file size.
 	CompressionHidden Compression = "Hidden"
 	// CompressionNone means that the file system does not compress. A layer below it, such as a storage array, may
 	// still compress the data, but the file system cannot report that.

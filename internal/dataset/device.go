@@ -117,8 +117,8 @@ func openExclusive(ctx context.Context, path string, write bool) (*os.File, erro
 	}
 }
 
-// Use checks that the device may be used as requested, and writes the mark if the use includes writing. OpenDevice calls
-// Use; call it again before using the open device in another way.
+// Use checks that the device may be used as requested, and writes the mark if the use includes writing. OpenDevice
+// calls Use; call it again before using the open device in another way.
 func (d *Device) Use(use DeviceUse) error {
 	size, err := d.file.Seek(0, 2)
 	if err != nil {
@@ -247,7 +247,7 @@ func (d *Device) Path() string { return d.path }
 // has exited.
 func (d *Device) File() *os.File { return d.file }
 
-// WrittenBytes returns how many bytes after DeviceDataOffset are known to be written without a gap.
+// WrittenBytes returns how many bytes after DeviceDataOffset have been written without a gap, according to the mark.
 func (d *Device) WrittenBytes() uint64 { return d.mark.WrittenBytes }
 
 // LaidOut returns the files that are laid out, as Dataset.LaidOut does.

@@ -118,7 +118,7 @@ func replacedProblem(path string) error {
 	}
 }
 
-// file opens a regular file of this directory with the given flags (os.O_RDONLY, os.O_RDWR).
+// file opens a regular file of this directory with the given flags, such as os.O_RDWR.
 func (d *directory) file(name string, flags int) (*os.File, error) {
 	path := filepath.Join(d.path, name)
 	before, err := d.root.Lstat(name)

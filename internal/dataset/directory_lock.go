@@ -77,10 +77,10 @@ func (e *heldError) problem() error {
 	}
 }
 
-// Take creates a client's directory, as Create does, for exclusive use by one holder. If another agent holds it (it may
-// be terminating and still removing its files), Take calls waiting once with that holder and waits for that agent to
-// exit. If ctx is done first, the error wraps ErrHeld. On a file system without locks, Take does not wait, and the
-// directory belongs to the newest holder: see Confirm.
+// Take creates a client's directory, as Create does, for exclusive use by one holder. If another agent holds it, Take
+// calls waiting once with that holder and waits for that agent to exit. That agent may be terminating and still
+// removing its files. If ctx is done first, the error wraps ErrHeld. On a file system without locks, Take does not
+// wait, and the directory belongs to the newest holder: see Confirm.
 func Take(ctx context.Context, mount Mount, location Location, owner Owner, holder Holder, waiting func(Holder)) (*Dataset, *Hold, error) {
 	return take(ctx, func() (*Dataset, error) { return Create(mount, location, owner) }, holder, waiting)
 }
@@ -92,8 +92,8 @@ func TakeOver(ctx context.Context, mount Mount, location Location, holder Holder
 }
 
 // TakeUnused is like TakeOver, but for a caller that does not know whether the previous agent is gone. It takes a
-// directory that carries another agent's mark (its holder record) only if a lock that all machines see proves that the
-// agent has exited; otherwise the error wraps ErrHeld.
+// directory whose holder record names another agent only if a lock that all machines see proves that the other agent
+// has exited; otherwise the error wraps ErrHeld.
 func TakeUnused(ctx context.Context, mount Mount, location Location, holder Holder) (*Dataset, *Hold, error) {
 	open := func() (*Dataset, error) {
 		directory, err := Open(mount, location)

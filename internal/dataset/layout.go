@@ -71,8 +71,8 @@ func (d *Dataset) LaidOut() (LaidOut, error) {
 	return record.Files, nil
 }
 
-// SetLaidOut writes the client's layout record atomically and durably (it survives a power loss). Remove a file from
-// the record before writing to the file, and add it again after verifying that it is complete.
+// SetLaidOut writes the client's layout record atomically and syncs it, so that it survives a power loss. Remove a file
+// from the record before writing to the file, and add it again after verifying that it is complete.
 func (d *Dataset) SetLaidOut(files LaidOut) error {
 	text, err := json.Marshal(layoutText{SchemaVersion: schemaVersion, Files: maps.Clone(files)})
 	if err != nil {

@@ -69,7 +69,7 @@ func removeEntry(may func() error, parent *directory, entry fs.DirEntry) error {
 func removeDirectory(may func() error, parent *directory, name string, mode fs.FileMode) error {
 	if mode.Perm()&0o700 != 0o700 {
 		// A program under test may create read-only folders, and entries can only be removed from a writable folder.
-		// If Chmod fails, the removal of the entries reports it.
+		// If Chmod fails, the removal of the entries fails too and reports the reason.
 		_ = parent.root.Chmod(name, 0o700)
 	}
 	child, err := parent.child(name)

@@ -10,6 +10,6 @@
 //	          random part makes files and blocks differ from each other
 //
 // Existing files that were created with the same arguments are kept. A note beside the directory, DIRECTORY.files.json,
-// records the arguments and whether all files were written. It is written before and after the files, so that an
-// interrupted call is detected and repeated.
+// records the arguments and whether all files were written. It is written before and after the files, so that the
+// next call detects an interrupted one and writes the files again.
 package filegen

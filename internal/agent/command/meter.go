@@ -59,9 +59,9 @@ func (m *treeMeter) look() process.IO {
 
 // end records the final counters of `agent supervise`. It uses the counters that the process reported. If there are
 // none, it reads the counters from /proc, which is possible because the process has exited but was not reaped yet. They
-// are complete except for children that no process waited for. Neither is available if the process was killed and the
-// kernel lets only the root user read the counters of an exited process. In that case, end returns an error, and I/O
-// since the last reading is not counted.
+// are complete except for children that no process waited for. If the process was killed before it could report, and
+// the kernel lets only root read an exited process's counters, end returns an error and leaves out the I/O since the
+// last reading.
 func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
 	if reported == nil {
 		ended, err := m.system.ReadIO(m.root)

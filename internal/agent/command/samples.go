@@ -21,7 +21,7 @@ func (s *samples) begin(at int64) { s.at = at }
 // add ends the open sample with the counters read at the given time, and begins the next sample.
 func (s *samples) add(at int64, load process.IO) {
 	if at <= s.at {
-		return // No time has passed since the last sample, so this I/O counts in the next one.
+		return // No time has passed since the last sample, so leave this I/O to the next sample.
 	}
 	s.write(&agentapi.Sample{StartNanoseconds: s.at, EndNanoseconds: at, Counts: operationCounts(load.Since(s.load))})
 	s.at, s.load = at, load

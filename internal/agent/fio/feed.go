@@ -34,8 +34,8 @@ type feed struct {
 
 	histograms  [measure.NumOperations]measure.Histogram
 	minuteStart int64
-	// settling holds the latencies from the beginning of an open loop's measured time, while the load settles. The result
-	// excludes these latencies; see settle in internal/engine/fio.
+	// settling holds the latencies recorded at the beginning of an open loop's measured time, until the load has settled.
+	// The result excludes these latencies; see settle in internal/engine/fio.
 	settling [measure.NumOperations]measure.Histogram
 	// measured is the time at which the first latency record starts.
 	measured int64

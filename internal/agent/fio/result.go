@@ -53,7 +53,7 @@ func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision)
 	return ended
 }
 
-// amend adds to a result the reason why fio was stopped or killed, because fio itself does not know it.
+// amend completes a result with the reason why fio was stopped or killed, which fio's own output does not contain.
 func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.Exit) {
 	switch {
 	case w.hung != "":

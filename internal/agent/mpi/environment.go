@@ -16,8 +16,8 @@ const (
 	rankDevice    = "STORAGEBENCH_DIRECTORY_ID"
 )
 
-// handedDown lists the environment variables that mpirun and its daemons inherit from the agent. With them, an image
-// specifies where its MPI is installed.
+// handedDown lists the environment variables that mpirun and its daemons inherit from the agent. An image sets them to
+// specify where its MPI is installed.
 var handedDown = []string{"LD_LIBRARY_PATH", "OPAL_PREFIX", "PRTE_PREFIX", "PMIX_PREFIX"}
 
 // environment returns the environment of mpirun and its daemons. It is minimal and does not depend on the user. It sets

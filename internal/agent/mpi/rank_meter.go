@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// rankLook is the interval between readings of the ranks' counters. It determines how precisely the end of their
-	// I/O is known.
+	// rankLook is the shortest interval between readings of the ranks' counters. It limits the precision with which the
+	// end of their I/O is measured.
 	rankLook = 50 * time.Millisecond
 	// rankLookEach, multiplied by the number of ranks, is the minimum interval between readings: 300 ms for 100 ranks.
 	// It bounds the CPU use, because a reading takes 15 microseconds per rank.

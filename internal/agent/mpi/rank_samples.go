@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// rankFloorBytes is the minimum number of bytes between two readings, or in one sample, that counts as I/O. MPI
-// communicates through the same system calls, and transfers about 100 bytes at each barrier.
+// rankFloorBytes is the minimum number of bytes that count as the tool's I/O, between two readings or in one sample.
+// MPI communicates through the same system calls, and transfers about 100 bytes at each barrier.
 const rankFloorBytes = 4096
 
 // rankSamples turns the reads and writes of a client's ranks into samples. It uses many readings per sample, so that

@@ -99,8 +99,9 @@ func (f *Files) OpenDirectoryOf(client int) (err error) {
 	return err
 }
 
-// CheckProcess checks that a process works in this directory, and not in another one that was mounted or moved to its
-// path between the check and the start. Later changes to the path do not affect the working directory of the process.
+// CheckProcess checks that a process works in this directory. Another directory may have been mounted at or moved to
+// the same path after this one was checked and before the process was started. Later changes to the path do not affect
+// the working directory of the process.
 func (f *Files) CheckProcess(pid int) error {
 	info, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", pid))
 	if err != nil {

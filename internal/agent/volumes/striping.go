@@ -133,8 +133,8 @@ func stripingOf(lfs, path string, wanted striping) (striping, error) {
 		if err != nil {
 			return striping{}, err
 		}
-		// Do not check the format of the output: if it is unexpected, it differs from the requested value, and the
-		// caller reports that.
+		// Do not check the format of the output. Unexpected output differs from the requested value, and the caller
+		// reports any difference.
 		*figure.found = strings.ToValidUTF8(strings.Join(strings.Fields(output), " "), "?")
 	}
 	return found, nil
