@@ -278,8 +278,8 @@ func (d *Dataset) fileSystem() (space unix.Statfs_t, err error) {
 	return space, classify(d.client.path, "get the file system statistics of", err)
 }
 
-// CheckFiles returns an *InodesError if fewer than needFiles files can still be created. Many file systems report
-// no limit; they pass the check.
+// CheckFiles returns an *InodesError if fewer than needFiles files can still be created. It returns nil
+// for the many file systems that report no limit.
 func (d *Dataset) CheckFiles(needFiles uint64) error {
 	space, err := d.fileSystem()
 	if err != nil {

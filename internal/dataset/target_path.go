@@ -19,7 +19,7 @@ type Place struct {
 	// Path is the directory of the volume, which must satisfy Expect.
 	Path   string
 	Expect Expectation
-	// Folder is relative to Path; empty means Path itself.
+	// Folder is relative to Path. If it is empty, the run works in Path itself.
 	Folder string
 }
 

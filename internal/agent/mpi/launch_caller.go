@@ -20,8 +20,8 @@ import (
 // headSettings are the MPI parameters that contain the address of the process that controls a daemon.
 var headSettings = []string{"orte_hnp_uri", "prte_hnp_uri"}
 
-// checkCaller uses the caller's certificate to verify that the caller is client 0 of this step. Only client 0 may launch
-// daemons.
+// checkCaller uses the caller's certificate to verify that the caller is client 0 of this step. Only client 0 may
+// launch daemons.
 func (m *member) checkCaller(ctx context.Context) error {
 	caller, err := tool.CallerOf(ctx)
 	if err != nil {

@@ -46,7 +46,7 @@ type Dial func(ctx context.Context, address string) (net.Conn, error)
 type Tool struct {
 	// Dial, if not nil, replaces gRPC's dialer for connections to other agents.
 	Dial Dial
-	// Settings are additional MPI parameters, by name and value; for tests only.
+	// Settings are additional MPI parameters, by name and value. Only tests set them.
 	Settings [][2]string
 
 	env     *tool.Environment

@@ -32,7 +32,7 @@ type Config struct {
 	Target  string `json:"target"`
 	Client  int    `json:"client"`
 
-	// Listen is a host and port; port 0 selects a free port.
+	// Listen is the host and port at which the agent listens. Port 0 selects a free port.
 	Listen   string          `json:"listen"`
 	Identity identity.Bundle `json:"identity"`
 
@@ -48,7 +48,7 @@ type Config struct {
 	// when the agent exits on its own.
 	KeepData bool `json:"keepData"`
 
-	// FioPath is the program to run; empty means fio from PATH.
+	// FioPath is the path of fio. If it is empty, the agent searches PATH for fio.
 	FioPath string `json:"fioPath,omitempty"`
 	// OrphanTimeout limits how long the agent waits for its conductor after the last command or the current step's
 	// deadline, whichever is later.
@@ -61,8 +61,8 @@ type VolumeConfig struct {
 	// Path is the mount path of the volume; the agent checks that the mount matches Expect.
 	Path   string              `json:"path"`
 	Expect dataset.Expectation `json:"expect"`
-	// Folder is the run's folder in the volume, relative to Path. The agent creates it if it is missing. Empty means
-	// Path itself.
+	// Folder is the run's folder in the volume, relative to Path. The agent creates it if it is missing. If it is
+	// empty, the run uses Path itself.
 	Folder string `json:"folder,omitempty"`
 	// Device is true if the volume is a raw device whose file is Path; it has neither a mount nor a folder.
 	Device bool `json:"device,omitempty"`

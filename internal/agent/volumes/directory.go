@@ -90,8 +90,8 @@ func (s *Set) OpenMount(step *tool.Step, use Use) (*Files, error) {
 	return files, nil
 }
 
-// OpenDirectoryOf opens the directory of another client, which has created it; it does nothing if a directory is
-// already open.
+// OpenDirectoryOf opens the directory of another client, which has created it. It does nothing if f already has an open
+// directory.
 func (f *Files) OpenDirectoryOf(client int) (err error) {
 	if f.Dataset == nil {
 		f.Dataset, err = dataset.Open(f.mount, f.set.Location(client))
