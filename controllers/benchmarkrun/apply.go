@@ -44,9 +44,9 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 	return out, err
 }
 
-// longestWait returns the time after which the run is reconciled even if no event triggers it. If the next decision
-// must be made immediately (settled is false), this is soon. Otherwise, it is the time until the action's deadline or
-// the next progress report, but not more than the interval beat.
+// longestWait returns how long to wait before the run is reconciled even if no event triggers a reconcile. If the next
+// decision must be made immediately (settled is false), the wait is soon. Otherwise, it is the time until the action's
+// deadline or the next progress report, but not more than the interval beat.
 func longestWait(now time.Time, action decide.Action, settled bool, nextReport time.Time) time.Duration {
 	if !settled {
 		return soon
@@ -80,10 +80,10 @@ func (c clients) Replace(keys []decide.ClientKey) error {
 }
 
 // Finish implements drive.Clients: it tells agents to clean up and exit. Each operator process that conducts the run
-// sends this command once to each agent, because an earlier process may have died before sending it. An agent that took
-// part in a step under an earlier process, but has not connected to this one yet, has files to remove, so Finish waits
-// for it to connect. A replacement agent that has never connected has no files of its own; other agents remove the
-// files of its predecessor.
+// sends this command once to each agent, because an earlier process may have died before sending it. If an agent took
+// part in a step under an earlier process, it has files to remove. Finish therefore waits until it has connected to
+// this process. A replacement agent that has never connected has no files of its own; other agents remove the files of
+// its predecessor.
 func (c clients) Finish([]decide.ClientKey) {
 	late := c.s.now().After(leaving(c.run).LastTransitionTime.Add(c.options.LossTimeout))
 	notified := map[string][]decide.ClientKey{}

@@ -74,8 +74,8 @@ func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all 
 	return found, nil
 }
 
-// eachPod passes each pod of a namespace to the function show. If the operator may not list pods, it passes none. It
-// calls the function begin whenever it starts to list the pods, to discard what show has collected so far (see
+// eachPod passes each pod of a namespace to the function show. If the operator may not list pods, it passes none. Each
+// time eachPod starts to list the pods, it calls the function begin, which discards what show has collected so far (see
 // eachPage).
 func (r *Reconciler) eachPod(ctx context.Context, namespace string, begin func(), show func(*corev1.Pod)) error {
 	err := eachPage(ctx, r.direct, &corev1.PodList{}, begin, func(page *corev1.PodList) {
@@ -134,9 +134,9 @@ func (r *Reconciler) sameVolumes(ctx context.Context, all []*usedClaim) (map[*us
 	return same, err
 }
 
-// eachVolume passes each volume of the cluster to the function show. It calls the function begin whenever it starts to
-// list the volumes, to discard what show has collected so far (see eachPage). listed is false if the operator may not
-// list volumes.
+// eachVolume passes each volume of the cluster to the function show. Each time it starts to list the volumes, it calls
+// the function begin, which discards what show has collected so far (see eachPage). listed is false if the operator may
+// not list volumes.
 func (r *Reconciler) eachVolume(
 	ctx context.Context, begin func(), show func(*corev1.PersistentVolume),
 ) (listed bool, err error) {

@@ -171,7 +171,7 @@ func (r *Reconciler) keptClaims(ctx context.Context, run *v1alpha1.BenchmarkRun)
 	return kept, nil
 }
 
-// keptOf returns the existing claims of one template.
+// keptOf returns the claims in kept that were created from the template of the given volume.
 func keptOf(run *v1alpha1.BenchmarkRun, want volumeUse, kept map[string]*corev1.PersistentVolumeClaim) []*usedClaim {
 	count, pods := 1, clientsOf(run)
 	if want.volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient {
@@ -280,7 +280,7 @@ func (c *claimed) placePods(all []*usedClaim, users map[*usedClaim][]user) {
 			return w.volume.ClaimTemplate != nil && w.volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient
 		})
 		if perClient || !claims.OneNode(claims.Modes(one.claim), writes) {
-			continue // the claim belongs to one client, or several nodes can use it, so its pods may run on any node
+			continue // only one client uses the claim, or several nodes can mount it: its pods may run on any node
 		}
 		node := nodeOf(users[one])
 		var targets []string

@@ -16,8 +16,8 @@ const pageSize = 500
 
 // eachPage lists objects page by page, bypassing the cache, and passes each page to the function show. The parameter
 // empty is an empty list of the objects' kind. If the API server expires the continue token (410 Gone, after a few
-// minutes), eachPage starts over. It calls the function begin at each start, to discard what show has collected from
-// earlier pages. begin may be nil.
+// minutes), eachPage starts over. At each start, it calls the function begin, which discards what show has collected
+// from earlier pages. begin may be nil.
 func eachPage[L client.ObjectList](
 	ctx context.Context, reader client.Reader, empty L, begin func(), show func(L), options ...client.ListOption,
 ) error {

@@ -104,9 +104,9 @@ func (s *session) follows(run *v1alpha1.BenchmarkRun) {
 }
 
 // countSince returns the time from which Live counts the bytes and operations of clients. If it is zero, Live counts
-// from the start of the run. If clients were lost before this process took over, their counts are no longer available.
-// In this case counting starts now: monitoring systems then see a counter reset, as after any other restart, instead of
-// a value that is slightly too low.
+// from the start of the run. If clients were lost before this process took over, their counts are no longer available,
+// so counting starts now: monitoring systems then see a counter reset, as after any other restart, instead of a value
+// that is slightly too low.
 func countSince(run *v1alpha1.BenchmarkRun, now time.Time) time.Time {
 	if len(run.Status.LostClients) == 0 {
 		return time.Time{}

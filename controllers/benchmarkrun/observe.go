@@ -96,7 +96,7 @@ func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]
 	return list.Items, nil
 }
 
-// filter returns the pods for which the function keep returns true, in the memory of the given slice. Unlike
+// filter returns the pods for which the function keep returns true. It reuses the memory of the given slice. Unlike
 // slices.DeleteFunc, it passes pointers to keep instead of copying each pod.
 func filter(pods []corev1.Pod, keep func(*corev1.Pod) bool) []corev1.Pod {
 	kept := pods[:0]

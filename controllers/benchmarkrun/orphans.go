@@ -41,10 +41,10 @@ func (r *Reconciler) findDeletedBenchmarks(ctx context.Context, run *v1alpha1.Be
 	s.gone = slices.DeleteFunc(owners, func(uid string) bool { return there[uid] || uid == run.Spec.BenchmarkRef.UID })
 }
 
-// benchmarksThere returns the UIDs of all existing benchmarks, and of the benchmarks that a run still refers to: by its
-// owner reference, or by spec.benchmarkRef if the benchmark was deleted without its runs, which removes their owner
-// references. spec.benchmarkRef is read from runs in the cache. This is enough, because the operator conducts only runs
-// that its cache contains.
+// benchmarksThere returns the UIDs of all existing benchmarks, and of the benchmarks that a run still refers to. A run
+// refers to its benchmark by an owner reference and by spec.benchmarkRef. If a benchmark is deleted without its runs,
+// Kubernetes removes the owner references, and only spec.benchmarkRef remains. It is read from the runs in the cache.
+// This is enough, because the operator conducts only runs that its cache contains.
 func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, error) {
 	there := map[string]bool{}
 	var runs v1alpha1.BenchmarkRunList
@@ -55,8 +55,8 @@ func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, erro
 		there[runs.Items[i].Spec.BenchmarkRef.UID] = true
 	}
 	for _, kind := range []string{"StorageBenchmarkList", "BenchmarkRunList"} {
-		// If the list restarts, objects deleted in the meantime still count as existing. A later run removes their
-		// data.
+		// If listing starts over, benchmarks that were deleted in the meantime still count as existing. A later run
+		// removes their data.
 		err := eachPage(ctx, r.direct, metadataList(kind), nil, func(page *metav1.PartialObjectMetadataList) {
 			for i := range page.Items {
 				there[string(page.Items[i].UID)] = true
@@ -72,8 +72,8 @@ func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, erro
 	return there, nil
 }
 
-// orphansOf returns a function that selects, for each client of a target, the data of deleted benchmarks and earlier
-// runs that the client must remove. If the clients of a target share the volumes, only the first client removes data.
+// orphansOf returns a function that selects the data that a client of the target must remove: data of deleted
+// benchmarks and of earlier runs. If the clients of a target share the volumes, only the first client removes data.
 func (s *session) orphansOf(target v1alpha1.Target) func(decide.ClientKey) conductor.OrphanedData {
 	return func(key decide.ClientKey) conductor.OrphanedData {
 		if key.Index != 0 && plan.Shared(&target) {

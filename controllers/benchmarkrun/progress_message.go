@@ -79,7 +79,7 @@ func connectInterval(before time.Duration) time.Duration {
 func progressInterval(run *v1alpha1.BenchmarkRun) time.Duration {
 	encoded, err := json.Marshal(run)
 	if err != nil {
-		return leastProgressInterval // ignore the encoding error: storing the status will fail with the same one
+		return leastProgressInterval // ignore the encoding error: storing the status will fail with the same error
 	}
 	return max(leastProgressInterval, time.Duration(len(encoded))*time.Second/progressBytesPerSecond)
 }

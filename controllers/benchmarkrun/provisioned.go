@@ -115,8 +115,9 @@ func claimsOf(run *v1alpha1.BenchmarkRun, volume *v1alpha1.Volume) int {
 	return 1
 }
 
-// defaultClass returns the StorageClass that the cluster assigns to a claim that names none, or nil. It returns an error
-// if the cluster refuses the claim, for example because of a quota: the class is then unknown.
+// defaultClass returns the StorageClass that the cluster assigns to a claim that names none, or nil. It creates the
+// claim as a dry run. If the cluster refuses the claim, for example because of a quota, the class is unknown, and
+// defaultClass returns the error.
 func (t *templateReader) defaultClass(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*string, error) {
 	tried := claim.DeepCopy()
 	if err := t.r.client.Create(ctx, tried, client.DryRunAll); err != nil {

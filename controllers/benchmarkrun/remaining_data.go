@@ -56,9 +56,9 @@ func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 	return left
 }
 
-// eachVolume returns an entry for status.dataLeft for each volume of a target that still has directories after the run.
-// Each entry is a copy of the given one, with the name of the volume. There is no entry for raw devices and read-only
-// volumes, which have no directories, nor for volumes whose claim is deleted with the run.
+// eachVolume returns the entries of status.dataLeft for a target: one for each volume on which directories may remain
+// after the run. Each entry is a copy of the given one, with the name of the volume. There is no entry for raw devices
+// and read-only volumes, which have no directories, nor for volumes whose claim is deleted with the run.
 func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLeft) []v1alpha1.DataLeft {
 	var all []v1alpha1.DataLeft
 	for _, volume := range target.Volumes {

@@ -24,8 +24,8 @@ const observationsPart = "observations"
 
 // keepSeries stores the time series of one step, or of all observations, in a ConfigMap of their own. The ConfigMap is
 // created before the result is recorded: if this process dies in between, the next process records the result again and
-// creates the ConfigMap again. No figure of the result depends on the series, so if the cluster rejects the ConfigMap,
-// for example because of a quota, the run continues and an event reports the error.
+// creates the ConfigMap again. If the cluster rejects the ConfigMap, for example because of a quota, an event reports
+// the error. The run continues, because no figure of the result depends on the series.
 func (r *Reconciler) keepSeries(ctx context.Context, run *v1alpha1.BenchmarkRun, part string, attempt int, log *series.Log) {
 	if err := r.addSeries(ctx, run, part, attempt, log); err != nil && ctx.Err() == nil {
 		r.sendEvent(run, corev1.EventTypeWarning, v1alpha1.EventSeriesNotKept, "KeepSeries", "%s: %s", part, err.Error())

@@ -44,7 +44,7 @@ type session struct {
 	// operator is the identity with which this process connects to the agents.
 	operator identity.Bundle
 	members  map[decide.ClientKey]*member
-	// order lists the keys of the members in the order of the specification.
+	// order lists the keys of the run's clients, in the order of the specification.
 	order []decide.ClientKey
 	// common lists the objects that all clients need and that have not been created yet.
 	common []client.Object

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// store writes the status if it has changed, and sends events about the changes. It fails if the run was changed since
-// it was read, because the status must be derived from the current object.
+// store writes the status if it has changed, and sends events about the changes. It fails if the run has been changed
+// since it was read, because the status must be derived from the current object.
 func (r *Reconciler) store(ctx context.Context, before, run *v1alpha1.BenchmarkRun) error {
 	if equality.Semantic.DeepEqual(before.Status, run.Status) {
 		return nil

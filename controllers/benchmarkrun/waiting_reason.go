@@ -31,7 +31,8 @@ const (
 	maxEventReads = 8
 )
 
-// explain sets the message of clients that are not connected yet to the reason that the cluster gives.
+// explain looks up why clients are not connected yet. It sets the message of each such client to the reason that the
+// cluster reports.
 func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod, clients []decide.Client) {
 	asks := 0
 	if time.Since(s.eventsReadAt) > eventReadInterval {
@@ -137,8 +138,8 @@ func (r *Reconciler) lastWarning(ctx context.Context, run *v1alpha1.BenchmarkRun
 	return ""
 }
 
-// aboutClaim describes why a claim is unbound, by its newest event or because its volume is lost. It returns "" if
-// neither is known.
+// aboutClaim explains why a claim is unbound. It uses the claim's newest event or, if there is none, reports that the
+// claim's volume is lost. It returns "" if there is no event and the volume is not lost.
 func aboutClaim(claim *corev1.PersistentVolumeClaim, event *corev1.Event) string {
 	subject := fmt.Sprintf("claim %s is %s", claim.Name, cmp.Or(claim.Status.Phase, corev1.ClaimPending))
 	if claim.Spec.StorageClassName != nil && *claim.Spec.StorageClassName != "" {

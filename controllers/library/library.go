@@ -1,4 +1,4 @@
-// Package library installs the profiles of the operator's version in its cluster.
+// Package library installs the built-in profiles of this operator version in the cluster.
 //
 // Each leader applies them once, at its start, by server-side apply with its own field manager. The label and the
 // managed fields determine who owns a profile:

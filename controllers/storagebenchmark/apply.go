@@ -19,8 +19,8 @@ import (
 )
 
 // ignoreUpdates is an annotation that makes Argo CD apply its ignoreResourceUpdates settings to runs. Without the
-// annotation, Argo CD applies them only to resources that it tracks, which runs are not, and would process each change
-// of their status, every few seconds (config/gitops/argocd/argocd-cm.yaml).
+// annotation, Argo CD applies these settings only to resources that it tracks. It does not track runs, so it would
+// process each change of their status, every few seconds (config/gitops/argocd/argocd-cm.yaml).
 const ignoreUpdates = "argocd.argoproj.io/ignore-resource-updates"
 
 // apply carries out a decision, but does not write the status.

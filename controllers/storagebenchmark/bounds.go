@@ -10,8 +10,8 @@ import (
 // maxStatusBytes is the maximum size of the status as JSON.
 const maxStatusBytes = 16 << 10
 
-// fit shrinks a status that is too large. It first shortens texts, then drops figures, which remain in the status of
-// the run, and finally drops history, which later runs are compared with.
+// fit shrinks a status that is too large. It first shortens texts. It then drops figures, because they remain in the
+// status of the run. It drops history last, because later runs are compared with it.
 func fit(status *v1alpha1.StorageBenchmarkStatus) {
 	for _, less := range []func(*v1alpha1.StorageBenchmarkStatus){
 		shortenConditions, shortenObjectives(160), dropDifferences, shortenObjectives(60), dropHeadlines, shortenObjectives(0), dropHistory,

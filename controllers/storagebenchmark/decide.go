@@ -95,8 +95,8 @@ func suspended(benchmark *v1alpha1.StorageBenchmark) bool {
 	return benchmark.Spec.Suspend != nil && *benchmark.Spec.Suspend
 }
 
-// mayCreate reports whether the next decision may be to create a run, or to stop the live run for a new one. In other
-// cases, the candidate for a new run is not needed.
+// mayCreate reports whether the next decision may create a run, or stop the live run for a new one. If not, no
+// candidate for a new run is needed.
 func mayCreate(obs observation) bool {
 	switch obs.active.state {
 	case noActive:

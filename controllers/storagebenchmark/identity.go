@@ -56,7 +56,7 @@ func boundedRequest(request string) string {
 	return v1alpha1.Truncate(request, maxEcho-17) + "#" + hex.EncodeToString(sum[:8])
 }
 
-// request holds the user's requests for one more run that the operator has not handled yet.
+// request holds the user's unhandled requests for one more run.
 type request struct {
 	// manual and annotation are the values that the status will echo, or "" if there is no new request.
 	manual, annotation string
@@ -91,9 +91,9 @@ func judged(status *v1alpha1.StorageBenchmarkStatus, hash string) bool {
 	return status.LastRun != nil && status.LastRun.Hash == hash
 }
 
-// runRequested reports whether a run is requested that is not recorded yet: by a user, by the schedule, or by a
-// spec.run that has no verdict. A new spec.run does not count if trigger.onChange is false, or if trigger.onChange is
-// unset and there is a schedule.
+// runRequested reports whether a user, the schedule, or a spec.run without a verdict requests a run that is not
+// recorded yet. A new spec.run does not count if trigger.onChange is false, or if trigger.onChange is unset and there
+// is a schedule.
 func runRequested(obs observation) bool {
 	return requestOf(obs.benchmark).any() || obs.times.asks() ||
 		obs.startsOnChange() && !judged(&obs.benchmark.Status, obs.hash)

@@ -17,7 +17,7 @@ import (
 var errStale = errors.New("the cached benchmark is out of date")
 
 // observe reads everything that a decision needs. It returns nil if the benchmark does not exist or is being deleted.
-// In this case there is nothing to decide: the runs are garbage-collected through their owner references.
+// There is then nothing to decide, because the runs are garbage-collected through their owner references.
 func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*observation, error) {
 	benchmark := &v1alpha1.StorageBenchmark{}
 	if err := r.client.Get(ctx, key, benchmark); err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// replaces reports whether the live run must be stopped for another run. This is the case if one more run is requested
-// and the effective concurrency policy of spec.trigger is Replace. The request that started the live run does not
-// count.
+// replaces reports whether the live run must be stopped for another run: the benchmark is not suspended, the effective
+// concurrency policy of spec.trigger is Replace, and one more run is requested. The request that started the live run
+// does not count.
 func replaces(obs observation) bool {
 	return obs.benchmark.Spec.Trigger.Replaces() && !suspended(obs.benchmark) && moreRequested(obs)
 }

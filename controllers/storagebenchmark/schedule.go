@@ -90,7 +90,8 @@ func (t timetable) note(status *v1alpha1.StorageBenchmarkStatus, obs observation
 	case t.due.At.IsZero() && t.due.Expired.IsZero():
 		status.NextScheduleTime = timeOrNil(t.due.Next)
 	case status.NextScheduleTime == nil:
-		// A scheduled time has passed, but no run can be recorded for it yet: record the time as the next one.
+		// A scheduled time has passed, but no run can be recorded for it yet. Store that time in
+		// status.nextScheduleTime, so that it is not lost.
 		status.NextScheduleTime = timeOrNil(cmp.Or(t.due.At, t.due.Expired))
 	}
 }
