@@ -97,8 +97,8 @@ func (b *Budget) Used() int64 {
 // Limit returns the budget's limit in bytes.
 func (b *Budget) Limit() int64 { return b.limit }
 
-// add adds a number of bytes, which is negative if memory is freed. It never drops a client, so callers may hold the
-// lock of a client.
+// add counts a number of bytes against the budget and all budgets above it. The number is negative if memory is freed.
+// add never drops a client, so callers may hold the lock of a client.
 func (b *Budget) add(bytes int) {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()

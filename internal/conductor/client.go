@@ -81,8 +81,8 @@ func (c *client) shed(reason string) {
 	c.drop()
 }
 
-// drop drops all that the client has reported, except the progress of its attempts. Attempts that had ended no longer
-// count as ended, because the records of their results are dropped. Callers hold mu.
+// drop drops everything that the client has reported, except the progress of its attempts. Attempts that had ended no
+// longer count as ended, because the records of their results are dropped. Callers hold mu.
 func (c *client) drop() {
 	for attempt, p := range c.attempts {
 		progress := p.progress
@@ -197,8 +197,8 @@ func (c *client) storeDescription(description *agentapi.DescribeResponse) error 
 		case agentapi.StepState_STEP_STATE_RUNNING:
 			c.advance(attempt, decide.Running)
 		case agentapi.StepState_STEP_STATE_ENDED, agentapi.StepState_STEP_STATE_UNSPECIFIED:
-			// Do not advance an attempt that has ended, because the agent's log also reports its end. This conductor
-			// may even have read that record already and forgotten the attempt.
+			// Do not record the end of an attempt here: the agent's log also contains it, together with the result.
+			// This conductor may even have read that entry already and forgotten the attempt.
 		}
 	}
 	description.Steps = nil

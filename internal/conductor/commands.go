@@ -158,7 +158,7 @@ type FinishOptions struct {
 	// AlsoRemove lists the indexes of lost clients of the same target whose data each client removes along with its own,
 	// because they shared its volumes. It applies only with RemoveData.
 	AlsoRemove []int
-	// OrphanedData returns the older data, from before the run, that a client removes. It may be nil.
+	// OrphanedData selects the data from before the run that a client removes. It may be nil.
 	OrphanedData func(decide.ClientKey) OrphanedData
 }
 

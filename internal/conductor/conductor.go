@@ -85,7 +85,7 @@ type Conductor struct {
 	totals    totals
 }
 
-// New returns a conductor without clients; Close ends it.
+// New returns a conductor without clients. Call Close when the conductor is no longer needed.
 func New(options Options) *Conductor {
 	ctx, cancel := context.WithCancel(context.Background())
 	memory := options.Memory
@@ -190,8 +190,8 @@ func (c *Conductor) Connect(endpoint Endpoint) (lose func(message string)) {
 	return agent.Lose
 }
 
-// Clients returns the current state of each client, in the order in which the clients were first added. It is part of
-// the input of decide.Next.
+// Clients returns the current state of each client, in the order in which the clients were first added. decide.Next
+// receives these states as part of its snapshot.
 func (c *Conductor) Clients() []decide.Client {
 	var all []decide.Client
 	for _, client := range c.all() {

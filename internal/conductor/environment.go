@@ -79,8 +79,8 @@ func environment(d *agentapi.DescribeResponse, needed []string) v1alpha1.Environ
 	return found
 }
 
-// tools returns the first engine in use and the versions of all needed tools. It prefixes a version with the tool's
-// name unless the version already begins with it.
+// tools returns the engine of the first needed tool other than Open MPI, and the versions of all needed tools. Each
+// version begins with the name of its tool.
 func tools(d *agentapi.DescribeResponse, needed []string) (v1alpha1.EngineKind, string) {
 	var kind v1alpha1.EngineKind
 	var versions []string

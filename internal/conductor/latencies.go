@@ -155,7 +155,7 @@ func (m *minutes) sum(operation measure.Operation, record *latencyRecord) (bytes
 	return bytes, nil
 }
 
-// free discards the latencies, and reduces the budgets by the memory that was charged for them.
+// free discards the latencies, and subtracts their memory from the budgets that it was charged to.
 func (m *minutes) free() {
 	for budget, bytes := range m.kept {
 		budget.add(-bytes)

@@ -40,7 +40,8 @@ type clientAttempt struct {
 // partBytes is the approximate memory of a clientAttempt, in bytes.
 const partBytes = 640
 
-// rank lists the values of progress in ascending order, so that a late report never moves an attempt backwards.
+// rank lists the values of progress in ascending order. advance uses it to ignore a late report that would move an
+// attempt backwards.
 var rank = []decide.Progress{"", decide.Loading, decide.Loaded, decide.Running, decide.Refused, decide.Ended}
 
 // clientAttempt returns the client's record of an attempt, and creates it if needed. Callers hold mu.
@@ -60,7 +61,7 @@ func (c *client) keep(p *clientAttempt, bytes int) {
 	c.budget.add(bytes)
 }
 
-// remove discards all that the client has reported about an attempt. Callers hold mu.
+// remove discards everything that the client has reported about an attempt. Callers hold mu.
 func (c *client) remove(attempt decide.Attempt) {
 	if p := c.attempts[attempt]; p != nil {
 		c.budget.add(-p.kept)
@@ -213,7 +214,8 @@ func (c *client) takeSample(attempt decide.Attempt, p *clientAttempt, from *agen
 	return nil
 }
 
-// workOn updates the memory that computing a result from the attempt's samples will need, after a sample was added.
+// workOn is called after a sample was added to an attempt. It updates the amount of memory that computing a result from
+// the attempt's samples will need.
 func (c *client) workOn(p *clientAttempt, sample *measure.Sample) {
 	operations := 0
 	for operation, counter := range sample.Counters {

@@ -73,7 +73,7 @@ func instant(clock measure.RemoteClock, remote int64) time.Time {
 	return time.Unix(0, clock.ToLocal(remote)).UTC()
 }
 
-// end adds the client's end record to the result.
+// end adds to the result what the client reported at the end of the attempt.
 func (p *clientAttempt) end(to *result.Client, clock measure.RemoteClock) {
 	ended := p.ended
 	to.Ended = true

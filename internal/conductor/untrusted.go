@@ -12,8 +12,8 @@ import (
 )
 
 // Agents run in pods with a user's image, so all their reports are untrusted. This file bounds and sanitizes the
-// reports, so that other code can rely on them. The type Budget limits the memory for reports; the types requested and
-// codec limit which reports are accepted.
+// reports, so that other code can rely on them. Elsewhere, Budget limits the memory for reports, codec refuses messages
+// that need too much memory, and requested determines which attempts an agent may report on.
 const (
 	// maxNotices is the maximum number of notices that are kept per attempt.
 	maxNotices = 64

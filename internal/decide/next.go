@@ -63,8 +63,8 @@ func (s Snapshot) Measured() bool {
 	return step == nil
 }
 
-// current returns the current step, which is the first one without a recorded result, and its record. It returns nil if
-// all steps have a result.
+// current returns the current step and its record. The current step is the first one without a recorded result. If all
+// steps have a result, current returns nil.
 func (s Snapshot) current() (*Step, Record) {
 	for i := range s.Steps {
 		if record := s.Records[s.Steps[i].ID]; !record.Done {

@@ -34,8 +34,8 @@ func (c counts) missedStart(record Record) bool {
 }
 
 // maxMissedStarts limits how often a step is repeated because of missed starts. With one client, the first attempt has
-// a lead of 42 ms and the third a lead of less than a second, which was too short on a machine with two processors and
-// fifty programs competing for them. The fifth attempt has a lead of ten seconds.
+// a lead of 42 ms and the third a lead of less than a second. Both leads were too short on a machine with two
+// processors and fifty programs competing for them. The fifth attempt has a lead of ten seconds.
 const maxMissedStarts = 4
 
 // longestLead is the maximum time from the decision on the common start to the start itself. It affects only repeated

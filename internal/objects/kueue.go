@@ -17,7 +17,8 @@ const (
 	// name. kueueCount is the annotation with the number of pods in the group.
 	kueueGroup = "kueue.x-k8s.io/pod-group-name"
 	kueueCount = "kueue.x-k8s.io/pod-group-total-count"
-	// kueueRetriable is the annotation that declares the whole group finished, if it is "false" on one pod.
+	// kueueRetriable is the annotation by which the whole group is declared finished: one pod with the value "false" is
+	// enough.
 	kueueRetriable = "kueue.x-k8s.io/retriable-in-group"
 	// kueueGate is the prefix of the scheduling gates that Kueue removes on admission. With topology-aware scheduling,
 	// a pod has two such gates.

@@ -48,8 +48,8 @@ func ClaimName(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, volume v1alph
 	return join(maxNameLength, parts...)
 }
 
-// isPlain reports whether a claim's name is unambiguous without a hash. This is the case if the names of the target and
-// the volume contain no dash, and the volume's name cannot be mistaken for a client's index or for a hash.
+// isPlain reports whether a claim's name is unambiguous without a hash: the names of the target and the volume contain
+// no dash, and the volume's name cannot be mistaken for a client's index or for a hash.
 func isPlain(target, volume string) bool {
 	return !strings.Contains(target, "-") && !strings.Contains(volume, "-") &&
 		strings.Trim(volume, "0123456789") != "" && len(volume) != hashLength

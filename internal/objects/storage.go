@@ -47,7 +47,7 @@ func Claims(run *v1alpha1.BenchmarkRun) []*corev1.PersistentVolumeClaim {
 	return all
 }
 
-// claim returns one claim of a volume's template, with the user's spec.
+// claim returns a claim for a volume, with the spec from the user's claim template.
 func claim(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, volume v1alpha1.Volume, index int) *corev1.PersistentVolumeClaim {
 	labels, owners := ClientLabels(run, target.Name, index), ownedByRun(run)
 	if volume.ClaimTemplate.Scope != v1alpha1.ClaimPerClient {

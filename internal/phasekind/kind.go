@@ -13,7 +13,7 @@ type Kind struct {
 	Label string
 	// LaysOut is true if the phase only creates data for other phases, so that its rates are not results.
 	LaysOut bool
-	// Limited is true if the documented limits of a target apply to the load of each phase of the kind.
+	// Limited is true if a target's documented limits apply to the loads of this kind of phase.
 	Limited bool
 	// PicksRates is true if the phase picks the rate of each step when the step begins. Its load is an open loop. The
 	// picked rates do not show what limits the store, and the phase may end before it has used all of its steps.

@@ -45,14 +45,14 @@ func Operations(result *v1alpha1.TargetResult) []Figure {
 	return all
 }
 
-// Drained reports whether a result's operations are those of a drain whose credits ran out, so that their means mix
-// burst and baseline. In a phase with steps, the drain only precedes the steps in which the operations were measured.
+// Drained reports whether a result's operations are those of a drain whose credits ran out. Their means then mix burst
+// and baseline. In a phase with steps, the drain only precedes the steps in which the operations were measured.
 func Drained(result *v1alpha1.TargetResult) bool {
 	return result.Burst != nil && result.Burst.Exhausted && len(result.Steps) == 0
 }
 
-// Rates returns the rates and latencies of each operation of a result. Means over a drain whose credits ran out mix
-// burst and baseline, so for such a drain it returns the baseline without latencies, or nothing if several operations
+// Rates returns the rates and latencies of each operation of a result. If a drain's credits ran out, these means mix
+// burst and baseline. Rates then returns the baseline instead, without latencies, or nothing if several operations
 // share the baseline.
 func Rates(result *v1alpha1.TargetResult) []v1alpha1.OperationResult {
 	if !Drained(result) {

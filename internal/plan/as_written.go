@@ -20,8 +20,8 @@ func AsWritten(run *v1alpha1.RunSpec, problems field.ErrorList) field.ErrorList 
 	return problems
 }
 
-// PathAsWritten replaces the path of a field at the start of a text, such as a warning of a plan, with the path of the
-// field that the user wrote.
+// PathAsWritten replaces the field path at the start of a text, such as a plan's warning, with the path of the field
+// that the user wrote.
 func PathAsWritten(run *v1alpha1.RunSpec, text string) string {
 	root := field.NewPath("spec", "run")
 	replace := func(at *field.Path, long, short string) {

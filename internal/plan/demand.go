@@ -73,7 +73,7 @@ func (a *DemandModel) Of(step *v1alpha1.ResolvedStep, target string) (Demand, bo
 		return Demand{}, false
 	}
 	overrides := thawOverrides(step)
-	// Plan format 1 does not store LayoutJobs. In this case, use Jobs.
+	// Plan format 1 does not store LayoutJobs, so use Jobs instead.
 	overrides.LayoutJobs = cmp.Or(overrides.LayoutJobs, overrides.Jobs)
 	demand, ok := a.demand(&chosen.Engine, engine.Step{
 		Purpose: step.Purpose, Clients: max(1, int(step.Clients)), Processes: a.processes(overrides), Overrides: overrides,

@@ -26,7 +26,7 @@ type block struct {
 // interference plans blocks that measure each victim alone, and then all victims together with each number of
 // aggressors. It repeats that sequence, every second time in reverse order. The phase compares each victim's rate
 // beside neighbours with its rate alone. Because of the reverse order, a linear drift of the storage's performance
-// raises this ratio in as many repetitions as it lowers it.
+// raises the ratio of these two rates in as many repetitions as it lowers it.
 func (p *phaseMaker) interference(phase *v1alpha1.InterferencePhase) {
 	before := len(p.problems)
 	at := p.path.Child("interference")

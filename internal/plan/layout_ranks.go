@@ -16,8 +16,8 @@ type rankFiles map[rankKey][]rankSet
 type rankKey struct {
 	// name is the name of the first rank's file, of the shared file, or of mdtest's directory.
 	name string
-	// processes is the number of ranks per client if each client has its own volume. In that case, the number
-	// determines which client's volume contains the file of a rank. Otherwise, processes is 0.
+	// processes is the number of ranks per client if each client has its own volume: the number then determines which
+	// client's volume contains a rank's file. If the clients share a volume, processes is 0.
 	processes int
 }
 
@@ -41,7 +41,8 @@ func (f rankFiles) total(key rankKey) uint64 {
 	return sum
 }
 
-// has reports whether one of the key's sets includes want, with at least as many ranks and files at least as large.
+// has reports whether one of the key's sets includes want: it has at least as many ranks, and its files are at least as
+// large.
 func (f rankFiles) has(key rankKey, want rankSet) bool {
 	return slices.ContainsFunc(f[key], func(set rankSet) bool { return set.ranks >= want.ranks && set.bytes >= want.bytes })
 }

@@ -57,7 +57,8 @@ func (m *maker) refuseTooManyClients() {
 	}
 }
 
-// refuseName reports names that admission also refuses; a plan must not depend on admission.
+// refuseName reports a name that cannot be part of pod names and labels. Admission also refuses it, but a plan must not
+// depend on admission.
 func (m *maker) refuseName(at *field.Path, name string) {
 	if len(name) <= maxNameLength && len(validation.IsDNS1123Label(name)) == 0 {
 		return
@@ -86,7 +87,7 @@ func (m *maker) refuseSharedFolder(index int, used map[string]int) {
 			problem := field.Duplicate(at.Child("volumes").Index(j).Child("claimName"), volume.ClaimName)
 			problem.Detail = "another volume of the target uses this claim: remove the volume, or set a different claim"
 			m.problems = append(m.problems, problem)
-		case m.run.Targets[other].Name != target.Name: // targets of the same name are left to refuseAmbiguous
+		case m.run.Targets[other].Name != target.Name: // refuseAmbiguous reports targets of the same name
 			m.problems = append(m.problems, field.Invalid(at.Child("path"), target.Path, fmt.Sprintf(
 				"claim %s is also used by %s with the same path: their clients would overwrite each other's files. "+
 					"Set a different path for each target, such as bench/%s", volume.ClaimName, targets.Index(other), target.Name)))

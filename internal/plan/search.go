@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// search adds the maximum number of steps that the search may need. The rate that a step offers depends on the results
-// of earlier steps, so the plan has no rates; see Step.Offering.
+// search plans as many steps as the search may need at most. The rate that a step offers depends on the results of
+// earlier steps, so the plan has no rates; see Step.Offering.
 func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
 	before := len(p.problems)
 	at := p.path.Child("search")

@@ -39,7 +39,7 @@ func (s Step) Label() string {
 	return s.Phase + " (" + strings.Join(words, ", ") + ")"
 }
 
-// CellWords describes the cell of a step: the values of a ramp step or a sweep cell, such as "jobs 4", the number and
+// CellWords describes the cell of a step: the values of a ramp step or a sweep cell (such as "jobs 4"), the number and
 // rate of a search step, or the number and targets of an interference block. It returns nil for a step without a cell.
 func (s Step) CellWords() []string {
 	if s.Cell < 0 {

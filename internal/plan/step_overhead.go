@@ -57,8 +57,8 @@ func (p *phaseMaker) inFlightSeconds(step *Step, target string) float64 {
 
 // coarse reports whether the drain's length is unpredictable because few operations complete per second: the baseline
 // then varies by one operation per sample, and takes longer to measure precisely enough. The number of whole operations
-// per second varies by half an operation, so over n seconds the mean has an error of 1.96 x 0.5 / sqrt(n), which is
-// less than 2 % of a rate above 50 / sqrt(n) operations per second.
+// per second varies by half an operation, so over n seconds the mean has an error of 1.96 x 0.5 / sqrt(n). This error
+// is less than 2 % of a rate above 50 / sqrt(n) operations per second.
 func (p *phaseMaker) coarse(step *Step) bool {
 	const known = 50
 	return slices.ContainsFunc(step.Targets, func(target string) bool {

@@ -152,7 +152,8 @@ func (m *maker) openForecasts() {
 		m.promise(target.Name, computed)
 		bucket, found := mainBucket(computed, loads)
 		if given := target.DocumentedLimits(); !found && given != nil {
-			// No load empties a bucket. Forecast one anyway, so that warnTooShort can warn about it.
+			// No load empties a bucket. Forecast a bucket anyway, so that warnTooShort can warn that a drain does not
+			// spend its credits.
 			bucket, found = credits.Of(given.Throughput)
 		}
 		if found {

@@ -19,9 +19,9 @@ const (
 	// are known, the maximum is computed from them, but is at least leastDrain.
 	unknownDrain = time.Hour
 	leastDrain   = 10 * time.Minute
-	// spareCredits is the reserve of credits with which a cell starts if it is measured during the burst, as a share of
-	// the credits that the cell needs. The reserve is necessary because documented rates are rounded, and because a
-	// load does not start and end instantly.
+	// A cell that is measured during the burst starts with more credits than it needs. spareCredits is this reserve, as
+	// a share of the needed credits. It is necessary because documented rates are rounded, and because a load does not
+	// start and end instantly.
 	spareCredits = 0.05
 	// knownShare is the largest shortfall of credits that causes no warning, as a share of the credits that a cell
 	// needs. Waits are rounded to whole seconds, so a bucket may hold slightly fewer credits.

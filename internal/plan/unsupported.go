@@ -59,7 +59,7 @@ func (m *maker) refuseShorthand() {
 	}
 }
 
-// refusePhasesWithoutKind reports phases without a kind. Admission reports them first; a plan must not depend on
+// refusePhasesWithoutKind reports phases without a kind. Admission reports them first, but a plan must not depend on
 // admission.
 func (m *maker) refusePhasesWithoutKind() {
 	for i := range m.run.Phases {

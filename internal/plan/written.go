@@ -13,9 +13,9 @@ import (
 type Written struct {
 	// LayoutBytes counts the bytes that layouts and preconditioning write.
 	LayoutBytes uint64 `json:"layoutBytes"`
-	// MeasuredBytes counts the bytes that measured phases write if they take as long as expected and the storage is
-	// as fast as its documented limits and the rate limits of the workloads allow. A mixed load counts as if it only
-	// wrote. The phases in Unbounded are excluded.
+	// MeasuredBytes counts the bytes that measured phases write. It assumes that they take as long as expected, and
+	// that the storage is as fast as its documented limits and the rate limits of the workloads allow. A mixed load
+	// counts as if it only wrote. The phases in Unbounded are excluded.
 	MeasuredBytes uint64 `json:"measuredBytes"`
 	// Unbounded lists the phases whose writes are bounded neither by documented limits nor by a rate limit, so that the
 	// amount depends on the storage or a program.
@@ -71,7 +71,7 @@ func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
 	case !made.Writes || made.NoStorage:
 		return 0, true
 	case step.Overrides.Operation != "":
-		return all, true // each file is written once
+		return all, true // the operation writes each file once
 	case made.Metadata || step.WorkBound():
 		return 0, false // unknown, because the tool decides how often it repeats its work
 	}

@@ -48,8 +48,8 @@ const (
 	// Raise means that the run becomes Raised. Once that state is written, the caller lists all runs again and calls Of
 	// with the new list.
 	Raise Verdict = "Raise"
-	// Stay means that the run stays Raised until another Raised run, which is served after it, has become Waiting
-	// again. Of must be called again later.
+	// Stay means that the run stays Raised for now, because a run that comes after it in the queue is Raised too and
+	// must first return to Waiting. The caller must call Of again later.
 	Stay Verdict = "Stay"
 	// Begin means that the run becomes Live.
 	Begin Verdict = "Begin"
@@ -129,7 +129,7 @@ func order(a, b Run) int {
 	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.UID, b.UID))
 }
 
-// inTurn sorts runs in the order in which they are expected to end.
+// inTurn compares two runs by the order in which they are expected to end.
 func inTurn(a, b Run) int {
 	rank := map[State]int{Live: 0, Raised: 1, Waiting: 2}
 	return cmp.Or(rank[a.State]-rank[b.State], order(a, b))
