@@ -101,8 +101,8 @@ func ignoreRefusal(err error) error {
 	return err
 }
 
-// errNotOurs is wrapped by the error for an object that cannot be created because its name is taken by an object that
-// the operator did not create.
+// errNotOurs is wrapped by the error for an object whose name is already taken: an object of that name exists, but the
+// operator did not create it.
 var errNotOurs = errors.New("an object with this name exists, but this operator did not create it: delete the object")
 
 // commonOf returns the objects that all clients of a run share, in order of creation.

@@ -28,7 +28,7 @@ func (r *Reconciler) sendEvents(run, before *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// runEventsOf returns events about the changes between two statuses that matter to users.
+// runEventsOf returns events about those changes between two statuses that matter to users.
 func runEventsOf(run, before *v1alpha1.BenchmarkRun) []runEvent {
 	var all []runEvent
 	add := func(kind, reason, action, note string, arguments ...any) {

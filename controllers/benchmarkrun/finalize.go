@@ -45,7 +45,7 @@ func (r *Reconciler) clear(ctx context.Context, run *v1alpha1.BenchmarkRun) erro
 	return errors.Join(problems...)
 }
 
-// clearPods deletes the pods of the run that the cache shows.
+// clearPods deletes those pods of the run that the cache shows.
 func (r *Reconciler) clearPods(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
 	pods, err := r.podsOf(ctx, run)
 	if err != nil {

@@ -29,8 +29,8 @@ const (
 	actionSuspend  = "LookAtSuspend"
 )
 
-// eventsOf returns the events about an action that matter to users. Each is sent once, after the status patch that
-// records the same change.
+// eventsOf returns those events about an action that matter to users. Each event is sent once, after the status patch
+// that records the same change.
 func eventsOf(obs observation, act action, out outcome, status *v1alpha1.StorageBenchmarkStatus) []benchmarkEvent {
 	switch act.do {
 	case replace:

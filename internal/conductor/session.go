@@ -23,7 +23,8 @@ import (
 const (
 	// retryInterval is the pause before a failed connection or an unanswered Load is tried again.
 	retryInterval = 100 * time.Millisecond
-	// keepAlive limits both how long an agent may be silent before it is pinged and how long its answer may take.
+	// keepAlive is the time for which an agent may be silent before it is pinged, the time limit for its answer to the
+	// ping, and the minimum time that a connection attempt is given.
 	keepAlive = 10 * time.Second
 	// introduceTimeout limits the time for an agent to describe itself. To do so, the agent determines its tools'
 	// versions, which takes seconds on a machine that starts many pods.

@@ -15,7 +15,7 @@ const (
 	// Load directs the agents of Action.Clients to start the tool for Action.Attempt, without starting its load yet.
 	Load Kind = "Load"
 	// Start records the start and the deadline of the attempt's step, and then sends both times to Action.Clients,
-	// which begin the load at the start.
+	// which begin the load at the recorded start.
 	Start Kind = "Start"
 	// Stop ends the load of Action.Attempt on Action.Clients. The results of these clients are kept.
 	Stop Kind = "Stop"
@@ -24,8 +24,8 @@ const (
 	Conclude Kind = "Conclude"
 	// RecordResult records the step's result from the reports of its clients.
 	RecordResult Kind = "RecordResult"
-	// Retry records that the step is repeated as Action.Attempt, the new attempt, with replacements for Action.Clients,
-	// the lost clients.
+	// Retry records that the step is repeated. Action.Attempt is the new attempt. Action.Clients are the lost clients,
+	// which are replaced.
 	Retry Kind = "Retry"
 	// Replace creates replacements for Action.Clients, which are lost.
 	Replace Kind = "Replace"

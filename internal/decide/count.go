@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// counts groups the clients that take part in an attempt by their progress; absent clients have not received it yet.
-// Lost and finished clients are omitted.
+// counts groups the clients that take part in an attempt by their progress. absent lists the clients that have not
+// received the attempt yet. Lost and finished clients are omitted.
 type counts struct {
 	absent, loading, loaded, running, ended []ClientKey
 	// terminated lists the ended clients that did not complete the attempt and will soon be reported lost.

@@ -8,7 +8,8 @@ import (
 
 // lostParticipants returns the lost clients that a step still needs. A client that has completed the attempt is no
 // longer needed. Once a step with load has begun, a client that does not take part in it is not needed either: the step
-// continues, and the next step handles the loss. Under the policy FailRun, however, such a client is still needed.
+// continues, and the next step handles the loss. Under the policy FailRun, however, clients that do not take part are
+// still needed.
 func (s Snapshot) lostParticipants(step Step, record Record) []Client {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	started := !record.Start.IsZero()

@@ -23,7 +23,7 @@ func (s Step) peerLost(failure *Failure) bool {
 
 // awaitPeerLoss ends an attempt of an MPI job whose clients have failed, possibly because another client was lost. The
 // clients' reports do not name the lost client. So awaitPeerLoss first stops the load, and then waits until the
-// conductor detects the loss, to which the loss policy then applies.
+// conductor detects the loss. The loss policy then applies.
 //
 // If the conductor detects no loss within LossPatience, all clients are alive. If one of them reported
 // ReasonClientLost, only the connection between some clients has failed: a step that cannot be repeated then ends with

@@ -74,9 +74,9 @@ type Step struct {
 	// Until is the time at which an Idle step ends if the results of earlier steps determine it, otherwise zero. The
 	// step never takes longer than Limit.
 	Until time.Time
-	// NonRepeatable is true if the step cannot be repeated once it has started, such as a burst drain, which leaves
-	// an empty bucket. If the step loses a client, it ends with its results so far, and the run continues with the
-	// next step.
+	// NonRepeatable is true if the step cannot be repeated once it has started. A burst drain is an example, because it
+	// leaves an empty bucket. If the step loses a client, it ends with its results so far, and the run continues with
+	// the next step.
 	NonRepeatable bool
 	// Earliest is the minimum time from the step's start to its conclusion, even if the step has measured enough
 	// earlier.

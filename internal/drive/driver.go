@@ -150,7 +150,7 @@ func (d *Driver) step(run *v1alpha1.BenchmarkRun, action decide.Action) plan.Ste
 }
 
 // load returns an Outcome that sends each of the action's clients its own request to load the step. If the requests
-// cannot be created, because the workload is invalid, for example, load records the failure in the run instead.
+// cannot be created, for example because the workload is invalid, load records the failure in the run instead.
 func (d *Driver) load(run *v1alpha1.BenchmarkRun, action decide.Action) (Outcome, error) {
 	requests, err := d.Conductor.Requests(d.step(run, action), action.Attempt.Number, action.Clients, run.Spec.Seed, d.Shared)
 	var failure *decide.Failure

@@ -27,8 +27,8 @@ func Secret(pod *corev1.Pod, agentJSON []byte) *corev1.Secret {
 	}
 }
 
-// Claims returns the claims that the templates of a run's volumes create, in the order of the targets, their volumes
-// and their clients.
+// Claims returns the claims to create from the claim templates of a run, in the order of the targets, their volumes and
+// their clients.
 func Claims(run *v1alpha1.BenchmarkRun) []*corev1.PersistentVolumeClaim {
 	var all []*corev1.PersistentVolumeClaim
 	for _, target := range run.Spec.Run.Targets {

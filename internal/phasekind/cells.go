@@ -48,8 +48,8 @@ func CellRate(cell []v1alpha1.StepOperation) float64 {
 	return value
 }
 
-// best returns, for each operation that moves data, the highest throughput of any valid cell, with the p99 latency
-// of that cell, and the highest IOPS.
+// best returns the best figures of the valid cells for each operation that moves data: the highest throughput, the p99
+// latency of the cell with that throughput, and the highest IOPS.
 func best(result *v1alpha1.TargetResult) []Figure {
 	var all []Figure
 	for _, operation := range []v1alpha1.Operation{v1alpha1.OperationRead, v1alpha1.OperationWrite, v1alpha1.OperationTrim} {

@@ -51,9 +51,9 @@ func Drained(result *v1alpha1.TargetResult) bool {
 	return result.Burst != nil && result.Burst.Exhausted && len(result.Steps) == 0
 }
 
-// Rates returns the rates and latencies of each operation of a result. If a drain's credits ran out, these means mix
-// burst and baseline. Rates then returns the baseline instead, without latencies, or nothing if several operations
-// share the baseline.
+// Rates returns the rates and latencies of each operation of a result. If a drain's credits ran out, these are means
+// that mix burst and baseline. Rates then returns the baseline instead, without latencies, or nothing if several
+// operations share the baseline.
 func Rates(result *v1alpha1.TargetResult) []v1alpha1.OperationResult {
 	if !Drained(result) {
 		return result.Operations

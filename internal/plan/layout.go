@@ -21,8 +21,7 @@ type dataset struct {
 	// readable. These sets are not processed again, because processing many files takes long.
 	reservedFor, laidOutFor, readableBy map[filesKey]bool
 	// recorded holds the files that agents have recorded as laid out: a later layout keeps its files if all of them are
-	// recorded with the same size and content. lastWriter is the load that was the last to write to the files after
-	// their layout.
+	// recorded with the same size and content. lastWriter is the load that last wrote to the files after their layout.
 	recorded   map[string]recordedFile
 	lastWriter filesKey
 	// laidRanks and reservedRanks are the counterparts of laidOut and reserved for MPI jobs. brokenBy is the phase that

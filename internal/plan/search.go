@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// search plans as many steps as the search may need at most. The rate that a step offers depends on the results of
-// earlier steps, so the plan has no rates; see Step.Offering.
+// search plans as many steps as the search can need. The rate that a step offers depends on the results of earlier
+// steps, so the plan has no rates; see Step.Offering.
 func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
 	before := len(p.problems)
 	at := p.path.Child("search")
@@ -59,7 +59,7 @@ func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
 	}
 }
 
-// caution adds the engines' cautions about their loads in the step to the plan's warnings.
+// caution adds warnings to the plan: the engines' cautions about their loads in the step.
 func (p *phaseMaker) caution(step *Step) {
 	for _, target := range step.Targets {
 		one := p.loads[target]

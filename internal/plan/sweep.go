@@ -80,7 +80,7 @@ type sweeper struct {
 	warmUp, duration time.Duration
 }
 
-// proveCells checks that all cells can run, in index order, so that problems do not depend on the random order.
+// proveCells checks in index order that all cells can run, so that problems do not depend on the random order.
 func (s *sweeper) proveCells() bool {
 	for _, group := range s.groups() {
 		for index := range s.cells {

@@ -112,7 +112,7 @@ func (p Plan) documentedBytes(phase, target string, made *engine.Description, se
 		}
 		lasts := seconds
 		if level.Seconds != nil {
-			lasts = min(lasts, full**level.Seconds) // the level lasts until its credits are spent
+			lasts = min(lasts, full**level.Seconds) // the level lasts until the credits are spent
 		}
 		bytes += level.BytesPerSecond * lasts
 		seconds -= lasts
