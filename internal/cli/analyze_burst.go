@@ -25,8 +25,8 @@ type burstDocument struct {
 	// not drop.
 	SecondsToBaseline *float64       `json:"secondsToBaseline"`
 	Intervals         burstIntervals `json:"intervals"`
-	// BucketAtLeastBytes is a lower bound on the bucket size: the credits that were spent although the rate never
-	// dropped. It is null if the rate dropped or --refill is not given.
+	// BucketAtLeastBytes is a lower bound on the bucket size. If the rate never dropped, the bucket held at least the
+	// credits that were spent. It is null if the rate dropped or --refill is not given.
 	BucketAtLeastBytes *int64         `json:"bucketAtLeastBytes"`
 	Drops              []burstDrop    `json:"drops"`
 	Segments           []burstSegment `json:"segments"`
@@ -65,8 +65,8 @@ type burstSegment struct {
 	MeanInterval            analyzeInterval `json:"meanInterval"`
 	DeviationBytesPerSecond int64           `json:"deviationBytesPerSecond"`
 	Shape                   string          `json:"shape"`
-	// LowBytesPerSecond and HighBytesPerSecond are the two rates between which an alternating segment changes.
-	// HighShare is the fraction of the segment's time at the higher rate.
+	// In a segment whose rate alternates, LowBytesPerSecond and HighBytesPerSecond are the two rates, and HighShare is
+	// the fraction of the time at the higher one.
 	LowBytesPerSecond  *int64   `json:"lowBytesPerSecond,omitempty"`
 	HighBytesPerSecond *int64   `json:"highBytesPerSecond,omitempty"`
 	HighShare          *float64 `json:"highShare,omitempty"`

@@ -107,8 +107,9 @@ func parseRow(text, header string) (csvRow, error) {
 }
 
 // readSeries reads rows of time and rate. Each timestamp marks the end of a sample, because tools print it when the
-// interval ends. In a file that begins at 0, each timestamp marks the start instead, because no sample can end at 0. A
-// sample spans the interval to the neighbouring timestamp or, if samples are missing, the median interval.
+// interval ends. In a file that begins at 0, each timestamp marks the start instead, because no sample can end at 0.
+// The other end of a sample is the adjacent timestamp. If there is none, or samples are missing in between, the sample
+// has the median length instead.
 func readSeries(r io.Reader) ([]detect.Sample, error) {
 	rows, err := readCSV(r, seriesHeader)
 	if err != nil {

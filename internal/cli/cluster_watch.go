@@ -64,7 +64,7 @@ func (c *cluster) each(ctx context.Context, resource schema.GroupVersionResource
 	}
 }
 
-// stopError wraps an error of the callback. cluster.each does not retry after it.
+// stopError marks an error after which cluster.each must not retry, such as one that its callback returned.
 type stopError struct{ error }
 
 // watchOnce reads the object, calls seen with it, and watches it with one request until that request ends. It returns
@@ -96,7 +96,7 @@ func (c *cluster) watchOnce(ctx context.Context, resource schema.GroupVersionRes
 		case apiwatch.Deleted:
 			return stopError{errDeleted}
 		case apiwatch.Error:
-			return nil // usually, the resource version is too old: the caller then reads the object again
+			return nil // the usual cause is a resource version that is too old; the caller reads the object again
 		case apiwatch.Bookmark:
 		}
 	}

@@ -144,7 +144,7 @@ type convertWorkload struct {
 	Name string                       `json:"name"`
 	Spec v1alpha1.WorkloadProfileSpec `json:"spec"`
 	// DurationSeconds and WarmUpSeconds are the times to set in the phase, and Processes is the number of MPI ranks.
-	// Each is 0 if the original does not specify it.
+	// Each is 0 if the command line or job file does not specify it.
 	DurationSeconds float64        `json:"durationSeconds"`
 	WarmUpSeconds   float64        `json:"warmUpSeconds"`
 	Processes       int64          `json:"processes"`

@@ -82,8 +82,8 @@ func clusterDocument(ctx context.Context, flags *clusterFlags, name string) (rep
 
 // judged applies the benchmark's current verdict to the document of a run, and returns the document and the exit code.
 // The verdict covers the comparison with earlier runs and, unless spec.run has changed since the run, the benchmark's
-// current objectives. If benchmark is nil or its last run is another one, judged returns the document unchanged. It
-// reports a regression on standard error, because the report of a single run cannot show one.
+// current objectives. If benchmark is nil, or its last run is not the document's run, judged returns the document
+// unchanged. It reports a regression on standard error, because the report of a single run cannot show one.
 func judged(streams Streams, document report.Document, benchmark *v1alpha1.StorageBenchmark) (report.Document, int) {
 	if benchmark == nil || benchmark.Status.LastRun == nil || benchmark.Status.LastRun.UID != document.RunUID {
 		return document, report.ExitCode(document)
@@ -100,7 +100,7 @@ func judged(streams Streams, document report.Document, benchmark *v1alpha1.Stora
 	return document, code
 }
 
-// document returns the document of a run, including its series if the cluster still has it.
+// document returns the document of a run. It includes the run's series if the cluster still stores them.
 func (c *cluster) document(ctx context.Context, run *v1alpha1.BenchmarkRun) (report.Document, error) {
 	over, err := c.series(ctx, run)
 	if err != nil {

@@ -23,8 +23,8 @@ type follower struct {
 
 	mu  sync.Mutex
 	run *v1alpha1.BenchmarkRun
-	// behind is the time by which the clock that sets the run's timestamps is behind this machine's clock. It is
-	// negative if that clock is ahead. known is false until the difference has been measured.
+	// behind is the difference between this machine's clock and the clock that sets the run's timestamps. It is
+	// positive if this machine's clock is ahead. known is false until the difference has been measured.
 	behind time.Duration
 	known  bool
 }
@@ -70,8 +70,8 @@ func (f *follower) see(run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// now returns the current time by this machine's clock. If that clock differs from the clock that sets the run's
-// timestamps by more than a network delay can explain, now returns the time by that other clock.
+// now returns the current time by this machine's clock. If the clock that sets the run's timestamps differs from it by
+// more than a network delay can explain, now returns the estimated time of that clock instead.
 func (f *follower) now() time.Time {
 	const tolerance = 2 * time.Second
 	if f.known && f.behind.Abs() > tolerance {

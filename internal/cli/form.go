@@ -29,7 +29,7 @@ func joined(words []string, conjunction string) string {
 	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
-// printAs writes a document as JSON or YAML, or else by calling text.
+// printAs writes a document as JSON or YAML. For any other format, it calls the function text instead.
 func printAs(w io.Writer, output string, document any, text func(io.Writer) error) error {
 	switch output {
 	case "json":

@@ -167,8 +167,8 @@ func (c *cluster) benchmarks(ctx context.Context) ([]listedBenchmark, error) {
 }
 
 // livePhase returns the current phase of a run. It returns "" if no step has begun, or if the run cannot be read
-// because it has been deleted or the user may not read runs. It reads a single run: few runs are live, and listing all
-// runs would transfer the results of every stored run.
+// because it has been deleted or the user may not read runs. It reads only this run, because few runs are live, and
+// listing all runs would transfer the results of every stored run.
 func (c *cluster) livePhase(ctx context.Context, namespace, name string) string {
 	there := *c
 	there.namespace = namespace

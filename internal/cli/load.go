@@ -81,9 +81,9 @@ func loadAll(streams Streams, names []string, options loadOptions) ([]loaded, er
 	return all, nil
 }
 
-// understand reads and checks files and plans their benchmarks. It adds the faults that it finds to each source.
-// Benchmarks with faults are planned too, so that the user sees all faults at once. If a field already has a fault,
-// further faults that planning finds in it are dropped, because the first fault may be their cause.
+// understand reads and checks files and plans their benchmarks. It adds the faults that it finds in a source to that
+// source. Benchmarks with faults are planned too, so that the user sees all faults at once. If a field already has a
+// fault, further faults that planning finds in it are dropped, because the first fault may be their cause.
 func understand(sources []*source, options loadOptions) ([]loaded, error) {
 	var objects []admission.Object
 	for _, one := range sources {
@@ -181,9 +181,9 @@ func profilesOf(objects []admission.Object, namespace string) plan.Profiles {
 	}
 }
 
-// orLibrary extends inFile, so that it also finds ClusterWorkloadProfiles in the library that is built into this
-// program. A cluster may have different profiles with the same names, so a run in the cluster may use a different
-// workload from the one that the lookup returns.
+// orLibrary returns a function that looks up a profile with inFile and, if inFile does not find a
+// ClusterWorkloadProfile, in the library that is built into this program. A cluster may have a different profile with
+// the same name, so a run in the cluster may use a different workload.
 func orLibrary(inFile plan.Profiles) plan.Profiles {
 	return func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		if engine, found := inFile(ref); found || ref.Kind != v1alpha1.ClusterWorkloadProfileKind {

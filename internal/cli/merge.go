@@ -78,11 +78,12 @@ func newMerge(streams Streams) *cobra.Command {
 	return command
 }
 
-// fioResult is a result of fio and the name of its file.
+// fioResult is a fio result and the name of the file that contains it.
 type fioResult struct {
 	name string
 	fio.Result
-	// interrupted is true if fio reported that a signal stopped it early. Its results up to that point are included.
+	// interrupted is true if fio reported that a signal stopped it early. The Result then covers the time until the
+	// signal.
 	interrupted bool
 }
 

@@ -83,7 +83,7 @@ var parsers = map[string]func(Streams, string) (any, error){
 	"mdtest": parseMdtest,
 }
 
-// parseFio converts a result of fio. It returns a single repetition for each kind of operation (read, write and so on),
+// parseFio converts a fio result. It returns a single repetition for each kind of operation (read, write and so on),
 // because fio does not repeat its tests.
 func parseFio(result fioResult) parseDocument {
 	document := parseDocument{

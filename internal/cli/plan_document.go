@@ -206,8 +206,8 @@ func quoted(words []string) string {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+$()-]+$`)
 
-// anyRequest returns the request in which the conductor sends a step to the agent of client 0 of a target. It uses the
-// newest version of the tool that supports the step's load.
+// anyRequest returns the request that the conductor sends to the agent of a target's client 0 to start a step. The
+// request is for the newest version of the tool that supports the step's load.
 func anyRequest(step plan.Step, target string, seed int64) (*agentapi.LoadRequest, error) {
 	var problems []error
 	for _, version := range step.Load(target).Versions {

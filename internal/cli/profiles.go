@@ -103,7 +103,7 @@ func profileFiles(w io.Writer, profiles []library.Profile) error {
 }
 
 // profileTexts lists profiles, one per line. If wholly is true, it writes a paragraph about each profile instead,
-// including its source.
+// including the profile's source.
 func profileTexts(w io.Writer, profiles []library.Profile, wholly bool) error {
 	var b strings.Builder
 	longest := 0

@@ -25,7 +25,8 @@ func describe(b *strings.Builder, command *cobra.Command) {
 	if command.Hidden || command.Name() == "help" {
 		return
 	}
-	// cobra adds the flag --help only when it runs a command, but the usage line depends on it.
+	// The usage line depends on whether the command has flags. Add --help here, because cobra adds it only when it runs
+	// the command.
 	command.InitDefaultHelpFlag()
 	fmt.Fprintf(b, "\n## %s\n\n%s\n", command.CommandPath(), escaped(cmp.Or(command.Long, command.Short)))
 	if command.Runnable() {

@@ -144,8 +144,8 @@ func (o *runOptions) check(command *cobra.Command) error {
 	return nil
 }
 
-// checkOutputs returns an error if a file of --save cannot be written, or if --save is combined with --watch=false, so
-// that there is no result to save. It also checks --price-per-hour and --repeat.
+// checkOutputs returns an error if a file named by --save cannot be written, or if --save is combined with
+// --watch=false, which leaves no result to save. It also checks --price-per-hour and --repeat.
 func (o *runOptions) checkOutputs() error {
 	if !o.watch && len(o.save) > 0 {
 		return errors.New("--save requires watching for the result: remove --watch=false")

@@ -36,8 +36,8 @@ const (
 	trialDeadline = 6 * time.Hour
 	// trialStart is the time allowed for a trial's clients to become ready. It equals the default startTimeout.
 	trialStart = 10 * time.Minute
-	// trialGrace is the minimum time for which a trial's results stay readable after its runs have ended, if this
-	// program dies before it removes the trial. Kubernetes then deletes the trial.
+	// trialGrace is the minimum time between the end of a trial's runs and the deletion of the trial by Kubernetes, if
+	// this program dies before it removes the trial itself. Until then, the results can be read.
 	trialGrace = time.Hour
 	// removeTimeout limits the wait for the removal of a trial's objects.
 	removeTimeout = 3 * time.Minute
@@ -136,8 +136,7 @@ func trialName(class string) string {
 }
 
 // checkClass returns an error if the StorageClass does not exist, and reports whether it retains volumes. If the user
-// may not read StorageClasses, it checks nothing. The only symptom of a wrong name is then that the claims stay
-// pending.
+// may not read StorageClasses, it checks nothing; the claims of a class that does not exist then stay pending.
 func (c *cluster) checkClass(ctx context.Context, name string) (retains bool, err error) {
 	classes := c.client.Resource(classResource)
 	found, err := classes.Get(ctx, name, metav1.GetOptions{})
@@ -290,7 +289,7 @@ func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded,
 }
 
 // followTrial follows the runs of a benchmark on new volumes and shows their result. Like followRuns, it returns the
-// name of the run that it followed last, or the name of the benchmark if it failed while waiting for a run.
+// name of the run that it followed last, or the name of the benchmark if an error occurred while waiting for a run.
 func (c *cluster) followTrial(ctx context.Context, streams Streams, name string, options runOptions) (run string, err error) {
 	run, err = c.awaitRun(ctx, streams, name, func(status *v1alpha1.StorageBenchmarkStatus) string {
 		if status.LastRun != nil {

@@ -73,8 +73,8 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 }
 
 // announce writes an estimate of a run. It looks up profiles in the benchmark's files and then in the cluster. It
-// writes nothing if a profile is missing, because the operator may wait for the profile, or if this version cannot plan
-// the run, because the operator may be newer and able to.
+// writes nothing if a profile is missing, because the operator may wait for the profile. It also writes nothing if this
+// version of the program cannot plan the run, because a newer operator may be able to.
 func (c *cluster) announce(ctx context.Context, streams Streams, read loaded, options runOptions) {
 	inFiles := profilesOf(read.objects, read.benchmark.Namespace)
 	resolved, problems := plan.Resolve(&read.benchmark.Spec.Run, func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
@@ -154,8 +154,8 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 	if before.Status.LastRun != nil {
 		last = before.Status.LastRun.UID
 	}
-	// chosen returns the name of the run that executes the applied specification, or "" if there is none yet. A short
-	// run may already have ended, and then is the last run instead of the active one.
+	// chosen returns the name of the run that executes the applied specification, or "" if there is none yet. If the
+	// run was short, it may already have ended. The status then lists it as the last run, not as the active run.
 	chosen := func(status *v1alpha1.StorageBenchmarkStatus) string {
 		switch {
 		case activeRunOf(status) != "" && status.ActiveRun.Hash == hash:

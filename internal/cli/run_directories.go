@@ -62,7 +62,8 @@ func targetDirectories(run *v1alpha1.RunSpec, flags []string) (map[string][]stri
 	return directories, nil
 }
 
-// fitsLocally returns an error for a target that has no directory, or that only a cluster can load.
+// fitsLocally returns an error for a target that a local run cannot load: one without directories, with a setting that
+// requires a cluster, or with a path that leads out of its directory.
 func fitsLocally(target *v1alpha1.Target, given string) error {
 	raw := target.AllowRawDeviceWrites != nil && *target.AllowRawDeviceWrites
 	for _, volume := range target.Volumes {

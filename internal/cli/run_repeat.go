@@ -77,8 +77,8 @@ func (r *repetitions) collect(streams Streams, options runOptions, next func() (
 	return nil
 }
 
-// presentAfter shows the results that collect added. If collect returned an error, presentAfter prints the error before
-// the results, and only returns it if there are none.
+// presentAfter shows the results that collect added. err is the error that collect returned, if any. presentAfter
+// prints this error before the results or, if there are no results, returns it.
 func (r *repetitions) presentAfter(streams Streams, options runOptions, err error) error {
 	if err != nil {
 		if len(r.documents) == 0 {
@@ -89,7 +89,7 @@ func (r *repetitions) presentAfter(streams Streams, options runOptions, err erro
 	return r.present(streams, options)
 }
 
-// fail prints an error that ends the repetition. The results so far are still shown.
+// fail prints an error after which no other run starts, and sets the exit code. The results so far are still shown.
 func (r *repetitions) fail(streams Streams, err error) {
 	_, _ = fmt.Fprintf(streams.Err, "error: %v\n", err)
 	r.code = report.ExitFailed
@@ -138,9 +138,9 @@ func writeRepeats(w io.Writer, output string, made report.Repeats) error {
 	return printAs(w, output, made, func(w io.Writer) error { return report.RepeatsText(w, made) })
 }
 
-// followRuns follows a run of a benchmark to its end and shows its result. With options.repeat, it requests more
-// runs, one after the other, and shows the variance between them. It also returns the name of the run that it
-// followed last, or the name of the benchmark if it failed while waiting for the next run.
+// followRuns follows a run of a benchmark to its end and shows its result. With options.repeat, it requests more runs,
+// one after the other, and shows the variance between them. It also returns the name of the run that it followed last,
+// or the name of the benchmark if an error occurred while waiting for the next run.
 func (c *cluster) followRuns(ctx context.Context, streams Streams, benchmark, run, hint string, options runOptions) (last string, err error) {
 	var runs repetitions
 	err = runs.collect(streams, options, func() (document report.Document, code int, err error) {
@@ -162,8 +162,8 @@ func (c *cluster) followRuns(ctx context.Context, streams Streams, benchmark, ru
 	return last, runs.presentAfter(streams, options, err)
 }
 
-// nextRun requests another run of a benchmark, and returns its name once it exists. If a run is live, the new one
-// starts only after it.
+// nextRun requests another run of a benchmark, and returns its name once it exists. If a run is live, the new run
+// starts only after the live one has ended.
 func (c *cluster) nextRun(ctx context.Context, streams Streams, name string) (string, error) {
 	before := &v1alpha1.StorageBenchmark{}
 	if err := c.get(ctx, benchmarkResource, name, before); err != nil {
@@ -185,7 +185,7 @@ func (c *cluster) nextRun(ctx context.Context, streams Streams, name string) (st
 	return c.awaitRun(ctx, streams, name, func(status *v1alpha1.StorageBenchmarkStatus) string {
 		switch active := status.ActiveRun; {
 		case status.LastHandledRequest == before.Status.LastHandledRequest:
-			return "" // not handled: the operator sets LastHandledRequest when it records the new run
+			return "" // the request is still pending: the operator changes LastHandledRequest when it records the new run
 		case active != nil && active.UID != "" && !known[active.UID]:
 			return active.Name
 		case active == nil && status.LastRun != nil && !known[status.LastRun.UID]:

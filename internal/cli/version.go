@@ -140,8 +140,8 @@ func operators(ctx context.Context, flags *clusterFlags) ([]operatorVersion, err
 	return all, nil
 }
 
-// operatorOf describes the operator of a Deployment. Its version is the version label of the Deployment or, without the
-// label, the tag of the image.
+// operatorOf describes the operator that a Deployment runs. The version comes from the Deployment's version label or,
+// if it has none, from the image tag.
 func operatorOf(deployment *appsv1.Deployment) operatorVersion {
 	ready := deployment.Status.ReadyReplicas > 0
 	made := operatorVersion{Namespace: deployment.Namespace, Version: deployment.Labels["app.kubernetes.io/version"], Ready: &ready}
