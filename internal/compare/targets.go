@@ -118,8 +118,8 @@ func (p *Pair) Compare() v1alpha1.TargetComparison {
 }
 
 // invalid returns the reason why the two results cannot be compared, or "" if they can. In a ramp or a sweep,
-// disqualified cells are omitted individually. Layouts are compared only by the space of their files, so they stay
-// comparable if other clients loaded the same node during the layout.
+// disqualified cells are omitted individually. Layouts are compared only by the space that their files occupy, so they
+// stay comparable even if clients of different targets shared a node during the layout.
 func (p *Pair) invalid() string {
 	kind := phasekind.Of(p.Kind)
 	for _, one := range []*v1alpha1.TargetResult{p.Baseline, p.Target} {

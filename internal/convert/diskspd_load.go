@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// quantity returns a number of bytes as a quantity in the largest binary unit that is exact, such as 8Gi.
+// quantity returns a number of bytes as a quantity in the largest binary unit that represents it exactly, such as 8Gi.
 func quantity(bytes int64) *resource.Quantity {
 	return resource.NewQuantity(bytes, resource.BinarySI)
 }

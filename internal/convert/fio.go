@@ -119,7 +119,7 @@ func resourceName(name, otherwise string) string {
 type fioJob struct {
 	name string
 	// keep holds the options that have no field of their own in fioJob, in the order given. Their names are fio's main
-	// names, and their values are normalized.
+	// names, even if the user wrote an alias, and sizes are plain numbers of bytes.
 	keep []fio.KnownOption
 	// Each of the following fields holds the value of an option, or fio's default if the job does not set the option.
 	jobs, files, depth uint64

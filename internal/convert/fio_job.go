@@ -101,7 +101,8 @@ func (j *fioJob) option(o fioOption) error {
 	return nil
 }
 
-// shownWhy shortens an engine's reason, which may quote user input, to at most 300 bytes of printable ASCII.
+// shownWhy prepares an engine's reason for rejecting an option for display. Because the reason may quote user input,
+// shownWhy truncates it to 300 bytes and replaces everything except printable ASCII.
 func shownWhy(why string) string {
 	if len(why) > 300 {
 		why = why[:300]

@@ -90,8 +90,8 @@ var fioFlags = []string{
 	"fixedbufs", "registerfiles", "sqthread_poll", "nonvectored", "userspace_reap", "thp", "uncached", "exitall", "do_verify_only", "fill_fs",
 }
 
-// fioGeneral lists options that apply to fio itself rather than to a job. Each entry contains whether the option takes
-// a value, and the reason why a profile does not need the option.
+// fioGeneral lists options that apply to fio itself rather than to a job. Each entry states whether the option takes a
+// value, and why a profile does not need the option.
 var fioGeneral = map[string]struct {
 	takes bool
 	why   string

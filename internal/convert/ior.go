@@ -175,8 +175,8 @@ func (w *iorWriter) flag(name string) bool {
 	return given && option.on()
 }
 
-// only is the value of an API field that defaults to false: a pointer to true if the flag with the given name is set,
-// and nil otherwise.
+// only returns the value for an API field that defaults to false: a pointer to true if the flag with the given name is
+// set, and nil otherwise.
 func (w *iorWriter) only(name string) *bool {
 	if w.flag(name) {
 		return new(true)

@@ -85,7 +85,7 @@ func ownRates(figures []phasekind.Figure) []string {
 	var rates []string
 	for _, f := range figures {
 		if f.Name != v1alpha1.FigureRate || len(rates) == maxOwnRates {
-			break // the rates come first, so no further rates follow
+			break // rates precede all other figures, so there are no more of them
 		}
 		rates = append(rates, fmt.Sprintf("%s %s/s", f.Operation,
 			strings.TrimSuffix(measure.FormatOperationsPerSecond(float64(f.Value)/1000), " IOPS")))

@@ -52,7 +52,8 @@ func Terminal(w io.Writer) (columns int, ascii bool) {
 	return columns, !utf8Locale()
 }
 
-// colourAllowed follows the convention of no-color.org.
+// colourAllowed reports whether colours are allowed. By the convention of no-color.org, they are not if NO_COLOR is
+// set.
 func colourAllowed() bool { return os.Getenv("NO_COLOR") == "" }
 
 // utf8Locale reports whether the locale is UTF-8. It returns true if the environment sets no locale, because most

@@ -12,9 +12,9 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// attribute ranks the limits that may have restricted the rate of each measured step of a target. After each result, it
-// recomputes all attributions from the recorded status, because a later step (with one outstanding operation, or with
-// more than before) can be evidence for earlier ones.
+// attribute ranks the limits that may have restricted the rate of each measured step of a target. It is called after
+// each result and recomputes all attributions from the recorded status, because a later step can be evidence for
+// earlier ones: for example, a step with only one outstanding operation, or with more of them than the earlier steps.
 func attribute(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, target string) {
 	a := attributor{run: run, target: target, documented: limitsOf(run, target), demands: demands}
 	a.follow()
@@ -85,7 +85,7 @@ func (a *attributor) follow() {
 }
 
 // burstTooBrief reports whether the credits of a bucket that is filled to the given percentage last no longer than the
-// step's warm-up and a tenth of its remaining time.
+// step's warm-up plus a tenth of the time after the warm-up.
 func (a *attributor) burstTooBrief(name string, percent float64, one *attemptIO) bool {
 	at := slices.IndexFunc(a.documented.Limits, func(l limits.Limit) bool { return l.Name == name })
 	if at < 0 {
@@ -102,8 +102,8 @@ func (a *attributor) burstTooBrief(name string, percent float64, one *attemptIO)
 	return lasts <= warmUp.Seconds()+share*max(seconds, 0)
 }
 
-// stillGone returns those of the limits in the list gone whose credits are still spent when a load begins. Credits
-// return during a pause or under a slow load.
+// stillGone takes a list of limits whose credits were spent, and returns those whose credits stay spent during the
+// given attempt. Credits return during a long pause before the attempt, or if its load is slow.
 func (a *attributor) stillGone(gone []string, one attemptIO, end time.Time) []string {
 	seconds := one.span.End.Sub(one.span.Start).Seconds()
 	if len(gone) == 0 || seconds <= 0 || one.span.Start.Sub(end) > longGap {
@@ -151,7 +151,8 @@ func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.Target
 	}
 }
 
-// levels adds the points of a phase: one for each level if the phase is a drain, otherwise one for the whole phase.
+// levels adds the points of a phase: one for each level of the rate (the burst and the baseline) if the phase is a
+// drain that spent the credits, otherwise one for the whole phase.
 func (a *attributor) levels(found *v1alpha1.TargetResult, whole *result.Point) {
 	levels, points := result.DrainPoints(whole, found.Burst)
 	for i, point := range points {

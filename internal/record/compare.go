@@ -40,7 +40,7 @@ func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result
 	for target := range remarks {
 		slices.Sort(others[target])
 		for i := range remarks[target] {
-			// All clients get the same message, so that it is reported once.
+			// Use the same message for all clients of a target, so that it is reported only once.
 			remarks[target][i].Message = "shared a machine with clients of " + strings.Join(others[target], ", ") +
 				" that were running at the same time: they competed for CPU, memory and network, so the targets are not compared"
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// account estimates a target's credits after all I/O of the run except that of the given attempt. end is the time at
-// which the last of this I/O ended. ok is false if no bucket is known, either from documented limits or from
+// account estimates a target's credits after all I/O of the run. It ignores the I/O of the given attempt. end is the
+// time at which the rest of the I/O ended. ok is false if no bucket is known, either from documented limits or from
 // measurements.
 func account(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string, attempt decide.Attempt,
@@ -32,7 +32,7 @@ func account(
 
 func idle(a *limits.Buckets, from, to time.Time) { a.Idle(to.Sub(from).Seconds()) }
 
-// load updates the credits with the I/O of an attempt. If the attempt was a drain that exhausted the credits, it sets
+// load updates the credits with the I/O of an attempt. If the attempt was a drain that exhausted the credits, load sets
 // them to zero.
 func load(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buckets, one attemptIO, target string) {
 	if spend(run, demands, a, one, target) && one.step.Purpose == v1alpha1.StepDrain && !one.repeated {
@@ -66,10 +66,10 @@ func noteEmptied(run *v1alpha1.BenchmarkRun, a *limits.Buckets, phase, target st
 	a.Emptied(result.EmptiedBy(limitsOf(run, target), found.Burst)...)
 }
 
-// open returns the buckets of a target before a phase, with an unknown fill level. It uses the documented limits, with
-// the refill that an earlier redrain (a second drain after idle time) measured, if any. Without documented limits, it
-// uses a single bucket with the rates and the size that an earlier drain and redrain measured. It returns nil if no
-// bucket is known.
+// open returns the buckets of a target before a phase, with an unknown fill level. It uses the documented limits and,
+// if there is one, the refill measured by an earlier redrain (a second drain after idle time). Without documented
+// limits, it uses a single bucket with the rates and the size measured by an earlier drain and redrain. It returns nil
+// if no bucket is known.
 func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string) *limits.Buckets {
 	bytes, operations := measuredRefill(run, phase, target)
 	if made := limitsOf(run, target).Open(demands.Loads(target)...); made != nil {

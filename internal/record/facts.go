@@ -67,9 +67,9 @@ func Retry(run *v1alpha1.BenchmarkRun, planned plan.Step, action decide.Action, 
 	fit(run)
 }
 
-// Relayout adds a new attempt to each completed step that has laid out data on a target, because the loss of a client
-// may have destroyed the data. Even a successful layout must be repeated, because only the running replacement of the
-// client can check whether the data still exists.
+// Relayout adds a new attempt to each layout step of a target that has ended. It is called after the loss of a client,
+// which may have destroyed data. The layout must be repeated even if the data survived, because only the client's
+// replacement can check whether the data still exists, and only once it is running.
 func Relayout(run *v1alpha1.BenchmarkRun, target string) {
 	for _, planned := range run.Spec.Steps {
 		if !phasekind.Of(planned.Kind).LaysOut || !slices.Contains(planned.Targets, target) {

@@ -85,8 +85,8 @@ func resolved(run *v1alpha1.BenchmarkRun, id string) v1alpha1.ResolvedStep {
 	return v1alpha1.ResolvedStep{}
 }
 
-// measuredRefill returns the refill that the last redrain (a second drain after idle time) before a phase measured, in
-// bytes and in operations per second. A value is nil if it was not measured.
+// measuredRefill returns the refill measured by the last redrain (a second drain after idle time) before a phase, in
+// bytes and in operations per second. Each value is nil if it was not measured.
 func measuredRefill(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, operations *float64) {
 	for _, one := range run.Status.Phases {
 		if one.Name == phase {
@@ -103,7 +103,7 @@ func measuredRefill(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, op
 }
 
 // refillOf returns the refill in a drain's series if the drain measured it, otherwise the given earlier refill. It
-// divides the measured refill by scale, because the API stores operations per second in thousandths.
+// divides the measured refill by scale, because the API stores operation rates in thousandths.
 func refillOf(series *v1alpha1.BurstSeries, scale float64, before *float64) *float64 {
 	if series == nil || series.Refill == nil || series.RefillSource != "Measured" {
 		return before
@@ -182,7 +182,7 @@ func idlePrecedes(run *v1alpha1.BenchmarkRun, planned plan.Step, target string) 
 	return idle
 }
 
-// drainSpent returns the credits that the first burst drain before a phase spent, in bytes and in operations.
+// drainSpent returns the credits spent by the first burst drain before a phase, in bytes and in operations.
 func drainSpent(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, operations *result.Spent) {
 	for _, one := range run.Status.Phases {
 		if one.Name == phase {

@@ -60,8 +60,8 @@ func sameSearch(step *v1alpha1.ResolvedStep, planned plan.Step) bool {
 	return step.Phase == planned.Phase && step.Cell != nil && len(step.Targets) == 1 && step.Targets[0] == planned.Targets[0]
 }
 
-// operationsBaseline returns the baseline, in operations per second, that the last drain up to and including a phase
-// measured. It returns 0 if there was no drain, or if the drain did not exhaust the credits.
+// operationsBaseline returns the baseline, in operations per second, measured by the last drain up to and including a
+// phase. It returns 0 if there was no drain, or if the drain did not exhaust the credits.
 func operationsBaseline(run *v1alpha1.BenchmarkRun, phase, target string) (baseline float64) {
 	for _, one := range run.Status.Phases {
 		if found := run.Status.Result(one.Name, target); found != nil && found.Burst != nil {

@@ -73,8 +73,8 @@ func burstTitle(burst *v1alpha1.BurstResult) string {
 	return title + map[string]string{"Bytes": " of bytes", "Operations": " of operations"}[burst.Dimension] + " ran out"
 }
 
-// bucketText states the lower bound on the bucket size that follows from a drain that did not empty the bucket. It
-// returns "" if there is no such bound.
+// bucketText states the lower bound on the bucket size if a drain did not empty the bucket. It returns "" if there is
+// no such bound.
 func bucketText(burst *v1alpha1.BurstResult) string {
 	series, operation := phasekind.MainSeries(burst)
 	if series == nil || series.BucketAtLeast == nil {

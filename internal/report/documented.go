@@ -89,9 +89,9 @@ func rateOf(of *v1alpha1.DocumentedRate, bytes bool) int64 {
 	return 0
 }
 
-// bucketValue returns the documented value of a figure that describes the bucket of the limit from burstLimit: its
-// size, its refill, or how long a full bucket lasts. It returns 0 if the value is unknown, or if the figure is in bytes
-// and the bucket in operations, or vice versa.
+// bucketValue returns the documented value of a figure that describes the credit bucket of the limit that burstLimit
+// returns: the bucket's size, its refill, or how long a full bucket lasts. It returns 0 if the value is unknown, or if
+// the figure is in bytes and the bucket in operations, or vice versa.
 func bucketValue(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure) int64 {
 	limit := burstLimit(d, target)
 	if limit == nil || (limit.Dimension == "Operations") != (f.Operation == phasekind.InOperations) {
@@ -99,7 +99,7 @@ func bucketValue(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure)
 	}
 	scale := int64(1)
 	if limit.Dimension == "Operations" && f.Name == v1alpha1.FigureRefill {
-		scale = 1000 // rates of operations are stored in thousandths
+		scale = 1000 // operation rates are stored in thousandths
 	}
 	switch {
 	case f.Name == v1alpha1.FigureRefill && limit.Refill != nil:

@@ -78,7 +78,7 @@ func (p *page) figureTable(d Document, rows []figureRow, told documentedRates) {
 	p.take(part{tables: []partTable{table}})
 }
 
-// figureRows returns table rows for those figures of a phase for which chosen returns true, grouped by name across
+// figureRows returns table rows for the figures of a phase that the function chosen selects, grouped by name across
 // targets. It omits a figure that is not a main figure and has the same value as an earlier one, such as the peak of a
 // burst with only one level.
 func figureRows(

@@ -67,8 +67,8 @@ func objectiveValue(one *v1alpha1.ObjectiveResult, value *int64) string {
 	return objective.Written(one, *value)
 }
 
-// wanted returns the bound with its direction ("at least" or "at most"). The direction comes from the objective in the
-// run's specification.
+// wanted returns the bound of an objective, preceded by "at least" or "at most" according to the objective in the run's
+// specification.
 func wanted(d Document, one *v1alpha1.ObjectiveResult) string {
 	text := objectiveValue(one, one.Required)
 	for i := range d.Spec.Objectives {

@@ -56,7 +56,7 @@ func drainView(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetR
 	}
 	unit := 1.0
 	if format(1000) != rateText(1000) {
-		unit = 1000 // rates of operations are in thousandths
+		unit = 1000 // operation rates are in thousandths
 	}
 	write := func(v float64) string { return format(int64(v)) }
 	name := where(d, phase, target)

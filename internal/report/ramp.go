@@ -55,7 +55,7 @@ func (p *page) cellTable(only axis, steps []v1alpha1.StepResult, knee *v1alpha1.
 	p.nestedColumns(leftLast(lines), 2)
 }
 
-// rampName names the dimension that a ramp raises.
+// rampName names the setting that a ramp increases, such as the queue depth.
 func rampName(dimension v1alpha1.RampDimension) string {
 	return printable(phasekind.DimensionName(dimension))
 }

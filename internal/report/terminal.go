@@ -18,8 +18,8 @@ type terminal struct {
 	strings.Builder
 }
 
-// section writes a section. If it begins with a table, the title becomes the heading of the first column, unless it
-// contains names: headings are in capitals, which would change them.
+// section writes a section. If the section begins with a table, the title becomes the heading of the first column. A
+// title that contains names stays above the table, because headings are in capitals, which would change the names.
 func (t *terminal) section(s section) {
 	if len(s.parts) == 0 {
 		return

@@ -123,7 +123,8 @@ type Due struct {
 }
 
 // Due returns the missed starts at the time now, and the next start. handled is the newest scheduled time that was
-// already handled, or the creation time of the schedule. deadline is the maximum delay of a start; 0 means no maximum.
+// already handled or, if there is none, the creation time of the schedule. deadline is the maximum delay of a start; 0
+// means no maximum.
 func (s Schedule) Due(handled, now time.Time, deadline time.Duration) Due {
 	due := Due{Next: s.Next(now)}
 	first, last := handled, now
