@@ -191,7 +191,7 @@ func (c *cluster) chooseProfile(ctx context.Context, streams Streams, trial *fir
 	return nil
 }
 
-// layoutBytes returns the size of the files of one client, or 0 if it is not known before a run.
+// layoutBytes returns the total size of one client's files, or 0 if it is not known before a run.
 func layoutBytes(spec *v1alpha1.Engine) uint64 {
 	load := engines.Of(spec)
 	if load.Kind == "" {

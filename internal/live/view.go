@@ -255,7 +255,7 @@ func (s *Step) share(whole time.Duration) {
 }
 
 // shareOfWork sets the completed share and the remaining time of a layout step from the bytes written so far. It
-// returns false if they are unknown, or if the step is not a layout.
+// returns false if it cannot compute them, for example before any bytes are written, or if the step is not a layout.
 func (l *looker) shareOfWork(planned *plan.Step, shown *Step) bool {
 	var total float64
 	for _, each := range planned.NewBytes {

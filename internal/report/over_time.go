@@ -304,7 +304,8 @@ func intervalText(lines []chart.Line) string {
 	return time.Duration(middle * 1e9).Round(100 * time.Millisecond).String()
 }
 
-// textOfRates describes a chart over time in words.
+// textOfRates describes in words a chart that shows rates over time: the range of each line and the times of the
+// phases.
 func textOfRates(title string, d Document, lines []chart.Line, format func(float64) string) string {
 	text := title + "."
 	for _, line := range lines {
@@ -342,7 +343,7 @@ func levelsUpTo(all []chart.Level, top float64) (shown, above []chart.Level) {
 	return shown, above
 }
 
-// bytesLevels returns a chart level for each distinct documented limit of the throughput.
+// bytesLevels returns a chart level for each distinct documented throughput limit.
 func bytesLevels(d Document) []chart.Level { return documentedLevels(d, "Bytes", rateText) }
 
 func operationLevels(d Document) []chart.Level {

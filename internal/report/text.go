@@ -28,7 +28,7 @@ type TextOptions struct {
 	Details string
 }
 
-// Size of the text chart of throughput over time.
+// The minimum and maximum width, in columns, and the height, in rows, of the text chart of throughput over time.
 const (
 	minChartColumns = 60
 	maxChartColumns = width
