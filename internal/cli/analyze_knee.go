@@ -92,7 +92,8 @@ func kneeDocumentOf(points int, r detect.KneeResult) kneeDocument {
 	return d
 }
 
-// significant rounds a value to nine significant digits, so that documents are the same on every machine.
+// significant rounds a value to nine significant digits. The remaining digits of a computed value can differ between
+// machines, and documents must not.
 func significant(value float64) float64 {
 	if value == 0 || math.IsInf(value, 0) {
 		return value

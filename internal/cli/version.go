@@ -36,8 +36,8 @@ type clientVersion struct {
 	Platform string `json:"platform"`
 }
 
-// operatorVersion is the version of an operator, from its Deployment or, if that is not readable, from the profiles
-// that it has installed.
+// operatorVersion is the version of an operator. It comes from the operator's Deployment or, if the user may not list
+// Deployments, from the profiles that the operator has installed.
 type operatorVersion struct {
 	Version   string `json:"version"`
 	Namespace string `json:"namespace,omitempty"`

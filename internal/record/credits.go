@@ -161,15 +161,16 @@ func percentOf(a *limits.Buckets) *int32 {
 }
 
 // idleUntil returns the end of an Idle step that waits for credits: the time at which every target's bucket is certain
-// to hold the requested credits. It returns zero if a target's bucket is unknown, so that the step waits for its
-// maximum duration.
+// to hold the requested credits. If a target's bucket is unknown, idleUntil returns the zero time, and the step waits
+// for its maximum duration. If the step has no maximum duration, idleUntil returns a time in the past instead, and the
+// step ends at once.
 func idleUntil(run *v1alpha1.BenchmarkRun, planned plan.Step) (until time.Time) {
 	demands := plan.NewDemandModel(&run.Spec.Run)
 	for _, target := range planned.Targets {
 		a, end, known := account(run, demands, planned.Phase, target, decide.Attempt{})
 		if !known {
 			if cooldown := run.Spec.Run.Phases[planned.PhaseIndex].Cooldown; cooldown == nil || cooldown.MaxDuration == nil {
-				// Neither a bucket nor a maximum duration is known, so the step ends immediately.
+				// The step has no maximum duration, so end it at once.
 				return timeOf(run.Status.StartTime)
 			}
 			return time.Time{}

@@ -111,7 +111,7 @@ type loads struct {
 	// mark returns the text and the axis position of the mark in a target's chart, such as the result of a search. The
 	// text is "" if the target has no mark. The function is nil if no chart has a mark.
 	mark func(*v1alpha1.TargetResult) (string, int64)
-	// inOperations is true if the load is itself a rate of operations. The chart then shows operations, not bytes.
+	// inOperations is true if the load is itself an operation rate. The chart then shows operations, not bytes.
 	inOperations bool
 }
 

@@ -167,7 +167,8 @@ func order(axes []axis) string {
 	return "Cells are numbered from 0 over " + strings.Join(names, ", ") + ", the last one changing fastest."
 }
 
-// sweepLine writes the table of a sweep with several values on only one axis. fixed are the other axes.
+// sweepLine writes the table of a sweep with several values on only one axis. fixed holds the other axes, each with a
+// single value.
 func (p *page) sweepLine(only axis, fixed []axis, steps []v1alpha1.StepResult) {
 	if names := fixedText(fixed); names != "" {
 		p.nested(names)
