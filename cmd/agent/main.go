@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// fail prints err as one line, because it becomes the pod's termination message, and exits with code 1.
+// fail prints err as one line and exits with code 1. The line becomes the pod's termination message.
 func fail(err error) {
 	_, _ = fmt.Fprintf(os.Stderr, "error: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
 	os.Exit(1)

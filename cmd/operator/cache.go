@@ -53,7 +53,8 @@ func hasLabel(label string) labels.Selector {
 //
 // PersistentVolumeClaims are not cached because users' claims have no storagebench label: a cache of labelled claims
 // would not contain them, and a cache of all claims would be large, although the operator reads only a few. Secrets are
-// never kept in memory, except for the master key. The other kinds are rarely read.
+// never kept in memory, except for the master key, from which the keys for all runs derive. The other kinds are rarely
+// read.
 func readDirectly() []client.Object {
 	return []client.Object{
 		&corev1.PersistentVolumeClaim{},

@@ -208,8 +208,8 @@ func namesInto(names *[]string, what string) func(string) error {
 	}
 }
 
-// addPullSecrets parses a list of [REGISTRY=]NAME. A Secret with a registry is used only for images from that
-// registry.
+// addPullSecrets parses a list of image pull Secrets, each written as [REGISTRY=]NAME. If a Secret has a registry, it
+// is used only for images from that registry.
 func (o *options) addPullSecrets(value string) error {
 	for one := range strings.SplitSeq(value, ",") {
 		secret := objects.PullSecret{Name: one}

@@ -1,4 +1,5 @@
-// Package gitops embeds examples for GitOps tools and pipelines, and the health scripts of Argo CD. Tests run them.
+// Package gitops embeds examples for GitOps tools and pipelines, and health scripts for Argo CD, so that tests can run
+// them.
 package gitops
 
 import "embed"

@@ -19,10 +19,10 @@ const entry = "default/kustomization.yaml"
 
 // The folders of config that can be passed to the function Folder.
 const (
-	// Default contains everything that a cluster needs. Metrics is Default with metrics that Prometheus can reach.
-	// Monitoring is Metrics with the objects for the Prometheus operator and for Grafana. Namespaced is Default with an
-	// operator that watches one namespace. Kueue is the additional permission for Kueue; install it in addition to one
-	// of the others.
+	// Default contains everything that storagebench needs in a cluster. Metrics is Default with metrics that Prometheus
+	// can reach. Monitoring is Metrics with the objects for the Prometheus operator and for Grafana. Namespaced is
+	// Default with an operator that watches one namespace. Kueue is the additional permission for Kueue; install it in
+	// addition to one of the others.
 	Default    = "default"
 	Metrics    = "metrics"
 	Monitoring = "monitoring"

@@ -47,8 +47,9 @@ func (d *demo) available(ctx context.Context) error {
 	return err
 }
 
-// restart annotates the Deployment with the ID of the loaded image, so that a new image causes a rollout. A modified
-// work tree keeps its version, so without the annotation the cluster would not notice a new image of the same name.
+// restart annotates the Deployment with the ID of the loaded image, so that a new image causes a rollout. Further
+// changes to a modified work tree do not change its version, so without the annotation the cluster would not notice a
+// new image of the same name.
 func (d *demo) restart(ctx context.Context) error {
 	id, err := os.ReadFile("bin/images/operator.id")
 	if err != nil {

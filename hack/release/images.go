@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/images/sbom"
 )
 
-// images builds each image for all architectures under one name and writes a bill of materials for each. It also writes
-// images.txt, which lists the names of the images with their digests.
+// images builds each image for all architectures, combines the architectures under one name, and writes a bill of
+// materials for each architecture. It also writes images.txt, which lists the image names with their digests.
 func (r *release) images(ctx context.Context) error {
 	names := []string{"operator", "fio"}
 	if r.ior != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/hack/release/compatible"
 )
 
-// The folders of the current CRDs and of the CRDs in the last release.
+// The folders that contain the current CRDs and the CRDs of the last release.
 const (
 	kindsNow      = "config/crd/bases"
 	kindsReleased = "config/crd/released"

@@ -1,5 +1,6 @@
-// Command schemas generates the JSON schemas against which test/chart validates manifests, from the modules of
-// Kubernetes, the Prometheus operator, Flux and Argo CD. It needs the Go module proxy; the test does not.
+// Command schemas generates the JSON schemas against which test/chart validates manifests. It derives them from the Go
+// modules of Kubernetes, the Prometheus operator, Flux and Argo CD, and therefore needs the Go module proxy; the test
+// does not.
 //
 //	go run ./hack/schemas
 //

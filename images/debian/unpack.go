@@ -91,8 +91,8 @@ func (r Root) read(name string, archive *tar.Reader, keep func(string) bool) err
 // merged lists the root folders that are links to the folders of the same name in /usr.
 var merged = []string{"bin/", "sbin/", "lib/", "lib32/", "lib64/", "libx32/"}
 
-// place returns the path of a package's file, without a leading slash, on a system that has merged its root folders
-// into /usr, where /lib is a link to /usr/lib.
+// place returns the path that a package's file has on a system whose root folders are merged into /usr: there, /lib is
+// a link to /usr/lib, for example. The path has no leading slash.
 func place(name string) string {
 	name = strings.TrimPrefix(path.Clean("/"+name), "/")
 	for _, folder := range merged {

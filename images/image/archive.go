@@ -21,8 +21,8 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// OCI builds the image in its release form: in OCI formats, annotated, and with a compressed layer. Its digest depends
-// on the version of the compressor in go.mod.
+// OCI builds the image as it is released: in OCI formats, annotated, and with a compressed layer. The digest of this
+// image depends on the version of the compressor in go.mod.
 func (i Image) OCI() (v1.Image, error) {
 	// Compress the layer only once. The package tarball would compress it again each time it is read.
 	var compressed bytes.Buffer

@@ -63,8 +63,8 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 	}, nil
 }
 
-// left lists substrings of the file names of plugins that the image omits: plugins for networks other than TCP and
-// shared memory, and plugins of OpenSHMEM.
+// left lists substrings of file names. The image omits the plugins whose names contain one of them: plugins for
+// networks other than TCP and shared memory, and OpenSHMEM's plugins.
 var left = []string{"_ucx.", "_ofi.", "_openib.", "_psm.", "_psm2.", "mca_scoll_", "mca_spml_", "mca_sshmem_", "mca_memheap_", "mca_atomic_"}
 
 // isPlugin reports whether a file is a plugin of Open MPI or PMIx, such as

@@ -50,7 +50,7 @@ func Of(ctx context.Context, programs ...[]byte) (map[string][]byte, error) {
 }
 
 // moduleFolders returns the folders in which the go command stores the sources of modules, by module path. The folder
-// of Go itself is under "go".
+// of Go itself has the key "go".
 func moduleFolders(ctx context.Context, modules []string) (map[string]string, error) {
 	out, err := goCommand(ctx, append([]string{"list", "-m", "-f", "{{.Path}} {{.Dir}}"}, modules...)...)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/storagebench/storagebench/images/packaged"
 )
 
-// authorities is the name of Debian's package of CA certificates. authoritiesFolder is the folder in the package that
-// contains the certificates, and authoritiesRights is the path of the package's copyright file.
+// authorities is the name of the Debian package that contains the CA certificates. authoritiesFolder is the folder of
+// the certificates in that package, and authoritiesRights is the path of the package's copyright file.
 const (
 	authorities       = "ca-certificates"
 	authoritiesFolder = "usr/share/ca-certificates"
@@ -31,7 +31,8 @@ func Only(packages []debian.Package) []debian.Package {
 	return slices.DeleteFunc(packages, func(p debian.Package) bool { return !slices.Contains(Packages, p.Name) })
 }
 
-// bundled holds the CA certificates in one file, with the copyright and control data of their package.
+// bundled holds the content of a file with all CA certificates, and the copyright file and control data of the Debian
+// package that they come from.
 type bundled struct {
 	bundle, rights, control []byte
 	of                      debian.Package
@@ -77,8 +78,9 @@ func certificates(ctx context.Context, o packaged.Options, apt *debian.Apt) (bun
 	return found, err
 }
 
-// add adds the certificates to an image, at the path where Go looks for them. As package packaged does for other
-// images, it also adds the package's copyright file and control data, and lists the package in PackagesFile.
+// add adds the certificates to an image, at the path where Go looks for them. It also adds the copyright file and the
+// control data of the Debian package that they come from, and lists that package in PackagesFile, as the Go package
+// packaged does for other images.
 func (b bundled) add(tree *image.Tree) error {
 	for name, data := range map[string][]byte{
 		Certificates: b.bundle, authoritiesRights: b.rights, "var/lib/dpkg/status.d/" + b.of.Name: b.control,

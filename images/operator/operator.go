@@ -27,7 +27,7 @@ const (
 
 // Options configures Make.
 type Options struct {
-	// The embedded Options describe the image. Their Progress also receives messages about omitted content.
+	// The embedded Options describe the image. Progress also receives a message if the CA certificates are omitted.
 	packaged.Options
 	// Programs is the folder that contains the operator and the agent, built for Architecture.
 	Programs string

@@ -1,5 +1,5 @@
-// Package packaged builds the file system of an image from Debian packages. The file system contains programs with
-// everything that they load, plugins, some data, and the licences of these files, and nothing else.
+// Package packaged builds the file system of an image from Debian packages. The file system contains only programs and
+// plugins, everything that these load, some data, and the licences of all these files.
 //
 // The image has no shell. None of our programs needs one, an intruder finds fewer tools, and there is less to keep up
 // to date, because the interpreters and scripts that packages depend on are also omitted.

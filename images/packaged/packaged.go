@@ -164,7 +164,7 @@ func (r Recipe) layer(ctx context.Context, o Options, apt *debian.Apt, packages 
 	return tree.Tar(o.Created)
 }
 
-// wanted reports whether a file of a package may be needed.
+// wanted reports whether the image may need a file of a package.
 func (r Recipe) wanted(name string) bool {
 	switch {
 	case slices.Contains(r.Programs, name), r.takes(name):
@@ -187,7 +187,7 @@ func (r Recipe) takes(name string) bool {
 	return r.Data != nil && r.Data(name) || r.Plugins != nil && r.Plugins(name)
 }
 
-// loaded returns the programs, the plugins, and everything that they load.
+// loaded returns the paths of the programs, the plugins, and all files that these load.
 func (r Recipe) loaded(root debian.Root) ([]string, error) {
 	programs := append(slices.Clone(r.Programs), slices.Sorted(maps.Keys(r.Own))...)
 	if r.Plugins != nil {

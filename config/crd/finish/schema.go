@@ -19,7 +19,7 @@ const (
 // toldElsewhere lists the fields whose nested fields lose their descriptions. The listed fields keep their own. An
 // entry matches the end of a path; paths do not contain list indexes.
 var toldElsewhere = []string{
-	// The fields below have types of Kubernetes, whose documentation describes them.
+	// The fields below have types that belong to Kubernetes and are described in its documentation.
 	"template.affinity",
 	"template.tolerations",
 	"template.topologySpreadConstraints",
@@ -38,7 +38,7 @@ var toldElsewhere = []string{
 
 // checkedByPlan lists the copies of run.workload and of its fields. The rules of these copies are removed, except for
 // rules about quantities: decoding does not preserve how a quantity was written, so only the API server can distinguish
-// 64k from 64000. The engines enforce the removed rules, which a test in internal/plan verifies.
+// 64k from 64000. The engines enforce the removed rules; a test in internal/plan verifies this.
 var checkedByPlan = []string{"phases.workload.", "targetWorkloads.workload.", "phases.override."}
 
 // formerName is the former path of a field that was renamed. The former field needs no schema: a rule rejects it in new

@@ -17,8 +17,8 @@ func labels() map[string]string {
 }
 
 // ServiceMonitor returns the object that makes Prometheus scrape the operator, authenticated by Prometheus' own service
-// account token. The labels of the metrics take precedence over those of the scrape target, because the metrics have
-// the benchmark's namespace, not the operator's.
+// account token. The labels of the metrics take precedence over those of the scrape target, because the metrics'
+// namespace label names the benchmark's namespace, not the operator's.
 func ServiceMonitor() *monitoringv1.ServiceMonitor {
 	insecure := true
 	scheme := monitoringv1.Scheme("https")

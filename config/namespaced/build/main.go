@@ -1,6 +1,6 @@
-// Command build derives the roles of an operator that watches selected namespaces from the role that controller-gen
-// generates. The markers in the code therefore remain the only list of the operator's permissions. Run the command in
-// the root of the repository.
+// Command build generates the roles for an operator that watches only selected namespaces. It derives them from the
+// role that controller-gen generates, so the markers in the code remain the only list of the operator's permissions.
+// Run the command in the root of the repository.
 package main
 
 import (
@@ -44,7 +44,7 @@ func write() error {
 	return nil
 }
 
-// Files derives the files of config/namespaced, by name, from the content of config/rbac/role.yaml.
+// Files returns the files of config/namespaced by name. It derives them from the content of config/rbac/role.yaml.
 func Files(role []byte) (map[string][]byte, error) {
 	var whole rbacv1.ClusterRole
 	first, _, _ := strings.Cut(strings.TrimPrefix(string(role), "---\n"), "\n---\n")
@@ -62,8 +62,9 @@ func Files(role []byte) (map[string][]byte, error) {
 	for _, rule := range whole.Rules {
 		if inside := restrict(rule, func(resource string) bool { return !isOfCluster(resource) }, nil); inside != nil {
 			runs.Rules = append(runs.Rules, *inside)
-			// The operator emits events on the ConfigMap of limits, which is in its own namespace. It emits one event
-			// for each fault and never updates the event's count, so the verb create suffices.
+			// The operator emits events on the ConfigMap of documented limits, which is in its own namespace. It emits
+			// one event for each fault in the ConfigMap and never updates the event's count, so the verb create
+			// suffices.
 			if slices.Contains(rule.Resources, "events") && slices.Contains(rule.Verbs, "create") {
 				events = append(events, map[string]any{"op": "add", "path": "/rules/-",
 					"value": restrict(rule, func(resource string) bool { return resource == "events" }, []string{"create"})})

@@ -1,5 +1,5 @@
-// Command pause keeps the namespaces of a pod open, as the pause image of Kubernetes does. It waits for a signal to
-// exit, and as process 1 of a shared process namespace it reaps orphaned processes.
+// Command pause keeps the namespaces of a pod open, as the pause image of Kubernetes does. It exits when it receives
+// SIGINT or SIGTERM. As process 1 of a shared process namespace, it reaps orphaned processes.
 package main
 
 import (

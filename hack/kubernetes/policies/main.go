@@ -1,7 +1,7 @@
 // Command policies enforces NetworkPolicies for the pods of a node. The kernel queues packets for it, and the
-// kube-network-policies library decides whether to accept or drop each packet. That project's own program runs only in
-// a pod and queues packets with nftables, which not every kernel supports. This program only reads the queue: its
-// caller must create the rules that queue packets.
+// kube-network-policies library decides whether to accept or drop each packet. The kube-network-policies project's own
+// program runs only in a pod and queues packets with nftables, which not every kernel supports. This program only reads
+// the queue: its caller must create the rules that queue packets.
 package main
 
 import (
@@ -43,8 +43,8 @@ func run(kubeconfig, node string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	factory := informers.NewSharedInformerFactory(client, 0)
-	// Two features of the library are disabled: the policies of cluster administrators, and a workaround for DNS that
-	// needs nftables rules.
+	// Two features of the library are disabled: policies that cluster administrators define for all namespaces, and a
+	// workaround for DNS that needs nftables rules.
 	controller, err := networkpolicy.NewController(client, factory.Networking().V1().NetworkPolicies(), factory.Core().V1().Namespaces(),
 		factory.Core().V1().Pods(), nil, nil, nil, nil, networkpolicy.Config{NodeName: node, QueueID: queue})
 	if err != nil {

@@ -62,7 +62,7 @@ func CRD(released, next *apiextensionsv1.CustomResourceDefinition) []Break {
 	return *found
 }
 
-// schema compares the schemas at a path.
+// schema compares the released schema at a path with the new one, including all schemas nested in them.
 func (b *breaks) schema(path string, old, next *apiextensionsv1.JSONSchemaProps) {
 	switch {
 	case old == nil:
@@ -113,7 +113,7 @@ func preserves(schema *apiextensionsv1.JSONSchemaProps) bool {
 	return schema.XPreserveUnknownFields != nil && *schema.XPreserveUnknownFields
 }
 
-// kind compares the type, format, default, nullability and merge strategy.
+// kind compares the types, formats, defaults, nullability and merge strategies of two schemas.
 func (b *breaks) kind(path string, old, next *apiextensionsv1.JSONSchemaProps) {
 	if old.Type != next.Type || old.XIntOrString != next.XIntOrString {
 		b.add(path, "the type changed from %q to %q", typeOf(old), typeOf(next))
@@ -154,7 +154,7 @@ func text(value *apiextensionsv1.JSON) string {
 
 func sameDefault(old, next *apiextensionsv1.JSON) bool { return text(old) == text(next) }
 
-// values compares the allowed values.
+// values compares which values two schemas allow: their enums, their patterns, and whether items must be unique.
 func (b *breaks) values(path string, old, next *apiextensionsv1.JSONSchemaProps) {
 	if len(next.Enum) > 0 {
 		if len(old.Enum) == 0 {
@@ -174,7 +174,7 @@ func (b *breaks) values(path string, old, next *apiextensionsv1.JSONSchemaProps)
 	}
 }
 
-// bounds compares the limits on values and lengths.
+// bounds compares the limits that two schemas set on numbers and lengths.
 func (b *breaks) bounds(path string, old, next *apiextensionsv1.JSONSchemaProps) {
 	upper(b, path, "maximum", old.Maximum, next.Maximum)
 	upper(b, path, "maxLength", old.MaxLength, next.MaxLength)
