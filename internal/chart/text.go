@@ -115,8 +115,8 @@ func (a Axis) labelIn(row, rows int) string {
 	return label
 }
 
-// column returns one of the rows of text in which a line is plotted. row is the number of the row, counted from the
-// bottom, and top is the value at the upper edge of the highest row.
+// column draws one of the rows of text in which a line of the chart is plotted, with one character for each mean. row
+// is the number of that row, counted from the bottom. top is the value at the upper edge of the highest row.
 func column(means []float64, top float64, row, rows int, signs []rune) string {
 	full := len(signs) - 1
 	drawn := make([]rune, len(means))

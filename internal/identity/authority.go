@@ -129,7 +129,7 @@ type derivation struct {
 }
 
 func (a *Authority) derive(name string) (derivation, error) {
-	// Names contain no spaces, so "key <name>" and "serial <name>" never collide.
+	// The names of identities contain no spaces, so "key <name>" and "serial <name>" never collide.
 	seed, err := hkdf.Key(sha256.New, a.master.key[:], nil, "storagebench identity v1 key "+name, ed25519.SeedSize)
 	if err != nil {
 		return derivation{}, fmt.Errorf("derive the key of %s: %w", name, err)

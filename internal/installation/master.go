@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 )
 
-// The name of the Secret that contains the master key, in the operator's namespace, and the key of the Secret's data
-// under which the master key is stored.
+// MasterSecret is the name of the Secret in the operator's namespace that contains the master key. MasterKey is the
+// name of the entry in the Secret's data.
 const (
 	MasterSecret = "storagebench-master"
 	MasterKey    = "master"

@@ -15,14 +15,15 @@
 //	version     17      21      25                          31      36
 //	epoch          -> 21   21                                 -> 31    31
 //
-// Every write to the Lease raises its resource version, and a new holder writes to it after the previous holder was
-// last recorded in it. So a later holder always has a higher epoch, no matter when each of them reads the Lease. The
-// Lease's leaseTransitions, which counts changes of the holder, does not have that property: deleting the Lease (with
-// the namespace, by a cleanup script, to force an election) resets it to 0, and every agent of a live run would refuse
-// the next leader until the run times out. A separate counter in another object cannot be raised at the same instant
-// at which the Lease changes hands: an old leader could wake up between these two writes and be ahead of the new one.
-// Resource versions only grow, across all objects of a resource, including deleted ones. Kubernetes has guaranteed this
-// to users of its API since 1.35 (KEP-5504), and derived the versions from the revision of etcd long before that.
+// Every write to the Lease raises its resource version, and the first version that names a new holder is higher than
+// every version of the previous holder's term. So a later holder always has a higher epoch, no matter when each of them
+// reads the Lease. The Lease's leaseTransitions, which counts changes of the holder, does not have that property:
+// deleting the Lease (with the namespace, by a cleanup script, to force an election) resets it to 0, and every agent of
+// a live run would refuse the next leader until the run times out. A separate counter in another object cannot be
+// raised at the same instant at which the Lease changes hands: an old leader could wake up between these two writes and
+// be ahead of the new one. Resource versions only grow, across all objects of a resource, including deleted ones.
+// Kubernetes has guaranteed this to users of its API since 1.35 (KEP-5504), and derived the versions from the revision
+// of etcd long before that.
 //
 // Resource versions decrease only if an API server is restored to an earlier state from a backup. Agents that are
 // running at that time refuse every operator until the version has caught up, and end by themselves after

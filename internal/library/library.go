@@ -43,8 +43,8 @@ func (p *Profile) Object() (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	text, err := yaml.YAMLToJSON([]byte(p.Text))
 	if err == nil {
-		// Like an API server, Unmarshal of k8s.io/apimachinery decodes whole numbers as integers. That of encoding/json
-		// would decode them as floating-point numbers.
+		// Like an API server, the Unmarshal function of k8s.io/apimachinery decodes whole numbers as integers.
+		// json.Unmarshal of the standard library would decode them as floating-point numbers.
 		err = json.Unmarshal(text, &object.Object)
 	}
 	if err != nil {

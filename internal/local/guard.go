@@ -174,8 +174,8 @@ func interruptedRun(entry Entry, state string, left error) *v1alpha1.BenchmarkRu
 	}
 	var data []v1alpha1.DataLeft
 	if left != nil {
-		// A DataLeft needs a path. If the run has no directories, the error can only be about processes that could not
-		// be killed, so use the path /proc.
+		// A DataLeft entry must have a path. If the run has no directories, the error can only be about processes that
+		// could not be killed, so use the path /proc.
 		path := "/proc"
 		if len(entry.Data) > 0 {
 			path = entry.Data[0].Path

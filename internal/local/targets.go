@@ -207,7 +207,7 @@ func (t *target) sweep() []v1alpha1.DataLeft {
 
 // removeOrphans removes the data of other local runs that ended without removing it, for example because all their
 // processes were killed. It skips data that those runs retained on purpose. It also skips file systems that other
-// machines can mount, because a free lock proves that a run has ended only on a local file system.
+// machines can mount: there, a free lock does not prove that the run has ended.
 func (t *target) removeOrphans(run *v1alpha1.BenchmarkRun) {
 	ctx, cancel := context.WithTimeout(context.Background(), leftTimeout)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 )
 
 // ErrCounterReset is wrapped by errors about a counter that decreased. It means that the tool restarted its counters,
-// as fio does at the end of its ramp time. The later state then does not include the earlier one, so do not subtract
-// it.
+// as fio does at the end of its ramp time. The later counts then do not include the earlier ones, which must not be
+// subtracted from them.
 var ErrCounterReset = errors.New("a counter decreased")
 
 // page holds the counts of one group of buckets. A page that is reachable from a Histogram is never changed, only
@@ -103,7 +103,7 @@ func (h *Histogram) Merge(other *Histogram) {
 	if other == nil {
 		return
 	}
-	// No count is greater than the total, so none overflows if the total does not.
+	// If the total does not overflow, no count overflows either, because no count is greater than the total.
 	fits := other.total <= math.MaxUint64-h.total
 	for group, theirs := range &other.pages {
 		switch ours := h.pages[group]; {

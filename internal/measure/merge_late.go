@@ -2,7 +2,7 @@ package measure
 
 import "iter"
 
-// maxLateIntervals bounds the length of a chain of late samples, in intervals.
+// maxLateIntervals bounds the length of a chain of late samples, in sampling intervals.
 const maxLateIntervals = 30
 
 // MergeLate repairs the samples of a tool whose dumps can be delayed. fio delays the dumps of --status-interval for

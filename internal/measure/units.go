@@ -69,7 +69,8 @@ func FormatShare(share float64) string {
 	return strconv.FormatFloat(share*100, 'f', 1, 64) + " %"
 }
 
-// FormatTail formats a share, which may be small, as a percentage: "0.814 %", "4.83 %", "0.014 %".
+// FormatTail formats a share as a percentage with three digits, for shares that can be far below 1 %: "0.814 %", "4.83
+// %", "0.014 %".
 func FormatTail(share float64) string {
 	const tailDigits = 3
 	return withUnit(digits(share*100, tailDigits), " %")

@@ -67,7 +67,7 @@ func Run(run *v1alpha1.BenchmarkRun) []Point {
 	return p.all
 }
 
-// stepStates are the label values for steps and phases.
+// stepStates are the label values for the states of steps and phases.
 var stepStates = []string{"Pending", "Running", "Succeeded", "Failed", "Skipped"}
 
 // progress adds the number of steps in each state, and the state of each phase.
@@ -131,8 +131,8 @@ func Deadline(run *v1alpha1.BenchmarkRun) time.Time {
 	}
 	spec := &run.Spec.Run
 	if leaving := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved); leaving != nil {
-		// The removal ends after orphanTimeout at the latest, because agents without a connection to the operator have
-		// exited by then.
+		// The removal of the run's data ends after orphanTimeout at the latest, because agents without a connection to
+		// the operator have exited by then.
 		return after(leaving.LastTransitionTime.Time, spec.OrphanTimeout)
 	}
 	deadline := after(start.Time, spec.ActiveDeadline)

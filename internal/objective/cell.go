@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// cells returns the figures of all cells that the selector matches.
+// cells returns the figures of all cells that the objective's cell selector matches.
 func cells(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, target *v1alpha1.TargetResult) []figure {
 	where := "target " + target.Target
 	var found []figure
@@ -34,8 +34,8 @@ func cells(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, target *v1alp
 	return found
 }
 
-// matches reports whether a step has the values of a selector. A step records only the values of the sweep's axes, so a
-// selector with any other setting matches no step.
+// matches reports whether a step has the values that a cell selector requires. A step records only the values of the
+// sweep's axes, so a selector with any other setting matches no step.
 func matches(selector *v1alpha1.CellSelector, step *v1alpha1.ResolvedStep) bool {
 	if selector.Clients != nil && *selector.Clients != step.Clients {
 		return false

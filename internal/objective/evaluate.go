@@ -75,7 +75,7 @@ func boundsOf(o *v1alpha1.Objective) (bounds, error) {
 	return bounds{}, nil
 }
 
-// times parses the bounds of an objective on a duration. T is one of the API's two duration types.
+// times parses the bounds of an objective whose figure is a duration. T is one of the API's two duration types.
 func times[T interface{ Parse() (time.Duration, error) }](name string, least, most *T) (bounds, error) {
 	made := bounds{unit: unitTime}
 	for _, one := range []struct {

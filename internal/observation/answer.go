@@ -76,8 +76,8 @@ func (a *Answer) Add(s Series) {
 	a.Series = append(a.Series, s)
 }
 
-// inOrder drops points outside the time of a query, and points that are not later than their predecessor. If such
-// points were stored, the values over time could not be read back.
+// inOrder drops points outside the time of a query, and points that are not later than their predecessor. The series
+// package cannot read back stored points whose times decrease.
 func inOrder(q *Query, points []Point) []Point {
 	before := q.Start.Add(-1)
 	return slices.DeleteFunc(points, func(p Point) bool {

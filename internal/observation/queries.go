@@ -91,8 +91,8 @@ func newestAttempts(run *v1alpha1.BenchmarkRun) map[string]*v1alpha1.StepStatus 
 	return newest
 }
 
-// windowOf returns a query for the time in which an attempt of a step did its I/O or, for an idle step, for the time of
-// the pause.
+// windowOf returns a query for the time from the first to the last I/O of a step's attempt. For an idle step, which
+// does no I/O, it returns a query for the whole pause.
 func windowOf(newest *v1alpha1.StepStatus, planned *v1alpha1.ResolvedStep) (Query, bool) {
 	if newest == nil || newest.EndTime == nil {
 		return Query{}, false
@@ -117,9 +117,9 @@ func ceil(t *metav1.MicroTime) time.Time {
 }
 
 // resolution returns the interval at which to evaluate a query that covers the given length of time. It divides the
-// length into the fewest equal parts of at most one scrape interval, but into no more than maxEvaluations. The result
-// is rounded down to whole milliseconds, which adds less than 0.1 % more evaluations if the interval is a second or
-// more.
+// length into equal parts: as few as possible without exceeding one scrape interval each, but never more than
+// maxEvaluations. The result is rounded down to whole milliseconds, which adds less than 0.1 % more evaluations if the
+// interval is a second or more.
 func resolution(length, interval time.Duration) time.Duration {
 	count := min(max((length+interval-1)/interval, 1), maxEvaluations)
 	return max((length / count).Truncate(time.Millisecond), time.Millisecond)

@@ -159,8 +159,8 @@ func findCgroup(membership []byte, mounts []*mountinfo.Info) (cgroup, error) {
 	return cgroup{}, errors.New("find this process's control group: no control group with the cpu controller is mounted")
 }
 
-// inMount returns a group's directory in a mount. The mount may show only a subtree (its root), for example in a
-// container without a private cgroup namespace.
+// inMount returns a group's directory in a mount. The mount may show only part of the hierarchy, the subtree below
+// mount.Root, for example in a container without a private cgroup namespace.
 func inMount(mount *mountinfo.Info, path string, unified bool) cgroup {
 	relative, err := filepath.Rel(mount.Root, path)
 	if err != nil || relative == ".." || strings.HasPrefix(relative, "../") {

@@ -100,8 +100,9 @@ func (h *Handle) runOnThread(begun chan<- error) {
 // PID returns the PID of the command's first process, which is also the number of its group.
 func (h *Handle) PID() int { return h.pid }
 
-// Exited returns a channel that is closed when the command's first process has exited and its descendants were
-// killed. Wait must still be called.
+// Exited returns a channel that is closed when the command's first process has exited and its descendants have been
+// killed. The channel is closed even if a descendant cannot be killed because it is blocked on an I/O. Wait must still
+// be called.
 func (h *Handle) Exited() <-chan struct{} { return h.exited }
 
 // Wait is like cmd.Wait: it reaps the process. Read pipes made by StdoutPipe to their end first. Wait may be called

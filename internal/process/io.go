@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// IO counts the bytes and calls of a process's reads and writes on files, pipes and sockets (on sockets only by read,
-// write and their vectored forms). It does not include I/O through memory-mapped files.
+// IO counts the bytes and calls of a process's reads and writes on files, pipes and sockets. For sockets, it includes
+// only the system calls read and write and their vectored forms. It does not include I/O through memory-mapped files.
 //
 // It includes the process's threads, even those that have exited, and the children that the process has reaped. So
 // the last I/O of a child is in its parent's counters.
 type IO struct {
 	ReadBytes, WriteBytes uint64
 	ReadCalls, WriteCalls uint64
-	// StorageReadBytes counts the bytes fetched from storage for the process, by any kind of I/O. StorageWriteBytes counts
-	// the bytes of the pages that it dirtied, and the bytes that it wrote with direct I/O. CancelledBytes counts dirtied
-	// bytes that were never written because their file was truncated or removed. File systems without a device count none
-	// of these bytes, except network file systems.
+	// StorageReadBytes counts the bytes fetched from storage for the process, by any kind of I/O. StorageWriteBytes
+	// counts the bytes of the pages that it dirtied, and the bytes that it wrote with direct I/O. CancelledBytes counts
+	// dirtied bytes that were never written because their file was truncated or removed. On file systems without a
+	// device, none of these bytes are counted, except on network file systems.
 	StorageReadBytes, StorageWriteBytes, CancelledBytes uint64
 }
 

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// killPatience limits how long to wait for killed processes. killRounds is the minimum number of checks, because
-	// a single check can take most of a second on a busy machine with many processes.
+	// killPatience limits how long to wait for killed processes. killRounds is the minimum number of checks, even if
+	// killPatience has passed: on a busy machine with many processes, a single check can take most of a second.
 	killPatience = time.Second
 	killRounds   = 10
 	killPause    = 5 * time.Millisecond
-	// collectPatience is the number of rounds that KillDescendants waits before it reaps an exited child, because another
-	// caller may be waiting for that child.
+	// collectPatience is the number of pauses of killPause for which KillDescendants waits before it reaps an exited
+	// child, because another caller may be waiting for that child.
 	collectPatience = 20
 )
 

@@ -17,11 +17,11 @@ const (
 )
 
 // Reap reaps exited orphans that this process has adopted, until ctx is done. Otherwise they would fill the process
-// table in a long run. It is for process 1 and subreapers, once per process.
+// table in a long run. Call it once in a process that adopts orphans, which is process 1 or a subreaper.
 //
-// wait4(-1) would also collect the status of commands that other callers wait for. So Reap works by PID. It never reaps
-// a command started by Start. It reaps any other child only a second after the child's exit, because a caller that
-// waits for a child reaps it sooner.
+// wait4(-1) would also collect the status of commands that other callers wait for. So Reap waits for individual PIDs.
+// It never reaps a command started by Start. It reaps any other child only a second after the child's exit, because a
+// caller that waits for a child reaps it sooner.
 func Reap(ctx context.Context) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, unix.SIGCHLD)
@@ -46,8 +46,8 @@ func Reap(ctx context.Context) {
 	}
 }
 
-// Collect reaps those of the given processes that have exited and are our children, unless a Handle waits for them. It
-// is for adopted descendants of a command, which Reap would reap only later.
+// Collect reaps each given process that has exited and is a child of this process, unless a Handle waits for it. Use it
+// for adopted descendants of a command, because Reap would reap them only later.
 func Collect(pids []int) { started.collect(pids) }
 
 // endedChild is an exited child that was not reaped.
@@ -57,8 +57,8 @@ type endedChild struct {
 	seen time.Time
 }
 
-// reapOnce reaps those of the known children that were first found to have exited at least reapAge ago, and returns the
-// other exited children.
+// reapOnce reaps each child that, according to known, was first found to have exited at least reapAge ago. It returns
+// all other exited children.
 func reapOnce(known map[int]endedChild, now func() time.Time) map[int]endedChild {
 	began := now()
 	processes, err := table()

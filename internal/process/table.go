@@ -153,8 +153,8 @@ func descendantsOf(processes []Process, pid int, except ...int) []Process {
 	queue := []int{pid}
 	for len(queue) > 0 {
 		for _, child := range children[queue[0]] {
-			// Skip the excepted processes and those that were already found. The table is not an atomic snapshot, so a
-			// reused PID could create a cycle.
+			// Skip the processes to exclude and those that were already found. The table is not an atomic snapshot, so
+			// a reused PID could create a cycle.
 			if !spared[child.PID] {
 				spared[child.PID] = true
 				found = append(found, child)

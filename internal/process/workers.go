@@ -114,8 +114,8 @@ func readTask(directory string) (Worker, error) {
 	if err == nil {
 		worker.OnCPU, worker.Turns, err = parseSchedstat(string(text))
 	} else if errors.Is(err, fs.ErrNotExist) {
-		// The kernel has no scheduler statistics, so use the CPU time and the context switches. If the task has exited
-		// instead, reading its status fails.
+		// Without schedstat, either the kernel has no scheduler statistics or the task has exited. In the first case,
+		// use the CPU time and the context switches. In the second case, reading the status fails.
 		worker.OnCPU = stat.CPU
 		if text, err = os.ReadFile(filepath.Join(directory, "status")); err == nil {
 			worker.Turns, err = parseSwitches(string(text))
