@@ -15,7 +15,7 @@ type mutant struct {
 	file     string
 	line     int
 	function string
-	// The source text before the change (was) and after it (is).
+	// The source text before (was) and after (is) the change.
 	was, is string
 	// nth distinguishes mutants of a function that change the same text.
 	nth  int

@@ -285,7 +285,7 @@ func parseURIs(text string) ([]Package, error) {
 		if parts == nil {
 			return nil, fmt.Errorf("apt-get describes a package in an unknown format: %s", line)
 		}
-		// Unescape the version: in the file name, the colon after its epoch is escaped.
+		// Unescape the version: in a file name, the colon after the epoch of a Debian version is escaped.
 		version, err := url.PathUnescape(parts[3])
 		if err != nil {
 			return nil, fmt.Errorf("read the version of %s: %w", parts[1], err)

@@ -38,14 +38,14 @@ type Image struct {
 	Architecture string
 	// Title describes the image in one line.
 	Title string
-	// Licenses is an SPDX expression.
+	// Licenses is the SPDX expression for the licences of the image's content.
 	Licenses   string
 	Entrypoint []string
 	// Path is the environment variable PATH in the image, or "" if the entrypoint is the image's only program.
 	Path string
 	// Labels holds labels in addition to those that are derived from the fields above.
 	Labels map[string]string
-	// Layer is the root file system, from Tree.Tar.
+	// Layer is the root file system as a tar archive, as Tree.Tar returns it.
 	Layer []byte
 	// Created is the creation time of the image.
 	Created time.Time

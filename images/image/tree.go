@@ -39,7 +39,7 @@ func (t *Tree) Link(name, target string) error {
 	return t.add(name, entry{mode: fs.ModeSymlink | 0o777, target: target})
 }
 
-// Has reports whether a path exists.
+// Has reports whether a path exists in the tree.
 func (t *Tree) Has(name string) bool {
 	_, found := t.entries[name]
 	return found

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Linear returns an axis that starts at 0 and ends slightly above the highest value in the chart (the parameter most).
-// labels is the approximate number of labels on the axis, and format returns the text of a label.
+// Linear returns an axis that starts at 0 and ends slightly above most, which is the highest value in the chart. labels
+// is the approximate number of labels on the axis, and format returns the text of a label.
 func Linear(most float64, labels int, format func(float64) string) Axis {
 	if !(most > 1e-300) || math.IsInf(most, 0) { // if most were smaller, the distance between labels could round to 0
 		most = 1

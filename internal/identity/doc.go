@@ -1,8 +1,8 @@
 // Package identity issues the certificates with which the operator and the agents of a run verify each other, without
 // an external certificate authority.
 //
-// All keys derive from one master key (HKDF-SHA256 to Ed25519), so an operator that has lost its state needs only the
-// master key and the run's UID to connect to the run's agents again:
+// All keys are Ed25519 keys that HKDF-SHA256 derives from one master key, so an operator that has lost its state needs
+// only the master key and the run's UID to connect to the run's agents again:
 //
 //	master + run UID ── run CA ─┬─ operator             storagebench://run/<uid>/operator
 //	                            ├─ client a/0           storagebench://run/<uid>/client/a/0

@@ -2,9 +2,9 @@
 // current operator from earlier ones.
 //
 // A Lease alone keeps two operators from working at the same time only as long as both of them check it. An operator
-// that was paused for a minute (a frozen machine, a full node) continues where it stopped, with open streams to the
-// agents, until its next renewal fails. So every command to an agent carries an epoch, and an agent that has seen a
-// higher epoch refuses the command.
+// that was paused for a minute, for example because its machine froze or its node was overloaded, continues where it
+// stopped, with open streams to the agents, until its next renewal fails. So every command to an agent carries an
+// epoch, and an agent that has seen a higher epoch refuses the command.
 //
 // # The epoch
 //
@@ -17,13 +17,13 @@
 //
 // Every write to the Lease raises its resource version, and the first version that names a new holder is higher than
 // every version of the previous holder's term. So a later holder always has a higher epoch, no matter when each of them
-// reads the Lease. The Lease's leaseTransitions, which counts changes of the holder, does not have that property:
-// deleting the Lease (with the namespace, by a cleanup script, to force an election) resets it to 0, and every agent of
-// a live run would refuse the next leader until the run times out. A separate counter in another object cannot be
-// raised at the same instant at which the Lease changes hands: an old leader could wake up between these two writes and
-// be ahead of the new one. Resource versions only grow, across all objects of a resource, including deleted ones.
-// Kubernetes has guaranteed this to users of its API since 1.35 (KEP-5504), and derived the versions from the revision
-// of etcd long before that.
+// reads the Lease. The Lease's leaseTransitions, which counts changes of the holder, does not have that property: it
+// restarts at 0 if the Lease is deleted, whether with its namespace, by a cleanup script or to force an election. Every
+// agent of a live run would then refuse the next leader until the run times out. A separate counter in another object
+// cannot be raised at the same instant at which the Lease changes hands: an old leader could wake up between these two
+// writes and be ahead of the new one. Resource versions only grow, across all objects of a resource, including deleted
+// ones. Kubernetes has guaranteed this to users of its API since 1.35 (KEP-5504), and derived the versions from the
+// revision of etcd long before that.
 //
 // Resource versions decrease only if an API server is restored to an earlier state from a backup. Agents that are
 // running at that time refuse every operator until the version has caught up, and end by themselves after

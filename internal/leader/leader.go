@@ -37,7 +37,7 @@ const requestTimeout = RenewDeadline / 2
 // ErrNotLeader is wrapped by the error that Epoch returns if another process holds the Lease, or if it has no holder.
 var ErrNotLeader = errors.New("this process is not the leader")
 
-// Candidate takes part in the election.
+// Candidate takes part in the leader election on behalf of this process.
 type Candidate struct {
 	identity string
 	leases   coordinationclient.LeaseInterface

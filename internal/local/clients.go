@@ -83,7 +83,7 @@ func (r *runner) add(key decide.ClientKey) error {
 	return nil
 }
 
-// Finish asks the agents to exit and, unless the target keeps its data, to remove it.
+// Finish asks the agents to exit. Unless a target keeps its data, its agents remove the data before they exit.
 func (r *runner) Finish(keys []decide.ClientKey) {
 	for _, t := range r.targets {
 		var own []decide.ClientKey

@@ -79,8 +79,8 @@ func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, er
 	runner.Env = append(os.Environ(), runnerEnvironment+"=1")
 	runner.Stdin, runner.Stdout, runner.Stderr = os.Stdin, os.Stdout, os.Stderr
 	runner.ExtraFiles = []*os.File{journalWriter, lifelineReader}
-	// A terminal sends signals such as that of Ctrl-C to both guard and runner. The guard also forwards its signals to
-	// the runner, because a command such as kill sends them only to the guard.
+	// A terminal sends its signals, such as SIGINT on Ctrl-C, to both guard and runner. The guard also forwards its
+	// signals to the runner, because a command such as kill sends them only to the guard.
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	if err := runner.Start(); err != nil {

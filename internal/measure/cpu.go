@@ -57,8 +57,8 @@ func ParseCPUStat(text string) (CPUStat, error) {
 	return stat, nil
 }
 
-// field returns the destination of a field of cpu.stat and the factor that converts the field to the destination's
-// unit. It returns nil for a field that is not read.
+// field returns the counter in which a field of cpu.stat is stored, and the factor that converts the field's value to
+// the counter's unit. It returns nil for a field that is not stored.
 func (s *CPUStat) field(name string) (target *uint64, unit uint64) {
 	const nanosecondsInMicrosecond = 1000
 	switch name {

@@ -3,8 +3,8 @@ package measure
 import "math/bits"
 
 // fio's latency grid, from stat.h of fio 2.99 to 3.42: FIO_IO_U_PLAT_BITS, _VAL, _GROUP_NR and _NR. Each group of 64
-// buckets covers one octave, so a bucket is at most 1/64 wide and its midpoint at most 1/128 (0.78 %) away from any
-// value in it. Below 128 ns, each nanosecond has its own bucket.
+// buckets covers one octave, so a bucket's width is at most 1/64 of any latency in the bucket, and its midpoint differs
+// from any such latency by at most 1/128 (0.78 %). Below 128 ns, each nanosecond has its own bucket.
 const (
 	bucketBits     = 6
 	bucketsInGroup = 1 << bucketBits

@@ -56,7 +56,7 @@ func (h *Histogram) PercentileUnchecked(p float64) (nanoseconds uint64, ok bool)
 	if h.total == 0 || h.saturated || !validPercentile(p) {
 		return 0, false
 	}
-	// If p is 100, the rank is the total. fio's arithmetic would miss it for totals near 2^63.
+	// If p is 100, the rank is the total. fio's arithmetic would yield another rank for totals near 2^63.
 	rank := h.total
 	if p < 100 {
 		rank = fioRank(p, h.total)

@@ -16,8 +16,8 @@ import (
 // maxMessage is the API's limit on the length of a message.
 const maxMessage = 512
 
-// Evaluate evaluates each objective, in order. An objective without a target applies to every target, and one whose
-// cell selector matches several cells applies to each of them.
+// Evaluate evaluates each objective, in order. An objective without a target applies to every target. An objective
+// whose cell selector matches several cells applies to each of these cells.
 func Evaluate(objectives []v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunStatus) []v1alpha1.ObjectiveResult {
 	results := make([]v1alpha1.ObjectiveResult, 0, len(objectives))
 	for i := range objectives {
@@ -48,7 +48,7 @@ func severity(verdict v1alpha1.Verdict) int {
 	return 1
 }
 
-// bounds holds the bounds of a figure in its unit; nil means unbounded.
+// bounds holds the lower and the upper bound of a figure, in the figure's unit. nil means that there is no such bound.
 type bounds struct {
 	unit     string
 	min, max *int64

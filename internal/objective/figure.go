@@ -135,8 +135,8 @@ func withError(f figure, errorPPM *int64) figure {
 	return f
 }
 
-// chosen returns the index of the wanted operation. If wanted is empty, it returns the index of the only operation
-// other than syncs. missing explains why there is no such operation.
+// chosen returns the index of the wanted operation in names. If wanted is empty, it returns the index of the only
+// operation other than Sync. missing explains why there is no such operation.
 func chosen(names []v1alpha1.Operation, wanted v1alpha1.Operation) (at int, missing string) {
 	if wanted != "" {
 		if at = slices.Index(names, wanted); at < 0 {
@@ -147,7 +147,7 @@ func chosen(names []v1alpha1.Operation, wanted v1alpha1.Operation) (at int, miss
 	at = -1
 	for i, name := range names {
 		if name == v1alpha1.OperationSync {
-			continue // flushes count as part of the writes
+			continue // syncs count as part of the writes
 		}
 		if at >= 0 {
 			return 0, "several kinds of operations: set operation"
@@ -236,8 +236,8 @@ func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string)
 	return figure{where: where, value: rate.PermilleReached}
 }
 
-// attributionOf returns the attribution with the documented rate that the objective refers to. If there is none, it
-// returns nil and the reason. For a drain, it considers only the attributions of the burst or only those of the
+// attributionOf returns the attribution that contains the documented rate for the objective's ratio. If there is none,
+// it returns nil and the reason. For a drain, it considers only the attributions of the burst or only those of the
 // baseline, depending on the objective. If no attribution is for the objective's operation, it accepts the only
 // remaining attribution in two cases: the objective names no operation, or the attribution covers all operations
 // together and the objective's operation is the only one that the target performed, apart from syncs.

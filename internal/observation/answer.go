@@ -42,7 +42,7 @@ type Series struct {
 	summary *summary
 }
 
-// summary holds the figures of a series that a result contains, computed from its points.
+// summary holds the figures that a result contains for a series. They are computed from the series' points.
 type summary struct {
 	figures
 	// start is the value at the start of the step; nil if there is none.

@@ -165,7 +165,7 @@ func (e *evaluator) keep(a *Answer, s *Series) {
 	e.made.Complete = e.made.Complete && age == 0 && f.atEnd == 0
 }
 
-// credit records the credit level at the start of a drain of the observation's target. If there are several series,
+// credit records the credit level of the observation's target at the start of a drain. If there are several series,
 // such as one per volume of a stripe, the lowest level counts, even if its series is not kept.
 func (e *evaluator) credit(a *Answer) {
 	target := e.observation.CreditsOf

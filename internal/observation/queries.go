@@ -14,7 +14,7 @@ const maxEvaluations = 10_000
 
 // Query asks Prometheus to evaluate one observation over the time of one step.
 type Query struct {
-	// Observation is the index in spec.run.observations.
+	// Observation is the index of the observation in spec.run.observations.
 	Observation int
 	Expression  string
 	// Step is empty for a query that only checks that the expression can be evaluated.

@@ -38,7 +38,7 @@ func (a IO) each(b IO, of func(a, b uint64) uint64) IO {
 	return made
 }
 
-// Add returns the sums of the counters of two readings.
+// Add adds two readings, counter by counter.
 func (a IO) Add(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return a + b }) }
 
 // Max returns the larger value of each counter of two readings.

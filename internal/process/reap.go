@@ -50,7 +50,7 @@ func Reap(ctx context.Context) {
 // for adopted descendants of a command, because Reap would reap them only later.
 func Collect(pids []int) { started.collect(pids) }
 
-// endedChild is an exited child that was not reaped.
+// endedChild is an exited child that has not been reaped yet.
 type endedChild struct {
 	startTicks uint64
 	// seen is the time at which the child was first found to have exited.

@@ -92,7 +92,7 @@ func New(config Config, namespace string) (*Client, error) {
 // Close closes idle connections.
 func (c *Client) Close() { c.requests.next.CloseIdleConnections() }
 
-// Check returns an error if the configuration cannot work.
+// Check returns an error if the URL or the scrape interval is invalid.
 func (c *Config) Check() error {
 	at, err := url.Parse(c.URL)
 	switch {

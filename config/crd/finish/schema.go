@@ -81,7 +81,7 @@ func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 		delete(schema, "default")
 	}
 	if schema["x-kubernetes-list-type"] == "atomic" {
-		delete(schema, "x-kubernetes-list-type") // Lists are atomic by default.
+		delete(schema, "x-kubernetes-list-type") // redundant, because lists are atomic by default
 	}
 	if schema["x-kubernetes-int-or-string"] == true {
 		finishQuantity(schema)

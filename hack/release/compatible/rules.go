@@ -7,7 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Rules lists the CEL rules of a definition that the released one does not have, for human review.
+// Rules lists, for human review, the CEL rules that a definition contains but the released definition does not.
 func Rules(released, next *apiextensionsv1.CustomResourceDefinition) []string {
 	var found []string
 	for _, version := range next.Spec.Versions {

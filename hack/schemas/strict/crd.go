@@ -18,8 +18,8 @@ func File(group, version, kind string) string {
 	return strings.Join(append(parts, version), "-") + ".json"
 }
 
-// OfCRD returns the strict schemas of a CustomResourceDefinition, one for each served version, by the name that File
-// returns.
+// OfCRD returns the strict schemas of a CustomResourceDefinition, one for each served version, under the names that
+// File returns.
 func OfCRD(text []byte) (map[string]Schema, error) {
 	// Decode twice: untyped to keep all keywords of the schemas, and typed for everything else.
 	var written struct {

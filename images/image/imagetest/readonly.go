@@ -25,15 +25,15 @@ root=$1; user=$2; mount=$3; chroot=$4; copy=$5; allow=$6; shift 6
 exec "$chroot" $user "$root" "$@"
 `
 
-// Result is the outcome of a program.
+// Result is the outcome of running a program.
 type Result struct {
 	Code           int
 	Stdout, Stderr string
 }
 
-// RunReadOnly runs a program in an unpacked image as in a pod: the root file system is read-only except for /tmp,
-// which holds a copy of the files in seed (paths of this machine) under their base names. If root runs the test, the
-// program runs as the image's user; any other user needs permission to create a user namespace.
+// RunReadOnly runs a program in an unpacked image as in a pod: the root file system is read-only except for /tmp. seed
+// lists files of this machine; /tmp contains a copy of each, under its base name. If root runs the test, the program
+// runs as the image's user; any other user needs permission to create a user namespace.
 func RunReadOnly(t *testing.T, folder string, environment, seed []string, arguments ...string) Result {
 	t.Helper()
 	seeds := folder + "-seed"
