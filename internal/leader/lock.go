@@ -7,9 +7,9 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// lock wraps the lock of the election to detect that another process has taken the Lease. The election itself keeps
-// trying until RenewDeadline before it gives up, which is right for a Lease that cannot be reached, but pointless for
-// a Lease that another process holds.
+// lock wraps the lock of the election to detect that another process has taken the Lease. The election itself tries to
+// renew the Lease until RenewDeadline. That is right if the API server cannot be reached, but pointless if another
+// process holds the Lease.
 //
 // A lock is not safe for concurrent use; the election calls it from one goroutine.
 type lock struct {

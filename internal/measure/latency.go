@@ -29,11 +29,11 @@ type Latency struct {
 // if there are none), "N", "mean", "min" and "max".
 //
 // The sum is mean*N, rounded to an integer and clamped to N*min and N*max. It is as accurate as the mean: fio prints
-// six decimals, so for up to a million samples the sum is right to the nanosecond, within the double-precision error of
-// fio's running mean.
+// six decimals, so for up to a million samples the sum is right to the nanosecond, apart from the double-precision
+// error of fio's running mean.
 //
-// LatencyFromMean returns an error if the mean is not a number, is negative, or is outside of min and max by more
-// than rounding explains, or if min is greater than max. If N is 0, it returns the empty Latency.
+// LatencyFromMean returns an error if the mean is not a number, is negative, or lies outside the range from min to max
+// by more than rounding explains, or if min is greater than max. If N is 0, it returns the empty Latency.
 func LatencyFromMean(bins Histogram, count uint64, meanNanoseconds float64, minNanoseconds, maxNanoseconds uint64) (Latency, error) {
 	if count == 0 {
 		if bins.Count() != 0 {

@@ -40,9 +40,9 @@ type Handle struct {
 	waited bool
 }
 
-// Start starts a command as the leader of a process group. The kernel kills the command when this process dies. Its
-// descendants are killed when it has exited, or by KillDescendants in the process that adopts them. Use Start in place
-// of cmd.Start, and Handle.Wait in place of cmd.Wait; pipes and contexts work as with os/exec.
+// Start starts a command as the leader of a process group. The kernel kills the command when this process dies. The
+// command's descendants are killed when the command has exited, or by KillDescendants in the process that adopts them.
+// Use Start in place of cmd.Start, and Handle.Wait in place of cmd.Wait; pipes and contexts work as with os/exec.
 func Start(command *exec.Cmd) (*Handle, error) {
 	if command.SysProcAttr == nil {
 		command.SysProcAttr = &syscall.SysProcAttr{}
