@@ -114,7 +114,7 @@ type FigureComparison struct {
 	// baseline is the value for the baseline target.
 	// +optional
 	Baseline int64 `json:"baseline"`
-	// target is the value for the other target.
+	// target is the value for the compared target.
 	// +optional
 	Target int64 `json:"target"`
 

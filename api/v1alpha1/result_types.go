@@ -157,7 +157,7 @@ type TargetResult struct {
 	Search *SearchResult `json:"search,omitempty"`
 
 	// interference shows how the neighbours of an interference phase affect the target. operations holds the figures
-	// with the most neighbours, and steps holds the figures of each block.
+	// while the most neighbours are active, and steps holds the figures of each block.
 	// +optional
 	Interference *InterferenceResult `json:"interference,omitempty"`
 

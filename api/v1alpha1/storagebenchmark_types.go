@@ -169,7 +169,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.schedule) || !(has(self.timeZone) || has(self.startingDeadlineSeconds) || has(self.startingDeadline))",message="trigger: timeZone and startingDeadlineSeconds require a schedule; set schedule, or remove them"
 type Trigger struct {
 	// onChange starts a run when spec.run is new or has changed. Defaults to true without a schedule, false with one.
-	// If false, the initial value of a new benchmark's manual field counts as handled.
+	// If false, a new benchmark starts no run even if its manual field is set.
 	// +optional
 	OnChange *bool `json:"onChange,omitempty"`
 

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/spelling"
 )
 
-// refine adds the faults of a StorageBenchmark that the rules of the API server cannot find. If a rule finds a fault
-// but cannot name the faulty entry of a list, refine replaces this fault with one that does.
+// refine adds the errors in a StorageBenchmark that the API server's validation rules cannot find. If a rule finds an
+// error but cannot name the invalid entry of a list, refine replaces this error with one that does.
 func refine(object map[string]any, problems []Problem) []Problem {
 	if kind, _ := object["kind"].(string); kind != v1alpha1.StorageBenchmarkKind {
 		return problems

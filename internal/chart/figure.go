@@ -31,7 +31,7 @@ type Figure struct {
 	// Levels are horizontal lines across the chart; Marks are vertical lines.
 	Levels []Level
 	Marks  []Mark
-	// Lines are made of measured intervals. Curves connect points.
+	// Lines are drawn from measured intervals, and Curves connect individual points.
 	Lines  []Line
 	Curves []Curve
 	// Segments are thick horizontal lines over part of the chart.

@@ -124,7 +124,8 @@ func (l *latencies) add(key latencyKey, budget *Budget, record *latencyRecord) e
 	return nil
 }
 
-// sum adds the latencies of one operation in a record to the sum of their minute, and returns the growth in memory.
+// sum adds the latencies of one operation in a record to the sum of the minute in which they were measured. It returns
+// by how many bytes the memory use has grown.
 func (m *minutes) sum(operation measure.Operation, record *latencyRecord) (bytes int, err error) {
 	minute := minuteKey{index: record.minute, operation: operation}
 	known := m.sums[minute]

@@ -37,7 +37,7 @@ type clientAttempt struct {
 	occurred [measure.NumOperations]bool
 }
 
-// partBytes is the approximate memory of a clientAttempt, in bytes.
+// partBytes is the approximate size of a clientAttempt in memory, in bytes.
 const partBytes = 640
 
 // rank lists the values of progress in ascending order. advance uses it to ignore a late report that would move an

@@ -51,8 +51,8 @@ func (b Bound) rate(of Dimension) float64 {
 	return b.BytesPerSecond
 }
 
-// Main is the bucket whose credits a load spends first, with its limit. The bucket's burst and baseline are the rates
-// that all limits together allow before and after it is empty.
+// Main is the bucket that a load empties first, with its limit. The bucket's burst and baseline are the rates that all
+// limits together allow while it has credits and once it is empty.
 type Main struct {
 	credits.Bucket
 

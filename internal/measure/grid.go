@@ -17,7 +17,7 @@ const (
 // percentile equal to it is only a lower bound.
 const LastBucketNanoseconds uint64 = 17_112_760_320
 
-// bucketOf returns the index of the bucket that holds a latency, like plat_val_to_idx of fio's stat.c.
+// bucketOf returns the index of the bucket that holds a latency, like plat_val_to_idx in fio's stat.c.
 func bucketOf(nanoseconds uint64) int {
 	highest := bits.Len64(nanoseconds|1) - 1
 	if highest <= bucketBits {

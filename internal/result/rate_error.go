@@ -73,7 +73,7 @@ func (b *builder) inWindow(operation measure.Operation) (bytes, operations []det
 	for i := range grid.Cells {
 		cell := grid.CellWindow(i)
 		if cell.Nanoseconds() < int64(gridStep)/2 || !complete(cell, b.loaded, spans) {
-			continue // samples are missing, or it is the last cell of the grid, which may last only a few milliseconds
+			continue // Samples are missing, or this is the last interval of the grid, which may be only a few milliseconds long.
 		}
 		sample := detect.Sample{StartSeconds: float64(cell.StartNanoseconds-window.StartNanoseconds) / 1e9, EndSeconds: float64(cell.EndNanoseconds-window.StartNanoseconds) / 1e9}
 		counter := grid.Cells[i][operation]

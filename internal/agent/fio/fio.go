@@ -88,8 +88,8 @@ func (t *Tool) Load(step *tool.Step) (tool.Load, error) {
 	return load, nil
 }
 
-// open opens the files of a step. single equals all if the step works in one directory, and is nil if it works on
-// several volumes or on a raw device.
+// open opens the files of a step and returns them as all. If the step works in one directory, open returns the same
+// files as single. If the step works on several volumes or on a raw device, single is nil.
 func (t *Tool) open(step *tool.Step, use volumes.Use) (all files, single *volumes.Files, err error) {
 	if t.volumes.IsSpread(step.Request) {
 		all, err = t.volumes.OpenSpread(step, use)

@@ -252,7 +252,8 @@ func (p *point) counted(base *point, jobs int, last bool) int64 {
 	}
 	longest, mean := p.runtime-base.runtime, (p.jobRuntime-base.jobRuntime)/int64(jobs)
 	if max(longest, mean)-min(longest, mean) > lateMilliseconds/2 {
-		// The job with the longest runtime has ended, so the longest runtime no longer shows when fio requested the dump.
+		// The job with the longest runtime has ended. Its runtime no longer increases, so it cannot show when fio requested
+		// the dump.
 		return p.written
 	}
 	// fio requests a dump only after it has written the previous one, so the estimate must not be earlier.

@@ -30,7 +30,7 @@ import (
 //
 // With openfiles=1, fio closes each file before it opens the next. Without it, fio keeps all files open.
 
-// fileEngines are fio's engines for operations on file names.
+// fileEngines are fio's engines for metadata operations, such as filecreate and filestat.
 var fileEngines = map[string]measure.Operation{"filecreate": measure.Create, "filestat": measure.Stat, "filedelete": measure.Delete}
 
 // fileJob describes how fio performs one operation on each file.

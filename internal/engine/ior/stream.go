@@ -250,7 +250,7 @@ func (s *Stream) repetition(read *row, operation measure.Operation, line int) {
 		read.tasks = int(min(s.facts.tasks, 1<<30))
 	}
 	segments := cmp.Or(s.facts.segments, s.Segments)
-	// Without a warning before its row, a repetition moved the bytes that its parameters imply.
+	// If no warning precedes its row, a repetition moved the number of bytes that its parameters imply.
 	if block, ok := read.blockBytes(); ok && moved == 0 && segments > 0 && read.tasks > 0 {
 		if whole := float64(block) * float64(segments) * float64(read.tasks); whole < maxNumber {
 			moved = rounded(whole)
