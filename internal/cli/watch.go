@@ -32,8 +32,9 @@ func newWatch(streams Streams) *cobra.Command {
 		Short:      "Watch a run in a cluster",
 		Long: "Show the progress of a run in a cluster, and its result at the end: completed and remaining phases\n" +
 			"with their expected end, throughput and IOPS of the running step, latency, clients, estimated credit\n" +
-			"balance and warnings. NAME is a BenchmarkRun, or a StorageBenchmark to watch its live run or, if there is\n" +
-			"none, its next run. In a pipe it prints plain lines. Ctrl-C stops watching; the run continues.\n\n" +
+			"balance and warnings. NAME is a BenchmarkRun, or a StorageBenchmark to watch its live run. If it has no live run,\n" +
+			"its last run is shown, and if it has no run yet, its next one. In a pipe it prints plain lines. Ctrl-C stops\n" +
+			"watching; the run continues.\n\n" +
 			exitCodes + "\n130 if watching was interrupted.",
 		Example: "  kubectl storagebench watch quickstart\n" +
 			"  kubectl storagebench watch quickstart-1a2b3c4d -n storage-tests --context production\n" +

@@ -37,6 +37,8 @@ func historyOf(
 	}
 	made.MeasuredRefill, made.MeasuredRefillOperations = measuredRefill(run, planned.Phase, target)
 	made.BucketEmpty = bucketEmpty(run, planned, attempt, target, earlier)
+	drain := lastDrain(run, planned.Phase, target)
+	made.Drained = drain != nil && drain.Exhausted
 	made.DrainSpent, made.DrainSpentOperations = drainSpent(run, planned.Phase, target)
 	made.CreditPercentAtStart, made.CreditPercentAtEnd, made.Fills = credit(run, demands, planned, attempt, target)
 	for i := range run.Status.Steps {

@@ -52,3 +52,40 @@ func TestBucketEmpty(t *testing.T) {
 		})
 	}
 }
+
+// TestLastDrain checks which drain tells whether the credits are spent: the last one of the target up to the phase, in
+// that phase or in an earlier one.
+func TestLastDrain(t *testing.T) {
+	drained := func(exhausted bool, milli int64) []v1alpha1.TargetResult {
+		return []v1alpha1.TargetResult{{Target: "data", Burst: &v1alpha1.BurstResult{Exhausted: exhausted,
+			Operations: &v1alpha1.BurstSeries{Baseline: &v1alpha1.Estimate{Value: milli}}}}}
+	}
+	run := &v1alpha1.BenchmarkRun{}
+	run.Status.Phases = []v1alpha1.PhaseResult{
+		{Name: "before", Targets: []v1alpha1.TargetResult{{Target: "data"}}},
+		{Name: "burst", Targets: drained(true, 1_000_000)},
+		{Name: "search", Targets: []v1alpha1.TargetResult{{Target: "data"}}},
+		{Name: "again", Targets: drained(false, 2_000_000)},
+		{Name: "last", Targets: drained(true, 3_000_000)},
+	}
+	for phase, want := range map[string]struct {
+		any      bool
+		baseline float64
+	}{
+		"before": {false, 0},
+		"burst":  {true, 1000},
+		"search": {true, 1000},
+		"again":  {true, 0},
+		"last":   {true, 3000},
+	} {
+		if got := lastDrain(run, phase, "data"); (got != nil) != want.any {
+			t.Errorf("%s: the last drain is %+v", phase, got)
+		}
+		if got := operationsBaseline(run, phase, "data"); got != want.baseline {
+			t.Errorf("%s: the baseline is %g, want %g", phase, got, want.baseline)
+		}
+	}
+	if got := lastDrain(run, "search", "other"); got != nil {
+		t.Errorf("another target has the drain %+v", got)
+	}
+}

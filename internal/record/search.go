@@ -62,19 +62,25 @@ func sameSearch(step *v1alpha1.ResolvedStep, planned plan.Step) bool {
 
 // operationsBaseline returns the baseline, in operations per second, measured by the last drain up to and including a
 // phase. It returns 0 if there was no drain, or if the drain did not exhaust the credits.
-func operationsBaseline(run *v1alpha1.BenchmarkRun, phase, target string) (baseline float64) {
+func operationsBaseline(run *v1alpha1.BenchmarkRun, phase, target string) float64 {
+	drain := lastDrain(run, phase, target)
+	if drain == nil || !drain.Exhausted || drain.Operations == nil || drain.Operations.Baseline == nil {
+		return 0
+	}
+	return float64(drain.Operations.Baseline.Value) / 1000
+}
+
+// lastDrain returns the result of the last drain up to and including a phase, or nil if there was none.
+func lastDrain(run *v1alpha1.BenchmarkRun, phase, target string) (drain *v1alpha1.BurstResult) {
 	for _, one := range run.Status.Phases {
 		if found := run.Status.Result(one.Name, target); found != nil && found.Burst != nil {
-			baseline = 0
-			if series := found.Burst.Operations; found.Burst.Exhausted && series != nil && series.Baseline != nil {
-				baseline = float64(series.Baseline.Value) / 1000
-			}
+			drain = found.Burst
 		}
 		if one.Name == phase {
 			break
 		}
 	}
-	return baseline
+	return drain
 }
 
 // skipUnneeded marks later steps of a search as skipped if the search no longer needs them.

@@ -56,7 +56,7 @@ func foldBlock(blocks phasekind.Blocks, into *v1alpha1.TargetResult, step plan.S
 	for i := range into.Interference.Levels {
 		rateLevel(&into.Interference.Levels[i], into.Steps, &blocks)
 	}
-	concludeBlocks(&blocks, into)
+	concludeBlocks(&blocks, into, history.Drained)
 }
 
 // levelOf returns the level with the given number of neighbours, and inserts it in order if it is missing.
@@ -185,9 +185,10 @@ func ratioTo(
 	return made
 }
 
-// concludeBlocks writes the message about the effect of neighbours. After the last block, it drops the merged
+// concludeBlocks writes the message about the effect of neighbours. drained is true if a drain spent the burst credits
+// before the blocks. After the last block, it drops the merged
 // distributions, which were needed only to add further blocks.
-func concludeBlocks(blocks *phasekind.Blocks, into *v1alpha1.TargetResult) {
+func concludeBlocks(blocks *phasekind.Blocks, into *v1alpha1.TargetResult, drained bool) {
 	result := into.Interference
 	result.Message = "the phase has not ended"
 	if len(into.Steps) < blocks.Repetitions*(1+blocks.PerRepetition-len(blocks.Victims)) {
@@ -205,7 +206,7 @@ func concludeBlocks(blocks *phasekind.Blocks, into *v1alpha1.TargetResult) {
 		}
 	}
 	result.Message = strings.Join(costs, ". ")
-	switch drained := into.Burst != nil && into.Burst.Exhausted; {
+	switch {
 	case result.BlocksWithCredits == 0:
 	case !blocks.Drains:
 		result.Message += ". Burst credits were not drained before, so this may hold only as long as they last"

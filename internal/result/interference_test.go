@@ -115,25 +115,21 @@ func TestInterferenceOnCredits(t *testing.T) {
 	undrained := blocksOf()
 	undrained.Interference.Regime = v1alpha1.RegimeAny
 	for name, test := range map[string]struct {
-		phase *v1alpha1.Phase
-		burst *v1alpha1.BurstResult
-		want  string
+		phase   *v1alpha1.Phase
+		drained bool
+		want    string
 	}{
-		"not drained":       {undrained, nil, "Burst credits were not drained before, so this may hold only as long as they last"},
-		"not spent":         {blocksOf(), &v1alpha1.BurstResult{}, "The drain did not spend all burst credits, so this may hold only as long as they last"},
-		"spent, then saved": {blocksOf(), &v1alpha1.BurstResult{Exhausted: true}, "Burst credits may have come back before 8 of the 8 blocks"},
+		"not drained":       {undrained, false, "Burst credits were not drained before, so this may hold only as long as they last"},
+		"not spent":         {blocksOf(), false, "The drain did not spend all burst credits, so this may hold only as long as they last"},
+		"spent, then saved": {blocksOf(), true, "Burst credits may have come back before 8 of the 8 blocks"},
 	} {
 		var into v1alpha1.TargetResult
-		if test.burst != nil {
-			drain := plan.Step{Phase: "cost", Kind: v1alpha1.PhaseInterference, Purpose: plan.Drain, Targets: []string{"data", "x", "y"}, Cell: -1}
-			result.Fold(test.phase, &into, drain, result.History{}, v1alpha1.TargetResult{Target: "data", Burst: test.burst})
-		}
 		for block := range 8 {
 			step := plan.Step{Phase: "cost", Kind: v1alpha1.PhaseInterference, Purpose: plan.Measure, Targets: []string{"data", "x", "y"}, Cell: block}
 			if block%4 == 0 || block%4 == 3 {
 				step.Targets = step.Targets[:1]
 			}
-			result.Fold(test.phase, &into, step, result.History{}, offered(t, 100, 5000))
+			result.Fold(test.phase, &into, step, result.History{Drained: test.drained}, offered(t, 100, 5000))
 		}
 		if got := into; !strings.HasSuffix(got.Interference.Message, test.want) || got.Interference.BlocksWithCredits != 8 {
 			t.Errorf("%s: %q", name, got.Interference.Message)

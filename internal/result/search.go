@@ -220,15 +220,14 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 		found.Message = fmt.Sprintf("%s is the highest rate with %s, confirmed by %d steps: %s were slower, at most %s with 95 %% confidence",
 			measure.FormatOperationsPerSecond(float64(decision.Rate)), bound, len(rounds), measure.FormatTail(share.Mean), measure.FormatTail(share.Mean+share.Half))
 	}
-	asMuch := into.Burst != nil && into.Burst.Exhausted
 	switch {
-	case found.AtLeast && asMuch:
+	case found.AtLeast && asked.ReachesBaseline():
 		found.Message += "; no rate up to the baseline missed the objective"
 	case found.AtLeast:
 		found.Message += "; no rate missed the objective, so the highest rate may be higher"
 		doubt = "no rate missed the objective: raise rate.max"
 	}
-	if found.Found && !asMuch && !history.BucketEmpty {
+	if found.Found && !history.Drained && !history.BucketEmpty {
 		found.Message += "; burst credits were not drained before, so the rate may last only as long as the credits"
 	}
 	found.Message = v1alpha1.Truncate(found.Message, maxBurstMessage)

@@ -1,6 +1,7 @@
 package result_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +56,12 @@ func offered(t *testing.T, rate float64, slowerPPM uint64, warnings ...v1alpha1.
 // seek runs a search on a store whose share of slow operations is a function of the rate.
 func seek(t *testing.T, phase *v1alpha1.Phase, slowerPPM func(rate int64) uint64) v1alpha1.TargetResult {
 	t.Helper()
-	history := asked(t, phase)
+	return seekAfter(t, phase, asked(t, phase), slowerPPM)
+}
+
+// seekAfter runs a search like seek, with a history.
+func seekAfter(t *testing.T, phase *v1alpha1.Phase, history result.History, slowerPPM func(rate int64) uint64) v1alpha1.TargetResult {
+	t.Helper()
 	var into v1alpha1.TargetResult
 	for index := 0; ; index++ {
 		decision := history.Search.Next(result.Trials(&into, time.Minute))
@@ -69,6 +75,35 @@ func seek(t *testing.T, phase *v1alpha1.Phase, slowerPPM func(rate int64) uint64
 		once := *into.DeepCopy()
 		if result.Fold(phase, &into, step, history, made); cmp.Diff(once, into) != "" {
 			t.Fatalf("step %d: folding it again changed the result:\n%s", index, cmp.Diff(once, into))
+		}
+	}
+}
+
+// TestSearchUpToTheBaseline checks what is said of a search in which no rate missed the objective, after a drain in the
+// same phase or in an earlier one: whether a higher rate is possible, and whether the rate can last.
+func TestSearchUpToTheBaseline(t *testing.T) {
+	for name, test := range map[string]struct {
+		baseline float64
+		says     string
+		higher   bool
+		credits  bool
+	}{
+		"a baseline below rate.max": {1000, "no rate up to the baseline missed the objective", false, false},
+		"a baseline above rate.max": {10_000, "the highest rate may be higher", true, false},
+		"no drain":                  {0, "the highest rate may be higher", true, true},
+	} {
+		history := asked(t, searchPhase())
+		if test.baseline > 0 {
+			history.Drained = true
+			history.Search = new(history.Search.Below(test.baseline))
+		}
+		found := seekAfter(t, searchPhase(), history, func(int64) uint64 { return 5000 })
+		if !found.Search.AtLeast || !strings.Contains(found.Search.Message, test.says) ||
+			strings.Contains(found.Search.Message, "were not drained before") != test.credits {
+			t.Errorf("%s: %+v", name, found.Search)
+		}
+		if doubt := slices.ContainsFunc(found.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningSearchInconclusive }); doubt != test.higher {
+			t.Errorf("%s: warnings %+v", name, found.Warnings)
 		}
 	}
 }

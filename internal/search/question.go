@@ -33,6 +33,8 @@ type Question struct {
 	Allowed float64
 	// Min and Max are the lowest and the highest rate to offer. All rates are multiples of Unit.
 	Min, Max, Unit int64
+	// Baseline is the rate to which Below has limited Max. It is 0 if Max is not limited.
+	Baseline float64
 	// Ratio ends the bisection: the search stops when the lowest rate that missed the objective is at most Ratio times
 	// the highest rate that met it.
 	Ratio float64
@@ -96,14 +98,19 @@ func Of(at *field.Path, phase *v1alpha1.SearchPhase, clients int) (Question, fie
 	return q, nil
 }
 
-// Below returns the question with Max lowered to the given rate, such as the baseline of a store whose credits are
-// spent.
-func (q Question) Below(most float64) Question {
-	if most < float64(q.Max) {
-		q.Max = max(q.down(most), q.Unit)
+// Below returns the question with Max limited to the baseline of a store whose credits are spent.
+func (q Question) Below(baseline float64) Question {
+	q.Baseline = baseline
+	if baseline < float64(q.Max) {
+		q.Max = max(q.down(baseline), q.Unit)
 		q.Min = min(q.Min, q.Max)
 	}
 	return q
+}
+
+// ReachesBaseline reports whether Max is the baseline, so that no higher rate can last.
+func (q Question) ReachesBaseline() bool {
+	return q.Baseline > 0 && q.Baseline < float64(q.Max+q.Unit)
 }
 
 // up and down round a rate to one that can be split evenly among all clients.
