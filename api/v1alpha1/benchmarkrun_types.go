@@ -374,7 +374,7 @@ type BenchmarkRunStatus struct {
 	// +kubebuilder:validation:MaxItems=64
 	LostClients []LostClient `json:"lostClients,omitempty"`
 
-	// dataLeft lists the directories that could not be removed.
+	// dataLeft lists the directories that could not be removed. It also lists raw devices on which data remains.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -609,7 +609,7 @@ type LostClient struct {
 	Replaced bool `json:"replaced,omitempty"`
 }
 
-// DataLeft is a directory of the run that could not be removed.
+// DataLeft is a directory of the run that could not be removed, or a raw device on which data of the run remains.
 type DataLeft struct {
 	// target is the name of the target.
 	// +required
@@ -621,12 +621,12 @@ type DataLeft struct {
 	// +kubebuilder:validation:MaxLength=40
 	Volume string `json:"volume,omitempty"`
 
-	// path is the path on the volume.
+	// path is the path on the volume. For a raw device, it is the path of the device in the client.
 	// +required
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path"`
 
-	// reason explains why the directory could not be removed.
+	// reason explains why the directory could not be removed. For a raw device, it also names the claim.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Reason string `json:"reason,omitempty"`

@@ -1,6 +1,7 @@
 package benchmarkrun
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,6 +126,85 @@ func TestLeftovers(t *testing.T) {
 				t.Errorf("path %q", left[len(left)-1].Path)
 			}
 		})
+	}
+}
+
+// TestRawDevicesLeft checks that a raw device on which data may remain is reported with its path, its claim and the
+// remedy, however the operator knows that it is a raw device, and that a device to which the run could not write is not.
+func TestRawDevicesLeft(t *testing.T) {
+	const remains = "volume disk: /dev/storagebench/disk was released, but the data on it remains because it does not support discard"
+	block := corev1.PersistentVolumeBlock
+	template := func(lifetime v1alpha1.ClaimLifetime) v1alpha1.Volume {
+		made := &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimPerClient, Lifetime: lifetime}
+		made.Spec.VolumeMode = &block
+		return v1alpha1.Volume{Name: "disk", ClaimTemplate: made}
+	}
+	named := v1alpha1.Volume{Name: "disk", ClaimName: "lun"}
+	raw := &claimed{storage: map[string]objects.Storage{"data": {Devices: []string{"disk"}}}}
+	seen := func(fileSystem string) []v1alpha1.Environment {
+		return []v1alpha1.Environment{{Target: "data", Volumes: []v1alpha1.MountedVolume{{Name: "disk", FileSystem: fileSystem, SizeBytes: 1 << 30}}}}
+	}
+	device := func(claim, why string) []v1alpha1.DataLeft {
+		return []v1alpha1.DataLeft{{Target: "data", Volume: "disk", Path: "/dev/storagebench/disk",
+			Reason: "wipe the device of claim " + claim + " (blkdiscard -z, or dd of zeros) if its content is not needed: " + why}}
+	}
+	for name, c := range map[string]struct {
+		volume       v1alpha1.Volume
+		claimed      *claimed
+		environments []v1alpha1.Environment
+		readOnly     bool
+		policy       v1alpha1.DataPolicy
+		answer       *agentapi.FinishResponse
+		want         []v1alpha1.DataLeft
+	}{
+		"cannot discard":                      {volume: named, claimed: raw, answer: &agentapi.FinishResponse{Problem: remains}, want: device("lun", remains)},
+		"cannot discard, a claim of its own":  {volume: template(v1alpha1.ClaimForBenchmark), claimed: raw, answer: &agentapi.FinishResponse{Problem: remains}, want: device("b-data-disk-1", remains)},
+		"cannot discard, after a restart":     {volume: named, environments: seen(""), answer: &agentapi.FinishResponse{Problem: remains}, want: device("lun", remains)},
+		"a new claim, after a restart":        {volume: template(v1alpha1.ClaimForBenchmark), answer: &agentapi.FinishResponse{Problem: remains}, want: device("b-data-disk-1", remains)},
+		"lost":                                {volume: named, claimed: raw, want: device("lun", "client data/1 was lost before it confirmed that its data was removed")},
+		"removed":                             {volume: named, claimed: raw, answer: &agentapi.FinishResponse{DataRemoved: true}},
+		"lost, and not written":               {volume: named, claimed: raw, readOnly: true},
+		"lost, and its claim goes with it":    {volume: template(v1alpha1.ClaimForRun), claimed: raw},
+		"to be kept":                          {volume: named, claimed: raw, policy: v1alpha1.DataRetain},
+		"a file system, though it may be raw": {volume: named, environments: seen("ext4"), answer: &agentapi.FinishResponse{Problem: "busy"}, want: []v1alpha1.DataLeft{{Target: "data", Volume: "disk", Path: "/.storagebench/uid/hash/client-1", Reason: "busy"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "b-1"}}
+			run.Spec.BenchmarkRef = v1alpha1.BenchmarkReference{Name: "b", UID: "uid"}
+			run.Spec.Run.Targets = []v1alpha1.Target{{Name: "data", DataPolicy: c.policy, AllowRawDeviceWrites: new(!c.readOnly), Volumes: []v1alpha1.Volume{c.volume}}}
+			run.Status.Environments = c.environments
+			key := decide.ClientKey{Target: "data", Index: 1}
+			s := &session{plan: plan.Plan{DatasetHash: "hash"}, claimed: c.claimed, order: []decide.ClientKey{key},
+				members: map[decide.ClientKey]*member{key: {met: true}}, answers: map[decide.ClientKey]*agentapi.FinishResponse{}}
+			if c.answer != nil {
+				s.answers[key] = c.answer
+			}
+			if left := remainingData(run, s); !slices.Equal(left, c.want) {
+				t.Errorf("%+v, want %+v", left, c.want)
+			}
+		})
+	}
+}
+
+// TestUnseenDevices checks that a run that is abandoned in a step reports the device of each client, and no directory on
+// it.
+func TestUnseenDevices(t *testing.T) {
+	block := corev1.PersistentVolumeBlock
+	template := &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimPerClient, Lifetime: v1alpha1.ClaimForBenchmark}
+	template.Spec.VolumeMode = &block
+	run := &v1alpha1.BenchmarkRun{}
+	run.Spec.BenchmarkRef.Name = "b"
+	run.Spec.Run.Clients.Count = 2
+	run.Spec.Run.Targets = []v1alpha1.Target{{Name: "data", AllowRawDeviceWrites: new(true), Volumes: []v1alpha1.Volume{{Name: "disk", ClaimTemplate: template}}}}
+	run.Status.Steps = []v1alpha1.StepStatus{{ID: "00-layout", Attempt: 1}}
+	left := unconfirmedData(run)
+	if len(left) != 2 {
+		t.Fatalf("%+v, want a device for each client", left)
+	}
+	for i, claim := range []string{"b-data-disk-0", "b-data-disk-1"} {
+		if left[i].Path != "/dev/storagebench/disk" || !strings.HasPrefix(left[i].Reason, "wipe the device of claim "+claim+" (") {
+			t.Errorf("client %d: %+v", i, left[i])
+		}
 	}
 }
 

@@ -35,8 +35,9 @@ func (s *session) finishOptions(target v1alpha1.Target, agents []decide.ClientKe
 	return options
 }
 
-// remainingData returns the directories whose removal no agent has confirmed. A client whose agent never answered has
-// created no directory, and the data on a claim that is deleted with the run is deleted too.
+// remainingData returns the directories and raw devices of which no agent has confirmed that the data was removed. A
+// client whose agent never answered has written nothing, and the data on a claim that is deleted with the run is deleted
+// too.
 func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 	var left []v1alpha1.DataLeft
 	for _, target := range run.Spec.Run.Targets {
@@ -45,7 +46,7 @@ func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 		}
 		for _, key := range s.of(target.Name) {
 			if why := whyLeft(s, key); why != "" {
-				left = append(left, eachVolume(target, s.storage(target.Name), v1alpha1.DataLeft{
+				left = append(left, eachVolume(run, target, s.storage(target.Name), []int{key.Index}, v1alpha1.DataLeft{
 					Target: target.Name,
 					Path:   dataPath(run, target, s.plan.DatasetHash, key.Index),
 					Reason: why,
@@ -56,19 +57,49 @@ func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 	return left
 }
 
-// eachVolume returns the entries of status.dataLeft for a target: one for each volume on which directories may remain
-// after the run. Each entry is a copy of the given one, with the name of the volume. There is no entry for raw devices
-// and read-only volumes, which have no directories, nor for volumes whose claim is deleted with the run.
-func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLeft) []v1alpha1.DataLeft {
+// eachVolume returns the entries of status.dataLeft for a target: one for each volume on which data may remain after the
+// run. Each entry is a copy of the given one, with the name of the volume. Raw devices have no directories and are not
+// shared, so they have an entry for each of the given clients instead, with the path of the device. There is no entry
+// for volumes to which the run could not write, nor for volumes whose claim is deleted with the run.
+func eachVolume(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, on objects.Storage, clients []int, left v1alpha1.DataLeft) []v1alpha1.DataLeft {
 	var all []v1alpha1.DataLeft
 	for _, volume := range target.Volumes {
-		if claimDeletedWithRun(volume) || slices.Contains(on.Devices, volume.Name) || slices.Contains(on.ReadOnly, volume.Name) {
+		if claimDeletedWithRun(volume) || slices.Contains(on.ReadOnly, volume.Name) {
 			continue
 		}
 		left.Volume = volume.Name
-		all = append(all, left)
+		switch {
+		case !isDevice(run, target.Name, volume, on):
+			all = append(all, left)
+		case target.AllowRawDeviceWrites != nil && *target.AllowRawDeviceWrites:
+			for _, client := range clients {
+				all = append(all, onDevice(left, objects.ClaimName(run, target, volume, client)))
+			}
+		}
 	}
 	return all
+}
+
+// onDevice changes an entry of status.dataLeft so that it describes a raw device. The device has the same path in every
+// client, so the reason names its claim. The remedy precedes the cause because a long reason is truncated.
+func onDevice(left v1alpha1.DataLeft, claim string) v1alpha1.DataLeft {
+	left.Path = objects.DevicePath(left.Volume)
+	left.Reason = fmt.Sprintf("wipe the device of claim %s (blkdiscard -z, or dd of zeros) if its content is not needed: %s", claim, left.Reason)
+	return left
+}
+
+// isDevice reports whether a volume is a raw device. Claims are not inspected again if the operator restarts while a run
+// ends. In that case, the mode of an existing claim is inferred from what clients reported when they connected: a raw
+// device has a size but no file system.
+func isDevice(run *v1alpha1.BenchmarkRun, target string, volume v1alpha1.Volume, on objects.Storage) bool {
+	if volume.ClaimTemplate != nil {
+		return claims.Raw(&volume.ClaimTemplate.Spec)
+	}
+	return slices.Contains(on.Devices, volume.Name) || slices.ContainsFunc(run.Status.Environments, func(e v1alpha1.Environment) bool {
+		return e.Target == target && slices.ContainsFunc(e.Volumes, func(mounted v1alpha1.MountedVolume) bool {
+			return mounted.Name == volume.Name && mounted.FileSystem == "" && mounted.SizeBytes > 0
+		})
+	})
 }
 
 // whyLeft returns the reason why a client's data may still exist. It returns "" if the data was never created, or if it
@@ -86,19 +117,23 @@ func whyLeft(s *session, key decide.ClientKey) string {
 	return fmt.Sprintf("client %s was lost before it confirmed that its data was removed", key)
 }
 
-// unconfirmedData returns the directories that may remain after a run that the operator cannot continue to conduct. The
-// agents exit and remove their data when their pods are deleted, but the operator does not see whether they do. Agents
-// create directories only for steps, and each step is recorded before its load starts.
+// unconfirmedData returns the directories and raw devices on which data may remain after a run that the operator cannot
+// continue to conduct. The agents exit and remove their data when their pods are deleted, but the operator does not see
+// whether they do. Agents write data only for steps, and each step is recorded before its load starts.
 func unconfirmedData(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 	if len(run.Status.Steps) == 0 {
 		return nil
+	}
+	clients := make([]int, clientsOf(run))
+	for i := range clients {
+		clients[i] = i
 	}
 	var left []v1alpha1.DataLeft
 	for _, target := range run.Spec.Run.Targets {
 		if target.DataPolicy == v1alpha1.DataRetain || deletedWithRun(target) {
 			continue
 		}
-		left = append(left, eachVolume(target, objects.Storage{}, v1alpha1.DataLeft{
+		left = append(left, eachVolume(run, target, objects.Storage{}, clients, v1alpha1.DataLeft{
 			Target: target.Name,
 			Path:   path.Join("/", target.Path, v1alpha1.DataDirectory, run.Spec.BenchmarkRef.UID),
 			Reason: "the target's agents should have removed the data when their pods were deleted, but the operator has no confirmation",

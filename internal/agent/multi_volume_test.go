@@ -194,6 +194,25 @@ func TestEmptyDevice(t *testing.T) {
 	}
 }
 
+// TestDeviceWithRemainingData checks that the agent says so if data remains on a device after it was released. A loop
+// device supports discard, so the test writes where the agent does not discard.
+func TestDeviceWithRemainingData(t *testing.T) {
+	t.Parallel()
+	device, _ := loop(t, 32<<20)
+	r := serve(t, onDevice(device))
+	if ended, _ := r.run(devicePrepare("prepare"), noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		t.Fatalf("got %v", ended)
+	}
+	other, err := os.OpenFile(device, os.O_RDWR, 0)
+	must(t, err)
+	_, err = other.WriteAt([]byte("x"), 32<<20-1)
+	must(t, err)
+	must(t, other.Close())
+	if answer := r.finish(true); answer.GetDataRemoved() || !strings.Contains(answer.GetProblem(), "volume disk: "+device+" was released, but the data on it remains") {
+		t.Errorf("got %v", answer)
+	}
+}
+
 // TestInterruptedLayoutOfDevice checks that data which another layout began to replace is not used again.
 func TestInterruptedLayoutOfDevice(t *testing.T) {
 	t.Parallel()

@@ -310,8 +310,10 @@ func TestDataRemoved(t *testing.T) {
 		"some of each": {builders.Benchmark("b").Target("a").Target("b").Retain().Prepare("layout"), nil,
 			metav1.ConditionTrue, v1alpha1.ReasonRemoved, "kept because of dataPolicy Retain: b"},
 		"one left": {usual(), []v1alpha1.DataLeft{{Target: "a", Path: "/mnt/a", Reason: "permission denied"}},
-			metav1.ConditionFalse, v1alpha1.ReasonRemovalFailed, "1 directory could not be removed; the first: /mnt/a: permission denied"},
-		"many left": {usual(), many, metav1.ConditionFalse, v1alpha1.ReasonRemovalFailed, "100 directories could not be removed"},
+			metav1.ConditionFalse, v1alpha1.ReasonRemovalFailed, "data could not be removed from 1 place; the first: /mnt/a: permission denied"},
+		"a device": {usual(), []v1alpha1.DataLeft{{Target: "a", Path: "/dev/storagebench/disk", Reason: "wipe it"}},
+			metav1.ConditionFalse, v1alpha1.ReasonRemovalFailed, "data could not be removed from 1 place; the first: /dev/storagebench/disk: wipe it"},
+		"many left": {usual(), many, metav1.ConditionFalse, v1alpha1.ReasonRemovalFailed, "data could not be removed from 100 places"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run, _ := begun(t, test.benchmark)

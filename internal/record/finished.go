@@ -63,7 +63,7 @@ func removed(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Time
 	switch {
 	case len(left) > 0:
 		set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionFalse, v1alpha1.ReasonRemovalFailed,
-			fmt.Sprintf("%s could not be removed; the first: %s: %s", directories(len(left)), left[0].Path, left[0].Reason), now)
+			fmt.Sprintf("data could not be removed from %s; the first: %s: %s", places(len(left)), left[0].Path, left[0].Reason), now)
 	case len(kept) > 0 && len(kept) == len(run.Spec.Run.Targets):
 		set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue, v1alpha1.ReasonRetained, "", now)
 	case len(kept) > 0:
@@ -74,11 +74,12 @@ func removed(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Time
 	}
 }
 
-func directories(count int) string {
+// places counts directories and raw devices.
+func places(count int) string {
 	if count == 1 {
-		return "1 directory"
+		return "1 place"
 	}
-	return fmt.Sprintf("%d directories", count)
+	return fmt.Sprintf("%d places", count)
 }
 
 // judge sets the ObjectivesMet condition from the verdicts on the objectives. It sets the Valid condition from the

@@ -184,8 +184,9 @@ func (s *Set) clearDevice(ctx context.Context, volume tool.VolumeConfig, client 
 	}
 	leaves, err := held.Clear()
 	if err == nil && leaves {
-		err = fmt.Errorf("%s was released, but the data on it remains because it does not support discard; wipe it "+
-			"(blkdiscard -z, or dd of zeros), or the next run will refuse it", volume.Path)
+		// The operator adds the claim and how to wipe the device.
+		err = fmt.Errorf("%s was released, but the data on it remains because it does not support discard; unless it "+
+			"is wiped, the next run will refuse it", volume.Path)
 	}
 	return err
 }
