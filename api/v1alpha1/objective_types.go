@@ -8,7 +8,7 @@ import (
 // timeToBaseline, credits, baseline, refill and ratio is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.throughput), has(self.iops), has(self.latency), has(self.burst), has(self.timeToBaseline), has(self.credits), has(self.baseline), has(self.refill), has(self.ratio)].filter(x, x).size() == 1",message="set exactly one figure: throughput, iops, latency, burst, timeToBaseline, credits, baseline, refill or ratio"
-// +kubebuilder:validation:XValidation:rule="!has(self.cell) || !(has(self.burst) || has(self.timeToBaseline) || has(self.credits) || has(self.baseline) || has(self.refill))",message="cell: only throughput, iops, latency and ratio apply to a cell; remove cell, or use one of these"
+// +kubebuilder:validation:XValidation:rule="!has(self.cell) || !(has(self.burst) || has(self.timeToBaseline) || has(self.credits) || has(self.baseline) || has(self.refill) || has(self.ratio) && self.ratio.of == 'Compression')",message="cell: only throughput, iops, latency and documented ratios apply to a cell; remove cell, or use one of these"
 // +kubebuilder:validation:XValidation:rule="!has(self.cell) || !has(self.latency) || self.latency.percentile in ['99', 'Mean']",message="latency: a cell keeps the mean and the 99th percentile only; use 99 or Mean, or measure the cell in a steady phase"
 type Objective struct {
 	// name is the name of the objective.

@@ -72,7 +72,7 @@ func selected(selector *v1alpha1.CellSelector) string {
 // ofCell returns the objective's figure in a cell. A cell has only throughput, IOPS, latency and the ratio to the
 // documented rates.
 func ofCell(o *v1alpha1.Objective, step *v1alpha1.StepResult, where string) figure {
-	if o.Ratio != nil && o.Ratio.Of != "Compression" {
+	if o.Ratio != nil && !ofCompression(o) {
 		return documentedOfCell(o, step, where)
 	}
 	if o.Throughput == nil && o.IOPS == nil && o.Latency == nil {

@@ -20,6 +20,10 @@ func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorLi
 	var problems field.ErrorList
 	for i := range objectives {
 		path := field.NewPath("spec", "objectives").Index(i)
+		if objectives[i].Cell != nil && ofCompression(&objectives[i]) {
+			problems = append(problems, field.Forbidden(path.Child("cell"), "Compression is a figure of the whole phase, not of a cell: remove cell"))
+			continue
+		}
 		for j := range run.Phases {
 			if run.Phases[j].Name == objectives[i].Phase {
 				if why := unsuitable(&objectives[i], run, &run.Phases[j]); why != "" {
@@ -45,7 +49,7 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 			return fmt.Sprintf("it is a %s phase, but only burstDrain and refill phases measure %s: use such a phase", phasekind.Name(kind), strings.SplitN(Figure(o), " of ", 2)[0])
 		}
 		return ""
-	case o.Ratio != nil && o.Ratio.Of == "Compression":
+	case ofCompression(o):
 		return ""
 	case kind == v1alpha1.PhaseCooldown && !redrains:
 		return "it is a cooldown without load: name another phase"
@@ -59,6 +63,9 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 	}
 	return ""
 }
+
+// ofCompression reports whether an objective bounds the compression of the data.
+func ofCompression(o *v1alpha1.Objective) bool { return o.Ratio != nil && o.Ratio.Of == "Compression" }
 
 // checkOperation checks the operation that an objective names. It returns a problem in three cases: the objective names
 // no operation although the phase performs several, the phase never performs the named operation, or the objective

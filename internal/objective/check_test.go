@@ -44,6 +44,9 @@ func TestCheck(t *testing.T) {
 		"refill":                     {v1alpha1.Objective{Phase: "refill", Refill: atLeast("1M")}, ""},
 		"cell":                       {v1alpha1.Objective{Phase: "ramp", Cell: jobs, IOPS: atLeast("1")}, ""},
 		"compression":                {v1alpha1.Objective{Phase: "zip", Ratio: &v1alpha1.RatioObjective{Of: "Compression"}}, ""},
+		"compression of a ramp":      {v1alpha1.Objective{Phase: "ramp", Ratio: &v1alpha1.RatioObjective{Of: "Compression"}}, ""},
+		"compression of a cell":      {v1alpha1.Objective{Phase: "ramp", Cell: jobs, Ratio: &v1alpha1.RatioObjective{Of: "Compression"}}, "Compression is a figure of the whole phase, not of a cell: remove cell"},
+		"compression of no cell":     {v1alpha1.Objective{Phase: "steady", Cell: jobs, Ratio: &v1alpha1.RatioObjective{Of: "Compression"}}, "not of a cell: remove cell"},
 		"no such phase":              {v1alpha1.Objective{Phase: "none", IOPS: atLeast("1")}, ""}, // API refuses it
 		"burst of a steady phase":    {v1alpha1.Objective{Phase: "steady", Burst: atLeast("1M")}, "only burstDrain and refill phases measure burst"},
 		"time of a steady phase":     {v1alpha1.Objective{Phase: "steady", TimeToBaseline: &v1alpha1.DurationBounds{}}, "measure time to baseline"},
@@ -81,16 +84,20 @@ func TestCheck(t *testing.T) {
 		switch {
 		case test.want == "" && len(problems) > 0:
 			t.Errorf("%s: %v", name, problems)
-		case aboutOperation(test.want) && len(problems) == 1 && problems[0].Field != "spec.objectives[0].operation":
-			t.Errorf("%s: %v", name, problems)
 		case test.want != "" && (len(problems) != 1 || !strings.Contains(problems[0].Error(), test.want) ||
-			!aboutOperation(test.want) && problems[0].Field != "spec.objectives[0].phase"):
+			problems[0].Field != "spec.objectives[0]."+fieldOf(test.want)):
 			t.Errorf("%s: %v, want %q", name, problems, test.want)
 		}
 	}
 }
 
-// aboutOperation reports whether a message is about the operation of an objective, and not about its phase.
-func aboutOperation(message string) bool {
-	return strings.Contains(message, "must be one of") || strings.Contains(message, "moves no bytes")
+// fieldOf returns the field of an objective that a message is about.
+func fieldOf(message string) string {
+	switch {
+	case strings.Contains(message, "must be one of"), strings.Contains(message, "moves no bytes"):
+		return "operation"
+	case strings.Contains(message, "not of a cell"):
+		return "cell"
+	}
+	return "phase"
 }
