@@ -23,7 +23,7 @@ func Alerts() []Alert {
 	return []Alert{
 		{
 			Name: "StorageBenchmarkRunFailed", Severity: "warning",
-			Expression: `storagebench_benchmark_last_run_info{reason!~"Passed|RunInvalid|ObjectiveMissed|FigureAbsent|Regressed|Stopped|Replaced|Preempted"} == 1`,
+			Expression: `storagebench_benchmark_last_run_info{reason!~"Passed|RunInvalid|ObjectiveMissed|FigureAbsent|Regressed|Stopped|Replaced|Preempted|NotJudged"} == 1`,
 			Summary:    "The newest run of " + of + " failed.",
 			Description: "Run {{ $labels.run }} ended without complete results: {{ $labels.reason }}. " +
 				"For details: kubectl -n {{ $labels.namespace }} describe benchmarkrun {{ $labels.run }}",
