@@ -36,10 +36,15 @@ func Alerts() []Alert {
 				"Its condition Valid names the warning.",
 		},
 		{
+			// An objective without a figure has no objective_met. It counts as not met all the same, so the alert then takes
+			// the run's verdict instead, and has no label objective.
 			Name: "StorageBenchmarkObjectiveMissed", Severity: "warning",
-			Expression:  `storagebench_benchmark_objective_met == 0`,
-			Summary:     of + " missed its objective {{ $labels.objective }}.",
-			Description: "A figure of the newest evaluated run is out of bounds. See status.objectives of the benchmark.",
+			Expression: `storagebench_benchmark_objective_met == 0
+  or on (namespace, benchmark) storagebench_benchmark_last_run_info{reason="ObjectiveMissed"} == 1`,
+			Summary: of + "{{ with $labels.objective }} missed its objective {{ . }}{{ else }} has no figure for an objective{{ end }}.",
+			Description: "{{ if $labels.objective }}A figure of the newest evaluated run is out of bounds." +
+				"{{ else }}Run {{ $labels.run }} lacks a figure, so an objective counts as not met.{{ end }} " +
+				"See status.objectives of the benchmark.",
 		},
 		{
 			Name: "StorageBenchmarkRegressed", Severity: "warning",
