@@ -111,7 +111,7 @@ func spreadHint(run *v1alpha1.BenchmarkRun, message string) string {
 	if run.Spec.Run.Clients.Spread != v1alpha1.SpreadOnePerNode || !strings.Contains(message, "anti-affinity") {
 		return ""
 	}
-	return fmt.Sprintf(" (spec.run.clients.spread is OnePerNode, which needs %d free nodes; Any lets clients share nodes)",
+	return fmt.Sprintf(" (spec.run.clients.spread is OnePerNode, which needs %d free nodes; PreferOnePerNode or Any lets clients share nodes)",
 		int(run.Spec.Run.Clients.Count)*len(run.Spec.Run.Targets))
 }
 

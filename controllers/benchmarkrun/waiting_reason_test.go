@@ -43,7 +43,7 @@ func TestWaitingNamesTheCause(t *testing.T) {
 	}{
 		"too few nodes": {unscheduled("0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules."),
 			"Unschedulable: 0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules. " +
-				"(spec.run.clients.spread is OnePerNode, which needs 8 free nodes; Any lets clients share nodes)", true},
+				"(spec.run.clients.spread is OnePerNode, which needs 8 free nodes; PreferOnePerNode or Any lets clients share nodes)", true},
 		"no CPU":                {unscheduled("0/1 nodes are available: 1 Insufficient cpu."), "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu.", true},
 		"unbound claim":         {unscheduled("pod has unbound immediate PersistentVolumeClaims"), "Unschedulable: pod has unbound immediate PersistentVolumeClaims", false},
 		"a young unbound claim": {young(unscheduled("pod has unbound immediate PersistentVolumeClaims"), "Unschedulable"), "its volumes are being created and bound", true},

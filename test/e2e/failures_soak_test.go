@@ -58,7 +58,7 @@ var failures = map[string]failing{
 			b.Clients(2).Spread(v1alpha1.SpreadOnePerNode).Template(v1alpha1.ClaimPerClient, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi"))
 		},
 		reason: v1alpha1.ReasonStartTimeout,
-		says:   []string{"spec.run.clients.spread is OnePerNode", "needs 2 free nodes", "Any lets clients share nodes"},
+		says:   []string{"spec.run.clients.spread is OnePerNode", "needs 2 free nodes", "PreferOnePerNode or Any lets clients share nodes"},
 	},
 	"a volume that cannot be mounted": {
 		arrange: func(s *space, _ *builders.BenchmarkBuilder) {
