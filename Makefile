@@ -23,6 +23,9 @@ DEMO_DIR ?= bin/demo
 SAMPLE ?=
 # REGISTRY is where `make push` pushes images, and where those of `make release` will be.
 REGISTRY ?=
+# RELEASE_URL is where users will download the files of `make release`, for the krew manifest; empty for the project's
+# releases on GitHub.
+RELEASE_URL ?=
 # IOR_PROGRAMS is a folder with ARCH/ior and ARCH/mdtest, for the IOR image of `make push` and `make release`.
 IOR_PROGRAMS ?=
 # IOR_SOURCE is the folder that `make ior` builds IOR from.
@@ -81,11 +84,11 @@ image-lock: ## Update images/lock: the Debian packages of released images, with 
 
 .PHONY: release
 release: soak-status ## Build everything of a release, such as VERSION=v1.2.3 REGISTRY=ghcr.io/OWNER/storagebench, into bin/release (see RELEASE.md)
-	go run ./hack/release -version '$(VERSION)' -registry '$(REGISTRY)' -renew
+	go run ./hack/release -version '$(VERSION)' -registry '$(REGISTRY)' -url '$(RELEASE_URL)' -renew
 
 .PHONY: release-archives
 release-archives: ## Build the archives of the command line for linux and darwin, checksums and the krew manifest, into bin/release
-	go run ./hack/release -version '$(VERSION)' -only archives
+	go run ./hack/release -version '$(VERSION)' -url '$(RELEASE_URL)' -only archives
 
 .PHONY: generate
 generate: ## Regenerate deepcopy code, CRDs, RBAC, the protocol's code, monitoring and the references

@@ -63,7 +63,7 @@ func run(ctx context.Context) error {
 	flag.BoolVar(&r.locked, "locked", true, "build the images from the packages in images/lock; =false uses Debian's current packages, for a trial release")
 	flag.StringVar(&r.version, "version", "", "version of the release, such as v1.2.3")
 	flag.StringVar(&r.output, "output", "bin/release", "output folder, which is emptied first")
-	flag.StringVar(&r.url, "url", "", "URL from which the files will be downloaded (default: the project's releases on GitHub)")
+	flag.StringVar(&r.url, "url", "", "URL from which the files will be downloaded, for the krew manifest (default: the project's releases on GitHub)")
 	flag.StringVar(&r.registry, "registry", "", "registry to which the images will be pushed, such as ghcr.io/OWNER/storagebench: the chart and "+
 		"install.yaml refer to them there, by digest")
 	flag.StringVar(&r.ior, "ior", os.Getenv("IOR_PROGRAMS"), "folder with ARCH/ior and ARCH/mdtest, for the IOR image")

@@ -54,10 +54,27 @@ func TestWorkflow(t *testing.T) {
 			all.WriteString(step.Uses + " " + step.Run + "\n")
 		}
 	}
-	for _, want := range []string{"make vulnerabilities", "make release", "make push-release", "cosign sign --yes", "charts/storagebench@", "cosign sign-blob", "actions/attest@"} {
+	for _, want := range []string{"make vulnerabilities", "make release", `RELEASE_URL="$GITHUB_SERVER_URL/$GITHUB_REPOSITORY/releases/download/$VERSION"`, "make push-release", "cosign sign --yes", "charts/storagebench@", "cosign sign-blob", "actions/attest@"} {
 		if !strings.Contains(all.String(), want) {
 			t.Errorf("no step has %q", want)
 		}
+	}
+}
+
+// A fork can say where its archives will be, for its krew manifest.
+func TestMakePassesTheURL(t *testing.T) {
+	recipes := 0
+	for line := range strings.SplitSeq(string(readFile(t, root+"/Makefile")), "\n") {
+		if !strings.Contains(line, "go run ./hack/release ") {
+			continue
+		}
+		recipes++
+		if !strings.Contains(line, " -url '$(RELEASE_URL)'") {
+			t.Errorf("the krew manifest of a fork names the archives of this project: %s", strings.TrimSpace(line))
+		}
+	}
+	if recipes != 2 {
+		t.Errorf("%d recipes make a release", recipes)
 	}
 }
 
