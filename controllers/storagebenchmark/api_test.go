@@ -186,14 +186,30 @@ func (b *bed) live() *v1alpha1.BenchmarkRun {
 // ends lets the live run end and waits for the verdict on it.
 func (b *bed) ends(end func(*v1alpha1.BenchmarkRun, time.Time)) *v1alpha1.StorageBenchmark {
 	b.Helper()
+	run := b.finish(end)
+	return b.until("the verdict on "+run.Name, func(benchmark *v1alpha1.StorageBenchmark) bool {
+		return benchmark.Status.LastRun != nil && benchmark.Status.LastRun.Name == run.Name
+	})
+}
+
+// loses lets the live run end without a verdict and waits until the benchmark says so.
+func (b *bed) loses(end func(*v1alpha1.BenchmarkRun, time.Time)) {
+	b.Helper()
+	run := b.finish(end)
+	b.until("the loss of "+run.Name, func(benchmark *v1alpha1.StorageBenchmark) bool {
+		return benchmark.Status.LastReplacedRun == run.Name
+	})
+}
+
+// finish lets the live run end, and returns it.
+func (b *bed) finish(end func(*v1alpha1.BenchmarkRun, time.Time)) *v1alpha1.BenchmarkRun {
+	b.Helper()
 	run := b.live()
 	end(run, time.Now())
 	if err := cluster.Status().Update(b.Context(), run); err != nil {
 		b.Fatal(err)
 	}
-	return b.until("the verdict on "+run.Name, func(benchmark *v1alpha1.StorageBenchmark) bool {
-		return benchmark.Status.LastRun != nil && benchmark.Status.LastRun.Name == run.Name
-	})
+	return run
 }
 
 // steady waits until the operator has done everything that follows from the current objects. To find out, it makes

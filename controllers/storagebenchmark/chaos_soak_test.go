@@ -33,6 +33,7 @@ func TestOperatorDiesAtAnyWrite(t *testing.T) {
 func TestGateOfMoreVerdicts(t *testing.T) {
 	soak.Only(t)
 	gateEnds(t,
-		gateCase{"objective missed", func(b *bed) { b.ends(at(50)) }, 2, "ObjectiveMissed: run bench-"},
-		gateCase{"failed", func(b *bed) { b.ends(failed) }, 1, "StartTimeout: run bench-"})
+		gateCase{name: "objective missed", ends: func(b *bed) { b.ends(at(50)) }, code: 2, told: "ObjectiveMissed: run bench-"},
+		gateCase{name: "failed", ends: func(b *bed) { b.ends(failed) }, code: 1, told: "StartTimeout: run bench-"},
+		gateCase{name: "replaced", ends: func(b *bed) { b.loses(replaced) }, code: 1, told: "has no verdict: it was preempted", waits: true})
 }

@@ -161,16 +161,19 @@ type gateCase struct {
 	ends func(*bed)
 	code int
 	told string
+	// waits is true if the run must not end before the gate waits for it: the gate would take the next run for its own.
+	waits bool
 }
 
 // TestGate checks the gate for the PostSync hook and for pipelines: with only the rights that its example grants, it
 // requests a run, waits for the verdict and exits with the verdict's code. The soak test has more verdicts.
 func TestGate(t *testing.T) {
 	gateEnds(t,
-		gateCase{"good", func(b *bed) { b.ends(at(100)) }, 0, "Passed: run bench-"},
-		gateCase{"regressed", func(b *bed) { b.ends(at(80)) }, 2, "Regressed: run bench-"},
-		gateCase{"not valid", func(b *bed) { b.ends(invalid) }, 3, "RunInvalid: the results"},
-		gateCase{"suspended", func(*bed) {}, 1, "run bench-"})
+		gateCase{name: "good", ends: func(b *bed) { b.ends(at(100)) }, code: 0, told: "Passed: run bench-"},
+		gateCase{name: "regressed", ends: func(b *bed) { b.ends(at(80)) }, code: 2, told: "Regressed: run bench-"},
+		gateCase{name: "not valid", ends: func(b *bed) { b.ends(invalid) }, code: 3, told: "RunInvalid: the results"},
+		gateCase{name: "preempted", ends: func(b *bed) { b.loses(preempted) }, code: 1, told: "has no verdict: it was preempted", waits: true},
+		gateCase{name: "suspended", ends: func(*bed) {}, code: 1, told: "run bench-"})
 }
 
 func gateEnds(t *testing.T, cases ...gateCase) {
@@ -194,19 +197,39 @@ func gateEnds(t *testing.T, cases ...gateCase) {
 			}
 			b.steady()
 			gate := gateOf(b)
-			var output strings.Builder
+			output, err := os.Create(filepath.Join(b.TempDir(), "output"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer output.Close()
 			command := gate.Command(t.Context(), "/bin/sh", filepath.Join("..", "..", "config", "gitops", "pipeline", "gate.sh"), "bench", b.namespace, timeout)
-			command.Stdout, command.Stderr = &output, &output
+			command.Stdout, command.Stderr = output, output
 			if err := command.Start(); err != nil {
 				t.Fatal(err)
 			}
+			if test.waits {
+				b.until("the gate to wait for its run", func(*v1alpha1.StorageBenchmark) bool {
+					return strings.Contains(textOf(b, output), "waiting for the verdict on run bench-")
+				})
+			}
 			test.ends(b)
 			_ = command.Wait()
-			if code := command.ProcessState.ExitCode(); code != test.code || !strings.Contains(output.String(), test.told) {
-				t.Errorf("exit code %d, want %d, and %q in\n%s", code, test.code, test.told, &output)
+			text := textOf(b, output)
+			if code := command.ProcessState.ExitCode(); code != test.code || !strings.Contains(text, test.told) {
+				t.Errorf("exit code %d, want %d, and %q in\n%s", code, test.code, test.told, text)
 			}
 		})
 	}
+}
+
+// textOf returns what a process has written to a file so far.
+func textOf(tb testing.TB, file *os.File) string {
+	tb.Helper()
+	text, err := os.ReadFile(file.Name())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(text)
 }
 
 // gateOf returns a kubectl with the rights of the example's ServiceAccount.

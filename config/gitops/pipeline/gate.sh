@@ -3,8 +3,9 @@
 #
 #   gate.sh NAME [NAMESPACE [TIMEOUT]]     such as: gate.sh fsx-windows storage-tests 6h
 #
-# Exit codes are those of `kubectl storagebench run`: 0 passed; 1 it could not be run; 2 an objective was missed or
-# there is a regression; 3 the result is not valid. Needs get, list, watch and patch on storagebenchmarks.
+# Exit codes are those of `kubectl storagebench run`: 0 passed; 1 it could not be run, or was preempted or replaced; 2 an
+# objective was missed or there is a regression; 3 the result is not valid. Needs get, list, watch and patch on
+# storagebenchmarks.
 set -eu
 name=$1 namespace=${2:-default} timeout=${3:-1h}
 benchmark=storagebenchmarks.storagebench.dev/$name
@@ -13,14 +14,29 @@ get() { kubectl --namespace "$namespace" get "$benchmark" --output "jsonpath=$1"
 # A new value requests another run.
 request=$(date -u +%Y-%m-%dT%H:%M:%SZ)-$$
 kubectl --namespace "$namespace" annotate "$benchmark" "storagebench.dev/requested-at=$request" --overwrite >&2 || exit 1
-kubectl --namespace "$namespace" wait "$benchmark" "--for=jsonpath={.status.lastHandledRequest}=$request" "--timeout=$timeout" >&2 || {
+# The write that echoes the request also names the run. A short run may have been evaluated already.
+run=$(kubectl --namespace "$namespace" wait "$benchmark" "--for=jsonpath={.status.lastHandledRequest}=$request" "--timeout=$timeout" \
+  --output 'jsonpath={.status.activeRun.name}') || {
   get '{.status.conditions[?(@.type=="Ready")].message}{"\n"}' >&2
   exit 1
 }
-# The write that echoes the request also names the run. A short run may have been evaluated already.
-run=$(get '{.status.activeRun.name}')
 [ -n "$run" ] || run=$(get '{.status.lastRun.name}')
-kubectl --namespace "$namespace" wait "$benchmark" "--for=jsonpath={.status.lastRun.name}=$run" "--timeout=$timeout" >&2 || exit 1
+echo "waiting for the verdict on run $run" >&2
+
+# A run that is preempted or replaced never gets a verdict. In the background, kubectl waits for that, until the timeout.
+kubectl --namespace "$namespace" wait "$benchmark" "--for=jsonpath={.status.lastReplacedRun}=$run" "--timeout=$timeout" >/dev/null &
+lost=$!
+trap 'kill "$lost" 2>/dev/null || :' EXIT
+trap 'exit 1' INT TERM
+until kubectl --namespace "$namespace" wait "$benchmark" "--for=jsonpath={.status.lastRun.name}=$run" --timeout=5s >/dev/null 2>&1; do
+  if kill -0 "$lost" 2>/dev/null; then
+    sleep 1
+    continue
+  fi
+  wait "$lost" &&
+    echo "run $run has no verdict: it was preempted, or stopped for the next run (concurrencyPolicy: Replace); run the gate again" >&2
+  exit 1
+done
 
 get '{range .status.headlines[*]}{.phase}{"\t"}{.target}{"\t"}{.operation}{"\t"}{.bytesPerSecond}{" B/s\n"}{end}'
 get '{range .status.objectives[*]}{.verdict}{"\t"}{.name}{"\t"}{.message}{"\n"}{end}'
