@@ -38,7 +38,7 @@ func historyOf(
 	made.MeasuredRefill, made.MeasuredRefillOperations = measuredRefill(run, planned.Phase, target)
 	made.BucketEmpty = bucketEmpty(run, planned, attempt, target, earlier)
 	drain := lastDrain(run, planned.Phase, target)
-	made.Drained = drain != nil && drain.Exhausted
+	made.Drained = onBaseline(run.Spec.Run.Phase(planned.Phase)) && drain != nil && drain.Exhausted
 	made.DrainSpent, made.DrainSpentOperations = drainSpent(run, planned.Phase, target)
 	made.CreditPercentAtStart, made.CreditPercentAtEnd, made.Fills = credit(run, demands, planned, attempt, target)
 	for i := range run.Status.Steps {
@@ -47,6 +47,19 @@ func historyOf(
 		}
 	}
 	return made
+}
+
+// onBaseline reports whether a phase measures after a drain of the credits, in the phase itself or right before it.
+func onBaseline(phase *v1alpha1.Phase) bool {
+	switch {
+	case phase == nil:
+		return false
+	case phase.Search != nil:
+		return phase.Search.Regime == v1alpha1.RegimeBaseline
+	case phase.Interference != nil:
+		return phase.Interference.Regime == v1alpha1.RegimeBaseline
+	}
+	return false
 }
 
 // attemptIO is the I/O of one attempt on a target.

@@ -124,8 +124,8 @@ type History struct {
 	// BucketEmpty is true if the burst credits are known to be spent at the start of the step, or if there are none.
 	// For a redrain, it describes the bucket at the end of the I/O before the idle time instead.
 	BucketEmpty bool
-	// Drained is true if the run's last drain of the target, in this phase or an earlier one, spent the burst credits.
-	// They may have come back since.
+	// Drained is true if a search or an interference phase measures on the baseline, and the drain in the phase or right
+	// before it spent the burst credits. They may have come back since.
 	Drained bool
 	// CreditPercentAtStart and CreditPercentAtEnd are the estimated fill levels of the target's emptiest bucket, in
 	// percent, at the start and at the end of the step. They are nil if unknown.

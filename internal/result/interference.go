@@ -186,8 +186,8 @@ func ratioTo(
 }
 
 // concludeBlocks writes the message about the effect of neighbours. drained is true if a drain spent the burst credits
-// before the blocks. After the last block, it drops the merged
-// distributions, which were needed only to add further blocks.
+// before the blocks. After the last block, it drops the merged distributions, which were needed only to add further
+// blocks.
 func concludeBlocks(blocks *phasekind.Blocks, into *v1alpha1.TargetResult, drained bool) {
 	result := into.Interference
 	result.Message = "the phase has not ended"

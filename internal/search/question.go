@@ -33,7 +33,7 @@ type Question struct {
 	Allowed float64
 	// Min and Max are the lowest and the highest rate to offer. All rates are multiples of Unit.
 	Min, Max, Unit int64
-	// Baseline is the rate to which Below has limited Max. It is 0 if Max is not limited.
+	// Baseline is the baseline given to Below, even if it is above Max. It is 0 if Below was not called.
 	Baseline float64
 	// Ratio ends the bisection: the search stops when the lowest rate that missed the objective is at most Ratio times
 	// the highest rate that met it.

@@ -106,25 +106,48 @@ func TestSearchOfNothing(t *testing.T) {
 // TestSearchBaseline: with credits that are drained first, no rate above the baseline is offered.
 func TestSearchBaseline(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T) {
-		store := model.Config{Latency: model.Latency{Fixed: time.Millisecond}, Buckets: []model.Bucket{operations("credits", 300, 2000, 100_000)}}
-		b := builders.Benchmark("b").Target("store").Workload(searched(100)).Prepare("layout").
-			Search("search", "99", "20ms", 4000, "1m").Mutate(func(r *v1alpha1.RunSpec) { r.Phases[1].Search.Regime = v1alpha1.RegimeBaseline })
-		run := conduct(t, world(t, b, store, 1))
-		complete(t, run)
-		target := run.Status.Phases[1].Targets[0]
-		if target.Burst == nil || !target.Burst.Exhausted {
-			t.Fatalf("the credits were not drained: %+v", target.Burst)
-		}
-		for _, step := range target.Steps {
-			if *step.OfferedIOPS > 305 {
-				t.Errorf("%d/s were offered, above the baseline", *step.OfferedIOPS)
+	store := model.Config{Latency: model.Latency{Fixed: time.Millisecond}, Buckets: []model.Bucket{operations("credits", 300, 2000, 100_000)}}
+	layout := func() *builders.BenchmarkBuilder {
+		return builders.Benchmark("b").Target("store").Workload(searched(100)).Prepare("layout")
+	}
+	on := func(regime v1alpha1.Regime) func(*v1alpha1.RunSpec) {
+		return func(r *v1alpha1.RunSpec) { r.Phases[len(r.Phases)-1].Search.Regime = regime }
+	}
+	for name, b := range map[string]*builders.BenchmarkBuilder{
+		"drained in the phase":     layout().Search("search", "99", "20ms", 4000, "1m").Mutate(on(v1alpha1.RegimeBaseline)),
+		"drained right before it":  layout().BurstDrain("burst", "2m", "10m").Search("search", "99", "20ms", 4000, "1m").Mutate(on(v1alpha1.RegimeBaseline)),
+		"refilled, without regime": layout().BurstDrain("burst", "2m", "10m").Cooldown("refill", "10m").Search("search", "99", "20ms", 400, "1m").Mutate(on(v1alpha1.RegimeAny)),
+	} {
+		bubble(t, func(t *testing.T) {
+			run := conduct(t, world(t, b, store, 1))
+			complete(t, run)
+			target := run.Status.Result("search", "store")
+			if name == "refilled, without regime" {
+				if !strings.Contains(target.Search.Message, "burst credits were not drained before") {
+					t.Errorf("%s: %+v", name, target.Search)
+				}
+				return
 			}
-		}
-		if !target.Search.Found || *target.Search.OfferedIOPS > 305 {
-			t.Errorf("%+v", target.Search)
-		}
-	})
+			drain := target
+			if before := run.Status.Result("burst", "store"); before != nil {
+				drain = before
+			}
+			if drain.Burst == nil || !drain.Burst.Exhausted {
+				t.Fatalf("%s: the credits were not drained: %+v", name, drain.Burst)
+			}
+			for _, step := range target.Steps {
+				if *step.OfferedIOPS > 305 {
+					t.Errorf("%s: %d/s were offered, above the baseline", name, *step.OfferedIOPS)
+				}
+			}
+			if !target.Search.Found || *target.Search.OfferedIOPS > 305 || !strings.HasSuffix(target.Search.Message, "; no rate up to the baseline missed the objective") {
+				t.Errorf("%s: %+v", name, target.Search)
+			}
+			if slices.ContainsFunc(target.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningSearchInconclusive }) {
+				t.Errorf("%s: %+v", name, target.Warnings)
+			}
+		})
+	}
 }
 
 // TestSearchOperatorDies: an operator that dies at each action, before or after its facts are stored, is followed by one
