@@ -146,7 +146,7 @@ func TestRawDevicesLeft(t *testing.T) {
 	}
 	device := func(claim, why string) []v1alpha1.DataLeft {
 		return []v1alpha1.DataLeft{{Target: "data", Volume: "disk", Path: "/dev/storagebench/disk",
-			Reason: "wipe the device of claim " + claim + " (blkdiscard -z, or dd of zeros) if its content is not needed: " + why}}
+			Reason: "data may remain on the device of claim " + claim + ": wipe it (blkdiscard -z, or dd of zeros) if its content is not needed: " + why}}
 	}
 	for name, c := range map[string]struct {
 		volume       v1alpha1.Volume
@@ -186,6 +186,27 @@ func TestRawDevicesLeft(t *testing.T) {
 	}
 }
 
+// TestVolumesThatAReasonConcerns checks that only the volumes that an agent names are reported, and all of them if it
+// names none.
+func TestVolumesThatAReasonConcerns(t *testing.T) {
+	volumes := []v1alpha1.Volume{{Name: "a", ClaimName: "lun-a"}, {Name: "b", ClaimName: "lun-b"}, {Name: "c", ClaimName: "share"}}
+	target := v1alpha1.Target{Name: "data", AllowRawDeviceWrites: new(true), Volumes: volumes}
+	on := objects.Storage{Devices: []string{"a", "b"}}
+	for reason, want := range map[string][]string{
+		"volume b: /dev/storagebench/b was released, but the data on it remains": {"b"},
+		"volume a: busy; volume c: permission denied":                            {"a", "c"},
+		"client data/0 was lost before it confirmed that its data was removed":   {"a", "b", "c"},
+	} {
+		var got []string
+		for _, left := range eachVolume(&v1alpha1.BenchmarkRun{}, target, on, []int{0}, v1alpha1.DataLeft{Target: "data", Reason: reason}) {
+			got = append(got, left.Volume)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", reason, got, want)
+		}
+	}
+}
+
 // TestUnseenDevices checks that a run that is abandoned in a step reports the device of each client, and no directory on
 // it.
 func TestUnseenDevices(t *testing.T) {
@@ -202,7 +223,7 @@ func TestUnseenDevices(t *testing.T) {
 		t.Fatalf("%+v, want a device for each client", left)
 	}
 	for i, claim := range []string{"b-data-disk-0", "b-data-disk-1"} {
-		if left[i].Path != "/dev/storagebench/disk" || !strings.HasPrefix(left[i].Reason, "wipe the device of claim "+claim+" (") {
+		if left[i].Path != "/dev/storagebench/disk" || !strings.HasPrefix(left[i].Reason, "data may remain on the device of claim "+claim+": ") {
 			t.Errorf("client %d: %+v", i, left[i])
 		}
 	}

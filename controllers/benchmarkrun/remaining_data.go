@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/claims"
@@ -60,11 +61,12 @@ func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 // eachVolume returns the entries of status.dataLeft for a target: one for each volume on which data may remain after the
 // run. Each entry is a copy of the given one, with the name of the volume. Raw devices have no directories and are not
 // shared, so they have an entry for each of the given clients instead, with the path of the device. There is no entry
-// for volumes to which the run could not write, nor for volumes whose claim is deleted with the run.
+// for volumes to which the run could not write, for volumes whose claim is deleted with the run, nor for volumes that the
+// reason does not concern.
 func eachVolume(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, on objects.Storage, clients []int, left v1alpha1.DataLeft) []v1alpha1.DataLeft {
 	var all []v1alpha1.DataLeft
 	for _, volume := range target.Volumes {
-		if claimDeletedWithRun(volume) || slices.Contains(on.ReadOnly, volume.Name) {
+		if claimDeletedWithRun(volume) || slices.Contains(on.ReadOnly, volume.Name) || !concerns(left.Reason, volume.Name, target.Volumes) {
 			continue
 		}
 		left.Volume = volume.Name
@@ -80,11 +82,18 @@ func eachVolume(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, on objects.S
 	return all
 }
 
+// concerns reports whether the reason why data remains concerns a volume. An agent names each volume from which it could
+// not remove the data. Other reasons name no volume and concern all volumes of the target.
+func concerns(reason, volume string, volumes []v1alpha1.Volume) bool {
+	named := func(name string) bool { return strings.Contains("; "+reason, "; volume "+name+": ") }
+	return named(volume) || !slices.ContainsFunc(volumes, func(other v1alpha1.Volume) bool { return named(other.Name) })
+}
+
 // onDevice changes an entry of status.dataLeft so that it describes a raw device. The device has the same path in every
 // client, so the reason names its claim. The remedy precedes the cause because a long reason is truncated.
 func onDevice(left v1alpha1.DataLeft, claim string) v1alpha1.DataLeft {
 	left.Path = objects.DevicePath(left.Volume)
-	left.Reason = fmt.Sprintf("wipe the device of claim %s (blkdiscard -z, or dd of zeros) if its content is not needed: %s", claim, left.Reason)
+	left.Reason = fmt.Sprintf("data may remain on the device of claim %s: wipe it (blkdiscard -z, or dd of zeros) if its content is not needed: %s", claim, left.Reason)
 	return left
 }
 

@@ -11,6 +11,7 @@ name=$1 namespace=${2:-default} timeout=${3:-1h}
 benchmark=storagebenchmarks.storagebench.dev/$name
 get() { kubectl --namespace "$namespace" get "$benchmark" --output "jsonpath=$1"; }
 
+before=$(get '{.status.lastRun.name}')
 # A new value requests another run.
 request=$(date -u +%Y-%m-%dT%H:%M:%SZ)-$$
 kubectl --namespace "$namespace" annotate "$benchmark" "storagebench.dev/requested-at=$request" --overwrite >&2 || exit 1
@@ -21,22 +22,28 @@ run=$(kubectl --namespace "$namespace" wait "$benchmark" "--for=jsonpath={.statu
   exit 1
 }
 [ -n "$run" ] || run=$(get '{.status.lastRun.name}')
+unjudged() {
+  echo "$1 has no verdict: it was preempted (the operator starts another one), or stopped for the next run (concurrencyPolicy: Replace)" >&2
+  exit 1
+}
+[ "$run" != "$before" ] || unjudged "the requested run"
 echo "waiting for the verdict on run $run" >&2
 
-# A run that is preempted or replaced never gets a verdict. In the background, kubectl waits for that, until the timeout.
-kubectl --namespace "$namespace" wait "$benchmark" "--for=jsonpath={.status.lastReplacedRun}=$run" "--timeout=$timeout" >/dev/null &
+# A run that is preempted or replaced never gets a verdict, so wait for either, until the timeout.
+kubectl --namespace "$namespace" wait "$benchmark" "--for=jsonpath={.status.lastRun.name}=$run" "--timeout=$timeout" >/dev/null &
+judged=$!
+kubectl --namespace "$namespace" wait "$benchmark" "--for=jsonpath={.status.lastReplacedRun}=$run" "--timeout=$timeout" >/dev/null 2>&1 &
 lost=$!
-trap 'kill "$lost" 2>/dev/null || :' EXIT
+trap 'kill "$judged" "$lost" 2>/dev/null || :' EXIT
 trap 'exit 1' INT TERM
-until kubectl --namespace "$namespace" wait "$benchmark" "--for=jsonpath={.status.lastRun.name}=$run" --timeout=5s >/dev/null 2>&1; do
-  if kill -0 "$lost" 2>/dev/null; then
-    sleep 1
-    continue
-  fi
-  wait "$lost" &&
-    echo "run $run has no verdict: it was preempted, or stopped for the next run (concurrencyPolicy: Replace); run the gate again" >&2
-  exit 1
+while kill -0 "$judged" 2>/dev/null && kill -0 "$lost" 2>/dev/null; do
+  sleep 1
 done
+if kill -0 "$judged" 2>/dev/null; then
+  wait "$lost" && unjudged "run $run"
+  exit 1
+fi
+wait "$judged" || exit 1
 
 get '{range .status.headlines[*]}{.phase}{"\t"}{.target}{"\t"}{.operation}{"\t"}{.bytesPerSecond}{" B/s\n"}{end}'
 get '{range .status.objectives[*]}{.verdict}{"\t"}{.name}{"\t"}{.message}{"\n"}{end}'
