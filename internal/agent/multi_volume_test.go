@@ -213,7 +213,8 @@ func TestDeviceWithRemainingData(t *testing.T) {
 	}
 }
 
-// TestInterruptedLayoutOfDevice checks that data which another layout began to replace is not used again.
+// TestInterruptedLayoutOfDevice checks that data is not used again if another layout was loaded, which may have begun to
+// replace it.
 func TestInterruptedLayoutOfDevice(t *testing.T) {
 	t.Parallel()
 	device, _ := loop(t, 32<<20)
@@ -224,14 +225,11 @@ func TestInterruptedLayoutOfDevice(t *testing.T) {
 	}
 	other := devicePrepare("b")
 	other.Dataset.Content = "b"
-	other.GetFio().Job += "rate=10k\n"
 	r.load(other)
-	r.start("b", noLimit)
-	r.begun(1)
 	r.stopped("b")
 	ended, _ := r.run(devicePrepare("c"), noLimit)
 	if bytes, _ := sums(ended.GetOperations()); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || bytes != 8<<20 {
-		t.Errorf("of 8 MiB that another layout began to replace, %d bytes were written: %v", bytes, ended)
+		t.Errorf("of 8 MiB that another layout may have begun to replace, %d bytes were written: %v", bytes, ended)
 	}
 }
 

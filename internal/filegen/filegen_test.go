@@ -74,7 +74,7 @@ func usual(more ...string) []string {
 
 func TestFilesAreTheSameAndKept(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if code, said := inFolder(t, usual()...); code != 0 || !strings.HasPrefix(said, "created 120 files with 8000000 bytes") {
+	if code, said := inFolder(t, usual()...); code != 0 || !strings.HasPrefix(said, "created 120 files (8000000 bytes in total) in directory photos") {
 		t.Fatalf("%d, %s", code, said)
 	}
 	first, files, size := sumOf(t)

@@ -104,8 +104,8 @@ func deviceBytes(wanted *agentapi.Dataset) uint64 {
 }
 
 // layoutDevice reports whether the step can reuse the data on a raw device. It can if the device's ownership mark
-// records all data that the step would lay out. If the step is about to replace recorded data, layoutDevice clears the
-// record first.
+// records all data that the step would lay out. If a step that does not reuse data is about to replace recorded data,
+// layoutDevice clears the record first. For a step that reuses data, Spread.Layout does so.
 func (f *Files) layoutDevice() (bool, error) {
 	wanted := f.request.GetDataset()
 	if wanted.GetContent() == "" {
@@ -117,11 +117,7 @@ func (f *Files) layoutDevice() (bool, error) {
 		for _, file := range wanted.GetWrites() {
 			whole = whole && known[file.GetName()] == dataset.LaidOutFile{Bytes: file.GetBytes(), Content: f.content()}
 		}
-		if whole || len(known) == 0 {
-			return whole, nil
-		}
-		// The data will be written again. Clear the record first, because the write may be interrupted.
-		return false, f.strikeDevice()
+		return whole, nil
 	}
 	for _, file := range wanted.GetFiles() {
 		if known[file.GetName()].Content != f.content() {

@@ -63,7 +63,7 @@ func TestUsageThatIsNotKnown(t *testing.T) {
 	ended := &agentapi.Ended{}
 	files.spaceTaken(agentapi.Outcome_OUTCOME_COMPLETE).tell(ended)
 	if ended.GetUsage() != nil || len(ended.GetNotices()) != 1 || ended.GetNotices()[0].GetWarning() != noticeUsage ||
-		!strings.Contains(ended.GetNotices()[0].GetMessage(), "is too large to count (more than 64 levels") {
+		!strings.Contains(ended.GetNotices()[0].GetMessage(), "is too large to count (directories are nested more than 64 levels") {
 		t.Errorf("got %v", ended)
 	}
 }

@@ -178,17 +178,17 @@ func TestRefusals(t *testing.T) {
 		`ior.segments: Invalid value: 1000000: with blocks of`: func(p *v1alpha1.IORProfile) {
 			p.BlockSize, p.Segments = resource.MustParse("1Pi"), new(int64(1_000_000))
 		},
-		`ior.segments: Invalid value: 0: must be from 1 to 1000000`:                func(p *v1alpha1.IORProfile) { p.Segments = new(int64(0)) },
-		`ior.random: Invalid value: true: blockSize equals transferSize`:           func(p *v1alpha1.IORProfile) { p.Random = new(true) },
-		`ior.api: Invalid value: "HDF5": must be POSIX or MPIIO`:                   func(p *v1alpha1.IORProfile) { p.API, p.Direct = "HDF5", nil },
-		`ior.direct: Invalid value: true: only the POSIX API supports direct I/O`:  func(p *v1alpha1.IORProfile) { p.API = "MPIIO" },
-		`ior.collective: Invalid value: true: only the MPIIO API`:                  func(p *v1alpha1.IORProfile) { p.Collective = new(true) },
-		`ior.stonewall: Invalid value: "1500ms": must be whole seconds`:            func(p *v1alpha1.IORProfile) { p.Stonewall = &short },
-		`ior.stonewallWearOut: Invalid value: true: applies only with a stonewall`: func(p *v1alpha1.IORProfile) { p.StonewallWearOut = new(true) },
-		`ior.keepFiles: Invalid value: false: IOR would remove the files`:          func(p *v1alpha1.IORProfile) { p.KeepFiles, p.Operations = new(false), read },
-		`ior.dataPattern: Invalid value: "Zero": must be Timestamp`:                func(p *v1alpha1.IORProfile) { p.DataPattern = "Zero" },
-		`ior.verify: Invalid value: true: needs reproducible data`:                 func(p *v1alpha1.IORProfile) { p.Verify, p.DataPattern = new(true), "Random" },
-		`ior.verify: Invalid value: true: not possible with a stonewall`:           func(p *v1alpha1.IORProfile) { p.Verify, p.Stonewall, p.Operations = new(true), &long, read },
+		`ior.segments: Invalid value: 0: must be from 1 to 1000000`:                                   func(p *v1alpha1.IORProfile) { p.Segments = new(int64(0)) },
+		`ior.random: Invalid value: true: blockSize equals transferSize`:                              func(p *v1alpha1.IORProfile) { p.Random = new(true) },
+		`ior.api: Invalid value: "HDF5": must be POSIX or MPIIO`:                                      func(p *v1alpha1.IORProfile) { p.API, p.Direct = "HDF5", nil },
+		`ior.direct: Invalid value: true: only the POSIX API supports direct I/O`:                     func(p *v1alpha1.IORProfile) { p.API = "MPIIO" },
+		`ior.collective: Invalid value: true: only the MPIIO API`:                                     func(p *v1alpha1.IORProfile) { p.Collective = new(true) },
+		`ior.stonewall: Invalid value: "1500ms": must be whole seconds`:                               func(p *v1alpha1.IORProfile) { p.Stonewall = &short },
+		`ior.stonewallWearOut: Invalid value: true: applies only with a stonewall`:                    func(p *v1alpha1.IORProfile) { p.StonewallWearOut = new(true) },
+		`ior.keepFiles: Invalid value: false: after the first repetition, IOR would remove the files`: func(p *v1alpha1.IORProfile) { p.KeepFiles, p.Operations = new(false), read },
+		`ior.dataPattern: Invalid value: "Zero": must be Timestamp`:                                   func(p *v1alpha1.IORProfile) { p.DataPattern = "Zero" },
+		`ior.verify: Invalid value: true: needs reproducible data`:                                    func(p *v1alpha1.IORProfile) { p.Verify, p.DataPattern = new(true), "Random" },
+		`ior.verify: Invalid value: true: not possible with a stonewall`:                              func(p *v1alpha1.IORProfile) { p.Verify, p.Stonewall, p.Operations = new(true), &long, read },
 		`ior.reorderTasks: Invalid value: "Constant": not possible with random offsets`: func(p *v1alpha1.IORProfile) {
 			p.Random, p.BlockSize, p.FilePerProcess, p.Operations, p.ReorderTasks = new(true), resource.MustParse("2Mi"), new(false), read, v1alpha1.IORReorderConstant
 		},
