@@ -117,7 +117,7 @@ func (d *demo) startPrometheus(ctx context.Context, host, configuration string) 
 			return address, nil
 		}
 	}
-	return "", errors.New("Prometheus did not become ready within a minute")
+	return "", errors.New("wait for Prometheus: it did not become ready within a minute")
 }
 
 func ready(ctx context.Context, url string) bool {

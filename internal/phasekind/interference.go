@@ -12,6 +12,7 @@ import (
 var interference = Kind{
 	Label:       "interference",
 	Interleaved: true,
+	Regime:      func(phase *v1alpha1.Phase) v1alpha1.Regime { return phase.Interference.Regime },
 	Block:       "Neighbours",
 	OwnTables:   true,
 	Goal: func(phase *v1alpha1.Phase) string {

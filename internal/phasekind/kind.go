@@ -24,6 +24,8 @@ type Kind struct {
 	// OwnOperations returns the operations that a phase performs instead of the workload's reads and writes. It is nil
 	// if the phase performs those of the workload.
 	OwnOperations func(*v1alpha1.Phase) []v1alpha1.Operation
+	// Regime returns the state of the burst credits in which a phase measures. It is nil if the kind has no regime.
+	Regime func(*v1alpha1.Phase) v1alpha1.Regime
 	// Goal returns a text for the plan that states what the phase determines. It is nil if this is obvious from the
 	// load.
 	Goal func(*v1alpha1.Phase) string

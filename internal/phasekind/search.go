@@ -11,6 +11,7 @@ var search = Kind{
 	Label:      "search",
 	Limited:    true,
 	PicksRates: true,
+	Regime:     func(phase *v1alpha1.Phase) v1alpha1.Regime { return phase.Search.Regime },
 	Block:      "Searches",
 	OwnTables:  true,
 	Goal: func(phase *v1alpha1.Phase) string {

@@ -10,6 +10,7 @@ import (
 var sweep = Kind{
 	Label:   "sweep",
 	Limited: true,
+	Regime:  func(phase *v1alpha1.Phase) v1alpha1.Regime { return phase.Sweep.Regime },
 	Block:   "Sweeps",
 	Cell:    "cell",
 	figures: best,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/result"
 )
@@ -51,15 +52,11 @@ func historyOf(
 
 // onBaseline reports whether a phase measures after a drain of the credits, in the phase itself or right before it.
 func onBaseline(phase *v1alpha1.Phase) bool {
-	switch {
-	case phase == nil:
+	if phase == nil {
 		return false
-	case phase.Search != nil:
-		return phase.Search.Regime == v1alpha1.RegimeBaseline
-	case phase.Interference != nil:
-		return phase.Interference.Regime == v1alpha1.RegimeBaseline
 	}
-	return false
+	regime := phasekind.Of(phase.Kind()).Regime
+	return regime != nil && regime(phase) == v1alpha1.RegimeBaseline
 }
 
 // attemptIO is the I/O of one attempt on a target.
