@@ -161,8 +161,10 @@ func (d throttled) script(m lab.Machine) string {
 		s.WriteString("for disk in /sys/block/*/queue/nomerges; do echo 2 > $disk; done\n")
 	}
 	var directories, files []string
+	counters := ""
 	for i := range d.Volumes {
 		directories = append(directories, fmt.Sprintf("/mnt/%d", i))
+		counters += fmt.Sprintf(" /sys/class/block/$(basename $(readlink -f %s))/stat", lab.Path(i))
 		files = append(files, fmt.Sprintf("/mnt/%d/bare", d.Volumes+i))
 	}
 	kind := map[string]string{"read": "randread", "write": "randwrite", "total": "randrw"}[d.Of]
@@ -171,10 +173,18 @@ func (d throttled) script(m lab.Machine) string {
 	fmt.Fprintf(&s, `sync
 (for file in %s; do fio --name=layout --filename=$file --direct=1 --rw=write --bs=1M --size=%s > /dev/null; done; sync; sleep %d
 %s --size=64m --rw=%s --bs=%d --time_based=1 --runtime=%d --output-format=json --write_%s_log=bare --log_avg_msec=%d --per_job_logs=0 > bare.json) &
+bare=$!
+(while :; do
+  read at rest < /proc/uptime
+  for disk in%s; do read reads x read x writes x written x < $disk && echo "$at $reads $read $writes $written"; done
+  sleep 0.2
+done > counters) &
+counting=$!
 kubectl-storagebench run --local -f /lab/bench.yaml --target data=%s -o json > result.json 2> said
-code=$?; wait; tail -n 40 said; echo LAB-RESULT; cat result.json; echo LAB-RESULT; cat bare.json; echo LAB-RESULT; cat bare_%s.log; exit $code
+code=$?; kill $counting; wait $bare; tail -n 40 said; echo LAB-RESULT; cat result.json; echo LAB-RESULT; cat bare.json; echo LAB-RESULT
+cat bare_%s.log; echo LAB-RESULT; cat counters; exit $code
 `, strings.Join(files, " "), size, int(d.idle().Seconds()), bare, kind, d.blockBytes(), int(d.Drain.Seconds()), d.rates(), logInterval.Milliseconds(),
-		strings.Join(directories, ","), d.rates())
+		counters, strings.Join(directories, ","), d.rates())
 	return s.String()
 }
 
@@ -222,7 +232,7 @@ func randomDisks(t *testing.T, bus lab.Bus, first int) {
 	}
 }
 
-// try measures the disk, again if the machine was too slow for the burst, as bare fio shows.
+// try measures the disk, again if the machine was too slow for the burst, as bare fio or the kernel's counters show.
 func (d throttled) try(t *testing.T, program string) {
 	t.Helper()
 	const tries, leastReached = 3, 0.98
@@ -235,13 +245,13 @@ func (d throttled) try(t *testing.T, program string) {
 		if reached >= leastReached {
 			t.Fatalf("%+v: %s\n%s", d, strings.Join(wrong, "; "), line)
 		}
-		t.Logf("bare fio reached only %.3f of the burst, so again: %s", reached, strings.Join(wrong, "; "))
+		t.Logf("the machine reached only %.3f of the burst, so again: %s", reached, strings.Join(wrong, "; "))
 	}
 	soak.Inconclusive(t, "the machine is too slow for the burst of %+v", d)
 }
 
-// measure measures the disk once. It returns a line for the record, the work of bare fio during the burst as a share of the
-// throttle's definition, and what is wrong.
+// measure measures the disk once. It returns a line for the record, the work during the burst as a share of the throttle's
+// definition (that of bare fio, or that which the kernel counted for the run, whichever is less), and what is wrong.
 func (d throttled) measure(t *testing.T, program string) (line string, reached float64, wrong []string) {
 	t.Helper()
 	machine := d.machine()
@@ -249,7 +259,8 @@ func (d throttled) measure(t *testing.T, program string) (line string, reached f
 	output := machine.Run(t, d.script(machine))
 	said, rest, _ := strings.Cut(output.Text, "LAB-RESULT\n")
 	made, rest, _ := strings.Cut(rest, "LAB-RESULT\n")
-	bareText, bareLog, _ := strings.Cut(rest, "LAB-RESULT\n")
+	bareText, rest, _ := strings.Cut(rest, "LAB-RESULT\n")
+	bareLog, counters, _ := strings.Cut(rest, "LAB-RESULT\n")
 	run, err := report.Read(strings.NewReader(made))
 	if err != nil || len(run.Phases) == 0 {
 		t.Fatalf("%+v: exit code %d, no result (%v): %s", d, output.Code, err, said)
@@ -275,7 +286,66 @@ func (d throttled) measure(t *testing.T, program string) (line string, reached f
 		}
 	}
 	wrong = append(wrong, d.compareBurst(t, target)...)
-	return d.line(target, d.units(bytes, operations)/d.work(window), d.units(bareBytes, bareOperations)/d.work(bareSeconds)), d.reached(t, bareLog), wrong
+	return d.line(target, d.units(bytes, operations)/d.work(window), d.units(bareBytes, bareOperations)/d.work(bareSeconds)), min(d.reached(t, bareLog), d.counted(t, counters)), wrong
+}
+
+// counted returns what the kernel counted on the run's disks until the end of the burst, as a share of what the throttle
+// lets through. Both loads share the machine, so that it may be too slow for the run although it was not for bare fio. The
+// text has a line for each disk and instant: the time in seconds, and the completed reads, read sectors, completed writes
+// and written sectors.
+func (d throttled) counted(t *testing.T, text string) float64 {
+	t.Helper()
+	if d.end() == 0 {
+		return 1
+	}
+	type point struct{ at, work float64 }
+	var points []point
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) != 5 {
+			break // the output ends inside a line
+		}
+		at, work := number(t, fields[0]), 0.0
+		for i, of := range []string{"read", "write"} {
+			if d.Of == of || d.Of == "total" {
+				work += d.units(int64(number(t, fields[2+2*i]))*512, int64(number(t, fields[1+2*i])))
+			}
+		}
+		if len(points) == 0 || points[len(points)-1].at != at {
+			points = append(points, point{at: at})
+		}
+		points[len(points)-1].work += work
+	}
+	// The drain is the last load. Before it, there are seconds with no more than what a file system writes by itself.
+	idle := func(i int) bool {
+		before, after := points[i-1], points[i]
+		return after.work-before.work < 0.2*float64(d.Baseline)*(after.at-before.at)
+	}
+	last := len(points) - 1
+	for last > 0 && idle(last) {
+		last--
+	}
+	first, quiet := last, 0.0
+	for i := last; i > 0 && quiet < 1; i-- {
+		if idle(i) {
+			quiet += points[i].at - points[i-1].at
+		} else {
+			first, quiet = i, 0
+		}
+	}
+	if first == 0 || last <= first {
+		t.Fatalf("the kernel's counters have no drain: %s", text)
+	}
+	began := points[first-1]
+	start := max(began.at, points[first].at-(points[first].work-began.work)/float64(max(d.Burst, d.Baseline)))
+	for i := first; i <= last; i++ {
+		if left := points[i].at - start - d.end(); left >= 0 {
+			step := points[i].at - points[i-1].at
+			return (points[i].work - began.work - (points[i].work-points[i-1].work)*left/step) / d.work(d.end())
+		}
+	}
+	t.Fatalf("the drain ended before the burst: %s", text)
+	return 0
 }
 
 // reached returns what bare fio did until the end of the burst as a share of what the throttle lets through. Less than 1
