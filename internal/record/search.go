@@ -47,7 +47,7 @@ func question(run *v1alpha1.BenchmarkRun, planned plan.Step) *search.Question {
 			asked.Trials++
 		}
 	}
-	if phase.Search.Regime == v1alpha1.RegimeBaseline {
+	if onBaseline(phase) {
 		if baseline := operationsBaseline(run, planned.Phase, planned.Targets[0]); baseline > 0 {
 			asked = asked.Below(baseline)
 		}
