@@ -29,17 +29,21 @@ spec:
     - name: files
       prepare: {}
       workload: {command: {command: [zip], setup: ["$(AGENT)", files, --directory, photos, --count, "60", --total-bytes, "24000000", --compress-percent, "45", --extensions, "jpg,txt"]}}
-    - {name: pause-1, cooldown: {duration: 1s}}
+    - {name: pause-1, cooldown: {duration: 4s}}
     - name: zip
       steady: {duration: 2m}
       workload: {command: {command: [zip, -q, "-1", -r, archive.zip, photos], datasetSize: 30M}}
-    - {name: pause-2, cooldown: {duration: 1s}}
+    - {name: pause-2, cooldown: {duration: 4s}}
     - name: unzip
       steady: {duration: 2m}
       workload: {command: {command: [unzip, -q, "$(DATA)/archive.zip"], workingDirectory: extracted, datasetSize: 24M}}
 `
 
-const zipBytes = 24_000_000
+const (
+	zipBytes = 24_000_000
+	// pause is the time between two phases. Their I/O is told apart by it, so it is longer than clocks are uncertain.
+	pause = 4 * time.Second
+)
 
 // commandFile is one phase of a program.
 func commandFile(t *testing.T, workload string) string {
@@ -75,7 +79,7 @@ func TestZip(t *testing.T) {
 			t.Errorf("%s: %+v", phase, step)
 			continue
 		}
-		sums := record.Between(step.MeasuredTime.Add(-time.Second/2), step.LastIOTime.Add(time.Second/2))
+		sums := record.Between(step.MeasuredTime.Add(-pause/2), step.LastIOTime.Add(pause/2))
 		checkCounted(t, phase, "read", target, v1alpha1.OperationRead, sums.ReadBytes, want.read)
 		checkCounted(t, phase, "written", target, v1alpha1.OperationWrite, sums.WriteBytes, want.write)
 		if target.Usage == nil || float64(target.Usage.Files) != want.files {

@@ -26,8 +26,12 @@ type Record struct {
 	Buckets []string
 }
 
-// Of returns the record of a store that this process has mounted, up to the last complete second.
+// Of returns the record of a store that this process has mounted. The record includes everything that the store answered
+// before the call: Of waits for the end of the current second, because a store records only complete seconds.
 func Of(f *burstfs.FS) Record {
+	for now := len(f.Truth()); len(f.Truth()) == now; {
+		time.Sleep(10 * time.Millisecond)
+	}
 	r := Record{Start: f.Start(), Seconds: f.Truth()}
 	for _, bucket := range f.Config().Buckets {
 		r.Buckets = append(r.Buckets, bucket.Name)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -188,6 +189,20 @@ func TestRead(t *testing.T) {
 	}
 	if _, err := truth.Read(strings.NewReader("seconds,unix_seconds\n0,1\n")); err == nil || !strings.Contains(err.Error(), "no column") {
 		t.Errorf("of a CSV of something else: %v", err)
+	}
+}
+
+// The record includes what was written in the second in which it is read.
+func TestOfIncludesTheCurrentSecond(t *testing.T) {
+	f := burstfs.Mount(t, disk, "")
+	for i := range 2 {
+		if err := os.WriteFile(filepath.Join(f.Path(), strconv.Itoa(i)), make([]byte, 4096), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		record := truth.Of(f.FS)
+		if got := record.Between(record.Start, time.Now().Add(time.Hour)).WriteBytes; got != float64(i+1)*4096 {
+			t.Errorf("after %d files of 4,096 bytes, the record has %.0f bytes", i+1, got)
+		}
 	}
 }
 
