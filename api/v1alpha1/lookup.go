@@ -64,3 +64,12 @@ func TargetResults(phases []PhaseResult) iter.Seq2[*PhaseResult, *TargetResult] 
 		}
 	}
 }
+
+// ResultsValid reports whether the verdict is one on a run that was complete and valid.
+func (r *JudgedRun) ResultsValid() bool {
+	switch r.Reason {
+	case ReasonPassed, ReasonObjectiveMissed, ReasonRegressed, ReasonNotJudged:
+		return true
+	}
+	return false
+}

@@ -112,7 +112,8 @@ func revise(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action
 	last := status.LastRun
 	last.PolicyHash = by.hash()
 	status.Objectives, status.Regression = nil, nil
-	if !dependsOnPolicy(last.Reason) {
+	if !last.ResultsValid() {
+		// The verdict would be the same with any policy.
 		return
 	}
 	if len(by.objectives) == 0 && by.regression == nil {
@@ -122,16 +123,6 @@ func revise(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action
 	last.Reason = v1alpha1.ReasonNotJudged
 	last.Message = v1alpha1.Truncate(fmt.Sprintf("spec.objectives or spec.regression changed, but run %s, to which they would apply, was deleted; "+
 		"request another run with spec.trigger.manual or the annotation %s", last.Name, v1alpha1.AnnotationRequestedAt), maxMessage)
-}
-
-// dependsOnPolicy reports whether a verdict with the given reason may change with the policy. Only the verdict on a
-// complete and valid run depends on the policy.
-func dependsOnPolicy(reason string) bool {
-	switch reason {
-	case v1alpha1.ReasonPassed, v1alpha1.ReasonObjectiveMissed, v1alpha1.ReasonRegressed, v1alpha1.ReasonNotJudged:
-		return true
-	}
-	return false
 }
 
 // revisedEvent returns an event if a verdict has changed.

@@ -82,7 +82,7 @@ func (p *points) verdict(status *v1alpha1.StorageBenchmarkStatus) {
 // the run has been deleted. Headlines returns none if the run was incomplete or not valid.
 func Headlines(benchmark *v1alpha1.StorageBenchmark) []Point {
 	last := benchmark.Status.LastRun
-	if last == nil || !resultsValid(last.Reason) {
+	if last == nil || !last.ResultsValid() {
 		return nil
 	}
 	p := points{common: []string{benchmark.Namespace, benchmark.Name}}
@@ -93,12 +93,6 @@ func Headlines(benchmark *v1alpha1.StorageBenchmark) []Point {
 		p.addCount(resultLatency, headline.P99Nanoseconds, nanoseconds, append(labels, "99")...)
 	}
 	return p.all
-}
-
-// resultsValid reports whether a verdict's reason means that the run was complete and valid.
-func resultsValid(reason string) bool {
-	return reason == v1alpha1.ReasonPassed || reason == v1alpha1.ReasonObjectiveMissed || reason == v1alpha1.ReasonRegressed ||
-		reason == v1alpha1.ReasonFigureAbsent
 }
 
 // Queues counts the runs in each queue. The queue of a run is that of its benchmark. Runs without a benchmark, and runs

@@ -111,13 +111,16 @@ func TestNoFiguresOfAnInvalidRun(t *testing.T) {
 func TestHeadlines(t *testing.T) {
 	facts := world()
 	facts.Results = func(*v1alpha1.StorageBenchmark) ([]metrics.Point, bool) { return nil, false }
-	text := scrape(t, facts)
-	if want := `storagebench_benchmark_throughput_bytes_per_second{benchmark="nightly",namespace="storage",operation="Write",phase="steady",target="share"} 3.2e+07`; !strings.Contains(text, want) {
-		t.Errorf("%s is not in\n%s", want, text)
+	want := `storagebench_benchmark_throughput_bytes_per_second{benchmark="nightly",namespace="storage",operation="Write",phase="steady",target="share"} 3.2e+07`
+	for _, reason := range []string{v1alpha1.ReasonPassed, v1alpha1.ReasonObjectiveMissed, v1alpha1.ReasonRegressed, v1alpha1.ReasonNotJudged} {
+		facts.Benchmarks[0].Status.LastRun.Reason = reason
+		if text := scrape(t, facts); !strings.Contains(text, want) {
+			t.Errorf("%s: %s is not in\n%s", reason, want, text)
+		}
 	}
 	facts.Benchmarks[0].Status.LastRun.Reason = v1alpha1.ReasonRunInvalid
 	if text := scrape(t, facts); strings.Contains(text, "storagebench_benchmark_throughput") {
-		t.Error("headlines of an invalid run are told of")
+		t.Error("there are headlines of an invalid run")
 	}
 }
 
