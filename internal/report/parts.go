@@ -56,12 +56,12 @@ type partTable struct {
 // String returns all sentences of the entry.
 func (i item) String() string { return strings.Join(append([]string{i.text}, i.like...), "; ") }
 
-// maxLike is the maximum length of item.like in the short form. A list of that length or longer is shortened: its last
-// element is then a count of the omitted sentences.
+// maxLike is the maximum length of item.like in the short form. The last element of a longer list is replaced by a count of
+// the omitted sentences.
 const maxLike = 2
 
 func (i item) short() item {
-	if len(i.like) < maxLike {
+	if len(i.like) <= maxLike {
 		return i
 	}
 	more := fmt.Sprintf("%d more like this", len(i.like)-maxLike+1)
@@ -98,7 +98,7 @@ func (s section) short() section {
 // hasDetails reports whether the short form leaves anything out.
 func (s section) hasDetails() bool {
 	return slices.ContainsFunc(s.parts, func(p part) bool {
-		return p.detail || slices.ContainsFunc(p.items, func(i item) bool { return len(i.like) >= maxLike }) ||
+		return p.detail || slices.ContainsFunc(p.items, func(i item) bool { return len(i.like) > maxLike }) ||
 			slices.ContainsFunc(p.tables, func(t partTable) bool { return len(t.detailRows)+len(t.detailColumns) > 0 })
 	})
 }
