@@ -107,8 +107,15 @@ func (d *drain) analyzeWith(one dimension, earlier []detect.Sample) {
 			d.sayOnce("the burst was too short to be detected as a level: its end was derived from the levels of the previous drain")
 		}
 	}
+	if d.startsEmpty() {
+		found.BucketAtLeast = nil
+	}
 	d.found[one], d.ok[one] = found, true
 }
+
+// startsEmpty reports whether the bucket is known to be empty at the start of the drain. During the idle time before a
+// redrain, credits come back.
+func (d *drain) startsEmpty() bool { return d.b.history.BucketEmpty && !d.b.step.Redrain }
 
 // knownRefill returns the refill rate that an earlier redrain (a second drain after idle time) measured, or else the
 // documented one.
@@ -255,7 +262,7 @@ func (d *drain) judge() {
 	switch {
 	case found.BucketAtLeast != nil:
 		d.says = append(d.says, "the credits lasted for the whole step: the bucket holds more than "+amountText(one, *found.BucketAtLeast))
-	case d.b.history.BucketEmpty:
+	case d.startsEmpty():
 		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate averaged %s over %s: the burst credits were already spent at the start",
 			format(found.Burst.Value), duration(seconds))
 	default:

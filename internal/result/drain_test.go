@@ -208,6 +208,33 @@ func TestDrainWithoutADrop(t *testing.T) {
 	}
 }
 
+// TestDrainOfAnEmptyBucket: a drain without credits says nothing about the size of the bucket. A redrain starts with the
+// credits that came back, so its bucket is not called empty.
+func TestDrainOfAnEmptyBucket(t *testing.T) {
+	for name, store := range map[string]bucket{
+		"refill is the baseline": scaled,
+		"refill below it":        {260, 32, 12, 24800},
+	} {
+		t.Run(name, func(t *testing.T) {
+			history := result.History{BucketEmpty: true, Documented: documentedOf(store)}
+			got := result.Target(drainStep(300), "data", store.drain(1, 0, 300), history)
+			if got.Burst.Exhausted || got.Burst.Bytes.BucketAtLeast != nil || got.Burst.Message != "" {
+				t.Errorf("%+v", got.Burst)
+			}
+			wanted(t, got.Warnings, []v1alpha1.WarningType{v1alpha1.WarningNoDropSeen})
+		})
+	}
+	end := builders.Start.Add(-500 * time.Second)
+	got := result.Target(redrainStep(60), "data", scaled.drain(1, scaled.size, 60), result.History{BucketEmpty: true,
+		Earlier: []result.Span{{Start: end.Add(-300 * time.Second), End: end, Bytes: 3e10, Operations: 3e7}}})
+	wanted(t, got.Warnings, []v1alpha1.WarningType{v1alpha1.WarningNoDropSeen})
+	for _, warning := range got.Warnings {
+		if strings.Contains(warning.Message, "already spent at the start") {
+			t.Errorf("a redrain: %s", warning.Message)
+		}
+	}
+}
+
 // TestRedrain: the refill is measured whether it is below, at or above the baseline, and the message explains if it
 // cannot be.
 func TestRedrain(t *testing.T) {
