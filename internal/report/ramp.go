@@ -109,9 +109,13 @@ func cellRows(
 	return rows
 }
 
-// cellFigures returns throughput, IOPS, mean latency and p99 latency.
+// cellFigures returns throughput, IOPS, mean latency and p99 latency. It leaves out IOPS of 0 if bytes were moved: the
+// operations were then not counted.
 func cellFigures(o v1alpha1.StepOperation) []string {
-	cells := []string{absent, iopsOf(float64(o.IOPSMilli) / 1000), absent, latencyText(o.P99Nanoseconds)}
+	cells := []string{absent, absent, absent, latencyText(o.P99Nanoseconds)}
+	if o.IOPSMilli > 0 || o.BytesPerSecond == 0 {
+		cells[1] = iopsOf(float64(o.IOPSMilli) / 1000)
+	}
 	if o.Operation.MovesData() {
 		cells[0] = rateText(o.BytesPerSecond)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/engine/command"
@@ -107,6 +109,53 @@ func TestCommandSources(t *testing.T) {
 			if listed := ran.Sources[0]; listed.Source != test.source || listed.ReadBytes != 10*test.read {
 				t.Errorf("sources %+v, want %s first with %d bytes", ran.Sources, test.source, 10*test.read)
 			}
+		})
+	}
+}
+
+// TestCommandThatMapsItsOutput: bytes that the kernel counts without a system call, as for mapped files, are in the
+// result.
+func TestCommandThatMapsItsOutput(t *testing.T) {
+	t.Parallel()
+	figures := func(operation v1alpha1.Operation, bytes, operations int64) v1alpha1.OperationResult {
+		return v1alpha1.OperationResult{Operation: operation, Bytes: bytes, Operations: operations,
+			BytesPerSecond: pointerTo(bytes / 10), IOPSMilli: pointerTo(operations * 100)}
+	}
+	for name, test := range map[string]struct {
+		mapped []measure.Operation
+		want   []v1alpha1.OperationResult
+	}{
+		"its output": {[]measure.Operation{measure.Write}, []v1alpha1.OperationResult{
+			figures(v1alpha1.OperationRead, 200*mb, 2000), figures(v1alpha1.OperationWrite, 100*mb, 0)}},
+		"all its files": {[]measure.Operation{measure.Read, measure.Write}, []v1alpha1.OperationResult{
+			figures(v1alpha1.OperationRead, 200*mb, 0), figures(v1alpha1.OperationWrite, 100*mb, 0)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			storage := countsOf(v1alpha1.SourceStorage, 100, 50)
+			clients := []result.Client{ranProgram(0, "a", storage), ranProgram(1, "b", storage)}
+			for i := range clients {
+				client, calls := &clients[i], &clients[i].Command.Counts[1]
+				for _, operation := range test.mapped {
+					client.Operations[operation] = result.Operation{}
+					if operation == measure.Read {
+						calls.ReadBytes, calls.ReadOperations = 0, 0
+					} else {
+						calls.WriteBytes, calls.WriteOperations = 0, 0
+					}
+					builders.MutateSamples(client, func(samples []measure.Sample) []measure.Sample {
+						for j := range samples {
+							samples[j].Counters[operation] = measure.Counter{}
+						}
+						return samples
+					})
+				}
+			}
+			made := result.Target(commandStep(t), "data", clients, result.History{})
+			if diff := cmp.Diff(test.want, made.Operations); diff != "" {
+				t.Errorf("operations (-want +got):\n%s", diff)
+			}
+			wanted(t, made.Warnings, []v1alpha1.WarningType{v1alpha1.WarningBytesUncertain})
 		})
 	}
 }

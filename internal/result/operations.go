@@ -16,7 +16,8 @@ func (b *builder) operations() {
 			total.add(one)
 			submission += float64(one.SubmissionMeanNanoseconds) * float64(one.Operations)
 		}
-		if total.Operations == 0 {
+		// The bytes of an opaque load may be counted without its operations, as for mapped files.
+		if total.Operations == 0 && (total.Bytes == 0 || !b.load.Opaque) {
 			continue
 		}
 		b.addOperation(operation, &total)
