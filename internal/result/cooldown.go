@@ -49,11 +49,16 @@ func untilCredits(step plan.Step, history History) string {
 	if size == 0 && history.DrainSpent != nil && history.DrainSpent.Amount > 0 {
 		size, sizeFrom, dimension = history.DrainSpent.Amount, "drained", inBytes
 	}
+	why := ""
 	switch {
 	case refill <= 0:
-		return fmt.Sprintf("cannot determine when the bucket is %d %% full, because no refill is documented or measured: waited for maxDuration", step.UntilCreditsPercent)
+		why = "no refill is documented or measured"
 	case size <= 0:
-		return fmt.Sprintf("cannot determine when the bucket is %d %% full, because its size is neither documented nor measured by a drain: waited for maxDuration", step.UntilCreditsPercent)
+		why = "its size is neither documented nor measured by a drain"
+	}
+	if why != "" {
+		return fmt.Sprintf("cannot determine when the bucket is %d %% full, because %s: "+
+			"waited for maxDuration, or not at all without it", step.UntilCreditsPercent, why)
 	}
 	format := measure.FormatBytesPerSecond
 	if dimension == inOperations {
@@ -77,8 +82,8 @@ func (h *History) measuredRefill(one dimension) (rate float64, known bool) {
 }
 
 // main returns the documented rates of the bucket that the run's loads empty first, and whether its credits count bytes
-// or operations. It uses the first load for which such a bucket is known. If there is no such load, it returns the
-// documented byte rates, without a bucket.
+// or operations. It uses the first load for which such a bucket is known. If there is no such load, it returns no rates:
+// without a bucket, the documented baseline is not a refill.
 func (h *History) main() (documented, dimension) {
 	for _, load := range append(slices.Clone(h.Loads), limits.Load{}) {
 		if found, ok := h.Documented.Main(load); ok {
@@ -89,6 +94,5 @@ func (h *History) main() (documented, dimension) {
 			return documented{baseline: found.Baseline, burst: found.Burst, bucket: found.Size, refill: found.Refill}, one
 		}
 	}
-	rates := h.Documented.Rates(limits.Load{}, limits.Bytes)
-	return documented{baseline: rates.Baseline, burst: rates.Burst, refill: rates.Baseline}, inBytes
+	return documented{}, inBytes
 }

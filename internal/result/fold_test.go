@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/result"
 )
@@ -244,5 +245,24 @@ func TestCooldown(t *testing.T) {
 				t.Error(fmt.Sprint(got.Cooldown.WantedPercent))
 			}
 		})
+	}
+}
+
+// TestCooldownThatKnewNoRefill: the documented rates of limits without a bucket say nothing about a refill, so the run
+// does not wait for one, even if an earlier drain measured the credits.
+func TestCooldownThatKnewNoRefill(t *testing.T) {
+	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	history := result.History{
+		Documented: limits.Declared(&v1alpha1.Limits{Throughput: &v1alpha1.RateLimits{
+			Baseline: resource.NewQuantity(32e6, resource.DecimalSI), Burst: resource.NewQuantity(260e6, resource.DecimalSI)}}),
+		Earlier:    []result.Span{{Start: start.Add(-time.Hour), End: start, Bytes: 1}},
+		DrainSpent: &result.Spent{Amount: 22.8e9, Refill: 32e6, Burst: 260e6, Baseline: 32e6},
+	}
+	step := plan.Step{Kind: v1alpha1.PhaseCooldown, Purpose: plan.Idle, Cell: -1, UntilCreditsPercent: 90}
+	got := result.Cooldown(step, "data", history, start, start.Add(time.Second)).Cooldown.Message
+	const want = "no load for 1s; cannot determine when the bucket is 90 % full, " +
+		"because no refill is documented or measured: waited for maxDuration, or not at all without it"
+	if got != want {
+		t.Errorf("it says %q", got)
 	}
 }
