@@ -18,6 +18,8 @@ const (
 	// cutShare is the assumed uncertainty of the time of a drop that lies inside a sample, as a fraction of the
 	// sample's length.
 	cutShare = 0.05
+	// peakSeconds is the time, in seconds, of which Peak5s is the mean.
+	peakSeconds = 5
 )
 
 // onKnownLevels finds the end of a burst that is too short to be detected as a level, because it lasts only a few
@@ -98,7 +100,10 @@ func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Option
 		{StartSeconds: start, EndSeconds: seconds, Mean: burst, Shape: detect.ShapeLevel},
 		{StartSeconds: seconds, EndSeconds: end, Mean: baseline, Shape: detect.ShapeLevel},
 	}
-	found.Warnings = nil
+	found.Warnings, found.FastStart = nil, nil
+	if seconds-start < peakSeconds {
+		found.Peak5s = 0 // the mean would include time after the drop
+	}
 	return found, true
 }
 

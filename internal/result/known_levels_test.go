@@ -3,6 +3,7 @@ package result_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,5 +71,19 @@ func TestShortRedrains(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestShortRedrainIsMeasured: a burst that was measured with the known levels is not called too short to be measured,
+// and has no mean over five seconds.
+func TestShortRedrainIsMeasured(t *testing.T) {
+	store := bucket{60, 8, 8, 900}
+	end := builders.Start.Add(-10 * time.Second)
+	history := result.History{BucketEmpty: true,
+		Earlier:    []result.Span{{Start: end.Add(-300 * time.Second), End: end, Bytes: 3e9, Operations: 3e6}},
+		DrainSpent: &result.Spent{Amount: 900e6, Refill: 8e6, Burst: 60e6, Baseline: 8e6}}
+	got := result.Target(redrainStep(180), "data", store.drain(1, 80, 180), history).Burst
+	if !got.Exhausted || got.Peak5sBytesPerSecond != nil || strings.Contains(got.Message, "too irregular to be measured") {
+		t.Errorf("exhausted %v, peak %v, message %q", got.Exhausted, got.Peak5sBytesPerSecond, got.Message)
 	}
 }
