@@ -84,7 +84,8 @@ func floorOf(p *Point, points []*Point) float64 {
 		switch {
 		case first == nil || q.Demand.Outstanding < first.Demand.Outstanding:
 			first, second = q, first
-		case second == nil || q.Demand.Outstanding < second.Demand.Outstanding:
+		case q.Demand.Outstanding > first.Demand.Outstanding &&
+			(second == nil || q.Demand.Outstanding < second.Demand.Outstanding):
 			second = q
 		}
 	}
