@@ -19,8 +19,8 @@ type judge interface {
 }
 
 // judgeOf returns the judge of a step on a target. documented is the rate that the target's documented limits allow
-// without credits. baseline is the baseline that the run's last drain of the target measured. Both are in bytes per
-// second, and 0 if unknown.
+// without credits. baseline is the baseline that the run's last drain of the target measured with the load of the step.
+// Both are in bytes per second, and 0 if unknown.
 func judgeOf(step plan.Step, documented, baseline float64) judge {
 	// A phase with many steps may begin with a drain. If the bucket is already empty at that time, the rate does not
 	// drop during the drain, and no drop can be detected. If the baseline is known, the drain therefore ends once the

@@ -1,6 +1,9 @@
 package earlystop
 
 import (
+	"reflect"
+	"slices"
+
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/measure"
@@ -30,8 +33,8 @@ func New(source Source) *Watcher { return &Watcher{source: source} }
 // are loaded together.
 //
 // baselines maps each target to the baseline in bytes per second that the run's last drain measured. If a target is
-// drained again after a pause, the step may end once the rate has stayed at that baseline for long enough, however
-// short the burst was. documented holds the documented limits of each target.
+// drained again with the same load after a pause, the step may end once the rate has stayed at that baseline for long
+// enough, however short the burst was. documented holds the documented limits of each target.
 func (w *Watcher) Look(planned plan.Plan, snapshot decide.Snapshot, baselines map[string]float64, documented map[string]limits.Computed) map[decide.Attempt]string {
 	step, attempt, live := current(planned, snapshot)
 	if !live {
@@ -40,7 +43,7 @@ func (w *Watcher) Look(planned plan.Plan, snapshot decide.Snapshot, baselines ma
 		return nil
 	}
 	if w.followed != attempt {
-		w.follow(step, attempt, snapshot.Clients, baselines, documented)
+		w.follow(planned, step, attempt, snapshot.Clients, baselines, documented)
 	}
 	reason := ""
 	enough := len(w.targets) > 0
@@ -72,11 +75,18 @@ func current(planned plan.Plan, snapshot decide.Snapshot) (plan.Step, decide.Att
 	return plan.Step{}, decide.Attempt{}, false
 }
 
-func (w *Watcher) follow(step plan.Step, attempt decide.Attempt, clients []decide.Client, baselines map[string]float64, documented map[string]limits.Computed) {
+func (w *Watcher) follow(
+	planned plan.Plan, step plan.Step, attempt decide.Attempt, clients []decide.Client,
+	baselines map[string]float64, documented map[string]limits.Computed,
+) {
 	w.followed, w.targets = attempt, nil
 	for _, name := range step.Targets {
 		demand, _ := step.Demand(name)
-		t := &target{name: name, judge: judgeOf(step, documented[name].Settled(demand.Load), baselines[name])}
+		measured := baselines[name]
+		if !sameLoad(planned, step, name) {
+			measured = 0
+		}
+		t := &target{name: name, judge: judgeOf(step, documented[name].Settled(demand.Load), measured)}
 		for _, client := range clients {
 			if client.Key.Target == name && client.Key.Index < step.Clients {
 				t.keys = append(t.keys, client.Key)
@@ -85,6 +95,29 @@ func (w *Watcher) follow(step plan.Step, attempt decide.Attempt, clients []decid
 		t.flow.clients = make([]stream, len(t.keys))
 		w.targets = append(w.targets, t)
 	}
+}
+
+// sameLoad reports whether every drain of a target before a step has the load of the step. If one has another block
+// size or operation, the baseline that was measured may be that of the other load.
+func sameLoad(planned plan.Plan, step plan.Step, target string) bool {
+	demand, _ := step.Demand(target)
+	for _, earlier := range planned.Steps {
+		if earlier.ID == step.ID {
+			break
+		}
+		if earlier.Purpose != plan.Drain || !slices.Contains(earlier.Targets, target) {
+			continue
+		}
+		before, _ := earlier.Demand(target)
+		if before.Load != demand.Load {
+			return false
+		}
+		// Loads of several block sizes, and those that are unknown, have no block size to compare.
+		if before.Load.BlockBytes == 0 && !reflect.DeepEqual(earlier.Workloads[target], step.Workloads[target]) {
+			return false
+		}
+	}
+	return true
 }
 
 // target is the state of one target of the followed step.

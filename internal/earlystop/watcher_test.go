@@ -3,6 +3,7 @@ package earlystop_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/test/builders"
 )
 
 // source provides clients with samples that a test sets.
@@ -247,5 +249,31 @@ func drainsBefore(t *testing.T, kind v1alpha1.PhaseKind) {
 	}
 	if at, why := endOf(newWorld(step, 2, declared), 200, 1000, 50e6, 8e6); at < 284 || at > 290 {
 		t.Errorf("with credits it ended at %d s: %s", at, why)
+	}
+}
+
+// TestBaselineOfAnotherLoad: the baseline of large blocks says nothing about the burst of small ones.
+func TestBaselineOfAnotherLoad(t *testing.T) {
+	spec := builders.Benchmark("b").Target("a").Workload(builders.Fio().BlockSize("1Mi")).BurstDrain("burst", "2m", "2h").
+		Cooldown("pause", "1h").Sweep("cells", v1alpha1.RegimeBaseline, "1m", v1alpha1.SweepAxes{QueueDepth: []int32{1, 8}}).
+		With(builders.Fio().BlockSize("4Ki")).Run()
+	planned, problems := plan.Make(spec, 1)
+	if len(problems) > 0 {
+		t.Fatal(problems.ToAggregate())
+	}
+	w := newWorld(plan.Step{}, 1, nil)
+	w.plan, w.baselines = planned, map[string]float64{"a": 150e6}
+	live := slices.IndexFunc(planned.Steps, func(step plan.Step) bool {
+		return step.Phase == "cells" && step.Purpose == plan.Drain
+	})
+	for _, step := range planned.Steps[:live] {
+		w.snapshot.Records[step.ID] = decide.Record{Attempt: 1, Done: true}
+	}
+	w.snapshot.Records[planned.Steps[live].ID] = decide.Record{Attempt: 1, Start: time.Unix(1e9, 0)}
+	for second := range 600 {
+		w.source.tell(w.keys[0], float64(second), float64(second+1), 14e6)
+		if why := w.watcher.Look(w.plan, w.snapshot, w.baselines, w.documented); why != nil {
+			t.Fatalf("after %d s of the burst: %v", second+1, why)
+		}
 	}
 }
