@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/internal/detect"
+	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/plan"
@@ -18,23 +19,26 @@ type judge interface {
 	add(sample detect.Sample) string
 }
 
-// judgeOf returns the judge of a step on a target. documented is the rate that the target's documented limits allow
-// without credits. baseline is the baseline that the run's last drain of the target measured with the load of the step.
-// Both are in bytes per second, and 0 if unknown.
-func judgeOf(step plan.Step, documented, baseline float64) judge {
+// judgeOf returns the judge of a step on a target. documented holds the rates that the target's documented limits allow
+// without and with credits, and measured those that the run's last drain of the target measured with the load of the
+// step. Both are in bytes per second, and 0 if unknown.
+func judgeOf(step plan.Step, documented, measured limits.Rates) judge {
 	// A phase with many steps may begin with a drain. If the bucket is already empty at that time, the rate does not
 	// drop during the drain, and no drop can be detected. If the baseline is known, the drain therefore ends once the
 	// rate has stayed at the baseline for long enough. The same applies to a drain that follows a pause in which
 	// credits refill (Redrain).
 	before := phasekind.Of(step.Kind).ManySteps()
-	if baseline == 0 && before {
-		baseline = documented
+	known := measured
+	if known.Baseline == 0 && before {
+		known = documented
 	}
+	// A single second cannot tell a low burst from the baseline.
+	distinct := known.Burst == 0 || known.Burst > aboveBaseline*known.Baseline
 	switch {
-	case (step.Redrain || before) && step.Purpose == plan.Drain && baseline > 0:
-		return &redrain{baseline: baseline, seconds: step.LeastBaseline().Seconds()}
+	case (step.Redrain || before) && step.Purpose == plan.Drain && known.Baseline > 0 && distinct:
+		return &redrain{baseline: known.Baseline, seconds: step.LeastBaseline().Seconds()}
 	case step.Purpose == plan.Drain:
-		return newDrain(step, documented)
+		return newDrain(step, documented.Baseline)
 	}
 	return &steadiness{}
 }

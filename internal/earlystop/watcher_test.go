@@ -45,8 +45,8 @@ type world struct {
 	plan     plan.Plan
 	snapshot decide.Snapshot
 	keys     []decide.ClientKey
-	// baselines are the rates at which earlier phases ended.
-	baselines map[string]float64
+	// baselines are the rates that earlier drains measured.
+	baselines map[string]limits.Rates
 	// documented holds the documented limits of the target.
 	documented map[string]limits.Computed
 }
@@ -216,7 +216,7 @@ func TestShortRedrainEndsOnTheKnownBaseline(t *testing.T) {
 	step := drainStep(15 * time.Second)
 	step.Redrain = true
 	w := newWorld(step, 2, nil)
-	w.baselines = map[string]float64{"a": 16e6}
+	w.baselines = map[string]limits.Rates{"a": {Baseline: 16e6}}
 	at, why := endOf(w, 3, 300, 50e6, 8e6)
 	if at < 3+10 || at > 3+13 {
 		t.Errorf("it ended at %d s: %s", at, why)
@@ -225,7 +225,7 @@ func TestShortRedrainEndsOnTheKnownBaseline(t *testing.T) {
 		t.Errorf("why: %s", why)
 	}
 	again := newWorld(step, 2, nil)
-	again.baselines = map[string]float64{"a": 16e6}
+	again.baselines = map[string]limits.Rates{"a": {Baseline: 16e6}}
 	if at, _ := endOf(again, 300, 310, 50e6, 8e6); at != 0 {
 		t.Errorf("in the burst it ended at %d s", at)
 	}
@@ -252,6 +252,28 @@ func drainsBefore(t *testing.T, kind v1alpha1.PhaseKind) {
 	}
 }
 
+// TestDrainBeforeStepsOfALowBurst: a burst that is hardly above the baseline is not taken for the baseline.
+func TestDrainBeforeStepsOfALowBurst(t *testing.T) {
+	declared := &v1alpha1.Limits{Throughput: &v1alpha1.RateLimits{
+		Baseline: ptr.To(resource.MustParse("150M")), Burst: ptr.To(resource.MustParse("170M"))}}
+	step := drainStep(2 * time.Minute)
+	step.Kind = v1alpha1.PhaseSweep
+	if at, why := endOf(newWorld(step, 2, declared), 600, 1200, 85e6, 75e6); at < 684 {
+		t.Errorf("it ended at %d s: %s", at, why)
+	}
+}
+
+// TestRedrainOfALowBurst: the same with the rates that an earlier drain measured.
+func TestRedrainOfALowBurst(t *testing.T) {
+	step := drainStep(2 * time.Minute)
+	step.Redrain = true
+	w := newWorld(step, 2, nil)
+	w.baselines = map[string]limits.Rates{"a": {Baseline: 150e6, Burst: 170e6}}
+	if at, why := endOf(w, 600, 1200, 85e6, 75e6); at < 684 {
+		t.Errorf("it ended at %d s: %s", at, why)
+	}
+}
+
 // TestBaselineOfAnotherLoad: the baseline of large blocks says nothing about the burst of small ones.
 func TestBaselineOfAnotherLoad(t *testing.T) {
 	spec := builders.Benchmark("b").Target("a").Workload(builders.Fio().BlockSize("1Mi")).BurstDrain("burst", "2m", "2h").
@@ -262,7 +284,7 @@ func TestBaselineOfAnotherLoad(t *testing.T) {
 		t.Fatal(problems.ToAggregate())
 	}
 	w := newWorld(plan.Step{}, 1, nil)
-	w.plan, w.baselines = planned, map[string]float64{"a": 150e6}
+	w.plan, w.baselines = planned, map[string]limits.Rates{"a": {Baseline: 150e6}}
 	live := slices.IndexFunc(planned.Steps, func(step plan.Step) bool {
 		return step.Phase == "cells" && step.Purpose == plan.Drain
 	})

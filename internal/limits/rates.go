@@ -153,23 +153,23 @@ func (l *Limit) CreditBytes(load Load) float64 {
 	return load.BlockBytes
 }
 
-// Settled returns the rate, in bytes per second, at which a load settles after a burst. This is the rate of the last
-// level of its timeline or, if the timeline has no second level or the block size is unknown, the baseline. Settled
-// returns 0 if nothing bursts.
-func (c Computed) Settled(load Load) float64 {
+// Settled returns the rate, in bytes per second, at which a load settles after a burst, as Baseline, and the rate of the
+// burst. The baseline is the rate of the last level of the load's timeline or, if the timeline has no second level or
+// the block size is unknown, the baseline of the limits. Both are 0 if nothing bursts.
+func (c Computed) Settled(load Load) Rates {
 	if load.BlockBytes > 0 {
 		if levels := c.ThrottleTimeline(load, math.Inf(1)).Levels; len(levels) > 1 {
-			return levels[len(levels)-1].BytesPerSecond
+			return Rates{Baseline: levels[len(levels)-1].BytesPerSecond, Burst: levels[0].BytesPerSecond}
 		}
 		if at := c.At(load); at.Burst.Limit != nil && at.Burst.BytesPerSecond > at.Baseline.BytesPerSecond {
-			return at.Baseline.BytesPerSecond
+			return Rates{Baseline: at.Baseline.BytesPerSecond, Burst: at.Burst.BytesPerSecond}
 		}
-		return 0
+		return Rates{}
 	}
 	if rates := c.Rates(load, Bytes); rates.Burst > 0 {
-		return rates.Baseline
+		return Rates{Baseline: rates.Baseline, Burst: rates.Burst}
 	}
-	return 0
+	return Rates{}
 }
 
 // Declared returns only the limits that a specification contains.

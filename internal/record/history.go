@@ -6,6 +6,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/result"
@@ -226,14 +227,18 @@ func spentOf(series *v1alpha1.BurstSeries, scale float64) *result.Spent {
 	}
 }
 
-// Baselines returns, by target, the baseline that the run's last drain measured, in bytes per second. It omits
-// targets without a drain that spent all credits.
-func Baselines(run *v1alpha1.BenchmarkRun) map[string]float64 {
-	levels := map[string]float64{}
+// Baselines returns, by target, the baseline and the burst that the run's last drain measured, in bytes per second. It
+// omits targets without a drain that spent all credits.
+func Baselines(run *v1alpha1.BenchmarkRun) map[string]limits.Rates {
+	levels := map[string]limits.Rates{}
 	for _, phase := range run.Status.Phases {
 		for _, target := range phase.Targets {
 			if empty, baseline := drained(run, phase.Name, target.Target); empty && baseline > 0 {
-				levels[target.Target] = baseline
+				measured := limits.Rates{Baseline: baseline}
+				if burst := target.Burst.Bytes.Burst; burst != nil {
+					measured.Burst = float64(burst.Value)
+				}
+				levels[target.Target] = measured
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
@@ -87,5 +88,22 @@ func TestLastDrain(t *testing.T) {
 	}
 	if got := lastDrain(run, "search", "other"); got != nil {
 		t.Errorf("another target has the drain %+v", got)
+	}
+}
+
+// TestBaselines: the last drain that spent all credits has the rates.
+func TestBaselines(t *testing.T) {
+	drained := func(exhausted bool, burst, baseline int64) []v1alpha1.TargetResult {
+		return []v1alpha1.TargetResult{{Target: "data", Burst: &v1alpha1.BurstResult{Exhausted: exhausted, Bytes: &v1alpha1.BurstSeries{
+			Burst: &v1alpha1.Estimate{Value: burst}, Baseline: &v1alpha1.Estimate{Value: baseline}}}}}
+	}
+	run := &v1alpha1.BenchmarkRun{}
+	run.Status.Phases = []v1alpha1.PhaseResult{
+		{Name: "burst", Targets: drained(true, 200e6, 100e6)},
+		{Name: "again", Targets: drained(true, 170e6, 150e6)},
+		{Name: "part", Targets: drained(false, 170e6, 170e6)},
+	}
+	if got, want := Baselines(run)["data"], (limits.Rates{Baseline: 150e6, Burst: 170e6}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
