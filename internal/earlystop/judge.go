@@ -114,7 +114,8 @@ func (d *drain) confirm(seen detect.LiveState) string {
 		measure.FormatMegabytesPerSecond(drop.After.Low), measure.FormatMegabytesPerSecond(drop.After.High))
 }
 
-// steadiness waits for five consecutive steady rounds of detect.RoundSeconds each.
+// steadiness waits for five consecutive steady rounds of detect.RoundSeconds each. Where a step waits for several
+// targets, a target that was steady has to be steady still, so only the newest five rounds count.
 type steadiness struct {
 	samples []detect.Sample
 	why     string
@@ -122,13 +123,14 @@ type steadiness struct {
 
 func (s *steadiness) add(sample detect.Sample) string {
 	s.samples = append(s.samples, sample)
-	if s.why != "" || len(s.samples)%detect.RoundSeconds != 0 {
+	if len(s.samples)%detect.RoundSeconds != 0 {
 		return s.why
 	}
+	s.why = ""
 	result, err := detect.AssessSteady(s.samples, detect.SteadyOptions{})
-	if err == nil && result.State == detect.Steady {
-		s.why = fmt.Sprintf("steady state over five windows from %.0f to %.0f s, at %s", result.First.StartSeconds,
-			result.First.EndSeconds, measure.FormatMegabytesPerSecond(result.First.Mean.Value))
+	if err == nil && result.Last != nil && result.Last.Steady {
+		s.why = fmt.Sprintf("steady state over five windows from %.0f to %.0f s, at %s", result.Last.StartSeconds,
+			result.Last.EndSeconds, measure.FormatMegabytesPerSecond(result.Last.Mean.Value))
 	}
 	return s.why
 }

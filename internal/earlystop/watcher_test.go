@@ -182,6 +182,27 @@ func TestSteadyEndsAfterFiveSteadyRounds(t *testing.T) {
 	}
 }
 
+// TestSteadyTogether: a target that was steady while another was not yet, and that falls since, is not steady.
+func TestSteadyTogether(t *testing.T) {
+	step := plan.Step{Purpose: plan.Measure, EndWhenSteady: true, Duration: time.Hour, MinDuration: 5 * time.Minute}
+	w := newWorld(step, 1, nil)
+	other := decide.ClientKey{Target: "b"}
+	w.plan.Steps[0].Targets = []string{"a", "b"}
+	w.snapshot.Clients = append(w.snapshot.Clients, decide.Client{Key: other, Connection: decide.Ready})
+	for second := range 1500 {
+		at := float64(second)
+		w.source.tell(w.keys[0], at, at+1, 100e6-0.06e6*max(0, at-300))
+		rate := 100e6
+		if second < 600 && second/60%2 == 0 {
+			rate = 50e6
+		}
+		w.source.tell(other, at, at+1, rate)
+		if why := w.look(); why != "" {
+			t.Fatalf("at %d s: %s", second+1, why)
+		}
+	}
+}
+
 func TestOnlyLiveAdaptiveStepsAreFollowed(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"not started": func(w *world) { w.snapshot.Records["00-burst"] = decide.Record{Attempt: 1} },
