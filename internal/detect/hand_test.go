@@ -2,6 +2,7 @@ package detect
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -65,6 +66,35 @@ func TestByHand(t *testing.T) {
 			t.Errorf("%s: the peak of 5 s is %.2f beside a burst of %.2f", test.name, r.Peak5s, test.burst)
 		}
 	}
+}
+
+// TestGapInAFineSeries: a gap is seen although samples of 10 ms are joined.
+func TestGapInAFineSeries(t *testing.T) {
+	samples := make([]Sample, 30_000)
+	for i := range samples {
+		at, rate := float64(i)/100, 50e6
+		if i > 15_000 {
+			at, rate = at+20, 8e6
+		}
+		samples[i] = Sample{at, at + 0.01, rate}
+		if i > 0 && i != 15_001 {
+			samples[i].StartSeconds = samples[i-1].EndSeconds
+		}
+	}
+	r, err := Analyze(samples, Options{})
+	if err != nil || len(r.Drops) != 1 {
+		t.Fatalf("%v: %+v", err, r.Drops)
+	}
+	if !warnsOfGaps(r) {
+		t.Errorf("it warns %v", r.Warnings)
+	}
+	if at := r.Drops[0].Seconds; at.High-at.Low < 10 {
+		t.Errorf("the drop is from %g to %g s, and the gap from 150 to 170 s", at.Low, at.High)
+	}
+}
+
+func warnsOfGaps(r Result) bool {
+	return slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Kind == WarnGaps })
 }
 
 func shifted(samples, after []Sample) []Sample {
