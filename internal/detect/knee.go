@@ -55,7 +55,7 @@ type KneeResult struct {
 // Kinds of warnings about a knee.
 const (
 	// WarnNoKnee: there is no knee. Either the rate still grows at the last step, so a higher load may increase it
-	// further, or even the first step reaches the plateau.
+	// further, or only the last steps reach the plateau, or even the first step does.
 	WarnNoKnee WarningKind = "NoKnee"
 	// WarnNoScalabilityFit: there are too few steps for a fit or the law does not fit, so there are no intervals.
 	WarnNoScalabilityFit WarningKind = "NoScalabilityFit"
@@ -88,8 +88,11 @@ func FindKnee(points []Point) (KneeResult, error) {
 		r.Knee = &e
 	} else {
 		says := "throughput does not level off: a higher load may increase it"
-		if enough == steps[0].Load {
+		switch {
+		case enough == steps[0].Load:
 			says = "the first step already reaches 95 % of the plateau: a higher load gains little"
+		case levelsOff(steps):
+			says = "throughput levels off only at the last steps: add higher loads to locate the knee"
 		}
 		r.Warnings = append(r.Warnings, Warning{WarnNoKnee, says})
 	}
@@ -144,6 +147,12 @@ func reach(steps []Point) (load, plateau float64) {
 		}
 	}
 	return steps[len(steps)-1].Load, plateau
+}
+
+// levelsOff reports whether the last step gains little: less than a quarter of the mean gain per load.
+func levelsOff(steps []Point) bool {
+	first, before, last := steps[0], steps[len(steps)-2], steps[len(steps)-1]
+	return (last.Rate-before.Rate)/(last.Load-before.Load) < (last.Rate-first.Rate)/(last.Load-first.Load)/4
 }
 
 // kneedle implements the method of Satopaa and others (2011) for a concave curve. It takes the difference between the

@@ -53,6 +53,29 @@ func TestFindKnee(t *testing.T) {
 	}
 }
 
+// TestKneeNearTheEnd: a rate that levels off at the last steps has no knee yet, but is not called one that never does.
+func TestKneeNearTheEnd(t *testing.T) {
+	for name, test := range map[string]struct {
+		rates []float64
+		want  string
+	}{
+		"levels off": {[]float64{10, 20, 30, 39, 40}, "levels off only at the last steps"},
+		"grows":      {[]float64{10, 20, 30, 39, 45}, "does not level off"},
+	} {
+		var points []Point
+		for i, rate := range test.rates {
+			points = append(points, Point{Load: float64(i + 1), Rate: rate})
+		}
+		r, err := FindKnee(points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Knee != nil || !strings.Contains(r.Warnings[0].Message, test.want) {
+			t.Errorf("%s: knee %v, enough at %g, it warns %v", name, r.Knee, r.Enough.Value, r.Warnings)
+		}
+	}
+}
+
 // If a rate never grows, more load promises nothing; by the law it has no maximum.
 func TestKneeOfARateThatFalls(t *testing.T) {
 	for name, of := range map[string]scalabilityLaw{"contention over 1": {a: 0.01, b: 0.012, c: 0.001}, "no change": {a: 0.01, b: 0.01}} {
