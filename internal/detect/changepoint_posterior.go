@@ -200,7 +200,7 @@ func withGaps(samples []Sample, without []bool) (filled []Sample, aside []bool) 
 	filled = make([]Sample, 0, len(samples)+8)
 	aside = make([]bool, 0, len(samples)+8)
 	for i, s := range samples {
-		if i > 0 && s.StartSeconds-samples[i-1].EndSeconds > 1e-9 {
+		if i > 0 && s.StartSeconds-samples[i-1].EndSeconds > leastGap {
 			filled = append(filled, Sample{StartSeconds: samples[i-1].EndSeconds, EndSeconds: s.StartSeconds})
 			aside = append(aside, true)
 		}

@@ -2,13 +2,16 @@ package detect
 
 import "fmt"
 
+// leastGap is the length in seconds of the shortest gap. Shorter ones are rounding errors.
+const leastGap = 1e-9
+
 // fillGaps fills the gaps in a series. The rate in a gap is assumed to be the average of the rates on either side.
 func fillGaps(samples []Sample) (filled []Sample, missingSeconds float64) {
 	filled = make([]Sample, 0, len(samples))
 	for i, s := range samples {
 		if i > 0 {
 			last := samples[i-1]
-			if gap := s.StartSeconds - last.EndSeconds; gap > 0 {
+			if gap := s.StartSeconds - last.EndSeconds; gap > leastGap {
 				missingSeconds += gap
 				filled = append(filled, Sample{StartSeconds: last.EndSeconds, EndSeconds: s.StartSeconds, Rate: (around(samples, i-1, -1) + around(samples, i, 1)) / 2})
 			}

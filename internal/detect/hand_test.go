@@ -93,6 +93,22 @@ func TestGapInAFineSeries(t *testing.T) {
 	}
 }
 
+// TestRoundingIsNoGap: no sample is missing where times differ by a rounding error.
+func TestRoundingIsNoGap(t *testing.T) {
+	samples := make([]Sample, 30)
+	for i := range samples {
+		samples[i] = Sample{float64(i), float64(i + 1), 50e6}
+	}
+	samples[9].StartSeconds = math.Nextafter(9, 10)
+	r, err := Analyze(samples, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if warnsOfGaps(r) {
+		t.Errorf("it warns %v", r.Warnings)
+	}
+}
+
 func warnsOfGaps(r Result) bool {
 	return slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Kind == WarnGaps })
 }
