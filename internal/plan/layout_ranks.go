@@ -86,16 +86,22 @@ func (m *maker) missingRanks(target string, step *Step, made *engine.Description
 		step.Clients*step.Processes, target, why, remedy)
 }
 
-// planRanks records which files an MPI job reserves or lays out, and how much space each client needs for them.
+// planRanks records which files an MPI job reserves or lays out, and how much space each client needs for them. Like
+// fio's, the files of all clients are reserved at once, because later steps may have more clients.
 func (m *maker) planRanks(target string, step *Step, made *engine.Description) {
 	data := m.dataset(target)
-	key, set := m.ranksOf(target, step, made)
-	before := data.reservedRanks.total(key)
-	data.reservedRanks.add(key, set)
-	clients := uint64(step.Clients) //nolint:gosec // It is positive.
-	if added := data.reservedRanks.total(key) - before; added > 0 {
-		step.NewBytes[target] += (added + clients - 1) / clients
+	all := *step
+	all.Clients = m.plan.ClientsPerTarget
+	if whole, err := m.demands.describe(step.Workloads[target], all.For(target)); err == nil {
+		key, set := m.ranksOf(target, &all, &whole)
+		before := data.reservedRanks.total(key)
+		data.reservedRanks.add(key, set)
+		clients := uint64(all.Clients) //nolint:gosec // It is positive.
+		if added := data.reservedRanks.total(key) - before; added > 0 {
+			step.NewBytes[target] += (added + clients - 1) / clients
+		}
 	}
+	key, set := m.ranksOf(target, step, made)
 	switch {
 	case step.Purpose == Prepare:
 		data.laidRanks.add(key, set)

@@ -153,3 +153,25 @@ func TestOverwrittenFilesStay(t *testing.T) {
 		t.Error(problems.ToAggregate())
 	}
 }
+
+// TestSpaceOfARampOfClients checks that each file counts once, although the clients that write it change.
+func TestSpaceOfARampOfClients(t *testing.T) {
+	for name, test := range map[string]struct {
+		run  *builders.BenchmarkBuilder
+		want uint64
+	}{
+		"shared":      {mpi(), 128 << 20},
+		"own volumes": {mpi().PerClient(), 32 << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := test.run.Ramp("ramp", v1alpha1.RampClients, "30s", 1, 2, 4).Run()
+			made, problems := plan.Make(run, 1)
+			if len(problems) > 0 {
+				t.Fatal(problems.ToAggregate())
+			}
+			if got := made.VolumeBytes(&run.Targets[0]); got != test.want {
+				t.Errorf("%d bytes, want %d", got, test.want)
+			}
+		})
+	}
+}
