@@ -72,7 +72,7 @@ func (p *phaseMaker) compatible() bool {
 // compatibleTogether refuses to load targets together if some workloads run for a given time and others until a fixed
 // amount of work is done.
 func (p *phaseMaker) compatibleTogether() {
-	if p.phase.Steady == nil || p.phase.Mode == v1alpha1.PhaseSequential {
+	if p.phase.Steady == nil && p.phase.Ramp == nil || p.phase.Mode == v1alpha1.PhaseSequential {
 		return
 	}
 	var byTime, byWork string

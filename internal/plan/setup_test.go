@@ -120,3 +120,14 @@ func TestCommandRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) { test.check(t) })
 	}
 }
+
+// TestRampOfACommandBesideFio checks that a ramp does not load a program and fio together, whichever comes first.
+func TestRampOfACommandBesideFio(t *testing.T) {
+	for _, target := range []string{"a", "c"} {
+		t.Run(target, func(t *testing.T) {
+			refusal{builders.Benchmark("b").Target("a").Target("c").Clients(2).
+				Ramp("ramp", v1alpha1.RampClients, "30s", 1, 2).ForLoad(target, unzipped()),
+				"spec.run.phases[0].mode", "command on target " + target + " does a fixed amount of work"}.check(t)
+		})
+	}
+}
