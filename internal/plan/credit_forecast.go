@@ -11,6 +11,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/credits"
+	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
@@ -83,8 +84,25 @@ func (p *phaseMaker) load(step *Step, target string, one *creditForecast, took t
 			account.Emptied()
 		}
 	case Measure:
+		if p.cached(step, target) {
+			account.LoadBetween(0, min(account.Bucket().Burst, p.demand(step, target)), took.Seconds())
+			return
+		}
 		account.Demand(p.demand(step, target), took.Seconds())
 	}
+}
+
+// cached reports whether the server's cache is meant to serve everything that a step reads, so that the step may spend
+// no credits. It returns false for the cells of a sweep, so that the forecast does not depend on their order.
+func (p *phaseMaker) cached(step *Step, target string) bool {
+	demand, known := p.demands.demand(p.loads[target].spec, step.For(target))
+	if !known || step.Kind == v1alpha1.PhaseSweep {
+		return false
+	}
+	demand.expect(p.phase)
+	return demand.Load.CachedShare == 1 && !slices.ContainsFunc(p.documented[target].Limits, func(limit limits.Limit) bool {
+		return limit.Bucket > 0 && !limit.CachedReadsPass
+	})
 }
 
 // bound advances the ceiling of a forecast to the end of a step. took is the length of the step or, if known is false,

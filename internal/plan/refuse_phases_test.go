@@ -286,3 +286,17 @@ func few() *builders.FioBuilder {
 		p.RateLimit = &v1alpha1.FioRateLimit{IOPS: new(int64(100))}
 	})
 }
+
+// TestCachedReadsSpendNoCredits checks that reads that the server's cache is meant to serve leave the bucket full.
+func TestCachedReadsSpendNoCredits(t *testing.T) {
+	run := fsx().Prepare("layout").UntilCredits("wait", 100).Steady("cache", "40m").With(builders.Fio().Dataset("8Gi").Reads()).
+		Mutate(func(r *v1alpha1.RunSpec) { r.Phases[2].Expect = v1alpha1.ExpectServerCache }).BurstDrain("burst", "2m", "10m").Run()
+	made, problems := plan.Make(run, 1)
+	if len(problems) > 0 {
+		t.Fatal(problems.ToAggregate())
+	}
+	const want = "RunTooShort: target share is expected to hold 468.0 GB"
+	if len(made.Warnings) != 1 || !strings.Contains(made.Warnings[0], want) {
+		t.Errorf("want one warning, %q, got: %q", want, made.Warnings)
+	}
+}
