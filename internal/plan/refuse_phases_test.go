@@ -300,3 +300,13 @@ func TestCachedReadsSpendNoCredits(t *testing.T) {
 		t.Errorf("want one warning, %q, got: %q", want, made.Warnings)
 	}
 }
+
+// TestDrainsInTurnsOnTwoLayouts checks that the targets of a sequential sweep, each of which has its own drain, can have
+// layouts for different numbers of jobs.
+func TestDrainsInTurnsOnTwoLayouts(t *testing.T) {
+	_, problems := plan.Make(on().Target("c").Sweep("x", v1alpha1.RegimeBaseline, "20s", depths(1, 8)).Sequential().
+		Ramp("y", v1alpha1.RampJobs, "30s", 1, 4).For("c", builders.Fio().Dataset("128Mi")).Run(), 1)
+	if len(problems) > 0 {
+		t.Error(problems.ToAggregate())
+	}
+}

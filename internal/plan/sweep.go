@@ -88,10 +88,11 @@ func (s *sweeper) proveCells() bool {
 				return false
 			}
 		}
-	}
-	// In regime Baseline, a drain precedes the cells. It uses the largest values of all axes, so check that it can run
-	// too.
-	if drain := s.drain(targetNames(s.run), drainTimes{least: leastDrain, most: leastDrain}); s.phase.Regime == v1alpha1.RegimeBaseline {
+		if s.phase.Regime != v1alpha1.RegimeBaseline {
+			continue
+		}
+		// A drain precedes the cells. It uses the largest values of all axes, so check that it can run too.
+		drain := s.drain(group, drainTimes{least: leastDrain, most: leastDrain})
 		heaviest(&s.phase.Axes).put(&drain)
 		if !s.validateStep(&drain) {
 			return false
