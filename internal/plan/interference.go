@@ -63,6 +63,17 @@ func (p *phaseMaker) interference(phase *v1alpha1.InterferencePhase) {
 // repeat adds the blocks of all repetitions.
 func (p *phaseMaker) repeat(phase *v1alpha1.InterferencePhase, warmUp, duration time.Duration) {
 	order, layout := blocksOf(phase), phasekind.BlocksOf(p.phase)
+	if phase.Regime == v1alpha1.RegimeAny {
+		for _, target := range slices.Concat(phase.Victims, phase.Aggressors) {
+			step, blocks := p.measured([]string{target}, warmUp, duration), 0
+			for _, one := range order {
+				if slices.Contains(one.targets, target) {
+					blocks += layout.Repetitions
+				}
+			}
+			p.warnInBurst(p.path.Child("interference", "regime"), &step, blocks)
+		}
+	}
 	for repetition := range layout.Repetitions {
 		for i := range order {
 			next := order[i]
@@ -71,9 +82,6 @@ func (p *phaseMaker) repeat(phase *v1alpha1.InterferencePhase, warmUp, duration 
 			}
 			step := p.measured(next.targets, warmUp, duration)
 			step.Cell = repetition*len(order) + i
-			if step.Cell < len(order) && phase.Regime == v1alpha1.RegimeAny {
-				p.warnInBurst(p.path.Child("interference", "regime"), &step)
-			}
 			if !p.add(step, next.word) {
 				return
 			}

@@ -71,7 +71,7 @@ func (p *phaseMaker) steady(phase *v1alpha1.SteadyPhase) {
 			}
 		}
 		if step.Duration > 0 {
-			p.warnInBurst(at.Child("duration"), &step)
+			p.warnInBurst(at.Child("duration"), &step, 1)
 		}
 		if !p.add(step, "") {
 			return

@@ -310,3 +310,25 @@ func TestDrainsInTurnsOnTwoLayouts(t *testing.T) {
 		t.Error(problems.ToAggregate())
 	}
 }
+
+// TestBlocksThatOutlastTheBurst checks that a phase is too short only if all its blocks or trials together end before
+// the burst does.
+func TestBlocksThatOutlastTheBurst(t *testing.T) {
+	blocks := builders.Benchmark("b").Target("a").Throughput("10M", "20M", "3G", "").Target("c").Clients(4).
+		Interference("x", []string{"a"}, []string{"c"}, "1m").Run()
+	trials := on().Throughput("10M", "20M", "3G", "").Workload(sharedReads()).Prepare("l").Search("x", "99", "5ms", 1000, "1m").Run()
+	for name, run := range map[string]*v1alpha1.RunSpec{"interference": blocks, "search": trials} {
+		t.Run(name, func(t *testing.T) {
+			for bucket, want := range map[string]int{"3G": 0, "300G": 1} {
+				run.Targets[0].Documented.Throughput.Bucket = new(resource.MustParse(bucket))
+				made, problems := plan.Make(run, 1)
+				if len(problems) > 0 {
+					t.Fatal(problems.ToAggregate())
+				}
+				if len(made.Warnings) != want || want > 0 && !strings.Contains(made.Warnings[0], "the run measures only the burst") {
+					t.Errorf("a bucket of %s: want %d warnings, got: %q", bucket, want, made.Warnings)
+				}
+			}
+		})
+	}
+}

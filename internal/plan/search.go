@@ -42,15 +42,17 @@ func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
 		if phase.Regime == v1alpha1.RegimeBaseline && !p.drainFirst(at, group, cell{}) {
 			return
 		}
-		for i := range question.Trials + question.Confirming {
+		most := question.Trials + question.Confirming
+		if phase.Regime == v1alpha1.RegimeAny {
+			step := p.measured(group, warmUp, duration)
+			p.warnInBurst(at.Child("regime"), &step, most)
+		}
+		for i := range most {
 			step := p.measured(group, warmUp, duration)
 			step.Cell, step.Confirms = i, i >= question.Trials
 			word := ""
 			if step.Confirms {
 				word = "confirm"
-			}
-			if i == 0 && phase.Regime == v1alpha1.RegimeAny {
-				p.warnInBurst(at.Child("regime"), &step)
 			}
 			if !p.add(step, word) {
 				return
