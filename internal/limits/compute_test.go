@@ -225,3 +225,17 @@ func TestBucketArithmetic(t *testing.T) {
 		}
 	}
 }
+
+// TestLeastOperationsOfEBS checks that a small volume has the operations that every volume of its type has: the driver
+// raises a lower value, or refuses to create the volume.
+func TestLeastOperationsOfEBS(t *testing.T) {
+	for parameters, want := range map[string]float64{
+		"type=gp3 iopsPerGB=10": 3000, "type=io1 iopsPerGB=10": 100, "type=io2 iopsPerGB=10": 100,
+	} {
+		made := compute(t, Description{Volumes: []Volume{{Driver: "ebs.csi.aws.com",
+			Parameters: class(parameters + " allowAutoIOPSPerGBIncrease=true"), CapacityBytes: 8 * gi}}}, nil)
+		if limit := made.Limits[0]; limit.Name != "disk operations" || limit.Baseline != want {
+			t.Errorf("%s: %+v", parameters, limit)
+		}
+	}
+}

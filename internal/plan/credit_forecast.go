@@ -100,9 +100,8 @@ func (p *phaseMaker) cached(step *Step, target string) bool {
 		return false
 	}
 	demand.expect(p.phase)
-	return demand.Load.CachedShare == 1 && !slices.ContainsFunc(p.documented[target].Limits, func(limit limits.Limit) bool {
-		return limit.Bucket > 0 && !limit.CachedReadsPass
-	})
+	counts := func(limit limits.Limit) bool { return limit.Bucket > 0 && !limit.CachedReadsPass }
+	return demand.Load.CachedShare == 1 && !slices.ContainsFunc(p.documented[target].Limits, counts)
 }
 
 // bound advances the ceiling of a forecast to the end of a step. took is the length of the step or, if known is false,

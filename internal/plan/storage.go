@@ -260,8 +260,8 @@ func finiteSeconds(seconds float64) *float64 {
 
 func roundTenth(value float64) float64 { return math.Round(value*10) / 10 }
 
-// warnInBurst warns of a measured step that ends before the burst does even if it runs the given number of times, unless
-// the run has a burstDrain phase.
+// warnInBurst warns of a measured step that ends before the burst does even if it runs the given number of times,
+// unless the run has a burstDrain phase.
 func (p *phaseMaker) warnInBurst(at *field.Path, step *Step, times int) {
 	for i := range p.run.Phases {
 		if p.run.Phases[i].BurstDrain != nil {
@@ -279,7 +279,8 @@ func (p *phaseMaker) warnInBurst(at *field.Path, step *Step, times int) {
 			continue
 		}
 		bucket.Burst = min(bucket.Burst, demand)
-		if need := wholeSeconds(bucket.DrainSeconds(one.account.Fill())); need > time.Duration(times)*(step.WarmUp+step.Duration) {
+		loaded := time.Duration(times) * (step.WarmUp + step.Duration)
+		if need := wholeSeconds(bucket.DrainSeconds(one.account.Fill())); need > loaded {
 			p.warn(at, "%s: the credits of target %s are expected to last %s, longer than any phase loads it: the run measures only the burst. "+
 				"Add a burstDrain phase to measure both", v1alpha1.WarningRunTooShort, target, length(need))
 		}
