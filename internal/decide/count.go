@@ -83,10 +83,13 @@ func (s Snapshot) withConnection(connection Connection) []Client {
 	return found
 }
 
+// everyTargetHasClient reports whether each target of the step has a client that is ready or may still become ready.
+// No client is ready at first after a restart of the conductor.
 func (s Snapshot) everyTargetHasClient(step Step) bool {
 	for _, target := range step.Targets {
 		if !slices.ContainsFunc(s.Clients, func(c Client) bool {
-			return c.Key.Target == target && c.Connection == Ready && (step.Idle || step.TakesPart(c.Key))
+			return c.Key.Target == target && (c.Connection == Ready || c.Connection == Connecting) &&
+				(step.Idle || step.TakesPart(c.Key))
 		}) {
 			return false
 		}

@@ -26,7 +26,7 @@ func (s Snapshot) applyLossPolicy(lost []Client, step Step, record Record) (Acti
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	switch s.Policy.OnLoss {
 	case ContinueDegraded:
-		if len(s.withConnection(Ready)) > 0 && s.everyTargetHasClient(step) {
+		if s.everyTargetHasClient(step) {
 			return Action{}, false
 		}
 	case RestartStep:

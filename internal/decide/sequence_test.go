@@ -187,3 +187,16 @@ func TestAnyOrderEndsAlike(t *testing.T) {
 		})
 	}
 }
+
+// TestDegradedRunOutlivesItsConductor lets a run continue without a lost client although no client is known to be ready
+// when its next conductor decides.
+func TestDegradedRunOutlivesItsConductor(t *testing.T) {
+	w := newWorld(1, 2, steps()...)
+	w.snapshot.Policy.OnLoss = decide.ContinueDegraded
+	w.after(30*time.Second, "a/1 dies", w.lose(key(1)))
+	w.after(31*time.Second, "the conductor dies and comes back", comeBack)
+	log := w.run(t)
+	if w.snapshot.Failure != nil {
+		t.Errorf("%v\n%s", w.snapshot.Failure, log)
+	}
+}
