@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -223,6 +224,11 @@ func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 		}
 		if len(live) > 0 && now.Before(patience) {
 			return Action{Kind: Stop, Attempt: working, Clients: live, Until: patience}
+		}
+		// A conductor that has just taken over asks the step's clients for their results first.
+		awaited := slices.ContainsFunc(s.withConnection(Connecting), func(c Client) bool { return step.TakesPart(c.Key) })
+		if awaited && !record.Start.IsZero() && now.Before(patience) {
+			return Action{Kind: Wait, Until: patience}
 		}
 		if s.attemptReceived(*step, attempt) || step.Idle && !record.Start.IsZero() {
 			return Action{Kind: RecordResult, Attempt: attempt}

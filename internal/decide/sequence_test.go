@@ -200,3 +200,15 @@ func TestDegradedRunOutlivesItsConductor(t *testing.T) {
 		t.Errorf("%v\n%s", w.snapshot.Failure, log)
 	}
 }
+
+// TestEndingRunKeepsItsResultOverARestart cancels a run while its conductor knows none of its clients.
+func TestEndingRunKeepsItsResultOverARestart(t *testing.T) {
+	w := newWorld(1, 2, steps()...)
+	w.after(25*time.Second, "interrupted, and another conductor takes over", func(w *world) {
+		comeBack(w)
+		cancel(w)
+	})
+	if log := w.run(t); !w.snapshot.Records["01-write"].Done {
+		t.Errorf("the step has no result:\n%s", log)
+	}
+}
