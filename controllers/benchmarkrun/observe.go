@@ -133,7 +133,7 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *se
 	switch {
 	case pod == nil && m.uid != "":
 		m.gone("its pod " + name + " was deleted")
-	case pod == nil && wasThere(run, m):
+	case pod == nil && m.worked:
 		m.gone("its pod " + name + " is gone")
 	case pod == nil:
 		return nil

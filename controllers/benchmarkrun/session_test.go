@@ -3,6 +3,7 @@ package benchmarkrun
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,34 @@ func TestResumeKeepsLosses(t *testing.T) {
 			clients := r.resumed(t, run).conductor.Clients()
 			if clients[0].Connection != decide.Connecting || clients[1].Connection != want {
 				t.Errorf("got %+v", clients)
+			}
+		})
+	}
+}
+
+// TestReplacementIsAwaited checks that a replacement whose pod is not created yet is not taken for lost, even if the
+// recorded losses do not show that it replaced a client after the step's start.
+func TestReplacementIsAwaited(t *testing.T) {
+	now := metav1.NowMicro()
+	start := metav1.NewMicroTime(now.Add(time.Second))
+	loss := func(client int32) v1alpha1.LostClient {
+		return v1alpha1.LostClient{Target: "t0", Client: client, Time: &now, Reason: "killed", Replaced: true}
+	}
+	for name, lost := range map[string][]v1alpha1.LostClient{
+		"lost before the planned start": {loss(0)},
+		"too many losses to record":     slices.Repeat([]v1alpha1.LostClient{loss(1)}, 64),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := offline(t, interceptor.Funcs{})
+			run := crowded(t, "run", crowd("claim", 1, 2))
+			run.Status.Steps = []v1alpha1.StepStatus{{ID: run.Spec.Steps[0].ID, Attempt: 1, StartTime: &start}}
+			s := r.resumed(t, run)
+			run.Status.LostClients = lost
+			key := s.order[0]
+			must(t, clients{r, run, s, observation{}}.Replace([]decide.ClientKey{key}))
+			must(t, r.look(t.Context(), run, s, s.members[key], map[string]*corev1.Pod{}))
+			if s.members[key].lost {
+				t.Error("the replacement is lost before its pod is created")
 			}
 		})
 	}
