@@ -41,6 +41,19 @@ func TestResumeKeepsLosses(t *testing.T) {
 	}
 }
 
+// TestStorageOfDegradedRun checks that the storage is described although a client was lost before the first step, if
+// the run continues without that client.
+func TestStorageOfDegradedRun(t *testing.T) {
+	for policy, want := range map[v1alpha1.OnLoss]bool{
+		v1alpha1.OnLossContinueDegraded: true, v1alpha1.OnLossRestartStep: false,
+	} {
+		run := crowded(t, "run", crowd("claim", 1, 2).OnLoss(policy, 1))
+		if got := due(run, []decide.Client{{Connection: decide.Ready}, {Connection: decide.Lost}}); got != want {
+			t.Errorf("%s: %t, want %t", policy, got, want)
+		}
+	}
+}
+
 // TestReplacementIsAwaited checks that a replacement whose pod is not created yet is not taken for lost, even if the
 // recorded losses do not show that it replaced a client after the step's start.
 func TestReplacementIsAwaited(t *testing.T) {

@@ -21,8 +21,11 @@ import (
 )
 
 // due reports whether the storage must be described now: all clients are ready, so their mounts and nodes are known,
-// and no step has started yet.
+// and no step has started yet. Lost clients do not count if the run continues without them.
 func due(run *v1alpha1.BenchmarkRun, clients []decide.Client) bool {
+	if run.Spec.Run.Clients.OnLoss == v1alpha1.OnLossContinueDegraded {
+		clients = slices.DeleteFunc(slices.Clone(clients), func(c decide.Client) bool { return c.Connection == decide.Lost })
+	}
 	return !record.StorageNoted(run) && len(run.Status.Steps) == 0 && !ending(run) && len(clients) > 0 &&
 		!slices.ContainsFunc(clients, func(c decide.Client) bool { return c.Connection != decide.Ready })
 }
