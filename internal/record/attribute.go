@@ -76,7 +76,7 @@ func (a *attributor) follow() {
 			a.credits[one.step.ID] = fills
 		}
 		end = one.span.End
-		if one.step.Purpose == v1alpha1.StepDrain {
+		if one.step.Purpose == v1alpha1.StepDrain && !one.repeated {
 			if found := a.run.Status.Result(one.step.Phase, a.target); found != nil {
 				gone = result.EmptiedBy(a.documented, found.Burst)
 			}

@@ -54,6 +54,30 @@ func TestBucketEmpty(t *testing.T) {
 	}
 }
 
+// TestRepeatedDrainBeganWithCredits checks that a drain that is repeated is not said to have begun without credits: its
+// result is that of its newest attempt, and tells nothing about the end of an earlier one.
+func TestRepeatedDrainBeganWithCredits(t *testing.T) {
+	at := func(seconds int64) *metav1.MicroTime { return &metav1.MicroTime{Time: time.Unix(seconds, 0)} }
+	attempt := func(number int32, from, to int64) v1alpha1.StepStatus {
+		return v1alpha1.StepStatus{ID: "00-burst", Attempt: number, FirstIOTime: at(from), LastIOTime: at(to),
+			IO: []v1alpha1.StepIO{{Target: "data", Bytes: (to - from) * 30e6}}}
+	}
+	run := &v1alpha1.BenchmarkRun{}
+	drain := v1alpha1.ResolvedStep{ID: "00-burst", Phase: "burst", Purpose: v1alpha1.StepDrain, Targets: []string{"data"}}
+	run.Spec.Steps = []v1alpha1.ResolvedStep{drain}
+	run.Status.Steps = []v1alpha1.StepStatus{attempt(1, 0, 1), attempt(2, 4, 600)}
+	series := &v1alpha1.BurstSeries{Burst: &v1alpha1.Estimate{Value: 60e6}, Baseline: &v1alpha1.Estimate{Value: 20e6}}
+	found := v1alpha1.TargetResult{Target: "data", Burst: &v1alpha1.BurstResult{Exhausted: true, Bytes: series}}
+	run.Status.Phases = []v1alpha1.PhaseResult{{Name: "burst", Targets: []v1alpha1.TargetResult{found}}}
+	documented := limits.Limit{Name: "instance network", Dimension: limits.Bytes, Baseline: 20e6, Burst: 60e6}
+	a := attributor{run: run, target: "data", demands: plan.NewDemandModel(&run.Spec.Run),
+		documented: limits.Computed{Limits: []limits.Limit{documented}}}
+	a.follow()
+	if got := a.emptied["00-burst"]; len(got) > 0 {
+		t.Errorf("the drain began without the credits of %q", got)
+	}
+}
+
 // TestLastDrain checks which drain tells whether the credits are spent: the last one of the target up to the phase, in
 // that phase or in an earlier one.
 func TestLastDrain(t *testing.T) {
