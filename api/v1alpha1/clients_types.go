@@ -40,7 +40,8 @@ type Clients struct {
 	// +kubebuilder:default=RestartStep
 	OnLoss OnLoss `json:"onLoss,omitempty"`
 
-	// maxRestarts is the number of times that a step may be repeated because of lost clients.
+	// maxRestarts is the number of times that each client may be replaced in the run. The step in which a client is lost
+	// is repeated with its replacement.
 	// +optional
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=0
