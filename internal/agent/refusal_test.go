@@ -136,6 +136,30 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 	}
 }
 
+// The bytes that earlier steps have written do not count as bytes of a dataset that grows within a run.
+func TestNoRoomForADatasetThatGrows(t *testing.T) {
+	withMounts(t, func() {
+		directory := t.TempDir()
+		must(t, unix.Mount("none", directory, "tmpfs", 0, "size=16m"))
+		t.Cleanup(func() { _ = unix.Unmount(directory, unix.MNT_DETACH) })
+		r := serveAt(t, directory, nil)
+		r.put("data.0.0", func(file *os.File) { _, _ = file.Write(make([]byte, 8<<20)) })
+		r.agent.steps = map[string]*step{} // Creating the file took a step.
+		load := request("a", endlessWrite)
+		grow := func(bytes, newBytes uint64) {
+			load.Dataset = &agentapi.Dataset{NewBytes: newBytes, Files: []*agentapi.DataFile{{Name: "data.0.0", Bytes: bytes}}}
+		}
+		grow(20<<20, 12<<20)
+		r.refused(load, tool.ReasonNoSpace, "12582912 bytes")
+		grow(12<<20, 20<<20) // Not all files are listed.
+		r.refused(load, tool.ReasonNoSpace, "12582912 bytes")
+		grow(8<<20, 4<<20) // An earlier run has retained all 8 MiB.
+		must(t, os.WriteFile(filepath.Join(directory, "filler"), make([]byte, 6<<20), 0o600))
+		r.load(load)
+		r.stopped("a")
+	})
+}
+
 // A read-only file system, a full one, and one that is mounted over the planned one.
 func TestLoadOnOtherFileSystems(t *testing.T) {
 	t.Parallel()

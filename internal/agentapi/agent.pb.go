@@ -958,7 +958,8 @@ func (*LoadRequest_Command) isLoadRequest_Tool() {}
 
 type Dataset struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Free bytes that the step needs on each volume beyond what its files hold already.
+	// The most bytes that the step needs on each volume beyond what earlier steps may have used. Part of them may be in
+	// its files already, from an earlier run.
 	NewBytes uint64 `protobuf:"varint,1,opt,name=new_bytes,json=newBytes,proto3" json:"new_bytes,omitempty"`
 	// Files that the step will read, with the bytes that must have been written in each.
 	Reads []*DataFile `protobuf:"bytes,2,rep,name=reads,proto3" json:"reads,omitempty"`

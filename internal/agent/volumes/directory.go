@@ -223,8 +223,9 @@ func (f *Files) Close() {
 func (f *Files) checkFiles() error {
 	wanted := f.request.GetDataset()
 	if wanted.GetNewBytes() > 0 || wanted.GetNewFiles() > 0 {
-		have, missing := uint64(0), wanted.GetNewFiles()
+		total, have, missing := uint64(0), uint64(0), wanted.GetNewFiles()
 		for _, file := range wanted.GetFiles() {
+			total += file.GetBytes()
 			coverage, err := f.Written(file.GetName())
 			if err == nil && coverage.Doubtful {
 				have += min(coverage.ApparentBytes, file.GetBytes())
@@ -236,7 +237,9 @@ func (f *Files) checkFiles() error {
 		}
 		err := f.CheckFiles(missing)
 		if err == nil {
-			err = f.CheckSpace(wanted.GetNewBytes() - min(have, wanted.GetNewBytes()))
+			// NewBytes excludes what earlier steps may have written, so subtract what the files hold from their total size.
+			// That is less than NewBytes if not all files are listed.
+			err = f.CheckSpace(min(wanted.GetNewBytes(), max(total, wanted.GetNewBytes())-have))
 		}
 		if err != nil {
 			return tool.Refuse(tool.ReasonOf(err), err)
