@@ -184,6 +184,28 @@ func TestCommandOnAReadOnlyVolume(t *testing.T) {
 	})
 }
 
+// A directory in which nothing was laid out is no retained data: a user's program works in the target's own folder.
+func TestCommandBesideADirectoryWithoutALayout(t *testing.T) {
+	withMounts(t, func() {
+		directory := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(directory, "file"), []byte("text\n"), 0o600))
+		writer := serveAt(t, directory, nil)
+		writer.run(request("a", quickWrite), noLimit)
+		asReader := func(a *Agent) {
+			a.env.Config.BenchmarkUID, a.env.Config.Benchmark = "reader", "reading"
+			a.env.Config.Volumes[0].ReadOnly = true
+		}
+		for _, id := range []string{"while it is used", "after that"} {
+			reader := serveAt(t, readOnly(t, directory), asReader)
+			ended, _ := reader.run(commandRequest(id, "wc", "-l", "file"), noLimit)
+			if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+				t.Errorf("%s: got %v", id, ended)
+			}
+			writer.finish(false)
+		}
+	})
+}
+
 // A job with more files than the volume has inodes is refused with both numbers, before it creates any.
 func TestNoInodesForNewFiles(t *testing.T) {
 	withMounts(t, func() {

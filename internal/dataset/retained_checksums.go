@@ -23,8 +23,8 @@ type Kept struct {
 
 // OpenKept opens the data that a client laid out under a location's dataset hash. It prefers the data of the location's
 // own benchmark, but accepts the data of any other, because the hash identifies the content. It is for volumes that are
-// mounted read-only, where no directory can be created. The error wraps ErrMissing if there is no such data, and
-// ErrHeld if an agent may be writing to it.
+// mounted read-only, where no directory can be created. The error wraps ErrMissing if there is no such data or its
+// layout is not complete, and ErrHeld if an agent may be writing to it.
 func OpenKept(mount Mount, location Location) (*Kept, error) {
 	if err := location.Validate(); err != nil {
 		return nil, err
@@ -83,6 +83,11 @@ func openKept(top *directory, mount Mount, location Location) (*Kept, error) {
 		return nil, err
 	}
 	hold, err := holdToRead(hash, location)
+	if _, lstatErr := hash.root.Lstat(location.layoutName()); lstatErr != nil {
+		// Without a record nothing is laid out completely. That holds for every directory of a run without a prepare phase.
+		hold.Release()
+		err = classify(filepath.Join(hash.path, location.layoutName()), "inspect", lstatErr)
+	}
 	if err != nil {
 		client.close()
 		return nil, err
