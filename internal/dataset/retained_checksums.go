@@ -24,7 +24,7 @@ type Kept struct {
 // OpenKept opens the data that a client laid out under a location's dataset hash. It prefers the data of the location's
 // own benchmark, but accepts the data of any other, because the hash identifies the content. It is for volumes that are
 // mounted read-only, where no directory can be created. The error wraps ErrMissing if there is no such data or its
-// layout is not complete, and ErrHeld if an agent may be writing to it.
+// layout is not complete, and ErrHeld if an agent may be writing to all such data.
 func OpenKept(mount Mount, location Location) (*Kept, error) {
 	if err := location.Validate(); err != nil {
 		return nil, err
@@ -43,13 +43,20 @@ func OpenKept(mount Mount, location Location) (*Kept, error) {
 	if err != nil {
 		return nil, err
 	}
+	var unusable error
 	for _, uid := range owners {
 		at := location
 		at.BenchmarkUID = uid
 		kept, err := openKept(top, mount, at)
-		if err == nil || !errors.Is(err, ErrMissing) && !errors.Is(err, ErrForeign) {
-			return kept, err
+		if err == nil {
+			return kept, nil
 		}
+		if unusable == nil && !errors.Is(err, ErrMissing) && !errors.Is(err, ErrForeign) {
+			unusable = err
+		}
+	}
+	if unusable != nil {
+		return nil, unusable
 	}
 	return nil, &Problem{Reason: ErrMissing, Path: filepath.Join(base.path, "*", location.DatasetHash, location.clientName())}
 }

@@ -74,3 +74,35 @@ func TestOpenKept(t *testing.T) {
 		}
 	})
 }
+
+// Data that is held or not laid out does not hide another benchmark's data.
+func TestOpenKeptPassesOverUnusableData(t *testing.T) {
+	withMounts(t, func() {
+		path := t.TempDir()
+		mount := mustProve(t, path)
+		readable := readOnlyCopy(t, path)
+		written, hold := mustTake(t, mount, "writer")
+		must(t, written.SetLaidOut(LaidOut{"data": {Bytes: 4, Content: "abc"}}))
+		hold.Release()
+		first := Location{BenchmarkUID: "0-first", DatasetHash: testHash, Client: 0}
+		owner := Owner{BenchmarkUID: first.BenchmarkUID}
+		busy, held, err := Take(t.Context(), mount, first, owner, testHolder("busy"), func(Holder) {})
+		must(t, err)
+		opens := func(what string) {
+			t.Helper()
+			kept, err := OpenKept(readable, Location{BenchmarkUID: "reader", DatasetHash: testHash, Client: 0})
+			if err != nil || kept.Owner.BenchmarkUID != testUID {
+				t.Errorf("%s: got %+v, %v", what, kept, err)
+				return
+			}
+			kept.Hold.Release()
+			must(t, kept.Close())
+		}
+		must(t, busy.SetLaidOut(LaidOut{"data": {Bytes: 4, Content: "abc"}}))
+		opens("held")
+		must(t, busy.SetLaidOut(nil))
+		must(t, busy.Close())
+		held.Release()
+		opens("not laid out")
+	})
+}
