@@ -184,6 +184,36 @@ func TestCommandOnAReadOnlyVolume(t *testing.T) {
 	})
 }
 
+// A run on a read-only volume goes on with the data that it has locked, even if another benchmark retains some too.
+func TestReadOnlyVolumeStaysWithItsData(t *testing.T) {
+	withMounts(t, func() {
+		writer := serve(t, nil)
+		writer.laysOut(lays("a", "abc"))
+		writer.dropSpare() // Its lock would outlive the agent.
+		writer.finish(false)
+		reader := serveAt(t, readOnly(t, writer.directory), func(a *Agent) {
+			a.env.Config.BenchmarkUID, a.env.Config.Benchmark = "reader", "reading"
+			a.env.Config.Volumes[0].ReadOnly = true
+		})
+		reader.run(lays("a", "abc"), noLimit)
+		first := serveAt(t, writer.directory, func(a *Agent) { a.env.Config.BenchmarkUID = "0-first" })
+		first.laysOut(lays("a", "def"))
+		first.dropSpare()
+		first.finish(false)
+		if ended, _ := reader.run(lays("b", "abc"), noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+			t.Errorf("got %v", ended)
+		}
+		must(t, os.RemoveAll(filepath.Join(writer.directory, dataPath)))
+		reader.run(lays("c", "def"), noLimit)
+		other := serveAt(t, writer.directory, func(a *Agent) {
+			a.env.Config.BenchmarkUID, a.env.Timeouts.Held = "0-first", 300*time.Millisecond
+		})
+		if _, err := other.Load(t.Context(), lays("a", "def")); reasonIn(err) != tool.ReasonHeld {
+			t.Errorf("the data that it reads instead is not locked: %v", err)
+		}
+	})
+}
+
 // A directory in which nothing was laid out is no retained data: a user's program works in the target's own folder.
 func TestCommandBesideADirectoryWithoutALayout(t *testing.T) {
 	withMounts(t, func() {

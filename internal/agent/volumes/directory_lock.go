@@ -19,6 +19,9 @@ const noticeHeld = "DirectoryHeld"
 type holds struct {
 	mu    sync.Mutex
 	taken map[string]*dataset.Hold
+	// owners holds the UIDs of the benchmarks whose retained data the agent reads, by volume. All steps read the same
+	// data, because only that data is locked.
+	owners map[string]string
 }
 
 func (h *holds) of(volume string) *dataset.Hold {
@@ -27,13 +30,30 @@ func (h *holds) of(volume string) *dataset.Hold {
 	return h.taken[volume]
 }
 
+// set stores the lock on a volume's directory and releases the previous one.
 func (h *holds) set(volume string, hold *dataset.Hold) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.taken == nil {
 		h.taken = map[string]*dataset.Hold{}
 	}
+	h.taken[volume].Release()
 	h.taken[volume] = hold
+}
+
+func (h *holds) readFrom(volume string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.owners[volume]
+}
+
+func (h *holds) setReadFrom(volume, benchmarkUID string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.owners == nil {
+		h.owners = map[string]string{}
+	}
+	h.owners[volume] = benchmarkUID
 }
 
 // drop releases the lock on a volume's directory. It also removes the lock from h, because the lock's file is closed.

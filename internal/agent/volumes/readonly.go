@@ -1,6 +1,7 @@
 package volumes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -17,7 +18,9 @@ func (f *Files) prepareReadOnly() error {
 	if err != nil {
 		return tool.Refuse(tool.ReasonOf(err), volume.Advise(err))
 	}
-	kept, err := dataset.OpenKept(mount, s.Location(s.env.Config.Client))
+	location := s.Location(s.env.Config.Client)
+	location.BenchmarkUID = cmp.Or(s.holds.readFrom(volume.Name), location.BenchmarkUID)
+	kept, err := dataset.OpenKept(mount, location)
 	switch {
 	case err == nil:
 		if err := f.useKept(kept); err != nil {
@@ -44,7 +47,7 @@ func (f *Files) prepareReadOnly() error {
 // step reads.
 func (f *Files) useKept(kept *dataset.Kept) error {
 	holds, name := &f.set.holds, f.volume.Name
-	if held := holds.of(name); held != nil {
+	if holds.of(name) != nil && holds.readFrom(name) == kept.Owner.BenchmarkUID {
 		kept.Hold.Release()
 		kept.Hold = nil
 	}
@@ -57,6 +60,7 @@ func (f *Files) useKept(kept *dataset.Kept) error {
 			"%s, in %s",
 			kept.Owner.Run, kept.Owner.Benchmark, kept.Path())
 	}
+	holds.setReadFrom(name, kept.Owner.BenchmarkUID)
 	f.Dataset = kept.Dataset
 	f.lookBefore()
 	return nil
