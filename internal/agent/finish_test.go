@@ -125,6 +125,19 @@ func TestFinishSaysWhatStays(t *testing.T) {
 	}
 }
 
+// If somebody has removed the client's directory, the agent removes what is left beside it.
+func TestFinishAfterTheDirectoryWasRemoved(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	r.run(request("a", quickWrite), noLimit)
+	r.dropSpare()
+	must(t, os.RemoveAll(filepath.Join(r.directory, dataPath)))
+	if answer := r.finish(true); !answer.GetDataRemoved() || answer.GetProblem() != "" || len(r.left()) > 0 {
+		found, _ := filepath.Glob(filepath.Join(r.directory, filepath.Dir(dataPath), "*"))
+		t.Errorf("got %v, left %v", answer, found)
+	}
+}
+
 // A tool that ignores the stop does not delay the agent beyond its timeout.
 func TestFinishKillsWhatDoesNotStop(t *testing.T) {
 	t.Parallel()

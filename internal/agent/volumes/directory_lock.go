@@ -136,6 +136,9 @@ func (s *Set) openToRemove(ctx context.Context, volume tool.VolumeConfig, mount 
 	if hold := s.holds.of(volume.Name); hold != nil && client == s.env.Config.Client {
 		directory, err := dataset.Open(mount, location)
 		if err != nil {
+			if errors.Is(err, dataset.ErrMissing) {
+				s.holds.drop(volume.Name) // Its holder record cannot be removed while it is locked.
+			}
 			return nil, err
 		}
 		if err = directory.ConfirmMark(hold); err == nil {
