@@ -41,7 +41,7 @@ func (p *Pair) figures(made *v1alpha1.TargetComparison) {
 	for i := range baseline {
 		a := &baseline[i]
 		b := phasekind.Find(target, a.Name, a.Operation)
-		if b == nil || p.Baseline.Burst != nil && a.Name != v1alpha1.FigureCompressionRatio && a.Operation != levels {
+		if b == nil || p.inLevels() && a.Name != v1alpha1.FigureCompressionRatio && a.Operation != levels {
 			continue
 		}
 		resolution, x, y := rateResolution, valueOf(a.Estimate), valueOf(b.Estimate)
@@ -88,7 +88,7 @@ func (p *Pair) uncompared() string {
 			continue
 		}
 		operation := f.Operation
-		if p.Baseline.Burst != nil {
+		if p.inLevels() {
 			operation = levels
 		}
 		a, b := phasekind.Find(baseline, f.Name, operation), phasekind.Find(target, f.Name, operation)
@@ -124,6 +124,10 @@ func (d *Difference) of(figure v1alpha1.FigureName, operation string, baseline, 
 	}
 	return made
 }
+
+// inLevels reports whether the figures are those of drains. A phase with steps has other figures: its drain only
+// precedes the steps.
+func (p *Pair) inLevels() bool { return p.Baseline.Burst != nil && len(p.Baseline.Steps) == 0 }
 
 // levels returns the unit in which the rates of two drains (burst, baseline and so on) are compared, as a value for
 // Figure.Operation: InOperations if the credits of both drains count operations, and otherwise "", which stands for

@@ -55,6 +55,39 @@ func TestFiguresOfOneRun(t *testing.T) {
 	}
 }
 
+// A search on the baseline has a burst, that of the drain before its steps. Its figures are compared all the same.
+func TestSearchesOnTheBaseline(t *testing.T) {
+	search := func(target string, bytesPerSecond int64) v1alpha1.TargetResult {
+		level := &v1alpha1.Estimate{Value: 260e6, Lower: new(int64(259e6)), Upper: new(int64(261e6))}
+		result := steady(target, bytesPerSecond, 10_000)
+		result.Usage = nil
+		result.Burst = &v1alpha1.BurstResult{Exhausted: true, Dimension: "Bytes",
+			Bytes: &v1alpha1.BurstSeries{Burst: level, Baseline: level}}
+		result.Steps, result.Search = []v1alpha1.StepResult{{Cell: 0}}, &v1alpha1.SearchResult{Found: true}
+		return result
+	}
+	phase := v1alpha1.Phase{Search: &v1alpha1.SearchPhase{Regime: v1alpha1.RegimeBaseline}}
+	one, two := search("one", 1e6), search("two", 3e6)
+	runs := func() []compare.RunPhase {
+		return compare.Runs(sideOf("one", phase, v1alpha1.PhaseSearch, one),
+			sideOf("two", phase, v1alpha1.PhaseSearch, two), 0.05)
+	}
+	all := runs()
+	if len(all) != 1 || len(all[0].Figures) == 0 {
+		t.Errorf("two runs: %+v, want figures", all)
+	}
+	results := []v1alpha1.TargetResult{one, two}
+	targets := compare.Targets(nil, &v1alpha1.PhaseResult{Kind: v1alpha1.PhaseSearch, Targets: results})
+	if len(targets) != 1 || len(targets[0].Figures) == 0 {
+		t.Errorf("two targets: %+v, want figures", targets)
+	}
+	two.Search = &v1alpha1.SearchResult{}
+	all = runs()
+	if len(all) != 2 || all[1].Refused != "two has no Write IOPS, Write P99Latency" {
+		t.Errorf("a search that found no rate: %+v, want its figures refused", all)
+	}
+}
+
 // A cell whose rate is 0 on one side only is refused, because there is no relative difference.
 func TestCellWithoutARate(t *testing.T) {
 	sweep := func(rates ...int64) (result v1alpha1.TargetResult) {
