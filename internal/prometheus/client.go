@@ -268,7 +268,10 @@ func printable(text string) string {
 
 // ask evaluates an expression over the time range of a query.
 func (c *Client) ask(ctx context.Context, expression string, q observation.Query) (model.Matrix, error) {
-	value, _, _, err := c.api.QueryRange(ctx, expression, promv1.Range{Start: q.Start, End: q.End, Step: max(q.Resolution, time.Millisecond)},
+	// Prometheus reads the step as floating-point seconds and cuts it to whole milliseconds. Without the added
+	// microsecond, 8.001 seconds would become 8,000 milliseconds.
+	step := max(q.Resolution, time.Millisecond) + time.Microsecond
+	value, _, _, err := c.api.QueryRange(ctx, expression, promv1.Range{Start: q.Start, End: q.End, Step: step},
 		promv1.WithTimeout(queryTimeout), promv1.WithLimit(askedSeries))
 	if err != nil {
 		return nil, err

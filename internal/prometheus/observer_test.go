@@ -116,6 +116,23 @@ func TestObservationsOfAStore(t *testing.T) {
 	}
 }
 
+// TestResolutionInMilliseconds asks for values every 8.001 s, which is not exactly a floating-point number.
+func TestResolutionInMilliseconds(t *testing.T) {
+	held := server.Holding(t, "# TYPE a gauge\na 1 1\n")
+	start := time.Now().Add(-time.Hour).Truncate(time.Minute)
+	at := func(after time.Duration) *metav1.MicroTime { return &metav1.MicroTime{Time: start.Add(after)} }
+	run := &v1alpha1.BenchmarkRun{}
+	run.Spec.Run.Observations = []v1alpha1.Observation{{Name: "two", Query: "1 + 1"}}
+	run.Spec.Steps = []v1alpha1.ResolvedStep{{ID: "write-1", Phase: "write"}}
+	run.Status.Steps = []v1alpha1.StepStatus{{ID: "write-1", Attempt: 1, FirstIOTime: at(0), MeasuredTime: at(time.Second),
+		LastIOTime: at(16*time.Second + 2*time.Millisecond), EndTime: at(17 * time.Second)}}
+
+	got := observation.Evaluate(run, evaluate(t, held.URL(), observation.Queries(run, interval)), interval)
+	if len(got.Warnings) > 0 || len(got.Series) != 1 || got.Series[0].Points != 2 {
+		t.Errorf("series %+v, warnings %+v; want 2 points and no warnings", got.Series, got.Warnings)
+	}
+}
+
 // evaluate evaluates queries as a run does.
 func evaluate(t *testing.T, url string, queries []observation.Query) []observation.Answer {
 	t.Helper()
