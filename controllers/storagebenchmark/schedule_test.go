@@ -1,6 +1,7 @@
 package storagebenchmark
 
 import (
+	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -253,3 +254,17 @@ var timedSequences = []sequence{
 }
 
 func init() { sequences = append(sequences, timedSequences...) }
+
+// TestStatusOfAScheduleIsLost checks that a scheduled run has a name of its own even if the status with the names of
+// earlier runs is lost.
+func TestStatusOfAScheduleIsLost(t *testing.T) {
+	w := newWorld(t, benchAt(scheduled("0 * * * *", "", "")), claimNamed("data"))
+	for range 2 {
+		w.wait(time.Hour)
+		w.ends("good", good)
+	}
+	w.loseStatus()
+	if active := w.benchmark().Status.ActiveRun; active == nil || active.UID == "" {
+		t.Errorf("the active run is %+v, want a new run\n%s", active, w.out.String())
+	}
+}

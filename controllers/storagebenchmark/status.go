@@ -35,9 +35,10 @@ type report struct {
 func reportOn(obs observation, act action, out outcome) report {
 	status := obs.benchmark.Status.DeepCopy()
 	status.ObservedGeneration = obs.benchmark.Generation
+	// Note the scheduled time before the facts, because it is part of the name of a scheduled run.
+	obs.times.note(status, obs, act)
 	recordFacts(status, obs, act, out)
 	revise(status, obs, act)
-	obs.times.note(status, obs, act)
 	drawn := conditionsFor(status, obs, act, out)
 	drawn.regressed = regressedCondition(status, obs)
 	status.Conditions = drawn.conditions(obs)
