@@ -37,7 +37,6 @@ func (p *Pair) figures(made *v1alpha1.TargetComparison) {
 	baseline, target := kind.Figures(p.Baseline), kind.Figures(p.Target)
 	levels := p.levels()
 	alternates := phasekind.Alternates(baseline, levels) || phasekind.Alternates(target, levels)
-	alone := p.operations() == 1
 	for i := range baseline {
 		a := &baseline[i]
 		b := phasekind.Find(target, a.Name, a.Operation)
@@ -51,12 +50,12 @@ func (p *Pair) figures(made *v1alpha1.TargetComparison) {
 				continue
 			}
 		case v1alpha1.FigureMeanLatency:
-			x = meanLatency(a.Value, rateError(p.Baseline, a.Operation), p.BaselineClosed && alone)
-			y = meanLatency(b.Value, rateError(p.Target, a.Operation), p.TargetClosed && alone)
+			x = meanLatency(a.Value, rateError(p.Baseline, a.Operation), p.BaselineClosed && len(p.Baseline.Operations) == 1)
+			y = meanLatency(b.Value, rateError(p.Target, a.Operation), p.TargetClosed && len(p.Target.Operations) == 1)
 		case v1alpha1.FigureP99Latency:
 			resolution = percentileResolution
 		case v1alpha1.FigureP50Latency, v1alpha1.FigureP95Latency, v1alpha1.FigureP999Latency:
-			if !alone {
+			if p.operations() != 1 {
 				continue
 			}
 			resolution = percentileResolution

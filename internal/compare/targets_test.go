@@ -82,6 +82,22 @@ func TestMeanLatencyOfOpenLoads(t *testing.T) {
 	}
 }
 
+// Reads and writes share the clients of a mixed load, so its rates do not determine the latency of its writes.
+func TestMeanLatencyOfAMix(t *testing.T) {
+	mixed, plain := steady("mixed", 1_000_000, 1000), steady("plain", 2_000_000, 1000)
+	read := mixed.Operations[0]
+	read.Operation = v1alpha1.OperationRead
+	mixed.Operations = append(mixed.Operations, read)
+	for _, results := range [][]v1alpha1.TargetResult{{mixed, plain}, {plain, mixed}} {
+		phase := &v1alpha1.PhaseResult{Name: "write", Kind: v1alpha1.PhaseSteady, Targets: results}
+		got := verdictsOf(compare.Targets(runOf(v1alpha1.PhaseParallel, unchanged), phase)[0])
+		latency, rate := got[v1alpha1.FigureMeanLatency], got[v1alpha1.FigureThroughput]
+		if latency != v1alpha1.FigureNotJudged || rate == v1alpha1.FigureNotJudged {
+			t.Errorf("%s first: %v", results[0].Target, got)
+		}
+	}
+}
+
 func TestNotCompared(t *testing.T) {
 	shared := v1alpha1.NewWarning(v1alpha1.WarningSharedClientNode, v1alpha1.PhaseSteady, "")
 	wrong := v1alpha1.NewWarning(v1alpha1.WarningUnwrittenDataRead, v1alpha1.PhaseSteady, "")
