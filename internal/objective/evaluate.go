@@ -129,14 +129,14 @@ func evaluate(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1
 	var worst judged
 	others := 0
 	for i, f := range figures(o, spec, status) {
-		if f.unit != "" {
-			result.Unit = f.unit
-		}
 		one := judge(f, &limits)
 		if i == 0 || one.worseThan(&worst) {
 			worst = one
 		}
 		others = i
+	}
+	if worst.figure.unit != "" {
+		result.Unit = worst.figure.unit
 	}
 	result.Verdict = worst.verdict
 	if worst.verdict != v1alpha1.VerdictUnknown {

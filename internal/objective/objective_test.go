@@ -255,6 +255,19 @@ func TestEvaluate(t *testing.T) {
 	golden.Check(t, "verdicts", text.String())
 }
 
+// One target counts credits in operations and the other in bytes. The worst figure keeps its own unit.
+func TestUnitOfTheWorstTarget(t *testing.T) {
+	spec, status := run()
+	inBytes := status.Phases[3].Targets[0]
+	inBytes.Target = "b"
+	status.Phases[0].Targets = append(status.Phases[0].Targets, inBytes)
+	objectives := []v1alpha1.Objective{{Name: "credits", Phase: "operations", Credits: atLeast("10M")}}
+	got := objective.Evaluate(objectives, spec, status)[0]
+	if got.Unit != "Operations" || !strings.Contains(got.Message, "9000000 operations") {
+		t.Errorf("%s: %s", got.Unit, got.Message)
+	}
+}
+
 func TestOverall(t *testing.T) {
 	result := func(verdicts ...v1alpha1.Verdict) v1alpha1.Verdict {
 		var results []v1alpha1.ObjectiveResult
