@@ -129,8 +129,9 @@ type RegressionReport struct {
 
 // Regression compares the newest run of a history with earlier runs. The history must be oldest first. Regression uses
 // the recorded verdicts on earlier runs, and computes those that are not recorded. It ignores runs that are not valid
-// or started before AcceptedSince. It returns an error if the history is empty or has more than 2,000 runs, if a figure
-// is not positive and finite, or if the policy is out of range.
+// or started before AcceptedSince; if the newest run is one of these, the verdict is Unknown. It returns an error if the
+// history is empty or has more than 2,000 runs, if a figure is not positive and finite, or if the policy is out of
+// range.
 func Regression(history []HistoryRun, policy RegressionPolicy) (RegressionReport, error) {
 	if err := checkHistory(history, &policy); err != nil {
 		return RegressionReport{}, fmt.Errorf("compare runs: %w", err)
@@ -151,7 +152,12 @@ func Regression(history []HistoryRun, policy RegressionPolicy) (RegressionReport
 			state.next(run, false)
 		}
 	}
-	return RegressionReport{Verdict: RegressionUnknown}, nil
+	if !newest.Valid {
+		return RegressionReport{Verdict: RegressionUnknown}, nil
+	}
+	// The newest run started before AcceptedSince: report its figures, compared with no runs.
+	none := regressionState{policy: policy}
+	return none.next(newest, true), nil
 }
 
 func checkHistory(history []HistoryRun, policy *RegressionPolicy) error {

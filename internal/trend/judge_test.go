@@ -176,6 +176,17 @@ func TestVerdictsAndMessages(t *testing.T) {
 	}
 }
 
+// A run that started before acceptedSince has figures, but no runs to compare them with.
+func TestAcceptedAfterTheNewestRun(t *testing.T) {
+	all := nights(rand.New(rand.NewPCG(3, 3)), 21, 21)
+	policy := standard()
+	policy.AcceptedSince = new(metav1.NewTime(all[20].Started.Add(time.Hour)))
+	made := Judge(nil, all[:20], all[20], policy)
+	if made.Result.Verdict != v1alpha1.RegressionUnknown || len(made.Result.Figures) != 4 || made.Result.ComparedRuns != 0 {
+		t.Errorf("%+v, want 4 figures and no verdict", made.Result)
+	}
+}
+
 // A change of level is reported with its run, its date and the facts that changed there.
 func TestChangesAreExplained(t *testing.T) {
 	all := nights(rand.New(rand.NewPCG(4, 4)), 30, 30)
