@@ -162,6 +162,7 @@ func TestMistakesOfEveryone(t *testing.T) {
 		"a decimal dataset":    {"1Gi", "1G", `fio.datasetSize: 1G is decimal, and not a multiple of 4096; did you mean 1Gi?`},
 		"a library's typo":     {fio, "profileRef: {kind: ClusterWorkloadProfile, name: oltp8k}", `profileRef: "oltp8k": did you mean oltp-8k?`},
 		"a library's kind":     {fio, "profileRef: {kind: WorkloadProfile, name: oltp-8k}", `did you mean {kind: ClusterWorkloadProfile, name: oltp-8k}?`},
+		"a cell's compression": {"  run:", "  objectives: [{name: a, phase: writes, cell: {jobs: 2}, ratio: {of: Compression, minPercent: 150}}]\n  run:", "objectives[0]: cell: only throughput"},
 		"no kind":              {fio, "profileRef: {name: oltp8k}", `profileRef: "oltp8k": did you mean oltp-8k?`},
 		"no spec":              {spec, "", "spec: required; add it"},
 		"no run":               {spec, "spec: {suspend: true}\n", "spec.run: required; add it"},

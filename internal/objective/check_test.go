@@ -85,19 +85,19 @@ func TestCheck(t *testing.T) {
 		case test.want == "" && len(problems) > 0:
 			t.Errorf("%s: %v", name, problems)
 		case test.want != "" && (len(problems) != 1 || !strings.Contains(problems[0].Error(), test.want) ||
-			problems[0].Field != "spec.objectives[0]."+fieldOf(test.want)):
+			problems[0].Field != "spec.objectives[0]"+fieldOf(test.want)):
 			t.Errorf("%s: %v, want %q", name, problems, test.want)
 		}
 	}
 }
 
-// fieldOf returns the field of an objective that a message is about.
+// fieldOf returns the path, within an objective, that a message is about.
 func fieldOf(message string) string {
 	switch {
 	case strings.Contains(message, "must be one of"), strings.Contains(message, "moves no bytes"):
-		return "operation"
+		return ".operation"
 	case strings.Contains(message, "not of a cell"):
-		return "cell"
+		return ""
 	}
-	return "phase"
+	return ".phase"
 }
