@@ -33,7 +33,7 @@ func FioJobFile(text []byte, options Options) ([]Workload, error) {
 	if len(text) > maxFileBytes {
 		return nil, fmt.Errorf("read the fio job file: its size of %d bytes exceeds the limit of %d", len(text), maxFileBytes)
 	}
-	sections, err := readFioFile(string(text))
+	sections, err := readFioFile(string(text), fioSection{})
 	if err != nil {
 		return nil, fmt.Errorf("read the fio job file: %w", err)
 	}

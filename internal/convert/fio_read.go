@@ -42,10 +42,11 @@ func newFioOption(text string) fioOption {
 	return fioOption{name: name, value: strings.TrimSpace(value), hasValue: has}
 }
 
-func readFioFile(text string) ([]fioSection, error) {
+// readFioFile reads a job file. Its sections start with the options in global.
+func readFioFile(text string, global fioSection) ([]fioSection, error) {
 	var sections []fioSection
 	var problems []error
-	global, live := fioSection{}, (*fioSection)(nil)
+	var live *fioSection
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
@@ -115,28 +116,20 @@ type fioLine struct {
 	notes    notes
 }
 
-// readFioLine reads a command line. As in fio, options before the first --name belong to the first job.
+// readFioLine reads a command line. As in fio, options before the first --name apply to all jobs, and job files are
+// read after the rest of the line.
 func readFioLine(arguments []string, options *Options) (fioLine, error) {
 	var l fioLine
 	var problems []error
-	var live *fioSection
 	var global fioSection
+	var files []string
+	live := &global
 	only := ""
-	job := func() *fioSection {
-		if live == nil {
-			l.sections = append(l.sections, fioSection{options: slices.Clone(global.options)})
-			live = &l.sections[len(l.sections)-1]
-		}
-		return live
-	}
+	tooMany := fmt.Errorf("too many jobs: the limit is %d", maxFioSections)
 	for i := 0; i < len(arguments); i++ {
 		text := strings.TrimLeft(arguments[i], "-")
 		if text == arguments[i] {
-			sections, err := readNamedFio(text, options)
-			if err != nil {
-				problems = append(problems, err)
-			}
-			l.sections, live = append(l.sections, sections...), nil
+			files = append(files, text)
 			continue
 		}
 		option := newFioOption(text)
@@ -158,17 +151,24 @@ func readFioLine(arguments []string, options *Options) (fioLine, error) {
 		case option.name == "name" && option.value == "global":
 			live = &global
 		case option.name == "name":
-			if live == nil || live == &global || live.name != "" {
-				live = nil
-				live = job()
-			}
-			live.name = option.value
+			l.sections = append(l.sections, fioSection{name: option.value, options: slices.Clone(global.options)})
+			live = &l.sections[len(l.sections)-1]
 		default:
-			job().set(option)
+			live.set(option)
 		}
 		if len(l.sections) > maxFioSections {
-			return l, fmt.Errorf("too many jobs: the limit is %d", maxFioSections)
+			return l, tooMany
 		}
+	}
+	for _, name := range files {
+		sections, err := readNamedFio(name, global, options)
+		if err != nil {
+			problems = append(problems, err)
+		}
+		if l.sections = append(l.sections, sections...); len(l.sections) > maxFioSections {
+			return l, tooMany
+		}
+		global = fioSection{} // fio forgets the options of the line before it reads a second file
 	}
 	if only != "" {
 		l.sections = slices.DeleteFunc(l.sections, func(s fioSection) bool { return s.name != only })
@@ -179,12 +179,12 @@ func readFioLine(arguments []string, options *Options) (fioLine, error) {
 	return l, all(problems)
 }
 
-func readNamedFio(name string, options *Options) ([]fioSection, error) {
+func readNamedFio(name string, global fioSection, options *Options) ([]fioSection, error) {
 	text, err := options.read(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the job file: %w", err)
 	}
-	sections, err := readFioFile(string(text))
+	sections, err := readFioFile(string(text), global)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown(name), err)
 	}

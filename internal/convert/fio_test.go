@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/convert"
 	"github.com/storagebench/storagebench/test/golden"
 )
@@ -74,6 +75,40 @@ fdatasync=1
 	golden.Check(t, "fio-section", outcome(t, same, err))
 	_, err = convert.FioJobFile([]byte("rw=read\n[a\ninclude x\n[b]\nsize=${SIZE}\n"), convert.Options{})
 	golden.Check(t, "fio-bad-file", outcome(t, nil, err))
+}
+
+// TestFioOptionsBeforeTheFirstName: such options apply to every job of the line, and to those of its job file.
+func TestFioOptionsBeforeTheFirstName(t *testing.T) {
+	const shared = "fio --ioengine=libaio --direct=1 --bs=64k --iodepth=16"
+	read := func(name string) ([]byte, error) {
+		text := "[global]\nsize=1g\n[b]\nrw=write\nstonewall\n"
+		if name == "ab.fio" {
+			text = "[a]\nrw=read\nsize=1g\n" + text
+		}
+		return []byte(text), nil
+	}
+	for _, line := range []string{
+		shared + " --name=a --rw=read --size=1g --name=b --rw=write --size=1g --stonewall",
+		shared + " --size=1g --name=a --rw=read --name=b --rw=write --stonewall",
+		shared + " ab.fio",
+		shared + " b.fio --name=a --rw=read --size=1g",
+	} {
+		workloads, err := convert.Fio(strings.Fields(line), convert.Options{ReadFile: read})
+		if err != nil || len(workloads) != 2 {
+			t.Fatalf("%s: %d workloads: %v", line, len(workloads), err)
+		}
+		for i, w := range workloads {
+			got := w.Spec.Fio
+			if w.Name != []string{"a", "b"}[i] || got.BlockSize.String() != "64Ki" ||
+				got.IOEngine != v1alpha1.FioLibaio || !*got.Direct || *got.QueueDepth != 16 {
+				t.Errorf("%s: %s is %+v", line, w.Name, got)
+			}
+		}
+	}
+	_, err := convert.Fio(strings.Fields(shared), convert.Options{})
+	if err == nil || !strings.Contains(err.Error(), "no job given") {
+		t.Errorf("%s: %v", shared, err)
+	}
 }
 
 // TestFioMeaning converts random job files and compares the effect of the rendered jobs with that of the file.
