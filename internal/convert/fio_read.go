@@ -122,9 +122,8 @@ func readFioLine(arguments []string, options *Options) (fioLine, error) {
 	var l fioLine
 	var problems []error
 	var global fioSection
-	var files []string
+	var files, only []string
 	live := &global
-	only := ""
 	tooMany := fmt.Errorf("too many jobs: the limit is %d", maxFioSections)
 	for i := 0; i < len(arguments); i++ {
 		text := strings.TrimLeft(arguments[i], "-")
@@ -145,7 +144,7 @@ func readFioLine(arguments []string, options *Options) (fioLine, error) {
 		case option.name == "client" || option.name == "server":
 			problems = append(problems, fmt.Errorf("--%s is not supported: remove it, and set clients.count in the benchmark", option.name))
 		case option.name == "section":
-			only = option.value
+			only = append(only, option.value)
 		case strings.Contains(option.value, "$"):
 			problems = append(problems, fmt.Errorf("--%s: contains a variable, whose value is known only where fio runs: replace it with its value", shown(option.String())))
 		case option.name == "name" && option.value == "global":
@@ -170,8 +169,8 @@ func readFioLine(arguments []string, options *Options) (fioLine, error) {
 		}
 		global = fioSection{} // fio forgets the options of the line before it reads a second file
 	}
-	if only != "" {
-		l.sections = slices.DeleteFunc(l.sections, func(s fioSection) bool { return s.name != only })
+	if len(only) > 0 {
+		l.sections = slices.DeleteFunc(l.sections, func(s fioSection) bool { return !slices.Contains(only, s.name) })
 	}
 	if len(l.sections) == 0 && len(problems) == 0 {
 		problems = append(problems, errors.New("no job given: specify --name=NAME with its options, or a job file"))

@@ -111,6 +111,17 @@ func TestFioOptionsBeforeTheFirstName(t *testing.T) {
 	}
 }
 
+// TestFioSections: as in fio, --section can be given for each section to convert.
+func TestFioSections(t *testing.T) {
+	const line = "fio --section=a --section=c x.fio"
+	workloads, err := convert.Fio(strings.Fields(line), convert.Options{ReadFile: func(string) ([]byte, error) {
+		return []byte("[global]\nsize=1g\nstonewall\n[a]\n[b]\n[c]\n"), nil
+	}})
+	if err != nil || len(workloads) != 2 || workloads[0].Name != "a" || workloads[1].Name != "c" {
+		t.Errorf("%+v: %v", workloads, err)
+	}
+}
+
 // TestFioMeaning converts random job files and compares the effect of the rendered jobs with that of the file.
 func TestFioMeaning(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
