@@ -151,6 +151,26 @@ func TestParseStandardInput(t *testing.T) {
 	}
 }
 
+// TestParseGroups parses a run with two groups of jobs. fio does not print whether one group waited for the other, so
+// parse warns if both did the same kind of operation.
+func TestParseGroups(t *testing.T) {
+	text, err := os.ReadFile("../engine/fio/testdata/runs/two-groups.stdout")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const group = `"groupid" : 1`
+	last := strings.LastIndex(string(text), group)
+	swap := strings.NewReplacer(`"read" : {`, `"write" : {`, `"write" : {`, `"read" : {`)
+	first, second := string(text[:last]), swap.Replace(string(text[last+len(group):]))
+	const warning = "SeveralGroups: Read: "
+	if got := call(first+group+second, "parse", "fio", "-"); !strings.Contains(got.stdout, warning) {
+		t.Errorf("the reads of two groups: %s", got)
+	}
+	if got := call(first+`"groupid" : 0`+second, "parse", "fio", "-"); got.code != 0 || strings.Contains(got.stdout, warning) {
+		t.Errorf("the reads of one group: %s", got)
+	}
+}
+
 // TestVersionOfTheClient checks that version --client needs no cluster.
 func TestVersionOfTheClient(t *testing.T) {
 	got := call("", "version", "--client", "--kubeconfig", "testdata/nothing")

@@ -82,6 +82,8 @@ func newMerge(streams Streams) *cobra.Command {
 type fioResult struct {
 	name string
 	fio.Result
+	// jobs holds an entry for each group of jobs, or for each job.
+	jobs []fio.Job
 	// interrupted is true if fio reported that a signal stopped it early. The Result then covers the time until the
 	// signal.
 	interrupted bool
@@ -107,7 +109,7 @@ func readFio(streams Streams, name string) (fioResult, error) {
 		judged.Warnings = append(judged.Warnings, fio.Warning{Kind: fio.WarnToolMessages,
 			Message: "a signal stopped fio before it completed"})
 	}
-	return fioResult{name: name, Result: judged, interrupted: interrupted}, nil
+	return fioResult{name: name, Result: judged, jobs: output.Last.Jobs, interrupted: interrupted}, nil
 }
 
 func mergeFio(results []fioResult) (mergeDocument, error) {

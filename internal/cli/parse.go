@@ -113,6 +113,10 @@ func parseFio(result fioResult) parseDocument {
 			seconds := float64(one.RuntimeMilliseconds) / 1000
 			repetition.BytesPerSecond = int64(float64(one.Bytes)/seconds + 0.5)
 			repetition.IOPSMilli = int64(float64(merged.Operations)/seconds*1000 + 0.5)
+			if groups := groupsOf(result.jobs, operation); groups > 1 {
+				document.Warnings = append(document.Warnings, fmt.Sprintf("SeveralGroups: %v: the rate adds up %d groups of jobs. "+
+					"It is too high if they ran one after the other (stonewall): run each group on its own", operation, groups))
+			}
 		}
 		document.Repetitions = append(document.Repetitions, repetition)
 		document.Summary = append(document.Summary, parseSummary{
@@ -121,4 +125,15 @@ func parseFio(result fioResult) parseDocument {
 		})
 	}
 	return document
+}
+
+// groupsOf counts the groups of jobs that did operations of a kind.
+func groupsOf(jobs []fio.Job, operation measure.Operation) int {
+	groups := map[int64]bool{}
+	for i := range jobs {
+		if jobs[i].Operations[operation].Completed() > 0 {
+			groups[jobs[i].Group] = true
+		}
+	}
+	return len(groups)
 }
