@@ -34,8 +34,12 @@ type target struct {
 
 // volume is one directory of a target.
 type volume struct {
-	name  string
-	mount dataset.Mount
+	name     string
+	mount    dataset.Mount
+	readOnly bool
+	// newBytes is the number of bytes that the run adds. It is 0 if the directory has data of an earlier run, because
+	// only the agents know whether that data can be reused.
+	newBytes uint64
 	// lock is nil if the directory is mounted read-only.
 	lock *dataset.Lock
 }
@@ -59,11 +63,14 @@ func (t *target) locks() []*os.File {
 	return all
 }
 
-// prove verifies and locks the directories of each target. No directory is written to before it has been verified.
+// prove verifies all directories and their free space, and then locks them. It writes to no directory before it has
+// verified all of them.
 func (r *runner) prove() error {
-	for i := range r.options.Run.Targets {
-		if err := r.proveTarget(&r.options.Run.Targets[i]); err != nil {
-			return fmt.Errorf("target %s: %w", r.options.Run.Targets[i].Name, err)
+	for _, step := range []func(*v1alpha1.Target) error{r.proveTarget, r.checkSpace, r.lockTarget} {
+		for i := range r.options.Run.Targets {
+			if err := step(&r.options.Run.Targets[i]); err != nil {
+				return fmt.Errorf("target %s: %w", r.options.Run.Targets[i].Name, err)
+			}
 		}
 	}
 	return nil
@@ -77,7 +84,6 @@ func (r *runner) proveTarget(spec *v1alpha1.Target) error {
 	}
 	added := &target{name: spec.Name, uid: uid, keep: spec.DataPolicy == v1alpha1.DataRetain}
 	r.targets[spec.Name] = added
-	var readOnly []bool
 	for j, directory := range directories {
 		mount, only, err := r.proveDirectory(spec, directory)
 		if err != nil {
@@ -88,19 +94,57 @@ func (r *runner) proveTarget(spec *v1alpha1.Target) error {
 				return fmt.Errorf("%s and %s are the same directory: use a separate directory for each volume", other.mount.Path, mount.Path)
 			}
 		}
-		readOnly = append(readOnly, only)
-		added.volumes = append(added.volumes, &volume{name: volumeName(spec, j), mount: mount})
+		added.volumes = append(added.volumes, &volume{name: volumeName(spec, j), mount: mount, readOnly: only})
 	}
-	if !slices.Contains(readOnly, true) {
-		if err := r.checkSpace(added); err != nil {
-			return err
+	r.setNewBytes(added)
+	return nil
+}
+
+// setNewBytes sets the number of bytes that the run adds to each volume of a target. It adds none to a target with a
+// read-only directory.
+func (r *runner) setNewBytes(t *target) {
+	if slices.ContainsFunc(t.volumes, func(one *volume) bool { return one.readOnly }) {
+		return
+	}
+	var all uint64
+	for _, step := range r.options.Plan.Steps {
+		all += step.NewBytes[t.name] * uint64(r.options.Plan.ClientsPerTarget) //nolint:gosec // The API allows far fewer clients.
+	}
+	for _, one := range t.volumes {
+		if _, err := os.Lstat(filepath.Join(one.mount.Path, v1alpha1.DataDirectory)); err != nil {
+			one.newBytes = all / uint64(len(t.volumes))
 		}
 	}
-	for j, one := range added.volumes {
-		if readOnly[j] {
-			continue // a read-only directory needs no lock, because no process can write to it
+}
+
+// checkSpace returns an error if a volume of the target has too little space for the data of the run. The space has to
+// suffice for the data of all targets on the same file system. Each agent also checks this, but only for its own data.
+func (r *runner) checkSpace(spec *v1alpha1.Target) error {
+	for _, one := range r.targets[spec.Name].volumes {
+		need := uint64(0)
+		for _, t := range r.targets {
+			for _, other := range t.volumes {
+				if other.mount.Device == one.mount.Device {
+					need += other.newBytes
+				}
+			}
 		}
-		if one.lock, err = acquireLock(one.mount, uid, r.run); err != nil {
+		if one.newBytes > 0 && need > one.mount.AvailableBytes {
+			return &dataset.SpaceError{Path: one.mount.Path, NeedBytes: need, FreeBytes: one.mount.AvailableBytes}
+		}
+	}
+	return nil
+}
+
+// lockTarget locks the directories of a target. A read-only directory needs no lock, because no process can write to
+// it.
+func (r *runner) lockTarget(spec *v1alpha1.Target) (err error) {
+	t := r.targets[spec.Name]
+	for _, one := range t.volumes {
+		if one.readOnly {
+			continue
+		}
+		if one.lock, err = acquireLock(one.mount, t.uid, r.run); err != nil {
 			return err
 		}
 	}
@@ -139,32 +183,6 @@ func (r *runner) proveDirectory(spec *v1alpha1.Target, directory string) (mount 
 	}
 	mount, err = dataset.ProveMount(directory, dataset.Expectation{ReadOnly: true})
 	return mount, true, err
-}
-
-// checkSpace returns an error if the data of the run does not fit on a volume. Each agent also checks this, but only
-// for its own data. checkSpace skips volumes with data of an earlier run, because only the agents know whether it can
-// be reused.
-func (r *runner) checkSpace(t *target) error {
-	var all uint64
-	for _, step := range r.options.Plan.Steps {
-		all += step.NewBytes[t.name] * uint64(r.options.Plan.ClientsPerTarget) //nolint:gosec // The API allows far fewer clients.
-	}
-	share := all / uint64(max(1, len(t.volumes)))
-	for _, one := range t.volumes {
-		if _, err := os.Lstat(filepath.Join(one.mount.Path, v1alpha1.DataDirectory)); err == nil {
-			continue
-		}
-		need := uint64(0)
-		for _, other := range t.volumes {
-			if other.mount.Device == one.mount.Device {
-				need += share
-			}
-		}
-		if need > one.mount.AvailableBytes {
-			return &dataset.SpaceError{Path: one.mount.Path, NeedBytes: need, FreeBytes: one.mount.AvailableBytes}
-		}
-	}
-	return nil
 }
 
 // data lists the directories to remove at the end of the run.

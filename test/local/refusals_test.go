@@ -136,6 +136,30 @@ func TestFullDiskBeforehand(t *testing.T) {
 	Empty(t, directory)
 }
 
+// TestFullDiskOfTwoTargetsBeforehand: each target fits, but not both, as they share a file system.
+func TestFullDiskOfTwoTargetsBeforehand(t *testing.T) {
+	t.Parallel()
+	shared := tmpfs(t, "size=24m", 0)
+	file := Write(t, "targets: [", "targets: [{name: more, volumes: [{name: data, claimName: more}], dataPolicy: Delete}, ")
+	for name, directories := range map[string][2]string{"two directories": {"a", "b"}, "one directory": {"c", "c"}} {
+		var flags []string
+		for i, target := range []string{"data", "more"} {
+			directory := filepath.Join(shared, directories[i])
+			if err := os.MkdirAll(directory, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			flags = append(flags, "--target", target+"="+directory)
+		}
+		got := Call(t, append([]string{"run", "--local", "-f", file}, flags...)...)
+		if got.Code != report.ExitFailed || !strings.Contains(got.Stderr, "33554432 bytes") {
+			t.Errorf("%s: exit code %d, said %q", name, got.Code, got.Stderr)
+		}
+		for _, directory := range directories {
+			Empty(t, filepath.Join(shared, directory))
+		}
+	}
+}
+
 // TestFullDiskMeanwhile fills the file system after the check, before fio writes: fio is held at a gate.
 func TestFullDiskMeanwhile(t *testing.T) {
 	t.Parallel()
