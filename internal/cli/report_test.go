@@ -42,6 +42,15 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// TestReportOfYAML checks that a result in YAML makes the same report as in JSON.
+func TestReportOfYAML(t *testing.T) {
+	written := call("", "report", "testdata/result-a.json", "-o", "yaml")
+	want := call("", "report", "testdata/result-a.json", "-v").String()
+	if got := call(written.stdout, "report", "-", "-v").String(); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
 // TestReportToAFile checks that a page is written completely, and that no file is created if there is an error.
 func TestReportToAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.html")

@@ -32,6 +32,8 @@ func FuzzRead(f *testing.F) {
 		`{"schemaVersion":1,"benchmark":"b","run":"r","phases":[{"name":"p","kind":"Ramp","targets":[{"target":"t","knee":{"found":true},"steps":[{"cell":-4,"operations":[{"operation":"\u001b","iopsMilli":-7}]}]}]}],"spec":{"run":{"phases":[{"name":"p","ramp":{"dimension":"\u001b","steps":[-1,1,1]}}]}}}`,
 		`{"schemaVersion":1,"benchmark":"b","run":"r","phases":[{"name":"p","kind":"Sweep","targets":[{"target":"t","steps":[{"cell":1,"driftPermille":-7,"warnings":["New"],"operations":[{"operation":"Read"},{"operation":"Sync"}]}]}]}],"spec":{"run":{"phases":[{"name":"p","sweep":{"regime":"\u001b","axes":{"jobs":[1,2],"blockSize":["4Ki","1"],"readPercent":[0,-1],"clients":[],"queueDepth":[7]}}}]}}}`,
 		`{"schemaVersion":1,"benchmark":"b","run":"r","phases":[{"name":"p","kind":"Ramp"}],"spec":{"run":{"phases":[{"name":"p","ramp":{}}]}}}`,
+		"benchmark: b\nphases: [{name: \"p\\u001b\", targets: [{target: t}]}]\nrun: r\nschemaVersion: 1\n",
+		"benchmark: &a b\nrun: *a\nschemaVersion: 1\n---\n",
 	} {
 		f.Add([]byte(text))
 	}

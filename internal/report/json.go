@@ -79,7 +79,8 @@ func writeJSON(w io.Writer, what string, document any) error {
 	return nil
 }
 
-// Read reads a document that JSON wrote, or a BenchmarkRun as `kubectl get benchmarkrun NAME -o json` prints it.
+// Read reads a document that JSON wrote, or a BenchmarkRun as `kubectl get benchmarkrun NAME -o json` prints it. Either
+// can also be in YAML.
 func Read(r io.Reader) (Document, error) {
 	const limit = 64 << 20
 	text, err := io.ReadAll(io.LimitReader(r, limit+1))
@@ -88,6 +89,9 @@ func Read(r io.Reader) (Document, error) {
 	}
 	if len(text) > limit {
 		return Document{}, noResult("it has more than %d bytes", limit)
+	}
+	if text, err = asJSON(text); err != nil {
+		return Document{}, err
 	}
 	var kind metav1.TypeMeta
 	if err := decode(text, &kind); err != nil {
@@ -134,10 +138,12 @@ func decode(text []byte, into any) error {
 		return noResult("%w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return noResult("it has data after the result: use one result per file")
+		return errMoreData
 	}
 	return nil
 }
+
+var errMoreData = noResult("it has data after the result: use one result per file")
 
 func noResult(format string, arguments ...any) error {
 	return fmt.Errorf("neither a result of `run -o json` nor a BenchmarkRun of `kubectl get benchmarkrun NAME -o json`: "+format, arguments...)
