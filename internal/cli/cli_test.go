@@ -166,7 +166,8 @@ func TestParseGroups(t *testing.T) {
 	if got := call(first+group+second, "parse", "fio", "-"); !strings.Contains(got.stdout, warning) {
 		t.Errorf("the reads of two groups: %s", got)
 	}
-	if got := call(first+`"groupid" : 0`+second, "parse", "fio", "-"); got.code != 0 || strings.Contains(got.stdout, warning) {
+	got := call(first+`"groupid" : 0`+second, "parse", "fio", "-")
+	if got.code != 0 || strings.Contains(got.stdout, warning) {
 		t.Errorf("the reads of one group: %s", got)
 	}
 }

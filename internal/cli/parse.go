@@ -114,8 +114,9 @@ func parseFio(result fioResult) parseDocument {
 			repetition.BytesPerSecond = int64(float64(one.Bytes)/seconds + 0.5)
 			repetition.IOPSMilli = int64(float64(merged.Operations)/seconds*1000 + 0.5)
 			if groups := groupsOf(result.jobs, operation); groups > 1 {
-				document.Warnings = append(document.Warnings, fmt.Sprintf("SeveralGroups: %v: the rate adds up %d groups of jobs. "+
-					"It is too high if they ran one after the other (stonewall): run each group on its own", operation, groups))
+				document.Warnings = append(document.Warnings, fmt.Sprintf("SeveralGroups: %v: the rate adds up %d groups "+
+					"of jobs. It is too high if they ran one after the other (stonewall): run each group on its own",
+					operation, groups))
 			}
 		}
 		document.Repetitions = append(document.Repetitions, repetition)

@@ -35,8 +35,8 @@ func Analyze(samples []Sample, options Options) (Result, error) {
 }
 
 // thinned joins samples that are much shorter than the changes to be found, to bound the computing time and the memory.
-// It joins none across a missing sample, because a drop may be anywhere in a gap. Times that are not exact leave gaps of
-// less than half a sample, which do not matter.
+// It joins none across a missing sample, because a drop may be anywhere in a gap. Times that are not exact leave gaps
+// of less than half a sample, which do not matter.
 func thinned(samples []Sample, p pace) []Sample {
 	const most, mostInWindow = 120_000, 4000
 	typical := typicalSeconds(samples)

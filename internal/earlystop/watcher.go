@@ -32,10 +32,12 @@ func New(source Source) *Watcher { return &Watcher{source: source} }
 // not. A step that loads several targets ends when each of them has measured enough, because they compete while they
 // are loaded together.
 //
-// baselines maps each target to the baseline and the burst, in bytes per second, that the run's last drain measured. If
-// a target is drained again with the same load after a pause, the step may end once the rate has stayed at that baseline
-// for long enough, however short the burst was. documented holds the documented limits of each target.
-func (w *Watcher) Look(planned plan.Plan, snapshot decide.Snapshot, baselines map[string]limits.Rates, documented map[string]limits.Computed) map[decide.Attempt]string {
+// baselines maps each target to the baseline and the burst, in bytes per second, that the run's last drain measured.
+// If a target is drained again with the same load after a pause, the step may end once the rate has stayed at that
+// baseline for long enough, however short the burst was. documented holds the documented limits of each target.
+func (w *Watcher) Look(
+	planned plan.Plan, snapshot decide.Snapshot, baselines map[string]limits.Rates, documented map[string]limits.Computed,
+) map[decide.Attempt]string {
 	step, attempt, live := current(planned, snapshot)
 	if !live {
 		w.targets = nil

@@ -107,8 +107,9 @@ func (r *runner) setNewBytes(t *target) {
 		return
 	}
 	var all uint64
+	clients := uint64(r.options.Plan.ClientsPerTarget) //nolint:gosec // The API allows far fewer clients.
 	for _, step := range r.options.Plan.Steps {
-		all += step.NewBytes[t.name] * uint64(r.options.Plan.ClientsPerTarget) //nolint:gosec // The API allows far fewer clients.
+		all += step.NewBytes[t.name] * clients
 	}
 	for _, one := range t.volumes {
 		if _, err := os.Lstat(filepath.Join(one.mount.Path, v1alpha1.DataDirectory)); err != nil {

@@ -118,8 +118,8 @@ func TestLastDrain(t *testing.T) {
 // TestBaselines: the last drain that spent all credits has the rates.
 func TestBaselines(t *testing.T) {
 	drained := func(exhausted bool, burst, baseline int64) []v1alpha1.TargetResult {
-		return []v1alpha1.TargetResult{{Target: "data", Burst: &v1alpha1.BurstResult{Exhausted: exhausted, Bytes: &v1alpha1.BurstSeries{
-			Burst: &v1alpha1.Estimate{Value: burst}, Baseline: &v1alpha1.Estimate{Value: baseline}}}}}
+		bytes := &v1alpha1.BurstSeries{Burst: &v1alpha1.Estimate{Value: burst}, Baseline: &v1alpha1.Estimate{Value: baseline}}
+		return []v1alpha1.TargetResult{{Target: "data", Burst: &v1alpha1.BurstResult{Exhausted: exhausted, Bytes: bytes}}}
 	}
 	run := &v1alpha1.BenchmarkRun{}
 	run.Status.Phases = []v1alpha1.PhaseResult{

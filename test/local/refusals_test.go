@@ -140,7 +140,8 @@ func TestFullDiskBeforehand(t *testing.T) {
 func TestFullDiskOfTwoTargetsBeforehand(t *testing.T) {
 	t.Parallel()
 	shared := tmpfs(t, "size=24m", 0)
-	file := Write(t, "targets: [", "targets: [{name: more, volumes: [{name: data, claimName: more}], dataPolicy: Delete}, ")
+	file := Write(t, "targets: [",
+		"targets: [{name: more, volumes: [{name: data, claimName: more}], dataPolicy: Delete}, ")
 	for name, directories := range map[string][2]string{"two directories": {"a", "b"}, "one directory": {"c", "c"}} {
 		var flags []string
 		for i, target := range []string{"data", "more"} {
