@@ -35,7 +35,7 @@ func (t *Tool) Describe(ctx context.Context) []*agentapi.Tool {
 
 // Close stops the fio process that is waiting for the next step, and prevents new ones from being started.
 func (t *Tool) Close() error {
-	t.spare.close()
+	t.spare.close(t.env.Timeouts.Gone)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package fio
 
 import (
 	"sync"
+	"time"
 
 	"github.com/storagebench/storagebench/internal/agent/volumes"
 )
@@ -15,9 +16,10 @@ import (
 type spareFio struct {
 	mu      sync.Mutex
 	waiting *waitingFio
-	// spawning is true while a spare process is being spawned. closed is true once no further spare process may be
-	// spawned.
-	spawning, closed bool
+	// spawning is closed when the spawning of a spare process has ended. It is nil if none is being spawned.
+	spawning chan struct{}
+	// closed is true once no further spare process may be spawned.
+	closed bool
 }
 
 // keep spawns a spare process, unless one already exists or is being spawned. It returns when the spawning has
@@ -25,15 +27,17 @@ type spareFio struct {
 // reports the problem.
 func (s *spareFio) keep(how spawning) {
 	s.mu.Lock()
-	wanted := !s.closed && !s.spawning && s.waiting == nil
-	s.spawning = s.spawning || wanted
-	s.mu.Unlock()
-	if !wanted {
+	if s.closed || s.spawning != nil || s.waiting != nil {
+		s.mu.Unlock()
 		return
 	}
+	done := make(chan struct{})
+	defer close(done)
+	s.spawning = done
+	s.mu.Unlock()
 	spawned, err := how.spawn()
 	s.mu.Lock()
-	s.spawning = false
+	s.spawning = nil
 	if err == nil && !s.closed {
 		s.waiting, spawned = spawned, nil
 	}
@@ -60,11 +64,20 @@ func (s *spareFio) take(how spawning, directory *volumes.Files) *waitingFio {
 	return nil
 }
 
-// close ends the spare process, if there is one, and prevents new ones from being spawned.
-func (s *spareFio) close() {
+// close ends the spare process, if there is one, and prevents new ones from being spawned. A process that is being
+// spawned has inherited the lock on the directory, so close waits until it is gone, but not longer than the given time,
+// because spawning hangs if the file system does.
+func (s *spareFio) close(patience time.Duration) {
 	s.mu.Lock()
 	s.closed = true
+	spawning := s.spawning
 	s.mu.Unlock()
+	if spawning != nil {
+		select {
+		case <-spawning:
+		case <-time.After(patience):
+		}
+	}
 	s.end()
 }
 
