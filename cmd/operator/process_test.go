@@ -332,9 +332,13 @@ func TestLeaderThatStandsStill(t *testing.T) {
 		return answer.StatusCode == http.StatusOK
 	})
 
-	// Stop it between two renewals. If it is stopped in the middle of a request, it notices the failed request
-	// before the new leader, and reports that instead.
-	hang.Until(t, "the first renews", func() bool { return !lease(t).Spec.RenewTime.Equal(before.Spec.RenewTime) })
+	// Stop it in the middle between two renewals. If it is stopped before it has read the answer to a renewal, it notices
+	// the failed request before the new leader, and reports that instead.
+	hang.Until(t, "the first is between two renewals", func() bool {
+		renewed := lease(t).Spec.RenewTime
+		age := time.Since(renewed.Time) //nolint:forbidigo // a state to wait for, not a verdict
+		return !renewed.Equal(before.Spec.RenewTime) && age > leader.RetryPeriod/3 && age < leader.RetryPeriod*2/3
+	})
 	first.signal(t, syscall.SIGSTOP)
 	old := *before.Spec.HolderIdentity
 	hang.Until(t, "the second takes over", func() bool { return holder(t) != old })

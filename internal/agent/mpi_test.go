@@ -179,8 +179,9 @@ func (j *job) begin(id string, limit time.Duration, change func(*agentapi.MpiToo
 		}
 		r.load(load)
 	}
+	at := j.clients[0].agent.env.Clock.Monotonic() // the same for all, as from a conductor
 	for _, r := range j.clients {
-		r.start(id, limit)
+		r.startAt(id, at, limit)
 	}
 }
 

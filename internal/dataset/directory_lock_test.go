@@ -10,7 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 func testHolder(instance string) Holder {
@@ -43,9 +44,12 @@ func TestTakeWaitsForTheHolder(t *testing.T) {
 	hold.Release() // as if the agent were killed
 
 	var told []Holder
-	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	waiting, cancel := context.WithTimeout(t.Context(), hang.Guard)
 	defer cancel()
-	_, _, err = Take(short, mount, client(0), testOwner(), testHolder("new"), func(h Holder) { told = append(told, h) })
+	_, _, err = Take(waiting, mount, client(0), testOwner(), testHolder("new"), func(h Holder) {
+		told = append(told, h)
+		cancel()
+	})
 	if !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "pod-old") || !strings.Contains(err.Error(), "quick-1") {
 		t.Errorf("beside a living tool: %v", err)
 	}

@@ -29,7 +29,7 @@ mount --rbind $folder/dev /dev
 trap '"$1" --state=$folder/merged/state down' EXIT
 "$1" --state=$folder/merged/state up
 "$1" --state=$folder/merged/state kubectl run bare --image=$2 --restart=Never
-"$1" --state=$folder/merged/state kubectl wait --for=condition=Ready pod/bare --timeout=60s
+"$1" --state=$folder/merged/state kubectl wait --for=condition=Ready pod/bare --timeout=5m
 `
 
 func TestABareMachine(t *testing.T) {

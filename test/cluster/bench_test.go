@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // bench is a cluster of this test's own, beside the one that other tests use.
@@ -57,6 +59,19 @@ func (b *bench) run(what string, succeeds bool, arguments ...string) string {
 	return string(output)
 }
 
+// ready waits until all components are ready. One that answers a single probe late is not ready for a moment.
+func (b *bench) ready(what string) (report Report) {
+	b.t.Helper()
+	hang.Until(b.t, what, func() bool {
+		var err error
+		if report, err = b.state.Status(b.t.Context()); err != nil {
+			b.t.Fatal(err)
+		}
+		return report.Ready
+	})
+	return report
+}
+
 func (b *bench) up(what string) {
 	b.t.Helper()
 	b.t.Log(b.run(what, true, "up"))
@@ -65,10 +80,7 @@ func (b *bench) up(what string) {
 		b.t.Fatal(err)
 	}
 	b.client = client
-	report, err := b.state.Status(b.t.Context())
-	if err != nil || !report.Ready {
-		b.t.Fatalf("after %s: %+v, %v", what, report, err)
-	}
+	b.ready("it is ready after " + what)
 }
 
 // kill ends components without a warning. Each has to be found.
@@ -130,7 +142,7 @@ func (b *bench) probeArchive() string {
 
 func (b *bench) eventually(what string, holds func(context.Context) bool) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(b.t.Context(), hang.Guard)
 	defer cancel()
 	for !holds(ctx) {
 		select {

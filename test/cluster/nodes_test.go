@@ -86,10 +86,7 @@ func (b *bench) nodes() []string {
 // areReady checks that each node runs, is ready, and is in a zone of its own.
 func (b *bench) areReady(members []Member) {
 	b.t.Helper()
-	report, err := b.state.Status(b.t.Context())
-	if err != nil || !report.Ready {
-		b.t.Fatalf("the status is %+v, %v", report, err)
-	}
+	report := b.ready("all nodes are ready")
 	zones := map[string]bool{}
 	for _, m := range members {
 		found, err := b.client.CoreV1().Nodes().Get(b.t.Context(), m.Name(), metav1.GetOptions{})

@@ -40,7 +40,7 @@ const (
 )
 
 // mounting takes no longer, unless something is wrong.
-const mounting = 20 * time.Second
+const mounting = 5 * time.Minute
 
 // Store is a store by its folder. Any process that sees the folder can ask it.
 type Store struct{ folder string }

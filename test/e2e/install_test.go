@@ -121,7 +121,7 @@ func (u *userTools) helm(arguments ...string) string {
 func (u *userTools) command(program string, arguments ...string) string {
 	u.Helper()
 	// What cleans up runs when the test's own context has ended.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.Context()), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.Context()), hang+time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, program, arguments...)
 	home := u.TempDir()
@@ -237,7 +237,7 @@ func (u *userTools) sample(s *space, name string) {
 func (u *userTools) available(count int) []corev1.Pod {
 	u.Helper()
 	var pods []corev1.Pod
-	u.until("the operators are there", 2*time.Minute, func() bool {
+	u.until("the operators are there", hang, func() bool {
 		var deployment appsv1.Deployment
 		must(u.T, u.in.api.Get(u.Context(), client.ObjectKey{Namespace: u.namespace, Name: operatorDeployment}, &deployment))
 		pods = u.operators()
@@ -277,7 +277,7 @@ func undisturbed(s *space, run *v1alpha1.BenchmarkRun, pods *census) {
 func (u *userTools) leaves(before, want []string, but ...string) {
 	u.Helper()
 	var left []string
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(hang); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		// Pods and what belongs to kinds end a little later.
 		left = more(before, u.inventory(but...))
 		if len(want) > 0 {

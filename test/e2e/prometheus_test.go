@@ -106,7 +106,7 @@ func (s *space) keepsMetrics() {
 // it starts again in the same pod, at the same address.
 func (s *space) restartedInDrain(server *prometheus.Server) {
 	s.Helper()
-	s.until("Prometheus has the counters of the drain", time.Minute, func() bool {
+	s.until("Prometheus has the counters of the drain", hang, func() bool {
 		return len(ask(s, server, fmt.Sprintf(`storagebench_run_bytes_total{namespace=%q, phase="drain"} > 0`, s.namespace))) == 2
 	})
 	var pods corev1.PodList

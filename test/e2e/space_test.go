@@ -43,7 +43,7 @@ func newSpace(t *testing.T) *space {
 			t.Error(err)
 		}
 	})
-	s.until("the namespace's service account is there", time.Minute, func() bool {
+	s.until("the namespace's service account is there", hang, func() bool {
 		return s.get("default", &corev1.ServiceAccount{})
 	})
 	return s

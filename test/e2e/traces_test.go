@@ -29,7 +29,7 @@ func (s *space) clean() {
 		left = append(s.objectsLeft(), s.filesLeft()...)
 		return len(left) == 0
 	}
-	for deadline := time.Now().Add(3 * time.Minute); !holds(); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(hang); !holds(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.Errorf("the run is over and has left:\n  %s", strings.Join(left, "\n  "))
 			return

@@ -102,7 +102,7 @@ func start(t testing.TB, folder, host, configuration string, files map[string][]
 			t.Logf("Prometheus:\n%s", text[max(0, len(text)-4000):])
 		}
 	})
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(5 * time.Minute)
 	for !s.ready() {
 		select {
 		case <-ended:

@@ -19,6 +19,7 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 	"github.com/storagebench/storagebench/test/cluster"
 	"github.com/storagebench/storagebench/test/cluster/burst"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // holdVariable makes the test program one that starts a store and waits to be killed.
@@ -110,7 +111,7 @@ func processes(t *testing.T, name string) []string {
 
 func TestStore(t *testing.T) {
 	state := embedded(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), hang.Guard)
 	defer cancel()
 	s, err := burst.Start(ctx, state, burst.Options{Name: "a", Config: slow})
 	if err != nil {
@@ -158,7 +159,7 @@ func TestEndOfStoreInUse(t *testing.T) {
 	state := embedded(t)
 	for _, kill := range []bool{false, true} {
 		t.Run(map[bool]string{false: "asked", true: "killed"}[kill], func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), hang.Guard)
 			defer cancel()
 			s, err := burst.Start(ctx, state, burst.Options{Name: "b", Config: slow, Stays: true})
 			if err != nil {

@@ -27,7 +27,7 @@ const (
 	// home is the folder of all stores, in the node.
 	home = "/run/storagebench-burst"
 	// mounting is the time limit for mounting a store.
-	mounting = 20 * time.Second
+	mounting = 5 * time.Minute
 )
 
 var names = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$`)

@@ -25,7 +25,7 @@ func Mount(t testing.TB, state cluster.State, name string, config model.Config) 
 	}
 	m := &Mounted{Store: s, t: t}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer cancel()
 		if err := s.End(ctx); err != nil {
 			t.Error(err)

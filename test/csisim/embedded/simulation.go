@@ -33,7 +33,7 @@ const (
 )
 
 // starting takes no longer, unless something is wrong.
-const starting = 30 * time.Second
+const starting = 5 * time.Minute
 
 // unmounting is how long the kubelet may take for pods that are gone.
 const unmounting = 20 * time.Second
@@ -80,7 +80,7 @@ func Run(t testing.TB, state cluster.State, drivers ...string) *Simulation {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer cancel()
 		if err := s.End(ctx); err != nil {
 			t.Error(err)
