@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -18,12 +19,23 @@ type source struct {
 	readOnly bool
 }
 
+// attribute returns the value of an attribute of the volume. Like the drivers, it ignores the case of the name.
+func (s source) attribute(name string) string {
+	for key, value := range s.attributes {
+		if strings.EqualFold(key, name) {
+			return value
+		}
+	}
+	return ""
+}
+
 // Names of CSI drivers. An in-tree volume gets the name of the CSI driver to which the kubelet migrates it.
 const (
 	driverEBS       = "ebs.csi.aws.com"
 	driverAzureDisk = "disk.csi.azure.com"
 	driverAzureFile = "file.csi.azure.com"
 	driverLustre    = "fsx.csi.aws.com"
+	driverNFS       = "nfs.csi.k8s.io"
 )
 
 // sourceOf returns the source of a PersistentVolume, which has exactly one, or the zero source if its type is
@@ -48,9 +60,13 @@ func sourceOf(from *corev1.PersistentVolumeSource) source {
 	case from.Local != nil:
 		return source{driver: "local"}
 	case from.ISCSI != nil:
-		return source{driver: "iscsi", handle: from.ISCSI.TargetPortal + "/" + from.ISCSI.IQN, readOnly: from.ISCSI.ReadOnly}
+		return source{driver: "iscsi", handle: fmt.Sprintf("%s/%s/%d", from.ISCSI.TargetPortal, from.ISCSI.IQN, from.ISCSI.Lun), readOnly: from.ISCSI.ReadOnly}
 	case from.FC != nil:
-		return source{driver: "fc", handle: strings.Join(slices.Concat(from.FC.TargetWWNs, from.FC.WWIDs), ","), readOnly: from.FC.ReadOnly}
+		handle := strings.Join(slices.Concat(from.FC.TargetWWNs, from.FC.WWIDs), ",")
+		if from.FC.Lun != nil {
+			handle += fmt.Sprintf("/%d", *from.FC.Lun)
+		}
+		return source{driver: "fc", handle: handle, readOnly: from.FC.ReadOnly}
 	case from.CephFS != nil:
 		return source{driver: "cephfs", handle: strings.Join(from.CephFS.Monitors, ",") + ":" + from.CephFS.Path, readOnly: from.CephFS.ReadOnly}
 	case from.RBD != nil:
@@ -125,10 +141,14 @@ func Identities(volume *corev1.PersistentVolume) []string {
 	if from.handle != "" {
 		all = append(all, strings.Join([]string{"handle", from.driver, from.handle}, "\x00"))
 	}
-	if share := from.attributes["source"]; share != "" {
-		// The name includes the folder, because volumes of one StorageClass can be different folders of the same
-		// share.
-		all = append(all, strings.Join([]string{"share", strings.ToLower(strings.TrimRight(share, "/")), from.attributes["subDir"]}, "\x00"))
+	// The names include the folder, because volumes of one StorageClass can be different folders of the same share.
+	folder := strings.Trim(from.attribute("subdir"), "/")
+	if share := from.attribute("source"); share != "" {
+		all = append(all, strings.Join([]string{"share", strings.ToLower(strings.TrimRight(share, "/")), folder}, "\x00"))
+	}
+	if server, share := from.attribute("server"), from.attribute("share"); from.driver == driverNFS && server != "" && share != "" {
+		// This is the handle of a volume of type nfs.
+		all = append(all, strings.Join([]string{"handle", "nfs", server + ":" + path.Join("/", share, folder)}, "\x00"))
 	}
 	if from.driver == driverLustre && from.attributes["dnsname"] != "" {
 		all = append(all, strings.Join([]string{"lustre", from.attributes["dnsname"], from.attributes["mountname"]}, "\x00"))

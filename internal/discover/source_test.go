@@ -23,16 +23,36 @@ func volume(name string, from corev1.PersistentVolumeSource) *corev1.PersistentV
 func TestSame(t *testing.T) {
 	folder := corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/mnt"}}
 	export := corev1.PersistentVolumeSource{NFS: &corev1.NFSVolumeSource{Server: "s", Path: "/a"}}
+	iscsi := func(lun int32) corev1.PersistentVolumeSource {
+		return corev1.PersistentVolumeSource{ISCSI: &corev1.ISCSIPersistentVolumeSource{TargetPortal: "10.0.0.1:3260", IQN: "iqn.x", Lun: lun}}
+	}
+	fc := func(lun int32) corev1.PersistentVolumeSource {
+		return corev1.PersistentVolumeSource{FC: &corev1.FCVolumeSource{TargetWWNs: []string{"w"}, Lun: &lun}}
+	}
 	for name, c := range map[string]struct {
 		a, b *corev1.PersistentVolume
 		want bool
 	}{
-		"itself":                       {csi("a", "ebs.csi.aws.com", "vol-1", nil), csi("a", "ebs.csi.aws.com", "vol-1", nil), true},
-		"a handle twice":               {csi("a", "efs.csi.aws.com", "fs-1", nil), csi("b", "efs.csi.aws.com", "fs-1", nil), true},
-		"two access points":            {csi("a", "efs.csi.aws.com", "fs-1::fsap-1", nil), csi("b", "efs.csi.aws.com", "fs-1::fsap-2", nil), false},
-		"a handle of another driver":   {csi("a", "ebs.csi.aws.com", "x", nil), csi("b", "disk.csi.azure.com", "x", nil), false},
-		"a share by two handles":       {csi("a", "smb.csi.k8s.io", "one", map[string]string{"source": "//FS/share"}), csi("b", "smb.csi.k8s.io", "two", map[string]string{"source": "//fs/share/"}), true},
-		"two folders of a share":       {csi("a", "smb.csi.k8s.io", "one", map[string]string{"source": "//fs/share", "subDir": "a"}), csi("b", "smb.csi.k8s.io", "two", map[string]string{"source": "//fs/share", "subDir": "b"}), false},
+		"itself":                     {csi("a", "ebs.csi.aws.com", "vol-1", nil), csi("a", "ebs.csi.aws.com", "vol-1", nil), true},
+		"a handle twice":             {csi("a", "efs.csi.aws.com", "fs-1", nil), csi("b", "efs.csi.aws.com", "fs-1", nil), true},
+		"two access points":          {csi("a", "efs.csi.aws.com", "fs-1::fsap-1", nil), csi("b", "efs.csi.aws.com", "fs-1::fsap-2", nil), false},
+		"a handle of another driver": {csi("a", "ebs.csi.aws.com", "x", nil), csi("b", "disk.csi.azure.com", "x", nil), false},
+		"a share by two handles":     {csi("a", "smb.csi.k8s.io", "one", map[string]string{"source": "//FS/share"}), csi("b", "smb.csi.k8s.io", "two", map[string]string{"source": "//fs/share/"}), true},
+		"two folders of a share":     {csi("a", "smb.csi.k8s.io", "one", map[string]string{"source": "//fs/share", "subDir": "a"}), csi("b", "smb.csi.k8s.io", "two", map[string]string{"source": "//fs/share", "subDir": "b"}), false},
+		"two folders that the driver made": {
+			csi("a", "smb.csi.k8s.io", "one", map[string]string{"source": "//fs/share", "subdir": "pvc-1"}),
+			csi("b", "smb.csi.k8s.io", "two", map[string]string{"source": "//fs/share", "subdir": "pvc-2"}), false},
+		"an export by two handles": {
+			csi("a", "nfs.csi.k8s.io", "one", map[string]string{"server": "s", "share": "/a"}),
+			csi("b", "nfs.csi.k8s.io", "two", map[string]string{"server": "s", "share": "/a/"}), true},
+		"an export, with and without CSI": {csi("a", "nfs.csi.k8s.io", "one", map[string]string{"server": "s", "share": "/a"}), volume("b", export), true},
+		"two folders of an export": {
+			csi("a", "nfs.csi.k8s.io", "one", map[string]string{"server": "s", "share": "/a", "subdir": "x"}),
+			csi("b", "nfs.csi.k8s.io", "two", map[string]string{"server": "s", "share": "/a", "subdir": "y"}), false},
+		"two LUNs of an iSCSI target":  {volume("a", iscsi(0)), volume("b", iscsi(1)), false},
+		"a LUN of an iSCSI target":     {volume("a", iscsi(1)), volume("b", iscsi(1)), true},
+		"two LUNs of an FC target":     {volume("a", fc(0)), volume("b", fc(1)), false},
+		"a LUN of an FC target":        {volume("a", fc(1)), volume("b", fc(1)), true},
 		"Lustre by two handles":        {csi("a", "fsx.csi.aws.com", "fs-1", map[string]string{"dnsname": "d", "mountname": "m"}), csi("b", "fsx.csi.aws.com", "mine", map[string]string{"dnsname": "d", "mountname": "m"}), true},
 		"folders of two nodes, alike":  {volume("a", folder), volume("b", folder), false},
 		"an export twice":              {volume("a", export), volume("b", export), true},

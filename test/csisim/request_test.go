@@ -61,7 +61,7 @@ func TestShapes(t *testing.T) {
 		},
 		{
 			driver: "smb.csi.k8s.io", parameters: map[string]string{"source": "//server/share"}, bytes: gi,
-			id: "server/share#pvc-1#pvc-1#", context: map[string]string{"source": "//server/share", "subDir": "pvc-1"}, capacity: gi,
+			id: "server/share#pvc-1#pvc-1#", context: map[string]string{"source": "//server/share", "subdir": "pvc-1"}, capacity: gi,
 		},
 		{driver: generic, bytes: gi, id: "pvc-1", capacity: gi},
 	} {

@@ -179,7 +179,11 @@ var shapes = map[string]shape{
 	"smb.csi.k8s.io": {
 		sharing: true, bytes: func(a asked) int64 { return a.bytes }, id: smbID,
 		context: func(a asked, _ string) map[string]string {
-			return parametersWith(a, map[string]string{"subDir": smbFolder(a)})
+			name := "subdir" // the driver's spelling, unless the class has the parameter
+			if a.parameters["subDir"] != "" {
+				name = "subDir"
+			}
+			return parametersWith(a, map[string]string{name: smbFolder(a)})
 		},
 	},
 }
