@@ -75,6 +75,10 @@ var refusals = map[string]refusal{
 		"spec.run.phases[0].workload.profileRef", "replace the reference with the profile's spec"},
 	"bad workload": {builders.Benchmark("b").Target("a").Steady("write", "1m").Workload(builders.Fio().Jobs(5000)),
 		"spec.run.workload.fio.jobs", "must be from 1 to 1024"},
+	// 8 GB divided by 16 jobs are files of 500,000,000 bytes.
+	"layout of unaligned files": {builders.Benchmark("b").Target("a").Workload(builders.Fio().BlockSize("4Ki").Dataset("8G").Reads()).
+		Prepare("layout").Ramp("jobs", v1alpha1.RampJobs, "30s", 1, 16),
+		"spec.run.phases[0]", "files of 500000000 bytes are not a multiple of 512"},
 	"bad workload of a target": {builders.Benchmark("b").Target("a").Steady("write", "1m").For("a", builders.Fio().BlockSize("1000")),
 		"spec.run.phases[0].targetWorkloads[0].workload.fio.blockSize", "multiple of 512"},
 	"path in a job file": {builders.Benchmark("b").Target("a").Steady("write", "1m").

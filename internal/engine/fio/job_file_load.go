@@ -3,6 +3,7 @@ package fio
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -164,6 +165,11 @@ func (s *loadSection) readFileSizes(r *sectionReader) error {
 	default:
 		s.fileBytes = size / count
 	}
+	// The sum over all sections must not overflow, and no profile can have more (datasetSize).
+	high, low := bits.Mul64(s.fileBytes, count*uint64(s.jobs)) // #nosec G115 -- at least 1
+	if high != 0 || low > maxDatasetBytes {
+		return fmt.Errorf("%s: its files have more than 1Pi per client: lower size, nrfiles or numjobs", where)
+	}
 	if s.blockBytes > 0 && s.fileBytes < s.blockBytes {
 		return fmt.Errorf("%s: files of %d bytes are smaller than a block of %d bytes", where, s.fileBytes, s.blockBytes)
 	}
@@ -182,6 +188,8 @@ func (s *loadSection) fits() error {
 			s.name, s.depth, s.engine)
 	case s.direct && !s.diskless() && s.blockBytes%sectorBytes != 0:
 		return fmt.Errorf("section [%s]: bs %d is not a multiple of 512, which direct I/O requires", s.name, s.blockBytes)
+	case s.direct && !s.diskless() && s.fileBytes%sectorBytes != 0:
+		return fmt.Errorf("section [%s]: files of %d bytes are not a multiple of 512, which direct I/O requires: change size", s.name, s.fileBytes)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package fio
 import (
 	"errors"
 	"regexp"
+	"strconv"
+	"strings"
 )
 
 // option describes a fio option that users may set.
@@ -53,7 +55,7 @@ var allowedOptions = map[string]option{
 	"rwmixwrite":                 {field: "readPercent", rule: integer(0, 100)},
 	"bs":                         {field: "blockSize", rule: blockSizes},
 	"bsrange":                    {field: "blockSize", rule: ranges},
-	"bssplit":                    {field: "blockSize", rule: matching(`[0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?(?:[:,][0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?)*`, "use sizes with percentages, such as 4k/60:64k/40")},
+	"bssplit":                    {field: "blockSize", rule: splits},
 	"numjobs":                    {field: "jobs", rule: integer(1, 1024)},
 	"iodepth":                    {field: "queueDepth", rule: integer(1, depthMost)},
 	"size":                       {field: "datasetSize", rule: size},
@@ -184,7 +186,20 @@ func distribution(value string) (string, error) {
 	if zipfOfOne.MatchString(value) {
 		return "", errors.New("zipf is not defined for 1; use zipf:1.1 or zipf:0.9")
 	}
-	return knownDistribution(value)
+	written, err := knownDistribution(value)
+	if err != nil {
+		return "", err
+	}
+	kind, rest, _ := strings.Cut(value, ":")
+	first, _, _ := strings.Cut(rest, ":")
+	number, _ := strconv.ParseFloat(first, 64)
+	switch {
+	case kind == "pareto" && (number <= 0 || number >= 1):
+		return "", errors.New("pareto needs a number between 0 and 1; use pareto:0.9")
+	case kind == "normal" && number >= 100:
+		return "", errors.New("normal needs a deviation below 100; use normal:20")
+	}
+	return written, nil
 }
 
 var zipfOfOne = regexp.MustCompile(`^zipf:0*1(\.0*)?(:|$)`)

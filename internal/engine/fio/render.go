@@ -273,6 +273,10 @@ func (w *writer) layout(what *load, parameters *Parameters) error {
 			w.count("loops", uint64(max(parameters.Passes, 1))) // #nosec G115 -- at least 1
 			copied = slices.Concat(contentSettings, blockSettings)
 		} else {
+			if s.direct && s.fileBytes%sectorBytes != 0 {
+				return fmt.Errorf("files of %d bytes are not a multiple of 512, which direct I/O requires: "+
+					"change datasetSize or the number of jobs, or set direct to false", s.fileBytes)
+			}
 			w.set("rw", "write")
 			w.count("bs", s.blockBytes)
 			if s.files > 1 && s.volumes < 2 {

@@ -14,12 +14,14 @@ import (
 )
 
 const (
-	sectorBytes    = 512
-	maxBlockBytes  = 1 << 30
-	maxFiles       = 100_000
-	maxJobs        = 1024
-	defaultChunk   = 4096
-	maxFilesPerJob = 10_000
+	sectorBytes   = 512
+	maxBlockBytes = 1 << 30
+	// maxDatasetBytes is the maximum of datasetSize.
+	maxDatasetBytes = 1 << 50
+	maxFiles        = 100_000
+	maxJobs         = 1024
+	defaultChunk    = 4096
+	maxFilesPerJob  = 10_000
 )
 
 // typedReader converts the fields of a profile that has no job file to a load, and collects errors in these fields.

@@ -97,6 +97,24 @@ func blockSizes(value string) (string, error) {
 	return sizes(value)
 }
 
+var knownSplits = matching(`[0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?(?:[:,][0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?)*`,
+	"use sizes with percentages, such as 4k/60:64k/40")
+
+// splits checks sizes of operations with their percentages.
+func splits(value string) (string, error) {
+	written, err := knownSplits(value)
+	if err != nil {
+		return "", err
+	}
+	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == ':' || r == ',' }) {
+		size, _, _ := strings.Cut(part, "/")
+		if bytes, err := parseSize(size); err != nil || bytes == 0 || bytes > maxBlockBytes {
+			return "", errors.New("use block sizes from 1 byte to 1g")
+		}
+	}
+	return written, nil
+}
+
 // ranges checks up to three ranges of sizes, LEAST-MOST, for reads, writes and trims.
 func ranges(value string) (string, error) {
 	parts := strings.Split(value, ",")
