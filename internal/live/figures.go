@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -93,11 +94,12 @@ func ownRates(figures []phasekind.Figure) []string {
 	return rates
 }
 
-// stepFigures returns the figures of one step on each target, one per operation.
+// stepFigures returns the figures of one step on each of its targets, one per operation. In a sequential phase, the other
+// targets have steps of their own.
 func stepFigures(run *v1alpha1.BenchmarkRun, step *plan.Step) []string {
 	var words []string
 	for phase, target := range v1alpha1.TargetResults(run.Status.Phases) {
-		if phase.Name != step.Phase {
+		if phase.Name != step.Phase || !slices.Contains(step.Targets, target.Target) {
 			continue
 		}
 		for _, operation := range cellOperations(target, step) {

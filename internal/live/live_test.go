@@ -240,12 +240,26 @@ func TestCurrentPhase(t *testing.T) {
 // its phase.
 func TestStepOfSmallFiles(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
-	run.Status.Phases = []v1alpha1.PhaseResult{{Name: "files", Kind: v1alpha1.PhaseSmallFiles, Targets: []v1alpha1.TargetResult{{Operations: []v1alpha1.OperationResult{
+	run.Status.Phases = []v1alpha1.PhaseResult{{Name: "files", Kind: v1alpha1.PhaseSmallFiles, Targets: []v1alpha1.TargetResult{{Target: "a", Operations: []v1alpha1.OperationResult{
 		{Operation: v1alpha1.OperationWrite, BytesPerSecond: new(int64(4096_000)), IOPSMilli: new(int64(1000_000))},
 		{Operation: v1alpha1.OperationDelete, IOPSMilli: new(int64(250_000))}}}}}}
-	step := plan.Step{Phase: "files", Kind: v1alpha1.PhaseSmallFiles, Purpose: plan.Measure, Cell: -1}
+	step := plan.Step{Phase: "files", Kind: v1alpha1.PhaseSmallFiles, Purpose: plan.Measure, Cell: -1, Targets: []string{"a"}}
 	step.Overrides.Operation = v1alpha1.OperationDelete
 	if got := strings.Join(stepFigures(run, &step), ", "); got != "Delete 250.0 IOPS" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestStepOfOneTarget checks that a step of a sequential phase shows only the figures of its own target.
+func TestStepOfOneTarget(t *testing.T) {
+	target := func(name string, bytesPerSecond int64) v1alpha1.TargetResult {
+		return v1alpha1.TargetResult{Target: name, Operations: []v1alpha1.OperationResult{
+			{Operation: v1alpha1.OperationWrite, BytesPerSecond: &bytesPerSecond}}}
+	}
+	run := &v1alpha1.BenchmarkRun{}
+	run.Status.Phases = []v1alpha1.PhaseResult{{Name: "write", Kind: v1alpha1.PhaseSteady, Targets: []v1alpha1.TargetResult{target("a", 100e6), target("b", 200e6)}}}
+	step := plan.Step{Phase: "write", Kind: v1alpha1.PhaseSteady, Purpose: plan.Measure, Cell: -1, Targets: []string{"b"}}
+	if got := strings.Join(stepFigures(run, &step), ", "); got != "Write 200.0 MB/s" {
 		t.Errorf("got %s", got)
 	}
 }
