@@ -104,6 +104,8 @@ func timeLabel(seconds float64, step time.Duration) string {
 		return fmt.Sprintf("%d:%02d", whole/60, whole%60)
 	case step < time.Hour && whole < 3600:
 		return fmt.Sprintf("%d min", whole/60)
+	case step < time.Minute && whole >= 3600 && whole%60 != 0:
+		return fmt.Sprintf("%d:%02d:%02d h", whole/3600, whole/60%60, whole%60)
 	case whole%3600 == 0:
 		return fmt.Sprintf("%d h", whole/3600)
 	}

@@ -61,7 +61,10 @@ func (f *Figure) TextRows(columns, rows int, ascii bool) []string {
 	}
 	for _, tick := range f.X.Ticks {
 		at := f.X.columnOf(tick.Value, plot)
-		ticks.put(tick.Label, at, at+utf8.RuneCountInString(tick.Label))
+		// A shortened label would be the label of another time.
+		if end := at + utf8.RuneCountInString(tick.Label); end <= plot {
+			ticks.put(tick.Label, at, end)
+		}
 	}
 	for _, one := range []strip{bands, ticks} {
 		if len(one.text) > 0 {

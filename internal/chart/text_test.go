@@ -42,3 +42,37 @@ func TestTextRows(t *testing.T) {
 		t.Errorf("no room: %q", got)
 	}
 }
+
+// TestTimesInText checks that no label of the time axis is shortened, because it would then be another time.
+func TestTimesInText(t *testing.T) {
+	for _, seconds := range []float64{62, 94, 4511} {
+		axis := Seconds(0, seconds)
+		whole := map[string]bool{}
+		for _, tick := range axis.Ticks {
+			whole[strings.ReplaceAll(tick.Label, " ", "_")] = true
+		}
+		for i := range axis.Ticks {
+			axis.Ticks[i].Label = strings.ReplaceAll(axis.Ticks[i].Label, " ", "_")
+		}
+		f := Figure{X: axis, Y: Axis{Max: 100, Ticks: []Tick{{0, "0"}, {100, "100"}}}, Lines: []Line{{Points: []Point{{Start: 0, End: seconds, Y: 50}}}}}
+		for width := 40; width <= 100; width++ {
+			rows := f.TextRows(width, 4, true)
+			for label := range strings.FieldsSeq(rows[len(rows)-1]) {
+				if !whole[label] {
+					t.Errorf("%g s on %d columns: %q is not a label", seconds, width, label)
+				}
+			}
+		}
+	}
+}
+
+// TestLabelsOfTimes checks that a short axis that starts after an hour has different labels.
+func TestLabelsOfTimes(t *testing.T) {
+	seen := map[string]bool{}
+	for _, tick := range Seconds(3600, 3840).Ticks {
+		if seen[tick.Label] {
+			t.Errorf("%s is there twice", tick.Label)
+		}
+		seen[tick.Label] = true
+	}
+}
