@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,7 @@ func (p *page) bursts(d Document, phases []v1alpha1.PhaseResult) {
 				texts = append(texts, cooldownText(target.Cooldown))
 			}
 			if target.Burst != nil {
-				texts = append(texts, burstTexts(d, phase.Name, target.Burst)...)
+				texts = append(texts, burstTexts(d, phase.Name, target)...)
 			}
 			p.list(name+":", texts)
 		})
@@ -47,7 +48,8 @@ func cooldownText(c *v1alpha1.CooldownResult) string {
 }
 
 // burstTexts describes a drain: which credits ran out, the drops, the result's message, and why the drain ended early.
-func burstTexts(d Document, phase string, burst *v1alpha1.BurstResult) []string {
+func burstTexts(d Document, phase string, target *v1alpha1.TargetResult) []string {
+	burst := target.Burst
 	var texts []string
 	if burst.Exhausted {
 		texts = append(texts, burstTitle(burst))
@@ -56,7 +58,7 @@ func burstTexts(d Document, phase string, burst *v1alpha1.BurstResult) []string 
 	if burst.Message != "" {
 		texts = append(texts, burst.Message)
 	}
-	if why := conclusionOf(d, phase); why != "" {
+	if why := conclusionOf(d, phase, target.Target); why != "" {
 		texts = append(texts, "ended early: "+why)
 	}
 	return texts
@@ -83,12 +85,14 @@ func bucketText(burst *v1alpha1.BurstResult) string {
 	return ": there were at least " + figureValue(v1alpha1.FigureSpent, operation, *series.BucketAtLeast)
 }
 
-// conclusionOf returns the reason why a step of the phase ended early, or "" if none did. If several steps ended early,
-// it returns the reason of the last one.
-func conclusionOf(d Document, phase string) string {
+// conclusionOf returns the reason why a step of the phase on a target ended early, or "" if none did. If several steps
+// ended early, it returns the reason of the last one.
+func conclusionOf(d Document, phase, target string) string {
 	why := ""
 	for _, fact := range d.Steps {
-		if fact.Conclusion != "" && phaseOf(d, fact.ID) == phase {
+		if fact.Conclusion != "" && slices.ContainsFunc(d.Spec.Steps, func(s v1alpha1.ResolvedStep) bool {
+			return s.ID == fact.ID && s.Phase == phase && slices.Contains(s.Targets, target)
+		}) {
 			why = fact.Conclusion
 		}
 	}

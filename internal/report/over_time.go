@@ -132,7 +132,7 @@ func usual(lines []chart.Line) float64 {
 func height(lines []chart.Line) (top float64, told string) {
 	highest, common := most(lines), usual(lines)
 	if common > 0 && highest > 3*common {
-		return 1.5 * common, fmt.Sprintf(" The axis ends at 1.5 times the 99.5th percentile; the highest value is %.1f times the end of the axis.", highest/common)
+		return 1.5 * common, fmt.Sprintf(" The axis ends at 1.5 times the 99.5th percentile; the highest value is %.1f times that percentile.", highest/common)
 	}
 	return highest, ""
 }

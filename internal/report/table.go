@@ -206,7 +206,7 @@ func (p *page) measuredHow(d Document) {
 			continue
 		}
 		text := where(d, phase, target) + ": " + measuredText(target)
-		if why := conclusionOf(d, phase.Name); why != "" && target.Burst == nil {
+		if why := conclusionOf(d, phase.Name, target.Target); why != "" && target.Burst == nil {
 			text += "; ended early: " + why
 		}
 		p.line(text)
