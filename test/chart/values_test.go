@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // change is one value of the chart and all that comes of it.
@@ -285,4 +288,26 @@ func leaves(path string, value any) []string {
 		all = append(all, leaves(join(path, key), one)...)
 	}
 	return all
+}
+
+// TestValuesThatLookLikeAnotherType checks that a large number is not written with an exponent, and that a memory limit
+// without a unit stays a string.
+func TestValuesThatLookLikeAnotherType(t *testing.T) {
+	object := made(t, `operator.maxClients=1000000`, `operator.maxClientsPerNamespace=2000000`, `operator.goMemoryLimit="943718400"`)["Deployment storagebench-operator"]
+	if object == nil {
+		t.Fatal("there is no Deployment")
+	}
+	var made appsv1.Deployment
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &made); err != nil {
+		t.Fatal(err)
+	}
+	container := made.Spec.Template.Spec.Containers[0]
+	for _, want := range []string{"--max-clients=1000000", "--max-clients-per-namespace=2000000"} {
+		if !slices.Contains(container.Args, want) {
+			t.Errorf("%s is not in %q", want, container.Args)
+		}
+	}
+	if !slices.ContainsFunc(container.Env, func(e corev1.EnvVar) bool { return e.Name == "GOMEMLIMIT" && e.Value == "943718400" }) {
+		t.Errorf("the environment is %v", container.Env)
+	}
 }
