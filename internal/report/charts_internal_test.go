@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/chart"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/series"
 )
@@ -53,5 +55,29 @@ func TestDistributionOfNothing(t *testing.T) {
 		if made := distributions(d); len(made) > 0 {
 			t.Errorf("%s: it is drawn: %s", name, made[0].Text)
 		}
+	}
+}
+
+// TestConclusionOfATarget checks that a target shows only the conclusion of its own step.
+func TestConclusionOfATarget(t *testing.T) {
+	d := Document{}
+	d.Spec.Steps = []v1alpha1.ResolvedStep{{ID: "00", Phase: "burst", Targets: []string{"a"}}, {ID: "01", Phase: "burst", Targets: []string{"b"}}}
+	d.Steps = []v1alpha1.StepStatus{{ID: "00", Conclusion: "a: rate dropped"}, {ID: "01"}}
+	for target, want := range map[string]string{"a": "a: rate dropped", "b": ""} {
+		if got := conclusionOf(d, "burst", target); got != want {
+			t.Errorf("%s: %q, want %q", target, got, want)
+		}
+	}
+}
+
+// TestHeightOfASpike checks the sentence about a value that is far above all others.
+func TestHeightOfASpike(t *testing.T) {
+	line := chart.Line{}
+	for i := range 400 {
+		line.Points = append(line.Points, chart.Point{Start: float64(i), End: float64(i + 1), Y: 100})
+	}
+	line.Points = append(line.Points, chart.Point{Start: 400, End: 401, Y: 600})
+	if top, told := height([]chart.Line{line}); top != 150 || !strings.Contains(told, "the highest value is 6.0 times that percentile") {
+		t.Errorf("the axis ends at %g:%s", top, told)
 	}
 }
