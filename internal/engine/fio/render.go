@@ -148,6 +148,9 @@ func (w *writer) global(parameters *Parameters) {
 	w.set("lat_percentiles", "1")
 	w.set("clat_percentiles", "1")
 	w.set("fallocate", "none")
+	// Nothing reads fio's statistics of disks. To find them, fio walks all of /sys/block at each start, and reports an error
+	// if a disk is detached meanwhile.
+	w.set("disk_util", "0")
 	w.set("randseed", strconv.FormatUint(parameters.seed(), 10))
 	w.set("exitall_on_error", "1")
 }
