@@ -1,6 +1,7 @@
 package ior
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -134,18 +135,20 @@ func (w *workload) pace(parameters *Parameters) pace {
 		}
 		return p
 	}
-	kinds := time.Duration(1)
+	// Divide the time evenly, so that the repetitions fill the step but do not exceed its limit.
+	kinds := int64(1)
 	if w.writes && w.reads {
 		kinds = 2
 	}
-	whole := (parameters.Duration + time.Second - 1).Truncate(time.Second)
-	if p.deadline == 0 || p.deadline > whole/kinds {
-		p.deadline = max((whole / kinds).Truncate(time.Second), time.Second)
-	}
-	p.repetitions = min(int64((whole+p.deadline*kinds-1)/(p.deadline*kinds)), maxOpenRepetitions)
+	total := int64((parameters.Duration + time.Second - 1) / time.Second)
+	longest := cmp.Or(int64(p.deadline/time.Second), total)
+	p.repetitions = min(ceilDiv(total, longest*kinds), maxOpenRepetitions)
+	p.deadline = time.Duration(min(longest, ceilDiv(total, p.repetitions*kinds))) * time.Second
 	if kinds == 1 && !parameters.before4() {
 		p.atLeast = p.deadline
 	}
 	p.limit = 0
 	return p
 }
+
+func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }

@@ -155,6 +155,34 @@ func TestArgumentsGolden(t *testing.T) {
 	golden.Check(t, "arguments", text.String())
 }
 
+// TestPaceFillsTheDuration checks that the repetitions of a time-bound step take no longer than the step.
+func TestPaceFillsTheDuration(t *testing.T) {
+	t.Parallel()
+	both := []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}
+	for _, test := range []struct {
+		operations []v1alpha1.Operation
+		stonewall  v1alpha1.Duration
+		duration   time.Duration
+		want       string
+	}{
+		{both, "", 65 * time.Second, "-i 1 -k -D 33 "},
+		{both[:1], "300s", 10*time.Minute + 30*time.Second, "-i 3 -k -D 210 "},
+		{both, "30s", 10 * time.Minute, "-i 10 -k -D 30 "},
+		{both[:1], "1s", 48 * time.Hour, "-i 50000 -k -D 1 "},
+		{both, "", time.Second, "-i 1 -k -D 1 "},
+	} {
+		arguments, err := Arguments(iorProfile(func(p *v1alpha1.IORProfile) {
+			p.Operations = test.operations
+			if test.stonewall != "" {
+				p.Stonewall = &test.stonewall
+			}
+		}), Parameters{Purpose: Measure, Duration: test.duration})
+		if err != nil || !strings.Contains(strings.Join(arguments, " "), test.want) {
+			t.Errorf("%v in %v, stonewall %q: %v %v, want %s", test.operations, test.duration, test.stonewall, arguments, err, test.want)
+		}
+	}
+}
+
 // TestRefusals checks that every refusal names the field, the value and the remedy.
 func TestRefusals(t *testing.T) {
 	t.Parallel()

@@ -14,13 +14,13 @@
 //	-O minTimeDuration=N  repeats the file from its start until N seconds have passed (4.0.0 and later)
 //	-T M                  no repetition begins after M minutes
 //
-// A time-bound step (steady, a step of a ramp, a cell of a sweep: Parameters.Duration) sets -D to the profile's
-// stonewall, or else to the whole duration (half of it if the step both writes and reads), and requests enough
-// repetitions to fill the duration. A step that only writes or only reads sets minTimeDuration to the same time as -D,
-// so that a file that is too small cannot end it early. A step that both writes and reads does not set it, because IOR
-// stops each read after as many bytes as were written. With minTimeDuration, IOR would then wait for the remaining time
-// without reading anything, and include this time in the rate. IOR 3.3.0 does not support minTimeDuration, so its files
-// must be large enough.
+// A time-bound step (steady, a step of a ramp, a cell of a sweep: Parameters.Duration) divides its duration evenly into
+// repetitions, and each repetition into its write and its read. -D is the length of such a part. It is at most the
+// profile's stonewall; without a stonewall, there is one repetition. A step that only writes or only reads sets
+// minTimeDuration to the same time as -D, so that a file that is too small cannot end it early. A step that both writes
+// and reads does not set it, because IOR stops each read after as many bytes as were written. With minTimeDuration, IOR
+// would then wait for the remaining time without reading anything, and include this time in the rate. IOR 3.3.0 does
+// not support minTimeDuration, so its files must be large enough.
 //
 // A work-bound step (Duration 0) runs the profile's repetitions over all its blocks, with -D only if the profile sets
 // stonewall. Limit becomes -T, rounded up to minutes. A burst drain is a work-bound step with more repetitions than it
