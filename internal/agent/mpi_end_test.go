@@ -206,6 +206,23 @@ func TestMPIDeadline(t *testing.T) {
 	}
 }
 
+// A job that exceeds its deadline, but has samples for its whole duration, is complete.
+func TestMPIDeadlineAfterDuration(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 2, 1)
+	j.begin("a", 5*time.Second, func(tool *agentapi.MpiTool) {
+		limited(tool)
+		tool.DurationNanoseconds = int64(500 * time.Millisecond)
+	}, "ior", endless...)
+	ended, _ := j.end("a")
+	j.nothingLeftOf()
+	for client, one := range ended {
+		if one.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || one.GetReason() != "" || one.GetMessage() != "" {
+			t.Errorf("client %d: %v", client, one)
+		}
+	}
+}
+
 // Agents that exit end their parts of a job, in any order.
 func TestMPIFinishWhileRunning(t *testing.T) {
 	t.Parallel()

@@ -239,6 +239,8 @@ func (l *launcher) judge(end launcherEnd) *agentapi.Ended {
 	case end.overdue && l.load.GetDurationNanoseconds() == 0:
 		// A job with a fixed amount of work has no result if only part of the work is done.
 		tool.Fail(ended, tool.ReasonDeadline, "%s", end.stopped)
+	case end.overdue && l.covered() && ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED:
+		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_COMPLETE, "", ""
 	case ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED:
 		ended.Reason, ended.Message = tool.ReasonStopped, end.stopped
 	}

@@ -91,6 +91,7 @@ func (m *member) Run(deadline int64) *agentapi.Ended {
 		tool.Fail(ended, agentapi.ReasonClientLost, "%s", end.lost)
 	case end.overdue && m.load.GetDurationNanoseconds() == 0:
 		tool.Fail(ended, tool.ReasonDeadline, "%s", end.stopped)
+	case end.overdue && m.covered(): // Complete.
 	case end.stopped != "":
 		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_STOPPED, tool.ReasonStopped, end.stopped
 	}

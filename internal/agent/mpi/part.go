@@ -200,6 +200,12 @@ func (p *part) clear() {
 	}
 }
 
+// covered reports whether a time-bound step has been measured for its whole duration on this client. What IOR does
+// afterwards, such as flushing its files, may then exceed the step's deadline. Call covered after clear.
+func (p *part) covered() bool {
+	return p.load.GetDurationNanoseconds() > 0 && p.left == nil && (p.running == nil || p.samples.full())
+}
+
 // gather adds the measurements of this client's ranks to a result. Call it after clear: by then all ranks have
 // exited, or p.left names the ranks that have not.
 func (p *part) gather(ended *agentapi.Ended) {

@@ -96,6 +96,9 @@ func (r *rankSamples) done(at int64) bool {
 	return r.duration > 0 && at >= r.warm()+int64(r.duration)
 }
 
+// full reports whether the samples cover the step's whole duration.
+func (r *rankSamples) full() bool { return r.begun != 0 && r.done(r.at) }
+
 // grown reports whether the ranks transferred more data between two readings than MPI's own messages need.
 func (r *rankSamples) grown(before, after process.IO) bool {
 	return slices.ContainsFunc(r.counts(before, after), func(c *agentapi.OperationCount) bool { return c.GetBytes() >= rankFloorBytes })
