@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -67,6 +68,10 @@ type rankMeter struct {
 }
 
 func newRankMeter(system System, daemon int, program, directory string, expected int) *rankMeter {
+	// The kernel lists open files by their real paths.
+	if path, err := filepath.EvalSymlinks(directory); err == nil {
+		directory = path
+	}
 	return &rankMeter{system: system, daemon: daemon, program: program, directory: directory, expected: expected,
 		ranks: map[int]bool{}}
 }
