@@ -138,6 +138,16 @@ func TestJobFigures(t *testing.T) {
 	}
 }
 
+// TestRepetitionAfterTheSamples: a repetition that ends after the step's duration moves bytes that no sample counts.
+func TestRepetitionAfterTheSamples(t *testing.T) {
+	clients := objects(rank(0).IORJob(4, 2, measure.Write, 4, 3*time.Second, 600*mebibyte), rank(1))
+	for _, warning := range result.Target(stepOf(t, ranks(ranksWrite)), "data", clients, result.History{}).Warnings {
+		if warning.Type == v1alpha1.WarningBytesUncertain {
+			t.Error(warning.Message)
+		}
+	}
+}
+
 // TestManyRepetitions: only the first and the last repetitions are listed, but all count.
 func TestManyRepetitions(t *testing.T) {
 	clients := objects(rank(0).IORJob(4, 2, measure.Write, 1000, 10*ms, mebibyte), rank(1))

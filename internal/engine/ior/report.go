@@ -64,7 +64,7 @@ func (e Engine) Result(step *engine.Step, report *engine.Report, into *v1alpha1.
 	if len(made.Operations) == 0 {
 		findings.Warn(v1alpha1.WarningToolMessages, "IOR reported no results, because no repetition completed")
 	}
-	e.judgeRepetitions(report, &findings)
+	e.judgeRepetitions(step, report, &findings)
 	return findings
 }
 
@@ -208,14 +208,20 @@ func reported(length time.Duration) *int64 {
 const sampleEdge = engine.SampleInterval + engine.SampleInterval/2
 
 // judgeRepetitions warns if, at the end of a repetition, the number of bytes in the samples differs from the number
-// that IOR reported.
-func (e Engine) judgeRepetitions(report *engine.Report, findings *engine.Findings) {
+// that IOR reported. The samples of a time-bound step end with its duration, so IOR may report more at the end of a
+// repetition that ends later.
+func (e Engine) judgeRepetitions(step *engine.Step, report *engine.Report, findings *engine.Findings) {
 	if report.Sampled == nil {
 		return // another warning reports the missing samples
 	}
 	var reported [measure.NumOperations]uint64
 	var worst float64
 	var message string
+	var sampledEnd time.Time
+	if step.Purpose == v1alpha1.StepMeasure && step.Duration > 0 && len(report.Job.Repetitions) > 0 {
+		first := &report.Job.Repetitions[0]
+		sampledEnd = first.Ended.Add(step.WarmUp + step.Duration - first.Total)
+	}
 	for i := range report.Job.Repetitions {
 		repetition := &report.Job.Repetitions[i]
 		reported[repetition.Operation] = measure.Sum(reported[repetition.Operation], repetition.Bytes)
@@ -225,6 +231,9 @@ func (e Engine) judgeRepetitions(report *engine.Report, findings *engine.Finding
 		least := float64(report.Sampled(repetition.Ended.Add(-sampleEdge), repetition.Operation))
 		most := float64(report.Sampled(repetition.Ended.Add(sampleEdge), repetition.Operation))
 		all := float64(reported[repetition.Operation])
+		if all > most && !sampledEnd.IsZero() && repetition.Ended.After(sampledEnd.Add(sampleEdge)) {
+			continue
+		}
 		sampled := least
 		if all > most {
 			sampled = most
