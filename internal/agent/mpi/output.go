@@ -157,7 +157,8 @@ func (o *output) compare(ended *agentapi.Ended, repetitions []ior.Repetition, jo
 			"data that ranks exchanged over the network, but IOR's own figures do not")
 		return
 	}
-	if len(job.hosts) > 1 && load.GetDurationNanoseconds() > 0 || len(repetitions) == 0 {
+	differ := load.GetDurationNanoseconds() > 0 || ior.Stonewalls(load.GetArguments())
+	if len(job.hosts) > 1 && differ || len(repetitions) == 0 {
 		return
 	}
 	var reported [measure.NumOperations]float64

@@ -7,6 +7,7 @@ import (
 
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/engine/ior"
+	"github.com/storagebench/storagebench/internal/measure"
 )
 
 // TestOutputLeavesOutWhatIsExpected: warnings about existing files are expected, in the wording of every version of
@@ -51,6 +52,25 @@ func TestOutputOfManyRepetitions(t *testing.T) {
 		}
 		if cut := count > maxSentRepetitions; cut != strings.Contains(warning, "completed 16385 repetitions") || !cut && warning != "" {
 			t.Errorf("%d repetitions: warning %q", count, warning)
+		}
+	}
+}
+
+// If a stonewall ends the repetitions, hosts do different amounts of work, unless the ranks wear out.
+func TestOutputComparesEqualWork(t *testing.T) {
+	t.Parallel()
+	repetitions := []ior.Repetition{{Operation: measure.Write, Bytes: 100 * mebibyte}}
+	for arguments, compared := range map[string]bool{
+		"-w":                                true,
+		"-w -D 30":                          false,
+		"-w -D 30 -O stoneWallingWearOut=1": true,
+	} {
+		output := newOutput(&part{load: &agentapi.MpiTool{Program: "ior", Arguments: strings.Fields(arguments)}})
+		output.seen.WriteBytes = 40 * mebibyte
+		ended := &agentapi.Ended{}
+		output.compare(ended, repetitions, job{hosts: []host{{Slots: 1}, {Slots: 1}}})
+		if got := len(ended.GetNotices()) > 0; got != compared {
+			t.Errorf("%s: %v", arguments, ended.GetNotices())
 		}
 	}
 }

@@ -55,7 +55,7 @@ func Arguments(profile *v1alpha1.IORProfile, parameters Parameters) ([]string, e
 	add(w.verify && pace.reads, "-R")
 	add(w.verify, "-G", strconv.FormatInt(parameters.signature(), 10))
 	add(pace.deadline > 0, "-D", seconds(pace.deadline))
-	add(pace.wearOut, "-O", "stoneWallingWearOut=1")
+	add(pace.wearOut, "-O", wearOut)
 	add(pace.atLeast > 0, "-O", "minTimeDuration="+seconds(pace.atLeast))
 	add(pace.limit > 0, "-T", strconv.FormatInt(int64((pace.limit+time.Minute-1)/time.Minute), 10))
 	if !pace.prepares {
@@ -85,6 +85,14 @@ func SegmentsOf(arguments []string) int64 {
 // ChecksWrites reports whether a list of arguments from Arguments makes IOR read back the data of each write. IOR
 // prints no row for these reads.
 func ChecksWrites(arguments []string) bool { return slices.Contains(arguments, "-W") }
+
+// Stonewalls reports whether a list of arguments from Arguments ends repetitions after a time, so that ranks can do
+// different amounts of work.
+func Stonewalls(arguments []string) bool {
+	return slices.Contains(arguments, "-D") && !slices.Contains(arguments, wearOut)
+}
+
+const wearOut = "stoneWallingWearOut=1"
 
 var patternLetters = map[string]string{"Timestamp": "t", "Offset": "o", "Incompressible": "i", "Random": "r"}
 
