@@ -1,6 +1,9 @@
 package ior
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // splitFact splits a line with a name and a value, such as "Command line        : ior -w" or "Path: /data".
 func splitFact(text string) (string, string, bool) {
@@ -29,7 +32,7 @@ func (s *Stream) recordParameter(name, value string) bool {
 		s.section = sectionHead
 	case "Command line":
 		if s.output.CommandLine == "" {
-			s.output.CommandLine = clip(value)
+			s.output.CommandLine, s.output.limited = clip(value), limitsTime(value)
 		}
 	case "api":
 		if value = clip(value); value != "" {
@@ -64,4 +67,11 @@ func (s *Stream) recordParameter(name, value string) bool {
 		return false
 	}
 	return true
+}
+
+// limitsTime reports whether a command line sets IOR's own time limit.
+func limitsTime(commandLine string) bool {
+	return slices.ContainsFunc(strings.Fields(commandLine), func(field string) bool {
+		return strings.HasPrefix(field, "-T") || strings.Contains(strings.ToLower(field), "maxtimeduration")
+	})
 }

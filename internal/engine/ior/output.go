@@ -81,7 +81,9 @@ type Output struct {
 	Version string
 	// CommandLine is the command line as IOR printed it; "" for CSV.
 	CommandLine string
-	API         string
+	// limited is true if the command line sets a time limit (-T). CommandLine may be too short to show it.
+	limited bool
+	API     string
 	// Tests is the number of tests. Only an IOR script has more than one test. Tasks, Nodes and DeclaredRepetitions
 	// describe the last test. They are 0 if IOR did not print them.
 	Tests, Tasks, Nodes, DeclaredRepetitions int

@@ -265,13 +265,7 @@ func (j *judge) missing() string {
 // ownTimeLimit reports whether IOR itself limited the time of the run (-T). Such a run ends normally between two
 // repetitions.
 func (j *judge) ownTimeLimit() bool {
-	if j.expected.Limited {
-		return true
-	}
-	fields := strings.Fields(j.output.CommandLine)
-	return slices.ContainsFunc(fields, func(field string) bool {
-		return strings.HasPrefix(field, "-T") || strings.Contains(strings.ToLower(field), "maxtimeduration")
-	})
+	return j.expected.Limited || j.output.limited
 }
 
 func (j *judge) warn() {

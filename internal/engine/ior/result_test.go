@@ -37,3 +37,18 @@ func TestFinalMdtestGolden(t *testing.T) {
 		golden.File(t, "testdata/golden/"+run.name+".json", inJSON(t, FinalMdtest(output, Exit{Code: run.code}, run.stderr, MdtestExpectation{})))
 	}
 }
+
+// TestFinalOfALongCommandLine: a time limit explains missing repetitions, wherever -T is in the command line.
+func TestFinalOfALongCommandLine(t *testing.T) {
+	t.Parallel()
+	program := strings.Repeat("/long", maxQuoteBytes/5) + "/ior"
+	text := strings.NewReplacer(": ior ", ": "+program+" ", "repetitions         : 3", "repetitions         : 1000").Replace(
+		readFile(t, "testdata/runs/4.0.0/seed-fpp-write.out"))
+	output, err := ReadOutput(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result := Final(output, Exit{}, "", Expectation{}); result.Outcome != Complete || len(output.CommandLine) > maxQuoteBytes+4 {
+		t.Errorf("%s: %s; command line %q", result.Outcome, result.Message, output.CommandLine)
+	}
+}
