@@ -79,5 +79,38 @@ func TestHeightOfASpike(t *testing.T) {
 	line.Points = append(line.Points, chart.Point{Start: 400, End: 401, Y: 600})
 	if top, told := height([]chart.Line{line}); top != 150 || !strings.Contains(told, "the highest value is 6.0 times that percentile") {
 		t.Errorf("the axis ends at %g:%s", top, told)
+}
+
+// TestChartsOfSmallFiles checks a phase that has a step for each operation: the distributions of the operations look
+// different, and only operations that move bytes have a chart of the clients' throughput.
+func TestChartsOfSmallFiles(t *testing.T) {
+	d := Document{}
+	d.Phases = []v1alpha1.PhaseResult{{Name: "files", Kind: v1alpha1.PhaseSmallFiles, Targets: []v1alpha1.TargetResult{{Target: "data"}}}}
+	d.Series = &series.Log{}
+	for _, operation := range []measure.Operation{measure.Create, measure.Write, measure.Stat, measure.Read} {
+		id := "files-" + operation.String()
+		d.Spec.Steps = append(d.Spec.Steps, v1alpha1.ResolvedStep{ID: id, Phase: "files", Kind: v1alpha1.PhaseSmallFiles, Purpose: v1alpha1.StepMeasure})
+		clients := []series.ClientRate{{}, {Client: 1}}
+		if operation == measure.Read || operation == measure.Write {
+			clients[1].BytesPerSecond = 1
+		}
+		d.Series.Add(series.Step{ID: id, Targets: []series.Target{{
+			Name: "data", Clients: clients,
+			Latency: []series.Distribution{{Operation: operation, Bins: []series.Bin{{LowNanoseconds: 100, HighNanoseconds: 200, Count: 1}}}},
+		}}})
+	}
+	of := distributions(d)
+	if len(of) != 1 || len(of[0].Legend) != 4 {
+		t.Fatalf("%+v", of)
+	}
+	known := map[string]string{}
+	for _, entry := range of[0].Legend {
+		if other, taken := known[entry.Class]; taken {
+			t.Errorf("%s looks like %s: %s", entry.Name, other, entry.Class)
+		}
+		known[entry.Class] = entry.Name
+	}
+	if of := clientCharts(d); len(of) != 2 {
+		t.Errorf("%d charts of clients, want 2", len(of))
 	}
 }

@@ -116,11 +116,14 @@ func distributions(d Document) []view {
 			continue
 		}
 		var lines []chart.Line
+		dashes := map[string]int{} // counted over the steps, because a step can have only one of a target's operations
 		eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {
 			if step.Phase != phase.Name || step.Purpose == v1alpha1.StepPrepare {
 				return
 			}
-			for dash, one := range target.Latency {
+			for _, one := range target.Latency {
+				dash := dashes[target.Name]
+				dashes[target.Name]++
 				line := distributionLine(one)
 				if len(line.Points) == 0 {
 					continue

@@ -307,11 +307,14 @@ func latencyCurve(target *v1alpha1.TargetResult, axis *loads, operation measure.
 }
 
 // clientCharts returns one chart for each step and target with several clients. It shows the throughput of each client,
-// the fastest first. There are no charts for layouts and for phases with many steps.
+// the fastest first. There are no charts for layouts, for phases with many steps, and for steps that move no bytes.
 func clientCharts(d Document) []view {
 	var views []view
 	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {
 		if len(target.Clients) < 2 || phasekind.Of(step.Kind).ManySteps() || step.Purpose == v1alpha1.StepPrepare || len(views) >= maxLatencyCharts {
+			return
+		}
+		if !slices.ContainsFunc(target.Clients, func(c series.ClientRate) bool { return c.BytesPerSecond > 0 }) {
 			return
 		}
 		name := printable(step.Phase)
