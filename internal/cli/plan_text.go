@@ -365,7 +365,11 @@ func axes(steps []planStep) string {
 // of the first step to the end of the last.
 func creditsOf(steps []planStep) string {
 	start, end := map[string]float64{}, map[string]float64{}
+	targets := map[string]bool{}
 	for _, step := range steps {
+		for _, target := range step.Targets {
+			targets[target] = true
+		}
 		for target, credits := range step.planned.Credits {
 			if _, begun := start[target]; !begun {
 				start[target] = credits.StartPercent
@@ -376,7 +380,7 @@ func creditsOf(steps []planStep) string {
 	var texts []string
 	for _, target := range slices.Sorted(maps.Keys(start)) {
 		text := fmt.Sprintf("%.0f -> %.0f %%", start[target], end[target])
-		if len(steps[0].Targets) > 1 {
+		if len(targets) > 1 {
 			text = target + " " + text
 		}
 		texts = append(texts, text)

@@ -79,6 +79,7 @@ func TestHeightOfASpike(t *testing.T) {
 	line.Points = append(line.Points, chart.Point{Start: 400, End: 401, Y: 600})
 	if top, told := height([]chart.Line{line}); top != 150 || !strings.Contains(told, "the highest value is 6.0 times that percentile") {
 		t.Errorf("the axis ends at %g:%s", top, told)
+	}
 }
 
 // TestChartsOfSmallFiles checks a phase that has a step for each operation: the distributions of the operations look
