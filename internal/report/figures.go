@@ -80,7 +80,7 @@ func (p *page) figureTable(d Document, rows []figureRow, told documentedRates) {
 
 // figureRows returns table rows for the figures of a phase that the function chosen selects, grouped by name across
 // targets. It omits a figure that is not a main figure and has the same value as an earlier one, such as the peak of a
-// burst with only one level.
+// burst with only one level. Equal figures of cells remain: each is of another operation.
 func figureRows(
 	d Document, phase *v1alpha1.PhaseResult, chosen func(phasekind.Kind, *phasekind.Figure) bool,
 ) []figureRow {
@@ -94,7 +94,7 @@ func figureRows(
 				continue
 			}
 			r := rowOf(d, phase, target, &f)
-			if !f.Main && slices.ContainsFunc(rows, func(known figureRow) bool {
+			if !f.Main && !kind.InCells() && slices.ContainsFunc(rows, func(known figureRow) bool {
 				return known.target == r.target && known.measured == r.measured
 			}) {
 				continue
