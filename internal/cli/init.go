@@ -144,6 +144,9 @@ func (o *initOptions) check() error {
 	default:
 		return fmt.Errorf("--access-mode %q is unknown: use ReadWriteOnce, ReadWriteMany or ReadWriteOncePod", o.accessMode)
 	}
+	if o.claim != "" && o.accessMode == string(corev1.ReadWriteOncePod) && o.clients > 1 {
+		return fmt.Errorf("--clients %d: only one pod can use a ReadWriteOncePod claim: use --clients 1, or another claim", o.clients)
+	}
 	for flag, value := range map[string]string{"--claim": o.claim, "--storage-class": o.class} {
 		if problems := validation.IsDNS1123Subdomain(value); value != "" && len(problems) > 0 {
 			return fmt.Errorf("%s %q: %s", flag, value, nameRemedy(value))
