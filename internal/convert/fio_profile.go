@@ -60,10 +60,15 @@ func (w *fioWriter) convert() (Workload, error) {
 
 // sizes computes the size of a job's files.
 func (w *fioWriter) sizes(j *fioJob) error {
-	if j.size == 0 && j.filesize > 0 {
+	if j.filesize > 0 {
 		high, size := bits.Mul64(j.filesize, j.files)
 		if high != 0 {
 			return fmt.Errorf("filesize is too large")
+		}
+		if j.size > 0 && j.size != size {
+			j.notes.differs(fmt.Sprintf("size=%d", j.size),
+				fmt.Sprintf("with filesize, size only limits how many bytes fio transfers; the files have %d bytes in all", size),
+				"set a duration in the phase")
 		}
 		j.size = size
 	}

@@ -3,6 +3,7 @@ package convert_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -119,6 +120,27 @@ func TestFioSections(t *testing.T) {
 	}})
 	if err != nil || len(workloads) != 2 || workloads[0].Name != "a" || workloads[1].Name != "c" {
 		t.Errorf("%+v: %v", workloads, err)
+	}
+}
+
+// TestFioFileSize checks that filesize sets the size of the files: as in fio, size then only limits the bytes transferred.
+func TestFioFileSize(t *testing.T) {
+	for line, want := range map[string]string{
+		"--size=10g --filesize=1g":              "1Gi",
+		"--nrfiles=10 --size=10g --filesize=1g": "10Gi",
+		"--nrfiles=10 --filesize=1g":            "10Gi",
+	} {
+		workloads, err := convert.Fio(strings.Fields("fio --name=x --time_based --runtime=10 "+line), convert.Options{})
+		if err != nil || len(workloads) != 1 {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if got := workloads[0].Spec.Fio.DatasetSize.String(); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+		noted := slices.ContainsFunc(workloads[0].Notes, func(n convert.Note) bool { return strings.HasPrefix(n.Option, "size=") })
+		if noted != (want == "1Gi") {
+			t.Errorf("%s: %+v", line, workloads[0].Notes)
+		}
 	}
 }
 
