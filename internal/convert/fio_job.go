@@ -38,7 +38,7 @@ var fioUnneeded = map[string]string{
 	"gtod_reduce": whyLatency, "slat_percentiles": whyLatency, "percentile_list": whyLatency, "stats": whyLatency, "bwavgtime": whyLatency, "iopsavgtime": whyLatency,
 	"unified_rw_reporting": whyOutput, "write_bw_log": whyOutput, "write_lat_log": whyOutput, "write_iops_log": whyOutput, "write_hist_log": whyOutput,
 	"log_avg_msec": whyOutput, "log_hist_msec": whyOutput, "log_hist_coarseness": whyOutput, "log_max_value": whyOutput, "log_offset": whyOutput,
-	"log_unix_epoch": whyOutput, "log_compression": whyOutput, "per_job_logs": whyOutput, "disk_util": whyOutput, "kb_base": whyOutput, "unit_base": whyOutput,
+	"log_unix_epoch": whyOutput, "log_compression": whyOutput, "per_job_logs": whyOutput, "disk_util": whyOutput, "unit_base": whyOutput,
 	"exitall_on_error": "any error ends the step", "exitall": "all jobs end with the phase",
 }
 
@@ -147,6 +147,11 @@ func (j *fioJob) special(o fioOption) (done bool, err error) {
 		return false, nil
 	case "filename":
 		return true, j.files1(o)
+	case "kb_base":
+		if o.value != "1024" {
+			return true, fmt.Errorf("option %s: changes the meaning of all units: remove it, and write the sizes in bytes", shown(o.String()))
+		}
+		j.notes.unneeded(o.String(), "it is the default here")
 	case "offset_increment":
 		known, err := fio.Known("size", o.value)
 		if err == nil {

@@ -144,6 +144,19 @@ func TestFioFileSize(t *testing.T) {
 	}
 }
 
+// TestFioBaseOfUnits checks that kb_base=1000, which changes the meaning of all sizes, is refused.
+func TestFioBaseOfUnits(t *testing.T) {
+	const line = "fio --name=x --size=4m --kb_base="
+	_, err := convert.Fio(strings.Fields(line+"1000"), convert.Options{})
+	if err == nil || !strings.Contains(err.Error(), "kb_base=1000: changes the meaning of all units: remove it") {
+		t.Errorf("%s1000: %v", line, err)
+	}
+	workloads, err := convert.Fio(strings.Fields(line+"1024"), convert.Options{})
+	if err != nil || workloads[0].Spec.Fio.DatasetSize.String() != "4Mi" {
+		t.Errorf("%s1024: %+v: %v", line, workloads, err)
+	}
+}
+
 // TestFioMeaning converts random job files and compares the effect of the rendered jobs with that of the file.
 func TestFioMeaning(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
