@@ -116,8 +116,8 @@ type fioLine struct {
 	notes    notes
 }
 
-// readFioLine reads a command line. As in fio, options before the first --name apply to all jobs, and job files are
-// read after the rest of the line.
+// readFioLine reads a command line. As in fio, options before the first --name apply to all jobs, job files are read
+// after the rest of the line, and the jobs of each further file wait for those before them.
 func readFioLine(arguments []string, options *Options) (fioLine, error) {
 	var l fioLine
 	var problems []error
@@ -147,7 +147,7 @@ func readFioLine(arguments []string, options *Options) (fioLine, error) {
 			only = append(only, option.value)
 		case strings.Contains(option.value, "$"):
 			problems = append(problems, fmt.Errorf("--%s: contains a variable, whose value is known only where fio runs: replace it with its value", shown(option.String())))
-		case option.name == "name" && option.value == "global":
+		case option.name == "name" && strings.HasPrefix(option.value, "global"):
 			live = &global
 		case option.name == "name":
 			l.sections = append(l.sections, fioSection{name: option.value, options: slices.Clone(global.options)})
@@ -159,18 +159,22 @@ func readFioLine(arguments []string, options *Options) (fioLine, error) {
 			return l, tooMany
 		}
 	}
-	for _, name := range files {
+	skipped := func(s fioSection) bool { return len(only) > 0 && !slices.Contains(only, s.name) }
+	l.sections = slices.DeleteFunc(l.sections, skipped)
+	for i, name := range files {
 		sections, err := readNamedFio(name, global, options)
 		if err != nil {
 			problems = append(problems, err)
+		}
+		sections = slices.DeleteFunc(sections, skipped)
+		if i > 0 && len(sections) > 0 {
+			// It comes first, because stonewall=0 in the file overrides it.
+			sections[0].options = slices.Insert(sections[0].options, 0, fioOption{name: "stonewall"})
 		}
 		if l.sections = append(l.sections, sections...); len(l.sections) > maxFioSections {
 			return l, tooMany
 		}
 		global = fioSection{} // fio forgets the options of the line before it reads a second file
-	}
-	if len(only) > 0 {
-		l.sections = slices.DeleteFunc(l.sections, func(s fioSection) bool { return !slices.Contains(only, s.name) })
 	}
 	if len(l.sections) == 0 && len(problems) == 0 {
 		problems = append(problems, errors.New("no job given: specify --name=NAME with its options, or a job file"))

@@ -157,6 +157,45 @@ func TestFioBaseOfUnits(t *testing.T) {
 	}
 }
 
+// TestFioGlobalNames: as in fio, each --name that begins with global sets options of the jobs after it.
+func TestFioGlobalNames(t *testing.T) {
+	const line = "fio --name=global-a --size=1g --bs=64k --name=a --name=globals --bs=8k --name=b --stonewall"
+	workloads, err := convert.Fio(strings.Fields(line), convert.Options{})
+	if err != nil || len(workloads) != 2 {
+		t.Fatalf("%+v: %v", workloads, err)
+	}
+	for i, want := range []string{"a 64Ki", "b 8Ki"} {
+		if got := workloads[i].Name + " " + workloads[i].Spec.Fio.BlockSize.String(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// TestFioSeveralFiles: as in fio, the jobs of each further file wait for those before them.
+func TestFioSeveralFiles(t *testing.T) {
+	read := func(name string) ([]byte, error) {
+		return []byte("[" + name + "1]\nsize=1g\n[" + name + "2]\nsize=1g\n"), nil
+	}
+	for line, want := range map[string]string{
+		"fio a":                             "a1",
+		"fio a b":                           "a1 b1",
+		"fio a b --name=x --size=1g":        "x b1",
+		"fio a b --section=b1 --section=b2": "b1",
+	} {
+		workloads, err := convert.Fio(strings.Fields(line), convert.Options{ReadFile: read})
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		var names []string
+		for _, w := range workloads {
+			names = append(names, w.Name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+}
+
 // TestFioMeaning converts random job files and compares the effect of the rendered jobs with that of the file.
 func TestFioMeaning(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
