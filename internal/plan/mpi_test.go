@@ -99,6 +99,9 @@ var mpiRefusals = map[string]refusal{
 	"one node's network": {mpi().PerClient().Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Clients.Template = &v1alpha1.PodTemplate{HostNetwork: new(true)}
 	}), "spec.run.clients.template.hostNetwork", "set clients.spread to OnePerNode"},
+	"writes and reads until steady": {mpi().Load(builders.IOR().Mutate(func(p *v1alpha1.IORProfile) {
+		p.Operations = []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}
+	}).Engine()).Steady("both", "10m").EndWhenSteady(), "spec.run.phases[0].steady.endWhenSteady", "the phase would end before it reads: remove endWhenSteady"},
 	"precondition":       {mpi().Prepare("layout").Precondition(1), "spec.run.phases[0].prepare.precondition", "remove precondition"},
 	"verify by time":     {mpi().Load(builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.Verify = new(true) }).Engine()).Steady("write", "1m"), "spec.run.phases[0]", "remove verify"},
 	"ramp of jobs":       {mpi().Ramp("ramp", v1alpha1.RampJobs, "30s", 1, 2), "spec.run.phases[0].ramp.dimension", "use Processes or Clients"},
@@ -141,6 +144,19 @@ func TestPatternsOfOneVersion(t *testing.T) {
 		_, problems := plan.Make(mpi().Load(profile.Mutate(func(p *v1alpha1.IORProfile) { p.Args = []string{"--random-offset-seed=1"} }).Engine()).Steady("write", "1m").Run(), 1)
 		if (len(problems) > 0) != (pattern == "Incompressible") {
 			t.Errorf("%s with an option of 4.0.0: %v", pattern, problems)
+		}
+	}
+}
+
+// TestSteadyOfWritesAndReads checks that a phase may end early if IOR writes and reads in turn.
+func TestSteadyOfWritesAndReads(t *testing.T) {
+	for stonewall, want := range map[v1alpha1.Duration]bool{"20s": true, "6m": false} {
+		load := builders.IOR().Mutate(func(p *v1alpha1.IORProfile) {
+			p.Operations, p.Stonewall = []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}, &stonewall
+		})
+		_, problems := plan.Make(mpi().Load(load.Engine()).Steady("both", "20m").EndWhenSteady().Run(), 1)
+		if (len(problems) == 0) != want {
+			t.Errorf("stonewall %s: %v", stonewall, problems)
 		}
 	}
 }

@@ -42,6 +42,10 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 		add(field.Forbidden(use.At.Child("prepare", "precondition"),
 			"IOR has no precondition passes: remove precondition, or overwrite the data in a steady write phase before the measured phases"))
 	}
+	if steady := use.Phase.Steady; steady != nil && isTrue(steady.EndWhenSteady) && e.writesLongBeforeReads() {
+		add(field.Invalid(use.At.Child("steady", "endWhenSteady"), true,
+			"IOR writes for so long that the phase would end before it reads: remove endWhenSteady, or use a phase for each operation"))
+	}
 	if ramp := use.Phase.Ramp; ramp != nil && (ramp.Dimension == v1alpha1.RampJobs || ramp.Dimension == v1alpha1.RampQueueDepth) {
 		add(field.Invalid(use.At.Child("ramp", "dimension"), ramp.Dimension, "each IOR rank has one outstanding transfer: use Processes or Clients"))
 	}
@@ -68,6 +72,16 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 	}
 	return problems
 }
+
+// writesLongBeforeReads reports whether a steady phase that ends early may end during the first writes, which last until
+// the stonewall or, without one, for half of the phase.
+func (e Engine) writesLongBeforeReads() bool {
+	w, problems := readProfile(field.NewPath("ior"), e.Profile)
+	return len(problems) == 0 && w.writes && w.reads && (w.stonewall == 0 || w.stonewall >= leastSteady)
+}
+
+// leastSteady is the shortest time after which a steady phase can end early: five rounds of one minute.
+const leastSteady = 5 * time.Minute
 
 // suitsOwnVolumes returns an error for each setting that cannot work if each client has its own volume.
 func (e Engine) suitsOwnVolumes(use *engine.Use) field.ErrorList {
