@@ -16,8 +16,8 @@ type rankFiles map[rankKey][]rankSet
 type rankKey struct {
 	// name is the name of the first rank's file, of the shared file, or of mdtest's directory.
 	name string
-	// processes is the number of ranks per client if each client has its own volume: the number then determines which
-	// client's volume contains a rank's file. If the clients share a volume, processes is 0.
+	// processes is the number of ranks per client if each of several clients has its own volume: the number then
+	// determines which client's volume contains a rank's file. If there is one volume, processes is 0.
 	processes int
 }
 
@@ -57,7 +57,7 @@ func (f rankFiles) add(key rankKey, set rankSet) {
 func (m *maker) ranksOf(target string, step *Step, made *engine.Description) (rankKey, rankSet) {
 	key, set := rankKey{name: made.Ranks.Name}, rankSet{ranks: made.Ranks.Count, bytes: made.Ranks.Bytes}
 	for i := range m.run.Targets {
-		if m.run.Targets[i].Name == target && !Shared(&m.run.Targets[i]) {
+		if m.run.Targets[i].Name == target && !Shared(&m.run.Targets[i]) && m.plan.ClientsPerTarget > 1 {
 			key.processes = step.Processes
 		}
 	}

@@ -170,6 +170,22 @@ func TestOverwrittenFilesStay(t *testing.T) {
 	}
 }
 
+// TestRanksOfOneClient checks that the files of a rank keep their place if a single client has a volume of its own.
+func TestRanksOfOneClient(t *testing.T) {
+	ranks := func() *builders.BenchmarkBuilder { return mpi().Clients(1).Processes(4).PerClient() }
+	for name, run := range map[string]*v1alpha1.RunSpec{
+		"reads":  ranks().Prepare("l").Ramp("r", v1alpha1.RampProcesses, "30s", 1, 2, 4).WithLoad(builders.IOR().Reads().Engine()).Run(),
+		"writes": ranks().Ramp("r", v1alpha1.RampProcesses, "30s", 1, 2, 4).Run(),
+	} {
+		made, problems := plan.Make(run, 1)
+		if len(problems) > 0 {
+			t.Errorf("%s: %v", name, problems)
+		} else if got := made.VolumeBytes(&run.Targets[0]); got != 64<<20 {
+			t.Errorf("%s: %d bytes, want %d", name, got, 64<<20)
+		}
+	}
+}
+
 // TestSpaceOfARampOfClients checks that each file counts once, although the clients that write it change.
 func TestSpaceOfARampOfClients(t *testing.T) {
 	for name, test := range map[string]struct {
