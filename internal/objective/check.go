@@ -27,6 +27,9 @@ func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorLi
 				field.Forbidden(path, "Compression is a figure of the whole phase, not of a cell: remove cell"))
 			continue
 		}
+		if problem := checkBounds(path, &objectives[i]); problem != nil {
+			problems = append(problems, problem)
+		}
 		for j := range run.Phases {
 			if run.Phases[j].Name == objectives[i].Phase {
 				if why := unsuitable(&objectives[i], run, &run.Phases[j]); why != "" {
@@ -38,6 +41,32 @@ func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorLi
 		}
 	}
 	return problems
+}
+
+// checkBounds returns a problem if the upper bound of a latency, a time or a ratio is below the lower one. CEL rules
+// check the bounds of the other figures.
+func checkBounds(path *field.Path, o *v1alpha1.Objective) *field.Error {
+	const swap = "cannot be below %s; swap the two"
+	switch {
+	case o.Latency != nil && o.Latency.Min != nil && o.Latency.Max != nil:
+		if below(*o.Latency.Max, *o.Latency.Min) {
+			return field.Invalid(path.Child("latency", "max"), string(*o.Latency.Max), fmt.Sprintf(swap, "min"))
+		}
+	case o.TimeToBaseline != nil && o.TimeToBaseline.Min != nil && o.TimeToBaseline.Max != nil:
+		if below(*o.TimeToBaseline.Max, *o.TimeToBaseline.Min) {
+			return field.Invalid(path.Child("timeToBaseline", "max"), string(*o.TimeToBaseline.Max), fmt.Sprintf(swap, "min"))
+		}
+	case o.Ratio != nil && o.Ratio.MinPercent != nil && o.Ratio.MaxPercent != nil && *o.Ratio.MaxPercent < *o.Ratio.MinPercent:
+		return field.Invalid(path.Child("ratio", "maxPercent"), *o.Ratio.MaxPercent, fmt.Sprintf(swap, "minPercent"))
+	}
+	return nil
+}
+
+// below reports whether a time is shorter than another. It returns false if one is invalid, which is reported elsewhere.
+func below(a, b interface{ Parse() (time.Duration, error) }) bool {
+	first, wrong := a.Parse()
+	second, err := b.Parse()
+	return wrong == nil && err == nil && first < second
 }
 
 // unsuitable returns the reason why a phase cannot provide the objective's figure, or "" if it can.

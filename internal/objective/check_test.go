@@ -91,6 +91,41 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestCheckBounds checks that a bound that no figure can meet is refused. A CEL rule covers the bounds of quantities.
+func TestCheckBounds(t *testing.T) {
+	run := &v1alpha1.RunSpec{Workload: builders.Fio().Reads().Workload(), Targets: []v1alpha1.Target{{Name: "a"}}, Phases: []v1alpha1.Phase{
+		{Name: "steady", Steady: &v1alpha1.SteadyPhase{}}, {Name: "drain", BurstDrain: &v1alpha1.BurstDrainPhase{}}}}
+	tail := func(least, most v1alpha1.ShortDuration) v1alpha1.Objective {
+		return v1alpha1.Objective{Phase: "steady", Latency: &v1alpha1.LatencyObjective{Percentile: "99", Min: &least, Max: &most}}
+	}
+	lasts := func(least, most v1alpha1.Duration) v1alpha1.Objective {
+		return v1alpha1.Objective{Phase: "drain", TimeToBaseline: &v1alpha1.DurationBounds{Min: &least, Max: &most}}
+	}
+	share := func(least, most int32) v1alpha1.Objective {
+		return v1alpha1.Objective{Phase: "steady", Ratio: &v1alpha1.RatioObjective{Of: "Documented", MinPercent: &least, MaxPercent: &most}}
+	}
+	for name, test := range map[string]struct {
+		objective v1alpha1.Objective
+		want      string
+	}{
+		"latency":       {tail("500us", "5ms"), ""},
+		"one latency":   {tail("5ms", "5ms"), ""},
+		"latency below": {tail("10ms", "5ms"), `spec.objectives[0].latency.max: Invalid value: "5ms": cannot be below min; swap the two`},
+		"time":          {lasts("30m", "1h"), ""},
+		"time below":    {lasts("1h", "30m"), `spec.objectives[0].timeToBaseline.max: Invalid value: "30m": cannot be below min; swap the two`},
+		"ratio":         {share(90, 110), ""},
+		"ratio below":   {share(110, 90), `spec.objectives[0].ratio.maxPercent: Invalid value: 90: cannot be below minPercent; swap the two`},
+	} {
+		got := ""
+		if problems := objective.Check([]v1alpha1.Objective{test.objective}, run); len(problems) > 0 {
+			got = problems.ToAggregate().Error()
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 // fieldOf returns the path, within an objective, that a message is about.
 func fieldOf(message string) string {
 	switch {
