@@ -2,10 +2,12 @@ package objective
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -34,6 +36,9 @@ func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorLi
 			if run.Phases[j].Name == objectives[i].Phase {
 				if why := unsuitable(&objectives[i], run, &run.Phases[j]); why != "" {
 					problems = append(problems, field.Invalid(path.Child("phase"), objectives[i].Phase, why))
+				} else if cell := objectives[i].Cell; cell != nil && !hasCell(cell, run, &run.Phases[j]) {
+					problems = append(problems, field.Invalid(path.Child("cell"), field.OmitValueType{},
+						fmt.Sprintf("no cell has %s: use values of the phase's axes or steps only", selected(cell))))
 				} else if problem := checkOperation(path.Child("operation"), &objectives[i], run, &run.Phases[j]); problem != nil {
 					problems = append(problems, problem)
 				}
@@ -94,6 +99,37 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 		return "only fio measures latency, but the phase's workload uses another engine: set throughput or iops instead"
 	}
 	return ""
+}
+
+// hasCell reports whether a cell selector matches a cell of the phase, which is a ramp or a sweep.
+func hasCell(selector *v1alpha1.CellSelector, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) bool {
+	var axes v1alpha1.SweepAxes
+	if phase.Sweep != nil {
+		axes = phase.Sweep.Axes
+	}
+	if ramp := phase.Ramp; ramp != nil {
+		for _, step := range ramp.Steps {
+			value := int32(min(step, math.MaxInt32)) // #nosec G115 -- larger values are refused
+			switch ramp.Dimension {
+			case v1alpha1.RampClients:
+				axes.Clients = append(axes.Clients, value)
+			case v1alpha1.RampJobs:
+				axes.Jobs = append(axes.Jobs, value)
+			case v1alpha1.RampQueueDepth:
+				axes.QueueDepth = append(axes.QueueDepth, value)
+			case v1alpha1.RampProcesses: // a cell cannot be selected by its ranks
+			}
+		}
+	}
+	if len(axes.Clients) == 0 {
+		axes.Clients = []int32{max(1, run.Clients.Count)}
+	}
+	among := func(wanted *int32, values []int32) bool { return wanted == nil || slices.Contains(values, *wanted) }
+	return among(selector.Clients, axes.Clients) && among(selector.Jobs, axes.Jobs) &&
+		among(selector.QueueDepth, axes.QueueDepth) && among(selector.ReadPercent, axes.ReadPercent) &&
+		(selector.BlockSize == nil || slices.ContainsFunc(axes.BlockSize, func(size resource.Quantity) bool {
+			return selector.BlockSize.Cmp(size) == 0
+		}))
 }
 
 // ofCompression reports whether an objective bounds the compression of the data.

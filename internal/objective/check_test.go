@@ -17,13 +17,13 @@ func TestCheck(t *testing.T) {
 		{Name: "drain", BurstDrain: &v1alpha1.BurstDrainPhase{}},
 		{Name: "pause", Cooldown: &v1alpha1.CooldownPhase{}},
 		{Name: "refill", Cooldown: &v1alpha1.CooldownPhase{Redrain: &v1alpha1.Redrain{}}},
-		{Name: "ramp", Ramp: &v1alpha1.RampPhase{}},
+		{Name: "ramp", Ramp: &v1alpha1.RampPhase{Dimension: v1alpha1.RampJobs, Steps: []int64{1, 8}}},
 		{Name: "zip", Steady: &v1alpha1.SteadyPhase{}, Workload: &program},
 		{Name: "mixed", Steady: &v1alpha1.SteadyPhase{}, TargetWorkloads: []v1alpha1.TargetWorkload{{Target: "b", Workload: program}}},
 		{Name: "own", Steady: &v1alpha1.SteadyPhase{}, TargetWorkloads: []v1alpha1.TargetWorkload{{Target: "a", Workload: program}, {Target: "b", Workload: program}}},
 	}}
 	random := func(readPercent int32) *v1alpha1.Workload { return builders.Fio().ReadPercent(readPercent).Workload() }
-	mixes := &v1alpha1.SweepPhase{Axes: v1alpha1.SweepAxes{ReadPercent: []int32{0, 50, 100}}}
+	mixes := &v1alpha1.SweepPhase{Axes: v1alpha1.SweepAxes{Jobs: []int32{1, 8}, ReadPercent: []int32{0, 50, 100}}}
 	run.Phases = append(run.Phases,
 		v1alpha1.Phase{Name: "layout", Prepare: &v1alpha1.PreparePhase{}, Workload: random(70)},
 		v1alpha1.Phase{Name: "reads", Steady: &v1alpha1.SteadyPhase{}, Workload: random(100)},
@@ -31,7 +31,7 @@ func TestCheck(t *testing.T) {
 		v1alpha1.Phase{Name: "creates", SmallFiles: &v1alpha1.SmallFilesPhase{Operations: []v1alpha1.Operation{v1alpha1.OperationCreate}}, Workload: random(70)},
 		v1alpha1.Phase{Name: "both", Steady: &v1alpha1.SteadyPhase{}, Workload: random(70)},
 		v1alpha1.Phase{Name: "mixes", Sweep: mixes, Workload: random(100)},
-		v1alpha1.Phase{Name: "extremes", Sweep: &v1alpha1.SweepPhase{Axes: v1alpha1.SweepAxes{ReadPercent: []int32{0, 100}}}, Workload: random(50)})
+		v1alpha1.Phase{Name: "extremes", Sweep: &v1alpha1.SweepPhase{Axes: v1alpha1.SweepAxes{Jobs: []int32{1, 8}, ReadPercent: []int32{0, 100}}}, Workload: random(50)})
 	half := &v1alpha1.CellSelector{ReadPercent: pointer[int32](50)}
 	jobs := &v1alpha1.CellSelector{Jobs: pointer[int32](8)}
 	for name, test := range map[string]struct {
@@ -86,6 +86,49 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %v", name, problems)
 		case test.want != "" && (len(problems) != 1 || !strings.Contains(problems[0].Error(), test.want) ||
 			problems[0].Field != "spec.objectives[0]"+fieldOf(test.want)):
+			t.Errorf("%s: %v, want %q", name, problems, test.want)
+		}
+	}
+}
+
+// TestCheckCell checks that a cell selector that matches no cell is refused.
+func TestCheckCell(t *testing.T) {
+	run := &v1alpha1.RunSpec{Workload: builders.Fio().Reads().Workload(), Targets: []v1alpha1.Target{{Name: "a"}}, Phases: []v1alpha1.Phase{
+		{Name: "sweep", Sweep: &v1alpha1.SweepPhase{Axes: v1alpha1.SweepAxes{Jobs: []int32{1, 8}, BlockSize: builders.BlockSizes("4Ki", "1Mi")}}},
+		{Name: "clients-sweep", Sweep: &v1alpha1.SweepPhase{Axes: v1alpha1.SweepAxes{Clients: []int32{1, 4}, ReadPercent: []int32{0, 100}}}},
+		{Name: "ramp", Ramp: &v1alpha1.RampPhase{Dimension: v1alpha1.RampQueueDepth, Steps: []int64{1, 32}}},
+		{Name: "clients-ramp", Ramp: &v1alpha1.RampPhase{Dimension: v1alpha1.RampClients, Steps: []int64{1, 2}}},
+	}}
+	run.Clients.Count = 4
+	value := pointer[int32]
+	for name, test := range map[string]struct {
+		phase string
+		cell  v1alpha1.CellSelector
+		want  string
+	}{
+		"of both axes":         {"sweep", v1alpha1.CellSelector{Jobs: value(8), BlockSize: quantity("4096")}, ""},
+		"of one axis":          {"sweep", v1alpha1.CellSelector{Jobs: value(1)}, ""},
+		"of all clients":       {"sweep", v1alpha1.CellSelector{Clients: value(4)}, ""},
+		"of some clients":      {"clients-sweep", v1alpha1.CellSelector{Clients: value(1), ReadPercent: value(0)}, ""},
+		"of a step":            {"ramp", v1alpha1.CellSelector{Clients: value(4), QueueDepth: value(32)}, ""},
+		"of a step's clients":  {"clients-ramp", v1alpha1.CellSelector{Clients: value(2)}, ""},
+		"no such jobs":         {"sweep", v1alpha1.CellSelector{Jobs: value(16)}, "no cell has jobs 16: "},
+		"no such size":         {"sweep", v1alpha1.CellSelector{BlockSize: quantity("8Ki")}, "no cell has blockSize 8Ki: "},
+		"no such axis":         {"sweep", v1alpha1.CellSelector{Jobs: value(8), QueueDepth: value(32)}, "no cell has jobs 8, queueDepth 32: "},
+		"no such number":       {"sweep", v1alpha1.CellSelector{Clients: value(2)}, "no cell has clients 2: "},
+		"no such clients":      {"clients-sweep", v1alpha1.CellSelector{Clients: value(2)}, "no cell has clients 2: "},
+		"no such mix":          {"clients-sweep", v1alpha1.CellSelector{ReadPercent: value(50)}, "no cell has readPercent 50: "},
+		"no such step":         {"ramp", v1alpha1.CellSelector{QueueDepth: value(2)}, "no cell has queueDepth 2: "},
+		"another dimension":    {"ramp", v1alpha1.CellSelector{Jobs: value(1)}, "no cell has jobs 1: "},
+		"no step's clients":    {"clients-ramp", v1alpha1.CellSelector{Clients: value(4)}, "no cell has clients 4: "},
+		"of a ramp of clients": {"clients-ramp", v1alpha1.CellSelector{QueueDepth: value(1)}, "no cell has queueDepth 1: "},
+	} {
+		problems := objective.Check([]v1alpha1.Objective{{Phase: test.phase, Cell: &test.cell, IOPS: atLeast("1")}}, run)
+		switch {
+		case test.want == "" && len(problems) > 0:
+			t.Errorf("%s: %v", name, problems)
+		case test.want != "" && (len(problems) != 1 || problems[0].Field != "spec.objectives[0].cell" ||
+			!strings.Contains(problems[0].Error(), test.want+"use values of the phase's axes or steps only")):
 			t.Errorf("%s: %v, want %q", name, problems, test.want)
 		}
 	}
