@@ -2,6 +2,7 @@ package fio
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -181,7 +182,8 @@ func onlyOn(value string) (string, error) {
 
 var thinkTime = matching(`[0-9]{1,12}(?:us|ms|s)?`, "use a time in microseconds, or with the unit us, ms or s")
 
-// distribution checks random_distribution. Zipf's distribution is not defined for the exponent 1.
+// distribution checks random_distribution. Zipf's distribution is not defined for the exponent 1. fio
+// checks zones itself, but only when it starts. Zones with commas differ by direction and are left to fio.
 func distribution(value string) (string, error) {
 	if zipfOfOne.MatchString(value) {
 		return "", errors.New("zipf is not defined for 1; use zipf:1.1 or zipf:0.9")
@@ -198,8 +200,31 @@ func distribution(value string) (string, error) {
 		return "", errors.New("pareto needs a number between 0 and 1; use pareto:0.9")
 	case kind == "normal" && number >= 100:
 		return "", errors.New("normal needs a deviation below 100; use normal:20")
+	case strings.HasPrefix(kind, "zoned") && !strings.Contains(rest, ","):
+		return written, checkZones(rest, kind == "zoned")
 	}
 	return written, nil
+}
+
+// checkZones checks the zones ACCESS/SIZE of a distribution. fio ignores decimals, so 33.3 counts as 33.
+func checkZones(zones string, inPercent bool) error {
+	var accesses, sizes uint64
+	for zone := range strings.SplitSeq(zones, ":") {
+		access, share, _ := strings.Cut(zone, "/")
+		access, _, _ = strings.Cut(access, ".")
+		number, _ := strconv.ParseUint(access, 10, 64)
+		accesses += number
+		number, _ = strconv.ParseUint(strings.TrimRight(share, "kKmMgGtT"), 10, 64)
+		sizes += min(number, 100) // as fio does
+	}
+	switch {
+	case accesses != 100:
+		return fmt.Errorf("the accesses, in whole percentages, add up to %d; they must add up to 100, as in zoned:60/10:40/90",
+			accesses)
+	case inPercent && sizes > 100:
+		return fmt.Errorf("the sizes add up to %d percent; use at most 100, as in zoned:60/10:40/90", sizes)
+	}
+	return nil
 }
 
 var zipfOfOne = regexp.MustCompile(`^zipf:0*1(\.0*)?(:|$)`)

@@ -69,6 +69,9 @@ func withJobFile(text, dataset string) edit {
 		*p = v1alpha1.FioProfile{JobFile: text, DatasetSize: resource.MustParse(dataset)}
 	}
 }
+func distributed(text string) edit {
+	return func(p *v1alpha1.FioProfile) { p.RandomDistribution = text }
+}
 func sequential(p *v1alpha1.FioProfile) { p.Pattern = v1alpha1.FioSequential }
 func shared(p *v1alpha1.FioProfile)     { p.FileSharing = v1alpha1.FilesShared }
 
@@ -310,6 +313,9 @@ func TestValidate(t *testing.T) {
 		{"pareto of zero", profileWith(func(p *v1alpha1.FioProfile) { p.RandomDistribution = "pareto:0.0" }), "fio.randomDistribution", "pareto:0.9"},
 		{"wide normal", profileWith(func(p *v1alpha1.FioProfile) { p.RandomDistribution = "normal:150" }), "fio.randomDistribution", "normal:20"},
 		{"zipf of one", profileWith(func(p *v1alpha1.FioProfile) { p.RandomDistribution = "zipf:1.0" }), "fio.randomDistribution", "zipf:0.9"},
+		{"zones without all accesses", profileWith(distributed("zoned:50/10:40/20")), "fio.randomDistribution", "add up to 100"},
+		{"zones above the size", profileWith(distributed("zoned:50/60:50/60")), "fio.randomDistribution", "at most 100"},
+		{"zones of fractions", profileWith(withJobFile("[a]\nrw=randread\nsize=8m\nrandom_distribution=zoned_abs:60.5/1m:39.5/1m\n", "8Mi")), "fio.jobFile", "in whole percentages"},
 		{"sequential distribution", profileWith(sequential, func(p *v1alpha1.FioProfile) { p.RandomDistribution = "zipf:1.2" }), "fio.randomDistribution", "applies only to"},
 		{"compressibility", profileWith(func(p *v1alpha1.FioProfile) { p.Compressibility = &v1alpha1.Compressibility{Percent: 101} }), "fio.compressibility.percent", "from 0 to 100"},
 		{"chunk", profileWith(func(p *v1alpha1.FioProfile) {
@@ -339,8 +345,10 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%v, want one of field %s with %q", problems, test.field, test.want)
 		})
 	}
-	if problems := Validate(nil, profileWith()); len(problems) > 0 {
-		t.Errorf("a good profile: %v", problems)
+	for _, profile := range []*v1alpha1.FioProfile{profileWith(), profileWith(distributed("zoned:60/10:40/90")), profileWith(distributed("zoned:60/0:40/20"))} {
+		if problems := Validate(nil, profile); len(problems) > 0 {
+			t.Errorf("a good profile: %v", problems)
+		}
 	}
 }
 
