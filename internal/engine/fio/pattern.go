@@ -34,37 +34,41 @@ const (
 	repeatsBelow = 64 << 10
 )
 
-// patternOf derives the data pattern from the options that determine the content of fio's buffers. If several sections
-// of a job file set an option, patternOf uses the first value.
+const fewBuffers = "fio repeats a few buffers, which a store can deduplicate or compress " +
+	"if blocks are small and few are outstanding"
+
+// patternOf derives the data pattern from the options that determine the content of fio's buffers. Its order is that of
+// fio, which ignores buffer_pattern and zero_buffers if either percentage is set. If several sections of a job file set
+// an option, patternOf uses the first value.
 func patternOf(profile *v1alpha1.FioProfile, step *engine.Step) engine.Pattern {
 	set := buffersOf(profile)
 	made := engine.Pattern{Remedy: patternRemedy}
+	percent := number(set["buffer_compress_percentage"])
+	// A layout writes large blocks.
+	large := step.Purpose == v1alpha1.StepPrepare || blockOf(profile, step) >= repeatsBelow
 	switch {
-	case set["zero_buffers"] != "" && set["zero_buffers"] != "0":
-		made.Name, made.RatioMilli = "zero_buffers", sameRatio
-	case set["buffer_pattern"] != "":
-		made.Name, made.RatioMilli = "buffer_pattern="+set["buffer_pattern"], sameRatio
-	case number(set["buffer_compress_percentage"]) > 0:
-		percent := min(number(set["buffer_compress_percentage"]), 100)
-		made.Name, made.RatioMilli = "buffer_compress_percentage="+strconv.Itoa(percent), sameRatio
-		if percent < 100 {
+	case percent > 0 && percent < 100:
+		made.Name = "buffer_compress_percentage=" + strconv.Itoa(percent)
+		if set["refill_buffers"] == "0" && !large {
+			made.Repeats = fewBuffers
+		} else {
 			made.RatioMilli = int64(100_000 / (100 - percent))
 		}
 	case number(set["dedupe_percentage"]) > 0:
 		made.Name = "dedupe_percentage=" + set["dedupe_percentage"]
 		made.Repeats = "blocks repeat because of dedupe_percentage"
-	case set["refill_buffers"] != "" && set["refill_buffers"] != "0":
+	case set["buffer_pattern"] != "":
+		made.Name, made.RatioMilli = "buffer_pattern="+set["buffer_pattern"], sameRatio
+	case percent == 100:
+		made.Name, made.RatioMilli = "buffer_compress_percentage=100", sameRatio
+	case set["zero_buffers"] == "1":
+		made.Name, made.RatioMilli = "zero_buffers", sameRatio
+	case set["refill_buffers"] == "1":
 		made.Name, made.RatioMilli = "random, new for each write (refill_buffers)", refillRatio
-	case step.Purpose == v1alpha1.StepPrepare:
-		// A layout writes large blocks, in which fio's buffers do not repeat.
+	case large:
 		made.Name, made.RatioMilli = "random", usualRatio
 	default:
-		made.Name = "random"
-		if block := blockOf(profile, step); block >= repeatsBelow {
-			made.RatioMilli = usualRatio
-		} else {
-			made.Repeats = "fio repeats a few buffers, which a store can deduplicate or compress if blocks are small and few are outstanding"
-		}
+		made.Name, made.Repeats = "random", fewBuffers
 	}
 	return made
 }
@@ -108,7 +112,9 @@ func buffersOf(profile *v1alpha1.FioProfile) map[string]string {
 		}
 	}
 	for name, value := range profile.Options {
-		set[name] = string(value)
+		if canonical, written, err := checkOption(name, string(value), place{}, true); err == nil {
+			set[canonical] = written
+		}
 	}
 	if profile.RefillBuffers != nil && *profile.RefillBuffers {
 		set["refill_buffers"] = "1"
