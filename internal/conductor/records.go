@@ -146,8 +146,8 @@ func (c *client) read(record *agentapi.Record) (news bool, err error) {
 	return c.connection != before || record.GetSample() == nil && record.GetLatencyMinute() == nil, nil
 }
 
-// readEntry adds a record of an attempt. Unless the attempt is current, only the progress and the totals are kept.
-// Callers hold mu.
+// readEntry adds a record of an attempt. Unless the attempt is current, only the totals are kept, and the progress
+// until the attempt has ended. Callers hold mu.
 func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, current bool) {
 	p := c.clientAttempt(attempt)
 	switch entry := record.GetEntry().(type) {
@@ -171,7 +171,8 @@ func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, curr
 		if current {
 			c.takeEnded(attempt, p, entry.Ended)
 		} else {
-			c.advance(attempt, decide.Ended)
+			// Nothing waits for this attempt any more, so keep no more of it than forget does.
+			c.remove(attempt)
 		}
 	}
 }

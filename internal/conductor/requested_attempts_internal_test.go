@@ -71,3 +71,21 @@ func TestNothingIsKeptOfUnrequestedAttempts(t *testing.T) {
 		t.Errorf("the requested attempt: %d bytes are kept, and %d count", of.kept, used)
 	}
 }
+
+// TestNothingIsKeptOfRecordedAttempts checks that an attempt that an earlier conductor has recorded takes no memory once
+// it has ended, just as if this conductor had recorded it.
+func TestNothingIsKeptOfRecordedAttempts(t *testing.T) {
+	t.Parallel()
+	c := New(Options{RunUID: "run", Epoch: 1, LossTimeout: time.Hour, Steps: []plan.Step{{ID: "0", Targets: []string{"data"}, Clients: 1}},
+		Records: map[string]decide.Record{"0": {Attempt: 1, Done: true}}, Memory: NewBudget(64 << 20)})
+	defer c.Close()
+	one := &reader{client: newClient(c, decide.ClientKey{Target: "data"}, 0)}
+	var log []byte
+	for _, record := range plausibleLog(t) {
+		log = protowire.AppendBytes(log, encode(t, record))
+	}
+	one.logs(decide.Attempt{Step: "0", Number: 1}, log)
+	if used := one.budget.Used(); used != 0 || len(one.attempts) > 0 {
+		t.Errorf("%d bytes in %d attempts are kept", used, len(one.attempts))
+	}
+}
