@@ -85,6 +85,14 @@ func volume(source corev1.VolumeSource) func(*corev1.Pod) {
 	}
 }
 
+// debug adds what kubectl debug adds.
+func debug(pod *corev1.Pod) {
+	pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
+		Name: "debug", Image: "debug", TerminationMessagePolicy: corev1.TerminationMessageReadFile,
+		SecurityContext: &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"SYS_PTRACE"}}},
+	}}}
+}
+
 // called names a pod and its Secret.
 func called(name string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
@@ -123,6 +131,10 @@ func TestTheOperatorsPods(t *testing.T) {
 	if err := try(operator, volume(corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 		LocalObjectReference: corev1.LocalObjectReference{Name: "authorities"}}})); err != nil {
 		t.Errorf("a client with a volume that a webhook has added: %v", err)
+	}
+	// The API refuses this itself, so the policies need not.
+	if err := try(operator, debug); err == nil || !strings.Contains(err.Error(), "cannot be set on create") {
+		t.Errorf("a client with an ephemeral container: %v", err)
 	}
 	for what, one := range strangeTo {
 		if err := try(operator, one.change); !refusedBy(err, one.says) {
@@ -166,6 +178,14 @@ func TestTheOperatorsChanges(t *testing.T) {
 	policiesHold(t, func() error { return patch(own, image) })
 	if err := patch(own, annotate); err != nil {
 		t.Errorf("an annotation of its own pod: %v", err)
+	}
+	debugged := own.DeepCopy()
+	debug(debugged)
+	if err := admin.SubResource("ephemeralcontainers").Update(t.Context(), debugged); err != nil {
+		t.Fatal(err)
+	}
+	if err := patch(debugged, annotate); err != nil {
+		t.Errorf("an annotation of its own pod that somebody debugs: %v", err)
 	}
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: "others"},
 		Spec: builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")}
