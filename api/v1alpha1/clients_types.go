@@ -41,7 +41,8 @@ type Clients struct {
 	OnLoss OnLoss `json:"onLoss,omitempty"`
 
 	// maxRestarts is the number of times that each client may be replaced in the run. The step in which a client is lost
-	// is repeated with its replacement.
+	// is repeated with its replacement. maxRestarts is also the number of times that an MPI step may be repeated because
+	// its clients lost their connection to each other.
 	// +optional
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=0
