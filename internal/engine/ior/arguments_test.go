@@ -178,7 +178,8 @@ func TestPaceFillsTheDuration(t *testing.T) {
 			}
 		}), Parameters{Purpose: Measure, Duration: test.duration})
 		if err != nil || !strings.Contains(strings.Join(arguments, " "), test.want) {
-			t.Errorf("%v in %v, stonewall %q: %v %v, want %s", test.operations, test.duration, test.stonewall, arguments, err, test.want)
+			t.Errorf("%v in %v, stonewall %q: %v %v, want %s", test.operations, test.duration, test.stonewall, arguments,
+				err, test.want)
 		}
 	}
 }
