@@ -45,6 +45,9 @@ func eventsOf(obs observation, act action, out outcome, status *v1alpha1.Storage
 	case adopt:
 		return []benchmarkEvent{{corev1.EventTypeNormal, v1alpha1.EventRunCreated, actionCreate, "created run " + act.run.Name, act.run}}
 	case judge:
+		if followsReplaced(obs) {
+			return overtakenEvent(obs)
+		}
 		if withoutVerdict(obs.active.run) {
 			return passedEvent(obs.active.run)
 		}
@@ -60,12 +63,20 @@ func eventsOf(obs observation, act action, out outcome, status *v1alpha1.Storage
 			return []benchmarkEvent{{corev1.EventTypeWarning, v1alpha1.EventInvalidWorkload, actionCheck, ready, nil}}
 		}
 	case intend:
-		if times := obs.times.due; times.Missed > 1 {
-			return []benchmarkEvent{missedEvent(times.Missed-1, times.TooMany, "starting the most recent one, "+clockText(times.At)+", now")}
-		}
+		return overtakenEvent(obs)
 	case leave, watch, hold, yield:
 	}
 	return nil
+}
+
+// overtakenEvent returns the event about scheduled times before the one that is due now.
+func overtakenEvent(obs observation) []benchmarkEvent {
+	times := obs.times.due
+	if times.Missed <= 1 {
+		return nil
+	}
+	then := "starting the most recent one, " + clockText(times.At) + ", now"
+	return []benchmarkEvent{missedEvent(times.Missed-1, times.TooMany, then)}
 }
 
 // passedEvent returns the event about a run that ended without a verdict because it was preempted. It returns nil for a

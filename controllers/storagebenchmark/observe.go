@@ -39,7 +39,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	if obs.active, err = r.active(ctx, benchmark, obs.runs); err != nil {
 		return nil, err
 	}
-	obs.times = timetableOf(benchmark, obs.now)
+	obs.times = timetableOf(benchmark, obs.now, obs.active.run != nil && toldToStop(obs.active.run))
 	if obs.review, err = r.review(ctx, benchmark, obs.hash); err != nil {
 		return nil, err
 	}

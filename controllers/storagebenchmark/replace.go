@@ -65,13 +65,22 @@ func endedBy(run *v1alpha1.BenchmarkRun, reason string) bool {
 	return failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == reason
 }
 
+// followsReplaced reports whether the active run was stopped for a scheduled run, which is then recorded together with
+// the end of the stopped run. Afterwards, its starting deadline applies again, and may have passed during the stop.
+func followsReplaced(obs observation) bool {
+	return endedBy(obs.active.run, v1alpha1.ReasonReplaced) && !suspended(obs.benchmark) && !obs.times.due.At.IsZero()
+}
+
 // recordWithoutVerdict records a run that ended without a verdict. If the run was preempted, this also makes its
 // successor the active run. The successor would not be started otherwise, because the request for the run already
 // counts as handled.
 func recordWithoutVerdict(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
 	run := obs.active.run
 	status.LastReplacedRun, status.ActiveRun = run.Name, nil
-	if endedBy(run, v1alpha1.ReasonPreempted) {
+	switch {
+	case followsReplaced(obs):
+		recordIntent(status, obs)
+	case endedBy(run, v1alpha1.ReasonPreempted):
 		status.ActiveRun = &v1alpha1.RunReference{Name: identityOf(obs.benchmark, status, obs.hash).name, Hash: obs.hash}
 	}
 }

@@ -23,8 +23,9 @@ type timetable struct {
 }
 
 // timetableOf evaluates the schedule of a benchmark. It derives the handled times from the status alone, so they are
-// known even after a crash or a month without an operator.
-func timetableOf(benchmark *v1alpha1.StorageBenchmark, now time.Time) timetable {
+// known even after a crash or a month without an operator. While a run is being stopped for the next one, the deadline
+// does not apply: the due run would be skipped only because the stop takes longer.
+func timetableOf(benchmark *v1alpha1.StorageBenchmark, now time.Time, stopping bool) timetable {
 	trigger := benchmark.Spec.Trigger
 	if trigger == nil || trigger.Schedule == "" {
 		return timetable{}
@@ -38,6 +39,9 @@ func timetableOf(benchmark *v1alpha1.StorageBenchmark, now time.Time) timetable 
 	if found.deadline, err = trigger.Deadline(); err != nil {
 		found.problem = field.Invalid(path.Child("startingDeadline"), *trigger.StartingDeadline, err.Error())
 		return found
+	}
+	if stopping {
+		found.deadline = 0
 	}
 	found.due = times.Due(handledUpTo(benchmark, now), now, found.deadline)
 	return found
@@ -81,7 +85,7 @@ func (t timetable) note(status *v1alpha1.StorageBenchmarkStatus, obs observation
 		status.NextScheduleTime = nil
 	case t.problem != nil:
 		// Keep status.nextScheduleTime, in case the edit that made the schedule invalid is reverted.
-	case act.do == intend && !t.due.At.IsZero():
+	case (act.do == intend || act.do == judge && followsReplaced(obs)) && !t.due.At.IsZero():
 		handle(t.due.At)
 		status.NextScheduleTime = timeOrNil(t.due.Next)
 	case t.skips(obs):

@@ -177,6 +177,29 @@ var timedSequences = []sequence{
 		w.ends("replaced: the last verdict stays", replaced)
 		w.ends("failed", failed)
 	}},
+	{"a live run makes way later than the deadline", []client.Object{benchAt(stopping, scheduled("0 3 * * *", "", "1m")), claimNamed("data")}, func(w *world) {
+		w.wait(15 * time.Hour)
+		w.wait(24 * time.Hour)
+		w.wait(2 * time.Minute)
+		w.ends("replaced", replaced)
+		w.wait(24*time.Hour - 3*time.Minute)
+		w.edit("requested at v1", request1("v1"))
+		w.wait(2 * time.Minute)
+		w.ends("replaced", replaced)
+		w.wait(24*time.Hour - 3*time.Minute)
+		w.edit("suspend: true", suspend(true))
+		w.wait(2 * time.Minute)
+		w.ends("replaced", replaced)
+		w.edit("suspend: false", suspend(false))
+	}},
+	{"a live run makes way for the last of several times", []client.Object{benchAt(stopping, scheduled("* * * * *", "", "30s")), claimNamed("data")}, func(w *world) {
+		w.wait(time.Minute)
+		w.wait(time.Minute)
+		w.wait(2*time.Minute + 45*time.Second)
+		w.ends("replaced", replaced)
+		w.edit("suspend: true", suspend(true))
+		w.ends("good", good)
+	}},
 	{"a live run does not make way for what cannot be run", []client.Object{benchAt(stopping), claimNamed("data")}, func(w *world) {
 		w.settle()
 		w.edit("a claim that is not there", func(b *v1alpha1.StorageBenchmark) { b.Spec.Run.Targets[0].Volumes[0].ClaimName = "other" })

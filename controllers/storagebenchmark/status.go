@@ -54,14 +54,7 @@ func recordFacts(status *v1alpha1.StorageBenchmarkStatus, obs observation, act a
 	}
 	switch act.do {
 	case intend:
-		asked := requestOf(obs.benchmark)
-		if asked.manual != "" {
-			status.LastHandledManual = asked.manual
-		}
-		if asked.annotation != "" {
-			status.LastHandledRequest = asked.annotation
-		}
-		status.ActiveRun = &v1alpha1.RunReference{Name: identityOf(obs.benchmark, status, obs.hash).name, Hash: obs.hash}
+		recordIntent(status, obs)
 	case create:
 		if out.created != nil {
 			status.ActiveRun.UID = string(out.created.UID)
@@ -80,6 +73,18 @@ func recordFacts(status *v1alpha1.StorageBenchmarkStatus, obs observation, act a
 		status.ActiveRun = nil
 	case leave, watch, replace, hold, await, refuse, yield:
 	}
+}
+
+// recordIntent records the run to be created, and the requests that it handles.
+func recordIntent(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
+	asked := requestOf(obs.benchmark)
+	if asked.manual != "" {
+		status.LastHandledManual = asked.manual
+	}
+	if asked.annotation != "" {
+		status.LastHandledRequest = asked.annotation
+	}
+	status.ActiveRun = &v1alpha1.RunReference{Name: identityOf(obs.benchmark, status, obs.hash).name, Hash: obs.hash}
 }
 
 // stageOf returns the stage, which names the current activity in one word.
