@@ -61,13 +61,16 @@ func checkBounds(path *field.Path, o *v1alpha1.Objective) *field.Error {
 		if below(*o.TimeToBaseline.Max, *o.TimeToBaseline.Min) {
 			return field.Invalid(path.Child("timeToBaseline", "max"), string(*o.TimeToBaseline.Max), fmt.Sprintf(swap, "min"))
 		}
-	case o.Ratio != nil && o.Ratio.MinPercent != nil && o.Ratio.MaxPercent != nil && *o.Ratio.MaxPercent < *o.Ratio.MinPercent:
-		return field.Invalid(path.Child("ratio", "maxPercent"), *o.Ratio.MaxPercent, fmt.Sprintf(swap, "minPercent"))
+	case o.Ratio != nil && o.Ratio.MinPercent != nil && o.Ratio.MaxPercent != nil:
+		if *o.Ratio.MaxPercent < *o.Ratio.MinPercent {
+			return field.Invalid(path.Child("ratio", "maxPercent"), *o.Ratio.MaxPercent, fmt.Sprintf(swap, "minPercent"))
+		}
 	}
 	return nil
 }
 
-// below reports whether a time is shorter than another. It returns false if one is invalid, which is reported elsewhere.
+// below reports whether a time is shorter than another. It returns false if one is invalid, which is reported
+// elsewhere.
 func below(a, b interface{ Parse() (time.Duration, error) }) bool {
 	first, wrong := a.Parse()
 	second, err := b.Parse()

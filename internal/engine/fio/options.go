@@ -219,8 +219,8 @@ func checkZones(zones string, inPercent bool) error {
 	}
 	switch {
 	case accesses != 100:
-		return fmt.Errorf("the accesses, in whole percentages, add up to %d; they must add up to 100, as in zoned:60/10:40/90",
-			accesses)
+		return fmt.Errorf("the accesses, in whole percentages, add up to %d; they must add up to 100, "+
+			"as in zoned:60/10:40/90", accesses)
 	case inPercent && sizes > 100:
 		return fmt.Errorf("the sizes add up to %d percent; use at most 100, as in zoned:60/10:40/90", sizes)
 	}
