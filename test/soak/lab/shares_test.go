@@ -36,20 +36,22 @@ spec:
     - {name: mixed, steady: {duration: %s}}
 `
 
-// disturbed is the end of a run whose share was unreachable for a while.
+// disturbed is the end of a run that was disturbed.
 type disturbed struct {
 	said string
 	// result is nil if the run wrote none.
-	result *v1alpha1.BenchmarkRunStatus
+	result *report.Document
 	code   string
+	// disks holds the kernel's counters of the machine's disks.
+	disks []lab.Counters
 }
 
-// disturb runs the benchmark "mixed" on a mounted share, and the commands in disturbance 5 s after the step has started. At
-// the end, the share must contain nothing but a file that the run did not create, unchanged.
-func disturb(t *testing.T, machine lab.Machine, mount, disturbance string, duration time.Duration) disturbed {
+// disturb runs a benchmark with a step "mixed" on what mount mounts, and the commands in disturbance 5 s after the step has
+// started. At the end, no fio may run, and /mnt must contain nothing but a file that the run did not create, unchanged.
+func disturb(t *testing.T, machine lab.Machine, mount, disturbance, benchmark string) disturbed {
 	t.Helper()
 	machine.Programs = map[string]string{"kubectl-storagebench": commandLine(t)}
-	machine.Files = map[string]string{"bench.yaml": fmt.Sprintf(mixed, duration)}
+	machine.Files = map[string]string{"bench.yaml": benchmark}
 	output := machine.Run(t, mount+` || exit 9
 echo foreign data > /mnt/foreign
 (until grep -q '] mixed: ' said || [ -e over ]; do sleep 0.5; done; [ -e over ] && exit; sleep 5
@@ -58,19 +60,20 @@ echo foreign data > /mnt/foreign
 kubectl-storagebench run --local -f /lab/bench.yaml --target data=/mnt -o json > result.json 2> said
 code=$?; touch over; wait; tail -n 60 said; echo LAB-RESULT; cat result.json; echo LAB-RESULT $code
 grep -q 'foreign data' /mnt/foreign || echo LAB-CHANGED; find /mnt -mindepth 1 -not -name foreign -not -name lost+found | sed 's/^/LAB-LEFT /'
+pidof fio | sed 's/^/LAB-LEFT fio /'
 `)
 	said, rest, _ := strings.Cut(output.Text, "LAB-RESULT\n")
 	text, rest, ended := strings.Cut(rest, "LAB-RESULT ")
 	if !ended {
 		t.Fatalf("the run did not end: %s", output.Text)
 	}
-	d := disturbed{said: said}
+	d := disturbed{said: said, disks: output.Guest}
 	d.code, rest, _ = strings.Cut(rest, "\n")
 	if strings.Contains(rest, "LAB-") {
-		t.Errorf("the share is not as it was before the run: %s\n%s", rest, said)
+		t.Errorf("/mnt is not as it was before the run, or fio is still running: %s\n%s", rest, said)
 	}
 	if document, err := report.Read(strings.NewReader(text)); err == nil {
-		d.result = &document.BenchmarkRunStatus
+		d.result = &document
 	}
 	return d
 }
@@ -150,7 +153,7 @@ const askHost = "echo; echo LAB-DISTURB; sleep 12"
 func (o outage) check(t *testing.T, mount string, cause func()) {
 	t.Helper()
 	machine := lab.Machine{On: map[string]func(){"LAB-DISTURB": cause}}
-	d := disturb(t, machine, mount, o.disturbance, 30*time.Second+o.of)
+	d := disturb(t, machine, mount, o.disturbance, fmt.Sprintf(mixed, 30*time.Second+o.of))
 	step := d.step()
 	switch {
 	case d.code != "0" && !strings.Contains(d.said, "rror") && !strings.Contains(d.said, "ailed"):
@@ -205,7 +208,7 @@ func TestFullShare(t *testing.T) {
 		"SMB": lab.StartSamba(t, lab.Share{Folder: folder}).Command("/mnt", ""),
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := disturb(t, lab.Machine{}, mount, "", 5*time.Second)
+			d := disturb(t, lab.Machine{}, mount, "", fmt.Sprintf(mixed, 5*time.Second))
 			if d.code == "0" || !strings.Contains(d.said, "space") {
 				t.Errorf("exit code %s, want a failure for lack of space:\n%s", d.code, d.said)
 			}
@@ -230,7 +233,7 @@ func TestReadOnlyShare(t *testing.T) {
 			nfs.Command("/mnt", "vers=4.2,ro"), "read-only file system"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := disturb(t, lab.Machine{}, test.mount, "", 5*time.Second)
+			d := disturb(t, lab.Machine{}, test.mount, "", fmt.Sprintf(mixed, 5*time.Second))
 			if d.code == "0" || !strings.Contains(d.said, "/mnt") || !strings.Contains(d.said, test.want) {
 				t.Errorf("exit code %s, want a refusal that names the directory and says %q:\n%s", d.code, test.want, d.said)
 			}
