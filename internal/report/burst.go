@@ -90,9 +90,8 @@ func bucketText(burst *v1alpha1.BurstResult) string {
 func conclusionOf(d Document, phase, target string) string {
 	why := ""
 	for _, fact := range d.Steps {
-		if fact.Conclusion != "" && slices.ContainsFunc(d.Spec.Steps, func(s v1alpha1.ResolvedStep) bool {
-			return s.ID == fact.ID && s.Phase == phase && slices.Contains(s.Targets, target)
-		}) {
+		step := resolvedStep(d, fact.ID)
+		if fact.Conclusion != "" && step.Phase == phase && slices.Contains(step.Targets, target) {
 			why = fact.Conclusion
 		}
 	}

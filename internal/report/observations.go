@@ -85,12 +85,15 @@ func observedIn(d Document, phase string) string {
 }
 
 // phaseOf returns the phase of a step, or "" if there is no such step.
-func phaseOf(d Document, step string) string {
-	at := slices.IndexFunc(d.Spec.Steps, func(s v1alpha1.ResolvedStep) bool { return s.ID == step })
+func phaseOf(d Document, step string) string { return resolvedStep(d, step).Phase }
+
+// resolvedStep returns the step with the given ID, or an empty step if there is none.
+func resolvedStep(d Document, id string) v1alpha1.ResolvedStep {
+	at := slices.IndexFunc(d.Spec.Steps, func(s v1alpha1.ResolvedStep) bool { return s.ID == id })
 	if at < 0 {
-		return ""
+		return v1alpha1.ResolvedStep{}
 	}
-	return d.Spec.Steps[at].Phase
+	return d.Spec.Steps[at]
 }
 
 // observedText formats a value with its unit. Bytes get the same unit prefixes as elsewhere in the report.
