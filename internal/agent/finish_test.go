@@ -125,7 +125,7 @@ func TestFinishSaysWhatStays(t *testing.T) {
 	}
 }
 
-// If somebody has removed the client's directory, the agent removes what is left beside it.
+// If the client's directory is already gone, the agent removes what is left beside it.
 func TestFinishAfterTheDirectoryWasRemoved(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -26,6 +25,7 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/process"
 	"github.com/storagebench/storagebench/test/hang"
+	"github.com/storagebench/storagebench/test/leftover"
 )
 
 // scratch holds what all tests share; it is removed at the end.
@@ -53,30 +53,12 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	_ = os.RemoveAll(scratch)
 	if code == 0 {
-		code = nothingLeft()
+		if err := leftover.Check(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
 	}
 	os.Exit(code)
-}
-
-// nothingLeft fails if the tests left a goroutine or a process behind.
-func nothingLeft() int {
-	// What ends in the background, such as a killed process that nobody has waited for yet, gets some time.
-	for end := time.Now().Add(hang.Guard); ; time.Sleep(100 * time.Millisecond) {
-		err := goleak.Find()
-		if err == nil {
-			var below []process.Process
-			if below, err = process.Descendants(os.Getpid()); err == nil && len(below) > 0 {
-				err = fmt.Errorf("processes are left: %v", below)
-			}
-		}
-		switch {
-		case err == nil:
-			return 0
-		case time.Now().After(end):
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-	}
 }
 
 // noLimit is a deadline that no step reaches.

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
@@ -24,9 +23,9 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
-	"github.com/storagebench/storagebench/internal/process"
 	"github.com/storagebench/storagebench/internal/result"
 	"github.com/storagebench/storagebench/test/hang"
+	"github.com/storagebench/storagebench/test/leftover"
 )
 
 func TestMain(m *testing.M) {
@@ -39,30 +38,12 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	if code == 0 {
-		code = nothingLeft()
+		if err := leftover.Check(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
 	}
 	os.Exit(code)
-}
-
-// nothingLeft fails the tests if they left a goroutine or a process behind.
-func nothingLeft() int {
-	// What ends in the background, such as a killed process that nobody has waited for yet, gets some time.
-	for end := time.Now().Add(hang.Guard); ; time.Sleep(100 * time.Millisecond) {
-		err := goleak.Find()
-		if err == nil {
-			var below []process.Process
-			if below, err = process.Descendants(os.Getpid()); err == nil && len(below) > 0 {
-				err = fmt.Errorf("processes are left: %v", below)
-			}
-		}
-		switch {
-		case err == nil:
-			return 0
-		case time.Now().After(end):
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-	}
 }
 
 const runUID = "run-1"

@@ -185,7 +185,7 @@ func TestTheOperatorsChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := patch(debugged, annotate); err != nil {
-		t.Errorf("an annotation of its own pod that somebody debugs: %v", err)
+		t.Errorf("an annotation of its own pod while a user debugs it: %v", err)
 	}
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: "others"},
 		Spec: builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")}
