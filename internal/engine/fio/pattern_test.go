@@ -43,6 +43,7 @@ func TestPatternOfSeveralOptions(t *testing.T) {
 		"repeated, not zeros":                    {edits: []edit{again, zeros}},
 		"repeated, not a pattern":                {edits: []edit{again, word}},
 		"repeated, not compressible":             {edits: []edit{full, again}},
+		"repeated and compressible":              {edits: []edit{half, again}},
 		"compressible in full":                   {edits: []edit{full}, ratio: sameRatio},
 		"zeros without a value":                  {edits: []edit{withOption("zero_buffers", "")}, ratio: sameRatio},
 		"compressible, in small blocks":          {edits: []edit{file}},
