@@ -569,6 +569,10 @@ type StepIO struct {
 	// operations is the number of completed operations, not counting syncs, which spend no credits.
 	// +optional
 	Operations int64 `json:"operations"`
+	// lastIOTime is the time at which the last I/O on the target completed. Unset if that of the step is less than a
+	// second later.
+	// +optional
+	LastIOTime *metav1.MicroTime `json:"lastIOTime,omitempty"`
 	// creditPercentAtStart is the estimated fill level of the emptiest credit bucket when the step began, in percent.
 	// Unset if the limits are unknown.
 	// +optional

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ func noteIO(fact *v1alpha1.StepStatus, targets []string, clients []result.Client
 	fact.IO = nil
 	for _, target := range targets {
 		var bytes, operations uint64
+		var end time.Time
 		worked := false
 		for i := range clients {
 			client := &clients[i]
@@ -23,20 +25,28 @@ func noteIO(fact *v1alpha1.StepStatus, targets []string, clients []result.Client
 				continue
 			}
 			measured = earliest(measured, client.IOStart)
-			last = latest(last, client.IOEnd)
+			end = latest(end, client.IOEnd)
 			if client.Samples == nil {
 				continue
 			}
 			for sample := range client.Samples {
 				first = earliest(first, time.Unix(0, sample.StartNanoseconds))
-				last = latest(last, time.Unix(0, sample.EndNanoseconds))
+				end = latest(end, time.Unix(0, sample.EndNanoseconds))
 				charged := measure.Charged(sample.Counters)
 				bytes, operations = measure.Sum(bytes, charged.Bytes), measure.Sum(operations, charged.Operations)
 				worked = worked || charged.Operations > 0 || sample.Counters[measure.Sync].Operations > 0
 			}
 		}
+		last = latest(last, end)
 		if worked {
-			fact.IO = append(fact.IO, v1alpha1.StepIO{Target: target, Bytes: measure.Clamp(bytes), Operations: measure.Clamp(operations)})
+			fact.IO = append(fact.IO, v1alpha1.StepIO{
+				Target: target, Bytes: measure.Clamp(bytes), Operations: measure.Clamp(operations), LastIOTime: micro(end)})
+		}
+	}
+	for i := range fact.IO {
+		// Most targets end together. Their times would only make the status longer.
+		if io := &fact.IO[i]; last.Sub(timeOf(io.LastIOTime)) < result.SampleInterval {
+			io.LastIOTime = nil
 		}
 	}
 	if first.IsZero() {
@@ -71,7 +81,7 @@ func span(fact *v1alpha1.StepStatus, target string) (made result.Span, ok bool) 
 	}
 	return result.Span{
 		Start:      fact.FirstIOTime.Time,
-		End:        fact.LastIOTime.Time,
+		End:        cmp.Or(fact.IO[i].LastIOTime, fact.LastIOTime).Time,
 		Bytes:      uint64(max(fact.IO[i].Bytes, 0)),
 		Operations: uint64(max(fact.IO[i].Operations, 0)),
 	}, true
