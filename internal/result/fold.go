@@ -40,7 +40,9 @@ func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, hi
 		foldFiles(into, step, made)
 		return
 	case kind.LaysOut:
-		if step.Purpose == plan.Prepare {
+		// After the loss of a client, the layout is repeated, and clients that still have their data write nothing. Keep
+		// the figures and the disk usage of the attempt in which the most clients wrote.
+		if step.Purpose == plan.Prepare && (len(into.Operations) == 0 || made.Clients >= into.Clients) {
 			warnings := into.Warnings
 			*into = made
 			into.Warnings = warnings

@@ -125,6 +125,33 @@ func TestFoldAgain(t *testing.T) {
 	}
 }
 
+// TestFoldOfARepeatedLayout: the layout is repeated after the loss of a client. The figures are those of the attempt
+// that wrote the data, even if some or all clients only find theirs again.
+func TestFoldOfARepeatedLayout(t *testing.T) {
+	layout := plan.Step{Kind: v1alpha1.PhasePrepare, Purpose: plan.Prepare, Cell: -1}
+	reused := warned(v1alpha1.WarningLayoutReused, v1alpha1.PhasePrepare, "the files already exist", 0, 1, 2)
+	phase := &v1alpha1.Phase{Prepare: &v1alpha1.PreparePhase{}}
+	wrote := figures(100e6)
+	wrote.Usage = &v1alpha1.UsageResult{Files: 4}
+	part := figures(25e6, reused)
+	part.Clients = 1
+	for name, again := range map[string]v1alpha1.TargetResult{
+		"all reuse their data":  {Target: "data", Warnings: []v1alpha1.Warning{reused}},
+		"some reuse their data": part,
+	} {
+		got := foldAll(phase, []foldedStep{{layout, wrote}, {layout, again}})
+		want := wrote
+		want.Warnings = []v1alpha1.Warning{reused}
+		if diff := cmp.Diff(text(t, want), text(t, got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	got := foldAll(phase, []foldedStep{{layout, wrote}, {layout, figures(90e6)}})
+	if *got.Operations[0].BytesPerSecond != 90e6 {
+		t.Errorf("all clients wrote again, but the figures are %+v", got)
+	}
+}
+
 // TestFoldRepeats: the figures do not depend on the order of repetitions, nor on the steps between them.
 func TestFoldRepeats(t *testing.T) {
 	for seed := range uint64(200) {
