@@ -38,7 +38,7 @@ func Cooldown(step plan.Step, target string, history History, start, end time.Ti
 	return v1alpha1.TargetResult{Target: target, Cooldown: &made}
 }
 
-// untilCredits explains how long the cooldown waited for credits, and why.
+// untilCredits explains how long the cooldown waited for credits, and why. The pause is one for all targets.
 func untilCredits(step plan.Step, history History) string {
 	bucket, dimension := history.main()
 	refill, from := bucket.refill, "documented"
@@ -64,8 +64,12 @@ func untilCredits(step plan.Step, history History) string {
 	if dimension == inOperations {
 		format = measure.FormatOperationsPerSecond
 	}
-	return fmt.Sprintf("waited for %d %% of the %s bucket of %s to refill, at the %s rate of %s", step.UntilCreditsPercent, sizeFrom,
-		amountText(dimension, size), from, format(refill))
+	says, why := "waited for", ""
+	if end := history.CreditPercentAtEnd; end != nil && int(*end) < step.UntilCreditsPercent {
+		says, why = "did not wait for", ": maxDuration ended the pause, or the bucket of another target is unknown"
+	}
+	return fmt.Sprintf("%s %d %% of the %s bucket of %s to refill, at the %s rate of %s%s", says, step.UntilCreditsPercent,
+		sizeFrom, amountText(dimension, size), from, format(refill), why)
 }
 
 // measuredRefill returns the refill rate that an earlier redrain (a second drain after idle time) measured; known is

@@ -258,6 +258,8 @@ func TestCooldown(t *testing.T) {
 		"a duration":                {history: result.History{Earlier: before}, idle: 1803 * time.Second, says: "no load for 30m3s"},
 		"nothing before":            {idle: 1800 * time.Second, says: "the target was not loaded before"},
 		"until, documented":         {percent: 90, history: result.History{Earlier: before, Documented: documentedOf(scaled)}, idle: 1803 * time.Second, says: "90 % of the documented bucket of 22.80 GB to refill, at the documented rate of 32.00 MB/s"},
+		"until, ended before":       {percent: 90, history: result.History{Earlier: before, Documented: documentedOf(scaled), CreditPercentAtEnd: pointerTo(int32(12))}, idle: 1803 * time.Second, says: "; did not wait for 90 % of the documented bucket of 22.80 GB to refill, at the documented rate of 32.00 MB/s: maxDuration ended the pause, or the bucket of another target is unknown"},
+		"until, ended in time":      {percent: 90, history: result.History{Earlier: before, Documented: documentedOf(scaled), CreditPercentAtEnd: pointerTo(int32(90))}, idle: 1803 * time.Second, says: "; waited for 90 % of the documented bucket"},
 		"until, measured":           {percent: 90, history: result.History{Earlier: before, MeasuredRefill: pointerTo(12e6), DrainSpent: &result.Spent{Amount: 5e9, Refill: 12e6}}, idle: 1803 * time.Second, says: "drained bucket of 5.000 GB to refill, at the measured rate of 12.00 MB/s"},
 		"until, of an unknown size": {percent: 90, history: result.History{Earlier: before, MeasuredRefill: pointerTo(12e6)}, idle: 1803 * time.Second, says: "its size is neither documented"},
 		"until, nothing is known":   {percent: 90, history: result.History{Earlier: before}, idle: 1803 * time.Second, says: "no refill is documented or measured"},
