@@ -7,6 +7,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/result"
 )
@@ -102,10 +103,24 @@ func fold(
 	phase := phaseResult(run, planned)
 	at := slices.IndexFunc(phase.Targets, func(t v1alpha1.TargetResult) bool { return t.Target == target })
 	if at < 0 {
-		phase.Targets = append(phase.Targets, v1alpha1.TargetResult{})
-		at = len(phase.Targets) - 1
+		at = placeOf(run, phase, target)
+		phase.Targets = slices.Insert(phase.Targets, at, v1alpha1.TargetResult{})
 	}
 	result.Fold(&run.Spec.Run.Phases[planned.PhaseIndex], &phase.Targets[at], planned, history, made)
+}
+
+// placeOf returns the index at which a target belongs in the results of a phase. The results have the order of the run's
+// targets, even if the phase began with the setup of a later one: the first target is the one that others are compared
+// with. The results of an interference phase have the order of its steps.
+func placeOf(run *v1alpha1.BenchmarkRun, phase *v1alpha1.PhaseResult, target string) int {
+	order := func(name string) int {
+		return slices.IndexFunc(run.Spec.Run.Targets, func(t v1alpha1.Target) bool { return t.Name == name })
+	}
+	at := slices.IndexFunc(phase.Targets, func(t v1alpha1.TargetResult) bool { return order(t.Target) > order(target) })
+	if at < 0 || phasekind.Of(phase.Kind).Interleaved {
+		return len(phase.Targets)
+	}
+	return at
 }
 
 // contribution holds the results and the problems of the clients of one target in a step.

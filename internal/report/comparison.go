@@ -11,38 +11,40 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// comparedTargets lists the targets that are compared with the first target in at least one phase, in the order of
-// their first occurrence in the phases.
-func comparedTargets(d Document) []string {
-	var names []string
-	seen := map[string]bool{}
+// comparedPair names a target and the target that it is compared with, which is the first one of the phase.
+type comparedPair struct{ target, baseline string }
+
+// comparedPairs lists the targets that are compared in at least one phase, in the order of their first occurrence in
+// the phases.
+func comparedPairs(d Document) []comparedPair {
+	var pairs []comparedPair
 	for _, phase := range d.Phases {
 		for _, one := range compare.Targets(&d.Spec.Run, &phase) {
-			if !seen[one.Target] {
-				seen[one.Target] = true
-				names = append(names, one.Target)
+			if pair := (comparedPair{one.Target, one.Baseline}); !slices.Contains(pairs, pair) {
+				pairs = append(pairs, pair)
 			}
 		}
 	}
-	return names
+	return pairs
 }
 
-// comparison writes how the figures of a target differ from those of the first target. It does not list the cells of
-// ramps and sweeps, which have their own tables.
-func (p *page) comparison(d Document, target string) {
+// comparison writes how the figures of a target differ from those of its baseline. It does not list the cells of ramps
+// and sweeps, which have their own tables.
+func (p *page) comparison(d Document, of comparedPair) {
 	table := partTable{left: 2}
 	lines := [][]string{{"PHASE", "FIGURE", "DIFFERENCE", "95 % INTERVAL", "BETTER"}}
 	var says remarks
 	for _, phase := range d.Phases {
 		for _, one := range compare.Targets(&d.Spec.Run, &phase) {
-			if one.Target != target {
+			if (comparedPair{one.Target, one.Baseline}) != of {
 				continue
 			}
 			main := phasekind.Of(phase.Kind).Figures(&phase.Targets[0])
 			for i := range one.Figures {
 				f := &one.Figures[i]
 				known := phasekind.Find(main, f.Figure, f.Operation)
-				if known == nil || !known.Main || f.Figure == v1alpha1.FigureCompressionRatio && toldBefore(d, &phase, phase.Target(target)) {
+				if known == nil || !known.Main ||
+					f.Figure == v1alpha1.FigureCompressionRatio && toldBefore(d, &phase, phase.Target(of.target)) {
 					table.detailRows = append(table.detailRows, len(lines))
 				}
 				row := comparisonRow(phase.Name, &one, f)
@@ -51,7 +53,7 @@ func (p *page) comparison(d Document, target string) {
 			}
 			// For only two targets, the matrices already show in how many cells each target is faster.
 			if one.Cells != nil && len(phase.Targets) > 2 {
-				pair := compare.Pair{Kind: phase.Kind, Baseline: &phase.Targets[0], Target: phase.Target(target)}
+				pair := compare.Pair{Kind: phase.Kind, Baseline: &phase.Targets[0], Target: phase.Target(of.target)}
 				says.add(phase.Name, countText(&pair))
 			}
 			if one.Invalid != "" {

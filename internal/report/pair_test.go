@@ -3,11 +3,14 @@ package report_test
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
+	"testing"
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/report"
 	"github.com/storagebench/storagebench/internal/result"
 	"github.com/storagebench/storagebench/test/builders"
 )
@@ -151,4 +154,23 @@ func threeTargets() paper {
 		}
 		return made
 	}, finished())
+}
+
+// TestComparisonNamesItsBaseline checks that a title names the target that the table compares with. That is the first
+// target of the phase, which need not be the first one in the results of the run.
+func TestComparisonNamesItsBaseline(t *testing.T) {
+	benchmark := builders.Benchmark("usual").Target("loud").Target("app").Clients(1).
+		Interference("cost", []string{"app"}, []string{"loud"}, "1m").Steady("write", "1m")
+	random := rand.New(rand.NewPCG(15, 16))
+	document := play(benchmark, func(step plan.Step) []result.Client {
+		var made []result.Client
+		for _, target := range step.Targets {
+			made = append(made, noisy(random, target, 60, measure.Write, 1000, 65536, 0.05, 16*time.Millisecond).Obj())
+		}
+		return made
+	}, finished()).document(t)
+	const want = "How app compares with loud"
+	if got := text(t, document, report.TextOptions{}); !strings.Contains(got, want) {
+		t.Errorf("%q is not in\n%s", want, got)
+	}
 }

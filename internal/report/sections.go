@@ -57,9 +57,9 @@ func sectionsOf(d Document) []section {
 	})
 	add("other", "Other figures", nil, func(p *page) { p.otherFigures(d, told) })
 	add("observations", "Observations", nil, func(p *page) { p.observations(d) })
-	for i, target := range comparedTargets(d) {
-		title := "How " + printable(target) + " compares with " + printable(targetNames(d)[0])
-		add(fmt.Sprintf("%s%d", comparisonID, i), title, nil, func(p *page) { p.comparison(d, target) })
+	for i, of := range comparedPairs(d) {
+		title := "How " + printable(of.target) + " compares with " + printable(of.baseline)
+		add(fmt.Sprintf("%s%d", comparisonID, i), title, nil, func(p *page) { p.comparison(d, of) })
 	}
 	add("limits", "Limited by", nil, func(p *page) { p.limited(d) })
 	title := "Warnings (results are valid)"
