@@ -139,18 +139,19 @@ func hasCell(selector *v1alpha1.CellSelector, run *v1alpha1.RunSpec, phase *v1al
 func ofCompression(o *v1alpha1.Objective) bool { return o.Ratio != nil && o.Ratio.Of == "Compression" }
 
 // checkOperation checks the operation that an objective names. It returns a problem in three cases: the objective names
-// no operation although the phase performs several, the phase never performs the named operation, or the objective
-// bounds the throughput of an operation that moves no bytes.
+// no operation although the phase performs several, a target or cell of the objective never performs the named
+// operation, or the objective bounds the throughput of an operation that moves no bytes.
 func checkOperation(path *field.Path, o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) *field.Error {
 	if o.Throughput == nil && o.IOPS == nil && o.Latency == nil {
 		return nil
 	}
-	known, all := true, []string{}
+	known, lacking, all := true, false, []string{}
 	for _, does := range operationsOf(o, run, phase) {
 		if len(does) > 1 && o.Operation == "" {
 			return field.Required(path, fmt.Sprintf("phase %s performs several operations, each with its own figures: must be one of %s", o.Phase, strings.Join(does, ", ")))
 		}
 		known = known && len(does) > 0
+		lacking = lacking || len(does) > 0 && !slices.Contains(does, string(o.Operation))
 		all = append(all, does...)
 	}
 	asked := all
@@ -160,8 +161,12 @@ func checkOperation(path *field.Path, o *v1alpha1.Objective, run *v1alpha1.RunSp
 	if o.Throughput != nil && len(asked) > 0 && !slices.ContainsFunc(asked, movesBytes) {
 		return field.Invalid(path, strings.Join(asked, ", "), "moves no bytes, so it has no throughput: set iops or latency instead")
 	}
-	if !known || o.Operation == "" || o.Operation == v1alpha1.OperationSync || slices.Contains(all, string(o.Operation)) {
+	switch {
+	case !lacking || o.Operation == "" || o.Operation == v1alpha1.OperationSync:
 		return nil
+	case !known || slices.Contains(all, string(o.Operation)):
+		return field.Invalid(path, o.Operation, fmt.Sprintf("phase %s does not perform this operation on every target and in "+
+			"every cell that the objective covers: set target, or readPercent in cell", o.Phase))
 	}
 	return field.Invalid(path, o.Operation, fmt.Sprintf("phase %s does not perform this operation: must be one of %s", o.Phase, strings.Join(slices.Compact(slices.Sorted(slices.Values(all))), ", ")))
 }
@@ -187,8 +192,9 @@ func operationsOf(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.
 	}
 	var all [][]string
 	for i := range run.Targets {
-		workload := run.WorkloadOf(phase, run.Targets[i].Name)
-		if workload == nil || o.Target != "" && o.Target != run.Targets[i].Name {
+		target := run.Targets[i].Name
+		workload := run.WorkloadOf(phase, target)
+		if workload == nil || o.Target != "" && o.Target != target || !phasekind.Loads(phase, target) {
 			continue
 		}
 		for _, percent := range readPercents(o, phase) {

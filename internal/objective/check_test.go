@@ -32,8 +32,18 @@ func TestCheck(t *testing.T) {
 		v1alpha1.Phase{Name: "both", Steady: &v1alpha1.SteadyPhase{}, Workload: random(70)},
 		v1alpha1.Phase{Name: "mixes", Sweep: mixes, Workload: random(100)},
 		v1alpha1.Phase{Name: "extremes", Sweep: &v1alpha1.SweepPhase{Axes: v1alpha1.SweepAxes{Jobs: []int32{1, 8}, ReadPercent: []int32{0, 100}}}, Workload: random(50)})
+	phase := func(name string) v1alpha1.Phase {
+		return v1alpha1.Phase{Name: name, Workload: random(100),
+			TargetWorkloads: []v1alpha1.TargetWorkload{{Target: "b", Workload: *random(0)}}}
+	}
+	apart, mixed, beside := phase("apart"), phase("apart-unknown"), phase("beside")
+	apart.Steady, mixed.Steady = &v1alpha1.SteadyPhase{}, &v1alpha1.SteadyPhase{}
+	mixed.TargetWorkloads[0].Workload = program
+	beside.Interference = &v1alpha1.InterferencePhase{Victims: []string{"a"}}
+	run.Phases = append(run.Phases, apart, mixed, beside)
 	half := &v1alpha1.CellSelector{ReadPercent: pointer[int32](50)}
 	jobs := &v1alpha1.CellSelector{Jobs: pointer[int32](8)}
+	readJobs := &v1alpha1.CellSelector{Jobs: pointer[int32](8), ReadPercent: pointer[int32](100)}
 	for name, test := range map[string]struct {
 		objective v1alpha1.Objective
 		want      string
@@ -79,6 +89,13 @@ func TestCheck(t *testing.T) {
 		"cell of a mix":              {v1alpha1.Objective{Phase: "mixes", Cell: half, IOPS: atLeast("1")}, "must be one of Read, Write"},
 		"cells with a mix":           {v1alpha1.Objective{Phase: "mixes", Cell: jobs, IOPS: atLeast("1")}, "must be one of Read, Write"},
 		"cells without a mix":        {v1alpha1.Objective{Phase: "extremes", Cell: jobs, IOPS: atLeast("1")}, ""},
+		"reads of some cells":        {v1alpha1.Objective{Phase: "extremes", Operation: v1alpha1.OperationRead, Cell: jobs, IOPS: atLeast("1")}, "not perform this operation on every target and in every cell"},
+		"reads of a cell":            {v1alpha1.Objective{Phase: "extremes", Operation: v1alpha1.OperationRead, Cell: readJobs, IOPS: atLeast("1")}, ""},
+		"reads of one target":        {v1alpha1.Objective{Phase: "apart", Operation: v1alpha1.OperationRead, IOPS: atLeast("1")}, "not perform this operation on every target and in every cell"},
+		"reads of that target":       {v1alpha1.Objective{Phase: "apart", Target: "a", Operation: v1alpha1.OperationRead, IOPS: atLeast("1")}, ""},
+		"writes beside unknown work": {v1alpha1.Objective{Phase: "apart-unknown", Operation: v1alpha1.OperationWrite, IOPS: atLeast("1")}, "not perform this operation on every target and in every cell"},
+		"reads beside unknown work":  {v1alpha1.Objective{Phase: "apart-unknown", Operation: v1alpha1.OperationRead, IOPS: atLeast("1")}, ""},
+		"reads of the only victim":   {v1alpha1.Objective{Phase: "beside", Operation: v1alpha1.OperationRead, IOPS: atLeast("1")}, ""},
 	} {
 		problems := objective.Check([]v1alpha1.Objective{test.objective}, run)
 		switch {
@@ -172,7 +189,8 @@ func TestCheckBounds(t *testing.T) {
 // fieldOf returns the path, within an objective, that a message is about.
 func fieldOf(message string) string {
 	switch {
-	case strings.Contains(message, "must be one of"), strings.Contains(message, "moves no bytes"):
+	case strings.Contains(message, "must be one of"), strings.Contains(message, "moves no bytes"),
+		strings.Contains(message, "perform this operation"):
 		return ".operation"
 	case strings.Contains(message, "not of a cell"):
 		return ""

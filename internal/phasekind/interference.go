@@ -2,6 +2,7 @@ package phasekind
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -46,6 +47,12 @@ var interference = Kind{
 
 func rolesText(phase *v1alpha1.InterferencePhase) string {
 	return fmt.Sprintf("victims %v, aggressors %v, %v at a time, regime %s", phase.Victims, phase.Aggressors, Neighbours(phase), phase.Regime)
+}
+
+// Loads reports whether a phase loads a target. Only an interference phase leaves out targets.
+func Loads(phase *v1alpha1.Phase, target string) bool {
+	roles := phase.Interference
+	return roles == nil || slices.Contains(roles.Victims, target) || slices.Contains(roles.Aggressors, target)
 }
 
 // Neighbours returns the numbers of aggressors that an interference phase loads beside its victims, in ascending order,
