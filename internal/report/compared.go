@@ -102,8 +102,9 @@ func Compare(all []Compared, marginPercent float64) (Comparison, error) {
 
 func compareRuns(a, b Compared, margin float64) (RunsComparison, error) {
 	left, right := side(&a), side(&b)
-	if left.ID == right.ID && a.Target == b.Target {
-		return RunsComparison{}, fmt.Errorf("%s and %s are the same run: specify two different runs", a.Name, b.Name)
+	if left.ID == right.ID && (a.Target == b.Target || a.Target == "" || b.Target == "") {
+		return RunsComparison{}, fmt.Errorf("%s and %s are the same run: specify two different runs, or two targets of one",
+			a.Name, b.Name)
 	}
 	made := RunsComparison{Baseline: a.Name, Other: b.Name, Phases: compare.Runs(left, right, margin)}
 	if left.ID != right.ID {

@@ -275,12 +275,15 @@ func TestNotCompared(t *testing.T) {
 			r.Steps = append(r.Steps[:1:1], 77)
 		}
 	}
+	itsTarget := report.Compared{Name: "a", Target: "data", Document: good}
 	for name, test := range map[string]struct {
 		sides []report.Compared
 		says  string
 	}{
 		"alone":       {[]report.Compared{compared(good)}, "two or more runs"},
 		"itself":      {[]report.Compared{compared(good), compared(good)}, "the same run"},
+		"its target":  {[]report.Compared{compared(good), itsTarget}, "the same run"},
+		"its run":     {[]report.Compared{itsTarget, compared(good)}, "the same run"},
 		"no phase":    {[]report.Compared{compared(ramp), compared(sweep)}, "has no result for this phase"},
 		"other steps": {[]report.Compared{compared(ramp), compared(otherRamp)}, "different steps"},
 		"no target":   {[]report.Compared{{Name: "a", Target: "nowhere", Document: good}, compared(ramp)}, "no result for target \"nowhere\""},
