@@ -38,7 +38,6 @@ func (r *running) follow(sample *measure.Sample, from *agentapi.Sample) {
 // connected.
 func (c *Conductor) Doing(attempt decide.Attempt) []result.Doing {
 	var all []result.Doing
-	added := map[string]int64{}
 	for _, client := range c.all() {
 		target := client.key.Target
 		at := slices.IndexFunc(all, func(d result.Doing) bool { return d.Target == target })
@@ -46,9 +45,7 @@ func (c *Conductor) Doing(attempt decide.Attempt) []result.Doing {
 			at = len(all)
 			all = append(all, result.Doing{Target: target})
 		}
-		if client.doing(attempt, &all[at], added[target]) {
-			added[target]++
-		}
+		client.doing(attempt, &all[at])
 	}
 	return all
 }
@@ -65,32 +62,27 @@ func (c *Conductor) Rate(attempt decide.Attempt) (bytesPerSecond, iops float64) 
 	return bytesPerSecond, iops
 }
 
-// doing adds a client's figures to the figures of its target, and reports whether the client has samples. added is the
-// number of clients whose samples were added before.
-func (c *client) doing(attempt decide.Attempt, to *result.Doing, added int64) bool {
+// doing adds a client's figures to the figures of its target.
+func (c *client) doing(attempt decide.Attempt, to *result.Doing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.attempts[attempt]
 	if p == nil {
-		return false
+		return
 	}
 	live := p.progress == decide.Running && c.connection == decide.Ready
 	if live {
 		to.Clients++
 	}
 	if p.samples.count == 0 {
-		return false
+		return
 	}
 	clock := measure.CombineClocks(p.clock, c.offset)
 	newest := &p.running.newest
-	// Average the start and end times incrementally, because their sum could overflow.
-	to.SinceNanoseconds += (clock.ToLocal(p.samples.began) - to.SinceNanoseconds) / (added + 1)
-	to.UntilNanoseconds += (clock.ToLocal(newest.EndNanoseconds) - to.UntilNanoseconds) / (added + 1)
-	to.Done.Bytes += p.running.done.Bytes
-	to.Done.Operations += p.running.done.Operations
+	to.Extend(clock.ToLocal(p.samples.began), clock.ToLocal(newest.EndNanoseconds), p.running.done)
 	seconds := float64(newest.EndNanoseconds-newest.StartNanoseconds) / 1e9
 	if !live || seconds <= 0 {
-		return true
+		return
 	}
 	for operation, count := range newest.Counters {
 		rate := result.DoingRate{BytesPerSecond: float64(count.Bytes) / seconds, OperationsPerSecond: float64(count.Operations) / seconds}
@@ -100,5 +92,4 @@ func (c *client) doing(attempt decide.Attempt, to *result.Doing, added int64) bo
 		}
 		to.Rates[operation].Add(rate)
 	}
-	return true
 }

@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/result"
 )
 
 // TestFollowLeavesOutSyncs checks that syncs are excluded from the totals. Live credits are computed from these
@@ -20,5 +22,23 @@ func TestFollowLeavesOutSyncs(t *testing.T) {
 	}
 	if want := (measure.Counter{Bytes: 2 * 12288, Operations: 6}); r.done != want {
 		t.Errorf("got %+v, want %+v", r.done, want)
+	}
+}
+
+// TestDoingAfterAClientHasEnded checks that the time of a target's live figures passes on while one of its clients still
+// generates load.
+func TestDoingAfterAClientHasEnded(t *testing.T) {
+	attempt := decide.Attempt{Step: "00-layout", Number: 1}
+	var doing result.Doing
+	for _, seconds := range []int64{60, 1800} {
+		var p clientAttempt
+		sample := measure.Sample{StartNanoseconds: 1e9, EndNanoseconds: seconds * 1e9}
+		p.samples.add(&sample)
+		p.running.follow(&sample, &agentapi.Sample{})
+		one := client{attempts: map[decide.Attempt]*clientAttempt{attempt: &p}}
+		one.doing(attempt, &doing)
+	}
+	if doing.SinceNanoseconds != 1e9 || doing.UntilNanoseconds != 1800e9 {
+		t.Errorf("it lasted from %d to %d ns", doing.SinceNanoseconds, doing.UntilNanoseconds)
 	}
 }

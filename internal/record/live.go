@@ -20,7 +20,6 @@ func Live(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt,
 	live := &v1alpha1.LiveFigures{Step: planned.ID, Time: *micro(now)}
 	var done result.Doing
 	var rates [measure.NumOperations]result.DoingRate
-	added := int64(0)
 	demands := plan.NewDemandModel(&run.Spec.Run)
 	for i := range doing {
 		one := &doing[i]
@@ -34,14 +33,9 @@ func Live(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt,
 		if slices.Contains(planned.Targets, one.Target) {
 			live.Targets = append(live.Targets, target)
 		}
-		if one.UntilNanoseconds == 0 {
-			continue
+		if one.UntilNanoseconds != 0 {
+			done.Extend(one.SinceNanoseconds, one.UntilNanoseconds, one.Done)
 		}
-		done.Done.Bytes += one.Done.Bytes
-		done.Done.Operations += one.Done.Operations
-		done.SinceNanoseconds += (one.SinceNanoseconds - done.SinceNanoseconds) / (added + 1)
-		done.UntilNanoseconds += (one.UntilNanoseconds - done.UntilNanoseconds) / (added + 1)
-		added++
 	}
 	for _, operation := range measure.Operations {
 		rate := &rates[operation]

@@ -7,7 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/result"
 )
 
@@ -50,5 +52,24 @@ func TestLivePoints(t *testing.T) {
 	done.Done.Bytes = 1
 	if got := withPoint(known, fact, &done); len(got) != 0 {
 		t.Errorf("another attempt: %+v", got)
+	}
+}
+
+// TestLiveAfterATargetHasEnded checks that the time of the points passes on while one target still writes its layout.
+// The remaining time is computed from them.
+func TestLiveAfterATargetHasEnded(t *testing.T) {
+	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	run := &v1alpha1.BenchmarkRun{}
+	run.Status.Steps = []v1alpha1.StepStatus{{ID: "00-layout", Attempt: 1, StartTime: &metav1.MicroTime{Time: start}}}
+	does := func(target string, seconds time.Duration, bytes uint64) result.Doing {
+		return result.Doing{Target: target, Done: measure.Counter{Bytes: bytes}, SinceNanoseconds: start.UnixNano(),
+			UntilNanoseconds: start.Add(seconds * time.Second).UnixNano()}
+	}
+	planned := plan.Step{ID: "00-layout", Targets: []string{"a", "b"}}
+	Live(run, planned, decide.Attempt{Step: "00-layout", Number: 1},
+		[]result.Doing{does("a", 60, 36e9), does("b", 1800, 18e9)}, start.Add(1801*time.Second))
+	points := run.Status.Live.Points
+	if newest := points[len(points)-1]; newest.Milliseconds != 1_800_000 || newest.Bytes != 54e9 {
+		t.Errorf("the newest point is %+v", newest)
 	}
 }

@@ -14,10 +14,21 @@ type Doing struct {
 	// generate load.
 	Rates [measure.NumOperations]DoingRate
 	// Done counts the I/O of all clients since the step started, including the warm-up but not syncs (see
-	// measure.Charged). SinceNanoseconds and UntilNanoseconds bound the time that Done covers: the mean start and the
-	// mean end of the clients' samples, on the conductor's clock. They are 0 before the first sample.
+	// measure.Charged). SinceNanoseconds and UntilNanoseconds bound the time that Done covers: the start of the first
+	// and the end of the last of the clients' samples, on the conductor's clock. They are 0 before the first sample.
 	Done                               measure.Counter
 	SinceNanoseconds, UntilNanoseconds int64
+}
+
+// Extend adds I/O that was done between two instants. Do not average the instants instead: a client or a target that has
+// ended has no newer samples.
+func (d *Doing) Extend(since, until int64, done measure.Counter) {
+	if d.UntilNanoseconds == 0 {
+		d.SinceNanoseconds = since
+	}
+	d.SinceNanoseconds, d.UntilNanoseconds = min(d.SinceNanoseconds, since), max(d.UntilNanoseconds, until)
+	d.Done.Bytes += done.Bytes
+	d.Done.Operations += done.Operations
 }
 
 // DoingRate is the current rate of one operation.
