@@ -76,10 +76,8 @@ func (a *attributor) follow() {
 			a.credits[one.step.ID] = fills
 		}
 		end = one.span.End
-		if one.step.Purpose == v1alpha1.StepDrain && !one.repeated {
-			if found := a.run.Status.Result(one.step.Phase, a.target); found != nil {
-				gone = result.EmptiedBy(a.documented, found.Burst)
-			}
+		if burst := one.exhausted(a.run, a.target); burst != nil {
+			gone = result.EmptiedBy(a.documented, burst)
 		}
 	}
 }
@@ -105,20 +103,17 @@ func (a *attributor) burstTooBrief(name string, percent float64, one *attemptIO)
 // stillGone takes a list of limits whose credits were spent, and returns those whose credits stay spent during the
 // given attempt. Credits return during a long pause before the attempt, or if its load is slow.
 func (a *attributor) stillGone(gone []string, one attemptIO, end time.Time) []string {
-	seconds := one.span.End.Sub(one.span.Start).Seconds()
-	if len(gone) == 0 || seconds <= 0 || one.span.Start.Sub(end) > longGap {
-		return nil
-	}
 	return slices.DeleteFunc(slices.Clone(gone), func(name string) bool {
 		at := slices.IndexFunc(a.documented.Limits, func(l limits.Limit) bool { return l.Name == name })
 		if at < 0 {
 			return true
 		}
-		rate := float64(one.span.Bytes) / seconds
-		if a.documented.Limits[at].Dimension == limits.Operations {
-			rate = float64(one.span.Operations) / seconds
+		limit := &a.documented.Limits[at]
+		baseline := limits.Rate{BytesPerSecond: limit.Baseline}
+		if limit.Dimension == limits.Operations {
+			baseline = limits.Rate{OperationsPerSecond: limit.Baseline}
 		}
-		return rate < keepsEmpty*a.documented.Limits[at].Baseline
+		return !one.leavesEmpty(end, baseline)
 	})
 }
 

@@ -35,8 +35,11 @@ func idle(a *limits.Buckets, from, to time.Time) { a.Idle(to.Sub(from).Seconds()
 // load updates the credits with the I/O of an attempt. If the attempt was a drain that exhausted the credits, load sets
 // them to zero.
 func load(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buckets, one attemptIO, target string) {
-	if spend(run, demands, a, one, target) && one.step.Purpose == v1alpha1.StepDrain && !one.repeated {
-		noteEmptied(run, a, one.step.Phase, target)
+	if !spend(run, demands, a, one, target) {
+		return
+	}
+	if burst := one.exhausted(run, target); burst != nil {
+		a.Emptied(result.EmptiedBy(limitsOf(run, target), burst)...)
 	}
 }
 
@@ -55,15 +58,6 @@ func spend(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buck
 	}
 	a.Spend(spent)
 	return true
-}
-
-// noteEmptied marks buckets as empty if a drain has exhausted their credits.
-func noteEmptied(run *v1alpha1.BenchmarkRun, a *limits.Buckets, phase, target string) {
-	found := run.Status.Result(phase, target)
-	if found == nil || found.Burst == nil || !found.Burst.Exhausted {
-		return
-	}
-	a.Emptied(result.EmptiedBy(limitsOf(run, target), found.Burst)...)
 }
 
 // open returns the buckets of a target before a phase, with an unknown fill level. It uses the documented limits and,

@@ -2,7 +2,6 @@ package record
 
 import (
 	"slices"
-	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
@@ -10,14 +9,6 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/result"
-)
-
-const (
-	// keepsEmpty is the minimum rate, as a fraction of the baseline, at which a load prevents an empty bucket from
-	// refilling.
-	keepsEmpty = 0.9
-	// longGap is the length of a pause above which an empty bucket may have filled noticeably.
-	longGap = 30 * time.Second
 )
 
 // historyOf returns the state of a target before an attempt, such as its limits, earlier I/O and credits.
@@ -38,9 +29,12 @@ func historyOf(
 		made.Earlier = append(made.Earlier, one.span)
 	}
 	made.MeasuredRefill, made.MeasuredRefillOperations = measuredRefill(run, planned.Phase, target)
-	made.BucketEmpty = bucketEmpty(run, planned, attempt, target, earlier)
-	drain := lastDrain(run, planned.Phase, target)
-	made.Drained = onBaseline(run.Spec.Run.Phase(planned.Phase)) && drain != nil && drain.Exhausted
+	demand, _ := demands.Of(new(resolved(run, planned.ID)), target)
+	if bucket := emptiedFor(run, demands, demand.Load, target, earlier); bucket != nil {
+		made.EmptyAt = bucket.until
+	}
+	made.BucketEmpty = bucketEmpty(run, planned, attempt, target, &made)
+	made.Drained = onBaseline(run.Spec.Run.Phase(planned.Phase)) && lastDrain(run, demands, demand.Load, target) != nil
 	made.DrainSpent, made.DrainSpentOperations = drainSpent(run, planned.Phase, target)
 	made.CreditPercentAtStart, made.CreditPercentAtEnd, made.Fills = credit(run, demands, planned, attempt, target)
 	for i := range run.Status.Steps {
@@ -126,22 +120,14 @@ func refillOf(series *v1alpha1.BurstSeries, scale float64, before *float64) *flo
 
 // bucketEmpty reports whether it is certain that the target had no credits when the step began or, for a redrain, when
 // the preceding pause began. It returns true for storage that is known to have no burst.
-func bucketEmpty(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, target string, earlier []attemptIO) bool {
+func bucketEmpty(
+	run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, target string, history *result.History,
+) bool {
 	if known := limitsOf(run, target); known.KnowsStorage() && !known.Bursts() && !burstOnly(run, target) {
 		return true
 	}
-	empty, baseline := false, 0.0
-	var end time.Time
-	for _, one := range earlier {
-		seconds := one.span.End.Sub(one.span.Start).Seconds()
-		switch {
-		case one.step.Purpose == v1alpha1.StepDrain && !one.repeated:
-			empty, baseline = drained(run, one.step.Phase, target)
-		case one.span.Start.Sub(end) > longGap, seconds <= 0, float64(one.span.Bytes)/seconds < keepsEmpty*baseline:
-			empty = false
-		}
-		end = one.span.End
-	}
+	end := history.LastEnd()
+	empty := !end.IsZero() && history.EmptyAt.Equal(end)
 	if planned.Redrain {
 		return empty
 	}
@@ -166,18 +152,6 @@ func burstOnly(run *v1alpha1.BenchmarkRun, target string) bool {
 	return slices.ContainsFunc([]*v1alpha1.RateLimits{given.Throughput, given.IOPS}, func(rates *v1alpha1.RateLimits) bool {
 		return rates != nil && rates.Burst != nil && rates.Baseline == nil
 	})
-}
-
-// drained reports whether a phase has spent the credits, and returns the baseline in bytes per second.
-func drained(run *v1alpha1.BenchmarkRun, phase, target string) (empty bool, baseline float64) {
-	found := run.Status.Result(phase, target)
-	if found == nil || found.Burst == nil || !found.Burst.Exhausted {
-		return false, 0
-	}
-	if found.Burst.Bytes != nil && found.Burst.Bytes.Baseline != nil {
-		baseline = float64(found.Burst.Bytes.Baseline.Value)
-	}
-	return true, baseline
 }
 
 // idlePrecedes reports whether the target's last step before this one is Idle.
@@ -233,13 +207,15 @@ func Baselines(run *v1alpha1.BenchmarkRun) map[string]limits.Rates {
 	levels := map[string]limits.Rates{}
 	for _, phase := range run.Status.Phases {
 		for _, target := range phase.Targets {
-			if empty, baseline := drained(run, phase.Name, target.Target); empty && baseline > 0 {
-				measured := limits.Rates{Baseline: baseline}
-				if burst := target.Burst.Bytes.Burst; burst != nil {
-					measured.Burst = float64(burst.Value)
-				}
-				levels[target.Target] = measured
+			drain := exhausted(run, phase.Name, target.Target)
+			if drain == nil || drain.Bytes == nil || drain.Bytes.Baseline == nil || drain.Bytes.Baseline.Value <= 0 {
+				continue
 			}
+			measured := limits.Rates{Baseline: float64(drain.Bytes.Baseline.Value)}
+			if burst := drain.Bytes.Burst; burst != nil {
+				measured.Burst = float64(burst.Value)
+			}
+			levels[target.Target] = measured
 		}
 	}
 	return levels

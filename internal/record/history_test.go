@@ -4,27 +4,23 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/test/builders"
 )
 
 // TestBucketEmpty checks that a drain has left the bucket empty for a step that follows it without a pause. A pause need
 // not be planned: in an interference phase, for example, the target idles while others are loaded.
 func TestBucketEmpty(t *testing.T) {
-	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	at := func(seconds int) *metav1.MicroTime {
-		return &metav1.MicroTime{Time: start.Add(time.Duration(seconds) * time.Second)}
-	}
 	drain := v1alpha1.ResolvedStep{ID: "00-burst", Phase: "burst", Purpose: v1alpha1.StepDrain, Targets: []string{"data"}}
 	load := v1alpha1.ResolvedStep{ID: "01-after", Phase: "after", Purpose: v1alpha1.StepMeasure, Targets: []string{"data"}}
-	spent := func(id string, attempt int32, from, to int) v1alpha1.StepStatus {
-		seconds := int64(to - from)
-		return v1alpha1.StepStatus{ID: id, Attempt: attempt, FirstIOTime: at(from), LastIOTime: at(to),
-			IO: []v1alpha1.StepIO{{Target: "data", Bytes: seconds * 20e6, Operations: seconds * 300}}}
+	spent := func(id string, attempt int32, from, to int64) v1alpha1.StepStatus {
+		return loaded(id, attempt, from, to, 20e6, 300)
 	}
 	for name, test := range map[string]struct {
 		steps   []v1alpha1.StepStatus
@@ -47,11 +43,103 @@ func TestBucketEmpty(t *testing.T) {
 			newest := test.steps[len(test.steps)-1]
 			attempt := decide.Attempt{Step: newest.ID, Number: int(newest.Attempt)}
 			planned := plan.Step{ID: newest.ID, Redrain: test.redrain}
-			if got := bucketEmpty(run, planned, attempt, "data", earlierIO(run, attempt, "data")); got != test.want {
-				t.Errorf("got %t, want %t", got, test.want)
+			got := historyOf(run, plan.NewDemandModel(&run.Spec.Run), planned, attempt, "data")
+			if got.BucketEmpty != test.want {
+				t.Errorf("got %t, want %t", got.BucketEmpty, test.want)
 			}
 		})
 	}
+}
+
+// loaded is the I/O of an attempt on target data, with a rate in bytes and one in operations per second.
+func loaded(id string, attempt int32, from, to, bytes, operations int64) v1alpha1.StepStatus {
+	at := func(seconds int64) *metav1.MicroTime { return &metav1.MicroTime{Time: time.Unix(seconds, 0)} }
+	return v1alpha1.StepStatus{ID: id, Attempt: attempt, FirstIOTime: at(from), LastIOTime: at(to),
+		IO: []v1alpha1.StepIO{{Target: "data", Bytes: (to - from) * bytes, Operations: (to - from) * operations}}}
+}
+
+// drainOf is the result of a drain of target data, with a baseline in bytes and one in operations per second.
+func drainOf(exhausted bool, dimension string, bytes, operations int64) []v1alpha1.TargetResult {
+	if !exhausted {
+		return []v1alpha1.TargetResult{{Target: "data", Burst: &v1alpha1.BurstResult{Dimension: dimension}}}
+	}
+	series := func(baseline int64) *v1alpha1.BurstSeries {
+		return &v1alpha1.BurstSeries{
+			Burst: &v1alpha1.Estimate{Value: 2 * baseline}, Baseline: &v1alpha1.Estimate{Value: baseline}}
+	}
+	return []v1alpha1.TargetResult{{Target: "data", Burst: &v1alpha1.BurstResult{Exhausted: true, Dimension: dimension,
+		Bytes: series(bytes), Operations: series(operations * 1000)}}}
+}
+
+// TestLoadsThatKeepABucketEmpty checks that credits come back to a bucket of operations under a load of large blocks,
+// however many bytes it moves, and to one of bytes under a load of small blocks.
+func TestLoadsThatKeepABucketEmpty(t *testing.T) {
+	for _, test := range []struct {
+		dimension         string
+		bytes, operations int64
+		want              bool
+	}{
+		{"Operations", 1_200_000, 300, true},
+		{"Operations", 100_000_000, 95, false},
+		{"Bytes", 100_000_000, 95, true},
+		{"Bytes", 400_000, 3000, false},
+		{"Unknown", 1_200_000, 300, true},
+		{"Unknown", 100_000_000, 95, false},
+		{"Unknown", 400_000, 3000, false},
+	} {
+		run := &v1alpha1.BenchmarkRun{}
+		burst := drainOf(true, test.dimension, 1_200_000, 300)
+		run.Status.Phases = []v1alpha1.PhaseResult{{Name: "burst", Targets: burst}}
+		run.Status.Steps = []v1alpha1.StepStatus{
+			loaded("burst", 1, 0, 600, 1_500_000, 375), loaded("load", 1, 603, 1203, test.bytes, test.operations)}
+		for id, purpose := range map[string]v1alpha1.StepPurpose{
+			"burst": v1alpha1.StepDrain, "load": v1alpha1.StepMeasure, "refill": v1alpha1.StepDrain} {
+			run.Spec.Steps = append(run.Spec.Steps,
+				v1alpha1.ResolvedStep{ID: id, Phase: id, Purpose: purpose, Targets: []string{"data"}})
+		}
+		planned, attempt := plan.Step{ID: "refill", Redrain: true}, decide.Attempt{Step: "refill", Number: 1}
+		got := historyOf(run, plan.NewDemandModel(&run.Spec.Run), planned, attempt, "data")
+		if end := got.LastEnd(); got.BucketEmpty != test.want || got.EmptyAt.Equal(end) != test.want {
+			t.Errorf("%+v: empty is %t, the last time at %s", test, got.BucketEmpty, got.EmptyAt)
+		}
+	}
+}
+
+// TestOtherBucketIsFull checks a disk with two buckets, such as an Azure P20: a drain of small blocks spends
+// operations, and the bytes that large blocks spend are all left. Without documented limits, this is possible.
+func TestOtherBucketIsFull(t *testing.T) {
+	quantity := func(text string) *resource.Quantity { return new(resource.MustParse(text)) }
+	rates := func(baseline, burst, bucket string) *v1alpha1.RateLimits {
+		return &v1alpha1.RateLimits{Baseline: quantity(baseline), Burst: quantity(burst), Bucket: quantity(bucket)}
+	}
+	p20 := &v1alpha1.Limits{Throughput: rates("150M", "170M", "36G"), IOPS: rates("2300", "3500", "2160k")}
+	for dimension, documented := range map[string]*v1alpha1.Limits{"Operations": p20, "Unknown": nil} {
+		spec := builders.Benchmark("b").Target("data").Workload(builders.Fio().BlockSize("4Ki")).
+			BurstDrain("burst", "2m", "1h").Steady("small", "6m").
+			Steady("large", "6m").With(builders.Fio().BlockSize("1Mi")).Run()
+		spec.Targets[0].Documented = documented
+		run, planned := frozen(t, spec)
+		burst := drainOf(true, dimension, 9_420_800, 2300)
+		run.Status.Phases = []v1alpha1.PhaseResult{{Name: "burst", Targets: burst}}
+		run.Status.Steps = []v1alpha1.StepStatus{loaded(planned.Steps[0].ID, 1, 0, 3600, 11_878_400, 2900)}
+		for _, step := range planned.Steps[1:] {
+			attempt := decide.Attempt{Step: step.ID, Number: 1}
+			got := historyOf(run, plan.NewDemandModel(&run.Spec.Run), step, attempt, "data")
+			if want := step.Phase == "small"; got.BucketEmpty != want || got.EmptyAt.IsZero() == want {
+				t.Errorf("%s, %s: empty is %t, at %s", dimension, step.Phase, got.BucketEmpty, got.EmptyAt)
+			}
+		}
+	}
+}
+
+// frozen returns a run with the plan of a specification.
+func frozen(t *testing.T, spec *v1alpha1.RunSpec) (*v1alpha1.BenchmarkRun, plan.Plan) {
+	t.Helper()
+	planned, problems := plan.Make(spec, 1)
+	if len(problems) > 0 {
+		t.Fatal(problems.ToAggregate())
+	}
+	return &v1alpha1.BenchmarkRun{Spec: v1alpha1.BenchmarkRunSpec{Run: *spec, Steps: planned.Freeze()}}, planned
 }
 
 // TestRepeatedDrainBeganWithCredits checks that a drain that is repeated is not said to have begun without credits: its
@@ -78,40 +166,66 @@ func TestRepeatedDrainBeganWithCredits(t *testing.T) {
 	}
 }
 
-// TestLastDrain checks which drain tells whether the credits are spent: the last one of the target up to the phase, in
-// that phase or in an earlier one.
-func TestLastDrain(t *testing.T) {
-	drained := func(exhausted bool, milli int64) []v1alpha1.TargetResult {
-		return []v1alpha1.TargetResult{{Target: "data", Burst: &v1alpha1.BurstResult{Exhausted: exhausted,
-			Operations: &v1alpha1.BurstSeries{Baseline: &v1alpha1.Estimate{Value: milli}}}}}
-	}
+// TestDrainWithoutCredits checks that a drain that began without credits, and so found no drop, does not hide that they
+// were spent before.
+func TestDrainWithoutCredits(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
-	run.Status.Phases = []v1alpha1.PhaseResult{
-		{Name: "before", Targets: []v1alpha1.TargetResult{{Target: "data"}}},
-		{Name: "burst", Targets: drained(true, 1_000_000)},
-		{Name: "search", Targets: []v1alpha1.TargetResult{{Target: "data"}}},
-		{Name: "again", Targets: drained(false, 2_000_000)},
-		{Name: "last", Targets: drained(true, 3_000_000)},
+	for _, id := range []string{"burst", "again", "after"} {
+		run.Spec.Steps = append(run.Spec.Steps,
+			v1alpha1.ResolvedStep{ID: id, Phase: id, Purpose: v1alpha1.StepDrain, Targets: []string{"data"}})
 	}
-	for phase, want := range map[string]struct {
-		any      bool
-		baseline float64
+	run.Status.Steps = []v1alpha1.StepStatus{loaded("burst", 1, 0, 600, 30e6, 450),
+		loaded("again", 1, 603, 903, 20e6, 300), loaded("after", 1, 906, 916, 20e6, 300)}
+	run.Status.Phases = []v1alpha1.PhaseResult{{Name: "burst", Targets: drainOf(true, "Bytes", 20e6, 300)},
+		{Name: "again", Targets: drainOf(false, "Unknown", 0, 0)}}
+	documented := limits.Limit{Name: "instance network", Dimension: limits.Bytes, Baseline: 20e6, Burst: 60e6}
+	a := attributor{run: run, target: "data", demands: plan.NewDemandModel(&run.Spec.Run),
+		documented: limits.Computed{Limits: []limits.Limit{documented}}}
+	a.follow()
+	if got := a.emptied["after"]; len(got) != 1 {
+		t.Errorf("the last step began without the credits of %q", got)
+	}
+}
+
+// TestLastDrain checks which drain tells whether the credits are spent: the last one of the target before a step. One
+// that began without credits tells no more than the drain before it.
+func TestLastDrain(t *testing.T) {
+	run := &v1alpha1.BenchmarkRun{}
+	demands := plan.NewDemandModel(&run.Spec.Run)
+	for i, one := range []struct {
+		phase      string
+		drain      []v1alpha1.TargetResult
+		operations int64
+		want       float64
 	}{
-		"before": {false, 0},
-		"burst":  {true, 1000},
-		"search": {true, 1000},
-		"again":  {true, 0},
-		"last":   {true, 3000},
+		{"before", nil, 2000, 0},
+		{"burst", drainOf(true, "Unknown", 20e6, 1000), 1500, 1000},
+		{"search", nil, 100, 1000},
+		{"again", drainOf(false, "Unknown", 0, 0), 1000, 0},
+		{"last", drainOf(true, "Unknown", 60e6, 3000), 3500, 3000},
+		{"baseline", nil, 3000, 3000},
+		{"unneeded", drainOf(false, "Unknown", 0, 0), 3000, 3000},
+		{"slow", nil, 100, 3000},
+		{"unclear", drainOf(false, "Unknown", 0, 0), 3000, 0},
 	} {
-		if got := lastDrain(run, phase, "data"); (got != nil) != want.any {
-			t.Errorf("%s: the last drain is %+v", phase, got)
+		purpose, start := v1alpha1.StepMeasure, int64(i)*603
+		if one.drain != nil {
+			purpose = v1alpha1.StepDrain
 		}
-		if got := operationsBaseline(run, phase, "data"); got != want.baseline {
-			t.Errorf("%s: the baseline is %g, want %g", phase, got, want.baseline)
+		run.Spec.Steps = append(run.Spec.Steps,
+			v1alpha1.ResolvedStep{ID: one.phase, Phase: one.phase, Purpose: purpose, Targets: []string{"data"}})
+		run.Status.Phases = append(run.Status.Phases, v1alpha1.PhaseResult{Name: one.phase, Targets: one.drain})
+		run.Status.Steps = append(run.Status.Steps,
+			loaded(one.phase, 1, start, start+600, one.operations*20_000, one.operations))
+		if got := operationsBaseline(run, plan.Step{ID: one.phase, Targets: []string{"data"}}); got != one.want {
+			t.Errorf("after %s: the baseline is %g, want %g", one.phase, got, one.want)
 		}
-	}
-	if got := lastDrain(run, "search", "other"); got != nil {
-		t.Errorf("another target has the drain %+v", got)
+		if got := lastDrain(run, demands, limits.Load{}, "data"); (got != nil) != (one.want > 0) {
+			t.Errorf("after %s: the last drain is %+v", one.phase, got)
+		}
+		if got := lastDrain(run, demands, limits.Load{}, "other"); got != nil {
+			t.Errorf("another target has the drain %+v", got)
+		}
 	}
 }
 

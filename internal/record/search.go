@@ -48,7 +48,7 @@ func question(run *v1alpha1.BenchmarkRun, planned plan.Step) *search.Question {
 		}
 	}
 	if onBaseline(phase) {
-		if baseline := operationsBaseline(run, planned.Phase, planned.Targets[0]); baseline > 0 {
+		if baseline := operationsBaseline(run, planned); baseline > 0 {
 			asked = asked.Below(baseline)
 		}
 	}
@@ -60,27 +60,16 @@ func sameSearch(step *v1alpha1.ResolvedStep, planned plan.Step) bool {
 	return step.Phase == planned.Phase && step.Cell != nil && len(step.Targets) == 1 && step.Targets[0] == planned.Targets[0]
 }
 
-// operationsBaseline returns the baseline, in operations per second, measured by the last drain up to and including a
-// phase. It returns 0 if there was no drain, or if the drain did not exhaust the credits.
-func operationsBaseline(run *v1alpha1.BenchmarkRun, phase, target string) float64 {
-	drain := lastDrain(run, phase, target)
-	if drain == nil || !drain.Exhausted || drain.Operations == nil || drain.Operations.Baseline == nil {
+// operationsBaseline returns the baseline, in operations per second, that the last drain before a step measured. It
+// returns 0 if the baseline is unknown.
+func operationsBaseline(run *v1alpha1.BenchmarkRun, planned plan.Step) float64 {
+	demands, target := plan.NewDemandModel(&run.Spec.Run), planned.Targets[0]
+	demand, _ := demands.Of(new(resolved(run, planned.ID)), target)
+	drain := lastDrain(run, demands, demand.Load, target)
+	if drain == nil || drain.burst.Operations == nil || drain.burst.Operations.Baseline == nil {
 		return 0
 	}
-	return float64(drain.Operations.Baseline.Value) / 1000
-}
-
-// lastDrain returns the result of the last drain up to and including a phase, or nil if there was none.
-func lastDrain(run *v1alpha1.BenchmarkRun, phase, target string) (drain *v1alpha1.BurstResult) {
-	for _, one := range run.Status.Phases {
-		if found := run.Status.Result(one.Name, target); found != nil && found.Burst != nil {
-			drain = found.Burst
-		}
-		if one.Name == phase {
-			break
-		}
-	}
-	return drain
+	return float64(drain.burst.Operations.Baseline.Value) / 1000
 }
 
 // skipUnneeded marks later steps of a search as skipped if the search no longer needs them.

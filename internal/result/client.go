@@ -124,6 +124,9 @@ type History struct {
 	// BucketEmpty is true if the burst credits are known to be spent at the start of the step, or if there are none.
 	// For a redrain, it describes the bucket at the end of the I/O before the idle time instead.
 	BucketEmpty bool
+	// EmptyAt is the end of the last earlier I/O after which the bucket was certainly empty. It is zero if that is
+	// unknown.
+	EmptyAt time.Time
 	// Drained is true if a search or an interference phase measures on the baseline, and the drain in the phase or right
 	// before it spent the burst credits. They may have come back since.
 	Drained bool

@@ -114,8 +114,10 @@ func TestSearchBaseline(t *testing.T) {
 		return func(r *v1alpha1.RunSpec) { r.Phases[len(r.Phases)-1].Search.Regime = regime }
 	}
 	for name, b := range map[string]*builders.BenchmarkBuilder{
-		"drained in the phase":     layout().Search("search", "99", "20ms", 4000, "1m").Mutate(on(v1alpha1.RegimeBaseline)),
-		"drained right before it":  layout().BurstDrain("burst", "2m", "10m").Search("search", "99", "20ms", 4000, "1m").Mutate(on(v1alpha1.RegimeBaseline)),
+		"drained in the phase":    layout().Search("search", "99", "20ms", 4000, "1m").Mutate(on(v1alpha1.RegimeBaseline)),
+		"drained right before it": layout().BurstDrain("burst", "2m", "10m").Search("search", "99", "20ms", 4000, "1m").Mutate(on(v1alpha1.RegimeBaseline)),
+		"drained earlier": layout().BurstDrain("burst", "2m", "10m").Steady("baseline", "5m").
+			Search("search", "99", "20ms", 4000, "1m").Mutate(on(v1alpha1.RegimeBaseline)),
 		"refilled, without regime": layout().BurstDrain("burst", "2m", "10m").Cooldown("refill", "10m").Search("search", "99", "20ms", 400, "1m").Mutate(on(v1alpha1.RegimeAny)),
 	} {
 		bubble(t, func(t *testing.T) {

@@ -1,0 +1,132 @@
+package record
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
+)
+
+const (
+	// keepsEmpty is the minimum rate, as a fraction of the baseline, at which a load prevents an empty bucket from
+	// refilling.
+	keepsEmpty = 0.9
+	// longGap is the length of a pause above which an empty bucket may have filled noticeably.
+	longGap = 30 * time.Second
+)
+
+// emptied is a bucket whose credits a drain has spent.
+type emptied struct {
+	// burst is the result of the drain, and load its load.
+	burst *v1alpha1.BurstResult
+	load  limits.Load
+	// until is the end of the last I/O after which the bucket was certainly empty.
+	until time.Time
+}
+
+// emptiedFor returns the bucket that the last drain emptied. It returns nil if no drain has spent the credits, or if the
+// given load may spend those of another bucket. A drain that finds no credits is like any other load: an empty bucket
+// stays empty.
+func emptiedFor(
+	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, load limits.Load, target string, earlier []attemptIO,
+) *emptied {
+	var last *emptied
+	var end time.Time
+	for _, one := range earlier {
+		burst := one.exhausted(run, target)
+		switch {
+		case burst != nil:
+			demand, _ := demands.Of(&one.step, target)
+			last = &emptied{burst: burst, load: demand.Load, until: one.span.End}
+		case last != nil && last.until.Equal(end) && one.leavesEmpty(end, last.baseline()):
+			last.until = one.span.End
+		}
+		end = one.span.End
+	}
+	if last == nil || !last.paysFor(load, limitsOf(run, target)) {
+		return nil
+	}
+	return last
+}
+
+// lastDrain returns the bucket of a load if it was certainly empty at the end of the last drain, otherwise nil. Credits
+// may have come back since.
+func lastDrain(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, load limits.Load, target string) *emptied {
+	earlier := earlierIO(run, decide.Attempt{}, target)
+	for len(earlier) > 0 && !earlier[len(earlier)-1].drains() {
+		earlier = earlier[:len(earlier)-1]
+	}
+	last := emptiedFor(run, demands, load, target, earlier)
+	if last == nil || !last.until.Equal(earlier[len(earlier)-1].span.End) {
+		return nil
+	}
+	return last
+}
+
+// paysFor reports whether a load certainly spends the credits of the bucket, if it spends any. Loads with the block
+// size of the drain do. Those with another block size may spend operations where the drain spent bytes, or vice versa:
+// only documented limits tell.
+func (e *emptied) paysFor(load limits.Load, known limits.Computed) bool {
+	if load.BlockBytes == e.load.BlockBytes {
+		return true
+	}
+	names := result.EmptiedBy(known, e.burst)
+	if len(names) == 0 {
+		return e.burst.Dimension != "Unknown"
+	}
+	timeline := known.ThrottleTimeline(load, math.Inf(1))
+	spent := timeline.Unpublished
+	for _, drain := range timeline.Drains {
+		if !math.IsInf(drain.Seconds, 1) {
+			spent = append(spent, drain.Limit)
+		}
+	}
+	return len(spent) == 0 ||
+		slices.ContainsFunc(spent, func(l *limits.Limit) bool { return slices.Contains(names, l.Name) })
+}
+
+// baseline returns the rates that keep the bucket empty. The rate of a dimension is 0 if the credits that ran out are
+// known to be of the other one. If that is unknown, a load must reach both rates.
+func (e *emptied) baseline() (made limits.Rate) {
+	if bytes := e.burst.Bytes; bytes != nil && bytes.Baseline != nil && e.burst.Dimension != "Operations" {
+		made.BytesPerSecond = float64(bytes.Baseline.Value)
+	}
+	if operations := e.burst.Operations; operations != nil && operations.Baseline != nil && e.burst.Dimension != "Bytes" {
+		made.OperationsPerSecond = float64(operations.Baseline.Value) / 1000
+	}
+	return made
+}
+
+// drains reports whether the attempt is a drain whose result counts.
+func (a attemptIO) drains() bool { return a.step.Purpose == v1alpha1.StepDrain && !a.repeated }
+
+// exhausted returns the result of the attempt if it is a drain that spent the credits, otherwise nil.
+func (a attemptIO) exhausted(run *v1alpha1.BenchmarkRun, target string) *v1alpha1.BurstResult {
+	if !a.drains() {
+		return nil
+	}
+	return exhausted(run, a.step.Phase, target)
+}
+
+// exhausted returns the result of the drain of a phase if it spent the credits, otherwise nil.
+func exhausted(run *v1alpha1.BenchmarkRun, phase, target string) *v1alpha1.BurstResult {
+	found := run.Status.Result(phase, target)
+	if found == nil || found.Burst == nil || !found.Burst.Exhausted {
+		return nil
+	}
+	return found.Burst
+}
+
+// leavesEmpty reports whether a bucket that was empty at the given end of the previous I/O is still empty after this
+// I/O, because there was neither a long pause nor a rate clearly below the baseline.
+func (a attemptIO) leavesEmpty(end time.Time, baseline limits.Rate) bool {
+	seconds := a.span.End.Sub(a.span.Start).Seconds()
+	return seconds > 0 && a.span.Start.Sub(end) <= longGap &&
+		float64(a.span.Bytes) >= keepsEmpty*baseline.BytesPerSecond*seconds &&
+		float64(a.span.Operations) >= keepsEmpty*baseline.OperationsPerSecond*seconds
+}
