@@ -130,10 +130,10 @@ func (d *drain) knownRefill(one dimension) knownRefill {
 }
 
 // earlier returns the I/O that may have spent credits before the series starts: the I/O of earlier steps and of the
-// warm-up. Its times are on the time axis of the series. Earlier steps are omitted if the bucket is known to have been
-// empty at the start of this step, because the credits that they spent are then irrelevant. The same applies to a store
-// without credits: in earlier steps, its rate may have been above the assumed refill rate, and the difference would be
-// mistaken for spent credits.
+// warm-up. Its times are on the time axis of the series. Steps up to a time at which the bucket is known to have been
+// empty are omitted, because the credits that they spent are irrelevant: an empty bucket passes the baseline, which may
+// be above the refill, and the difference would be mistaken for spent credits. The same applies to a store without
+// credits, of which all earlier steps are omitted.
 func (d *drain) earlier(one dimension) []detect.Sample {
 	var all []detect.Sample
 	warmUp, warm := d.warmUp(one)
@@ -143,6 +143,9 @@ func (d *drain) earlier(one dimension) []detect.Sample {
 	}
 	if !d.b.history.BucketEmpty {
 		for _, span := range d.b.history.Earlier {
+			if !span.End.After(d.b.history.EmptyAt) {
+				continue
+			}
 			amount := span.Bytes
 			if one == inOperations {
 				amount = span.Operations

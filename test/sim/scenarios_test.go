@@ -149,6 +149,32 @@ func TestRefill(t *testing.T) {
 	})
 }
 
+// TestSpentAgain: a bucket that was drained, kept empty and refilled has the same size when it is drained again. What
+// the store let through at its baseline, which is above the refill, was not in the bucket.
+func TestSpentAgain(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		const size = 1220e6
+		store := model.Config{Latency: model.Latency{Fixed: time.Millisecond},
+			Buckets: []model.Bucket{bytes("disk", 8e6, 65e6, size, 4e6)}}
+		b := builders.Benchmark("b").Target("store").Throughput("8M", "65M", "1220M", "4M").
+			Workload(load(sequential, 0, "64Ki", 16).Dataset("64Mi")).Prepare("layout").
+			BurstDrain("burst", "1m", "30m").Steady("baseline", "15m").UntilCredits("pause", 100).
+			BurstDrain("again", "1m", "30m")
+		run := conduct(t, world(t, b, store, 4))
+		complete(t, run)
+		for _, phase := range []string{"burst", "again"} {
+			drain := run.Status.Result(phase, "store").Burst
+			if !drain.Exhausted {
+				t.Fatalf("%s: %+v", phase, drain)
+			}
+			if spent := float64(drain.Bytes.Drops[0].Spent.Value); math.Abs(spent/size-1) > 0.02 {
+				t.Errorf("%s: %g B were spent of %g", phase, spent, size)
+			}
+		}
+	})
+}
+
 // TestScenariosAreThere: each store of test/burstfs is here at its full size.
 func TestScenariosAreThere(t *testing.T) {
 	for _, name := range burstfs.Scenarios() {
