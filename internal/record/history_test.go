@@ -229,6 +229,20 @@ func TestLastDrain(t *testing.T) {
 	}
 }
 
+// TestBaselineOfOtherBlocks checks that a search is bounded by the baseline of its own block size: that of a drain with
+// larger blocks if operations ran out, and the same bytes in smaller blocks if bytes did.
+func TestBaselineOfOtherBlocks(t *testing.T) {
+	for dimension, want := range map[string]float64{"Bytes": 32e6 / 4096, "Operations": 30, "Unknown": 0} {
+		run, planned := frozen(t, builders.Benchmark("b").Target("data").Workload(builders.Fio().BlockSize("4Ki")).
+			BurstDrain("burst", "2m", "1h").With(builders.Fio().BlockSize("1Mi")).Steady("after", "1m").Run())
+		run.Status.Phases = []v1alpha1.PhaseResult{{Name: "burst", Targets: drainOf(true, dimension, 32e6, 30)}}
+		run.Status.Steps = []v1alpha1.StepStatus{loaded(planned.Steps[0].ID, 1, 0, 600, 64e6, 60)}
+		if got := operationsBaseline(run, planned.Steps[1]); got != want {
+			t.Errorf("%s: the baseline is %g, want %g", dimension, got, want)
+		}
+	}
+}
+
 // TestBaselines: the last drain that spent all credits has the rates.
 func TestBaselines(t *testing.T) {
 	drained := func(exhausted bool, burst, baseline int64) []v1alpha1.TargetResult {

@@ -60,16 +60,25 @@ func sameSearch(step *v1alpha1.ResolvedStep, planned plan.Step) bool {
 	return step.Phase == planned.Phase && step.Cell != nil && len(step.Targets) == 1 && step.Targets[0] == planned.Targets[0]
 }
 
-// operationsBaseline returns the baseline, in operations per second, that the last drain before a step measured. It
-// returns 0 if the baseline is unknown.
+// operationsBaseline returns the baseline of a step's load, in operations per second, as the last drain measured it. A
+// baseline in bytes is converted to the block size of the step. It returns 0 if the baseline is unknown.
 func operationsBaseline(run *v1alpha1.BenchmarkRun, planned plan.Step) float64 {
 	demands, target := plan.NewDemandModel(&run.Spec.Run), planned.Targets[0]
 	demand, _ := demands.Of(new(resolved(run, planned.ID)), target)
 	drain := lastDrain(run, demands, demand.Load, target)
-	if drain == nil || drain.burst.Operations == nil || drain.burst.Operations.Baseline == nil {
+	if drain == nil {
 		return 0
 	}
-	return float64(drain.burst.Operations.Baseline.Value) / 1000
+	block, operations := demand.Load.BlockBytes, drain.burst.Operations
+	switch {
+	case block != drain.load.BlockBytes && drain.burst.Dimension != "Operations":
+		if block > 0 && drain.burst.Dimension == "Bytes" {
+			return drain.baseline().BytesPerSecond / block
+		}
+	case operations != nil && operations.Baseline != nil:
+		return float64(operations.Baseline.Value) / 1000
+	}
+	return 0
 }
 
 // skipUnneeded marks later steps of a search as skipped if the search no longer needs them.
