@@ -169,14 +169,15 @@ func idlePrecedes(run *v1alpha1.BenchmarkRun, planned plan.Step, target string) 
 	return idle
 }
 
-// drainSpent returns the credits spent by the first burst drain before a phase, in bytes and in operations.
+// drainSpent returns the credits spent by the first burst drain before a phase that spent them all, in bytes and in
+// operations.
 func drainSpent(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, operations *result.Spent) {
 	for _, one := range run.Status.Phases {
 		if one.Name == phase {
 			break
 		}
-		if found := run.Status.Result(one.Name, target); one.Kind == v1alpha1.PhaseBurstDrain && found != nil && found.Burst != nil {
-			return spentOf(found.Burst.Bytes, 1), spentOf(found.Burst.Operations, 1000)
+		if burst := exhausted(run, one.Name, target); burst != nil && one.Kind == v1alpha1.PhaseBurstDrain {
+			return spentOf(burst.Bytes, 1), spentOf(burst.Operations, 1000)
 		}
 	}
 	return nil, nil

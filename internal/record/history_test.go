@@ -243,6 +243,23 @@ func TestBaselineOfOtherBlocks(t *testing.T) {
 	}
 }
 
+// TestDrainSpent checks that a drain that was too short to spend the credits does not hide a later one that spent them.
+func TestDrainSpent(t *testing.T) {
+	burst := drainOf(true, "Unknown", 20e6, 300)
+	series := burst[0].Burst.Bytes
+	series.Refill = &v1alpha1.Estimate{Value: 20e6}
+	drop := v1alpha1.Drop{Before: *series.Burst, After: *series.Baseline, Spent: &v1alpha1.Estimate{Value: 4e9}}
+	series.Drops = []v1alpha1.Drop{drop}
+	run := &v1alpha1.BenchmarkRun{}
+	run.Status.Phases = []v1alpha1.PhaseResult{
+		{Name: "short", Kind: v1alpha1.PhaseBurstDrain, Targets: drainOf(false, "Unknown", 0, 0)},
+		{Name: "burst", Kind: v1alpha1.PhaseBurstDrain, Targets: burst},
+	}
+	if got, _ := drainSpent(run, "refill", "data"); got == nil || got.Amount != 4e9 {
+		t.Errorf("the drains before have spent %+v", got)
+	}
+}
+
 // TestBaselines: the last drain that spent all credits has the rates.
 func TestBaselines(t *testing.T) {
 	drained := func(exhausted bool, burst, baseline int64) []v1alpha1.TargetResult {

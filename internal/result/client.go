@@ -118,7 +118,7 @@ type History struct {
 	// MeasuredRefill and MeasuredRefillOperations are the refill rates that an earlier redrain (a second drain after
 	// idle time) measured, in bytes and in operations per second. A rate is nil if no redrain measured it.
 	MeasuredRefill, MeasuredRefillOperations *float64
-	// DrainSpent and DrainSpentOperations are the credits that the first drain of the run spent, in bytes and in
+	// DrainSpent and DrainSpentOperations are the credits that the first drain to spend them all spent, in bytes and in
 	// operations. They are nil if they were not measured.
 	DrainSpent, DrainSpentOperations *Spent
 	// BucketEmpty is true if the burst credits are known to be spent at the start of the step, or if there are none.
