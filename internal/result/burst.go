@@ -46,10 +46,12 @@ type drain struct {
 	says   []string
 }
 
-// knownRefill is a refill rate and its source. The source is empty if the rate is unknown.
+// knownRefill is a refill rate and its source. The source is empty if the rate is unknown. earlier is true if an
+// earlier phase measured the rate.
 type knownRefill struct {
-	value  detect.Estimate
-	source detect.RefillSource
+	value   detect.Estimate
+	source  detect.RefillSource
+	earlier bool
 }
 
 // judgeDrain finds the burst, its end and the baseline in the series summed over all clients.
@@ -121,7 +123,7 @@ func (d *drain) startsEmpty() bool { return d.b.history.BucketEmpty && !d.b.step
 // documented one.
 func (d *drain) knownRefill(one dimension) knownRefill {
 	if measured, known := d.b.history.measuredRefill(one); known {
-		return knownRefill{value: detect.Estimate{Value: measured}, source: detect.RefillMeasured}
+		return knownRefill{value: detect.Estimate{Value: measured}, source: detect.RefillMeasured, earlier: true}
 	}
 	if known := d.documented(one); known.refill > 0 && known.refill <= maxRate {
 		return knownRefill{value: detect.Estimate{Value: known.refill}, source: detect.RefillDocumented}

@@ -252,6 +252,8 @@ func TestRedrain(t *testing.T) {
 		"refill above it":        {store: bucket{260, 32, 50, 21000}, clients: 2, history: result.History{BucketEmpty: true}, refill: 50},
 		"documented otherwise":   {store: bucket{260, 32, 24, 24800}, clients: 1, history: result.History{BucketEmpty: true, Documented: documentedOf(scaled)}, refill: 24},
 		"not known to be empty":  {store: scaled, clients: 1, says: "may not have been empty"},
+		"measured by an earlier phase": {store: scaled, clients: 1, history: result.History{MeasuredRefill: pointerTo(5.3e6)},
+			says: "may not have been empty"},
 		"full again, documented": {store: bucket{260, 32, 32, 5000}, clients: 1, filled: 5000,
 			history: result.History{BucketEmpty: true, Documented: documentedOf(bucket{260, 32, 32, 5000})}, refill: 5000 * (1 + 32/228.0) / (idle + 5000/228.0), says: "the documented bucket was full again"},
 		"full again, as in the first drain": {store: bucket{260, 32, 32, 5000}, clients: 1, filled: 5000,
