@@ -48,8 +48,8 @@ type volumeUse struct {
 
 // inspect checks the claims of a run once per session, that is, once in each operator process that conducts the run. If
 // a claim is unsuitable for the run, the run fails before any pod is created. After the first step, claims are not
-// checked again. If the cluster refuses to create a claim, for example because of a quota, the run's clients wait for
-// it, and the next reconcile tries again.
+// checked again. If the claims of the templates cannot be checked, for example because a quota is exceeded or a webhook
+// does not answer, the run's clients wait, and the next reconcile tries again.
 func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session) error {
 	if s.claimed != nil || ending(run) || !run.DeletionTimestamp.IsZero() {
 		return nil
@@ -65,8 +65,9 @@ func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	}
 	found.refuse(run, refusal(run, all, s.plan))
 	if err := r.templates(ctx, run, found); err != nil {
+		// Do not return the error: the run must report it, and fail if it lasts longer than the start timeout.
 		s.explainAbsent(err)
-		return ignoreRefusal(err)
+		return nil
 	}
 	users, err := r.users(ctx, run, all)
 	if err != nil {

@@ -92,10 +92,13 @@ func ending(run *v1alpha1.BenchmarkRun) bool {
 }
 
 // ignoreRefusal drops errors that an immediate retry cannot fix, for example because a quota is exceeded, Pod Security
-// rejects the pod, or the namespace is being deleted. The status reports these errors, and the next regular reconcile
-// tries again.
+// or a webhook rejects the pod, or the namespace is being deleted. The status reports these errors, and the next
+// regular reconcile tries again.
 func ignoreRefusal(err error) error {
-	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) || errors.Is(err, errNotOurs) {
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsNotFound(err), errors.Is(err, errNotOurs):
+		return nil
+	case apierrors.IsBadRequest(err): // a webhook rejected the object without a code
 		return nil
 	}
 	return err

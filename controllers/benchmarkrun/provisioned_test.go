@@ -1,14 +1,19 @@
 package benchmarkrun
 
 import (
+	"context"
+	"net/http"
 	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/test/builders"
@@ -96,5 +101,55 @@ func TestGroupOfProvisionedVolume(t *testing.T) {
 				t.Errorf("fsGroup %v, want one: %t", pods.Items[0].Spec.SecurityContext.FSGroup, groups)
 			}
 		})
+	}
+}
+
+// TestClaimThatCannotBeTried checks that a run fails after its start timeout and reports why, if the API server does
+// not let the operator try out which class the claim would get.
+func TestClaimThatCannotBeTried(t *testing.T) {
+	t.Parallel()
+	for name, code := range map[string]int32{
+		"a webhook that sets no code":    http.StatusBadRequest,
+		"a webhook that does not answer": http.StatusInternalServerError,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const said = "the policy does not allow it"
+			w := newQuietWorld(t)
+			w.newClient = func(config *rest.Config, options client.Options) (client.Client, error) {
+				inner, err := client.NewWithWatch(config, options)
+				if err != nil {
+					return nil, err
+				}
+				return interceptor.NewClient(inner, interceptor.Funcs{
+					Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
+						if _, is := object.(*corev1.PersistentVolumeClaim); is {
+							return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Message: said}}
+						}
+						return c.Create(ctx, object, options...)
+					},
+				}), nil
+			}
+			w.operate()
+			t.Cleanup(func() { w.stop() })
+			spec := builders.ClaimSpec(corev1.ReadWriteMany, "10Gi") // without a class
+			run := w.start(brief().StartTimeout("1s").Template(v1alpha1.ClaimShared, v1alpha1.ClaimForRun, spec))
+			w.refused(run, v1alpha1.ReasonStartTimeout, "create PersistentVolumeClaim run-data-data: "+said)
+		})
+	}
+}
+
+// TestIgnoreRefusal checks which errors of the API server are retried only by the next regular reconcile.
+func TestIgnoreRefusal(t *testing.T) {
+	t.Parallel()
+	for code, ignored := range map[int32]bool{
+		http.StatusBadRequest: true, http.StatusForbidden: true, http.StatusNotFound: true,
+		http.StatusUnprocessableEntity: true, http.StatusConflict: false, http.StatusTooManyRequests: false,
+		http.StatusInternalServerError: false,
+	} {
+		err := ignoreRefusal(&apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code}})
+		if (err == nil) != ignored {
+			t.Errorf("code %d: %v, ignored should be %t", code, err, ignored)
+		}
 	}
 }
