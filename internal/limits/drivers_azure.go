@@ -7,13 +7,26 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// azureDisk resolves an Azure disk. The volume contains all parameters of its StorageClass, and its size determines the
-// tier.
-func azureDisk(v Volume, c *Catalog) resolved {
-	if v.Parameters == nil && v.Attributes == nil {
-		return unidentified("the disk type is unknown, because the volume does not specify it and its StorageClass does not exist; set documented.preset, such as azure-disk/p30")
+// provisionerIdentity is an attribute of every volume that a CSI driver created.
+const provisionerIdentity = "storage.kubernetes.io/csiProvisionerIdentity"
+
+// azureSKU returns the SKU of a disk or share. If a volume does not name it, the driver created the volume with its
+// default SKU. For a volume that was created manually, it is unknown.
+func (v Volume) azureSKU(byDefault string) (sku string, known bool) {
+	sku, known = v.parameter("skuName", "storageAccountType")
+	if !known && (v.Parameters != nil || v.Attributes[provisionerIdentity] != "") {
+		return byDefault, true
 	}
-	sku := v.given("StandardSSD_LRS", "skuName", "storageAccountType")
+	return sku, known
+}
+
+// azureDisk resolves an Azure disk. If the driver created the volume, the volume contains all parameters of its
+// StorageClass. Its size determines the tier.
+func azureDisk(v Volume, c *Catalog) resolved {
+	sku, known := v.azureSKU("StandardSSD_LRS")
+	if !known {
+		return unidentified("the disk type is unknown, because neither the volume nor a StorageClass specifies it; set documented.preset, such as azure-disk/p30")
+	}
 	found := resolved{complete: true}
 	kind, _, _ := strings.Cut(strings.ToLower(sku), "_")
 	switch kind {
@@ -92,10 +105,10 @@ func (c *Catalog) azureTier(kind string, v Volume) (string, bool) {
 // azureFiles resolves an Azure file share by the SKU of its storage account. Only the parameters of the v2 billing
 // model contain the provisioned figures.
 func azureFiles(v Volume, _ *Catalog) resolved {
-	if v.Parameters == nil && v.Attributes == nil {
-		return unidentified("the share type is unknown, because the volume does not specify it and its StorageClass does not exist; set documented.preset, such as azure-files/ssd-v1, and documented.capacity")
+	sku, known := v.azureSKU("Standard_LRS")
+	if !known {
+		return unidentified("the share type is unknown, because neither the volume nor a StorageClass specifies it; set documented.preset, such as azure-files/ssd-v1, and documented.capacity")
 	}
-	sku := v.given("Standard_LRS", "skuName", "storageAccountType")
 	found := resolved{complete: true}
 	kind, _, _ := strings.Cut(strings.ToLower(sku), "_")
 	switch kind {
