@@ -2,9 +2,12 @@ package claims
 
 import (
 	"fmt"
+	"path"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 )
@@ -14,8 +17,8 @@ import (
 // the cluster fills in these fields.
 func Changed(at *field.Path, there *corev1.PersistentVolumeClaim, wanted *corev1.PersistentVolumeClaimSpec) *field.Error {
 	at = at.Child("spec")
-	differs := func(path *field.Path, want, have any) *field.Error {
-		return field.Invalid(path, want, fmt.Sprintf(
+	differs := func(where *field.Path, want, have any) *field.Error {
+		return field.Invalid(where, want, fmt.Sprintf(
 			"claim %s, kept from an earlier run of the benchmark, has %v: use that value, rename the volume, or delete the claim and its data "+
 				"so that the next run creates a new one", there.Name, have))
 	}
@@ -38,7 +41,32 @@ func Changed(at *field.Path, there *corev1.PersistentVolumeClaim, wanted *corev1
 	if wanted.VolumeName != "" && there.Spec.VolumeName != wanted.VolumeName {
 		return differs(at.Child("volumeName"), wanted.VolumeName, quoted(there.Spec.VolumeName))
 	}
+	if want, have := source(wanted), source(&there.Spec); want != have {
+		return differs(at.Child("dataSource"), quoted(want), quoted(have))
+	}
+	labels := metav1.FormatLabelSelector
+	if want, have := labels(wanted.Selector), labels(there.Spec.Selector); want != have {
+		return differs(at.Child("selector"), want, have)
+	}
 	return nil
+}
+
+// source returns the kind and the name of the object whose data a claim's volume is filled with, or "" if there is
+// none. The API server copies dataSource to dataSourceRef, and drops a dataSource that is neither a claim nor a
+// snapshot.
+func source(spec *corev1.PersistentVolumeClaimSpec) string {
+	ref := spec.DataSourceRef
+	if old := spec.DataSource; ref == nil && old != nil {
+		ref = &corev1.TypedObjectReference{APIGroup: old.APIGroup, Kind: old.Kind, Name: old.Name}
+	}
+	if ref == nil {
+		return ""
+	}
+	kind := schema.GroupKind{Group: ptr.Deref(ref.APIGroup, ""), Kind: ref.Kind}.String()
+	if spec.DataSourceRef == nil && kind != "PersistentVolumeClaim" && kind != "VolumeSnapshot.snapshot.storage.k8s.io" {
+		return ""
+	}
+	return kind + " " + path.Join(ptr.Deref(ref.Namespace, ""), ref.Name)
 }
 
 func sameModes(a, b []corev1.PersistentVolumeAccessMode) bool {

@@ -1,12 +1,14 @@
 package claims_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -108,6 +110,52 @@ func TestChanged(t *testing.T) {
 
 // TestExistingVolumes checks that a template that binds to an existing volume needs permission, and that the error
 // names the field that binds it.
+// fill sets the object that a claim is filled from: dataSource, dataSourceRef or both, as the API server stores them.
+func fill(kind schema.GroupKind, name string, fields ...string) func(*corev1.PersistentVolumeClaimSpec) {
+	return func(s *corev1.PersistentVolumeClaimSpec) {
+		if slices.Contains(fields, "dataSource") {
+			s.DataSource = &corev1.TypedLocalObjectReference{APIGroup: &kind.Group, Kind: kind.Kind, Name: name}
+		}
+		if slices.Contains(fields, "dataSourceRef") {
+			s.DataSourceRef = &corev1.TypedObjectReference{APIGroup: &kind.Group, Kind: kind.Kind, Name: name}
+		}
+	}
+}
+
+// TestChangedContent checks that a kept claim is refused if its template now requests other data or another volume.
+func TestChangedContent(t *testing.T) {
+	snapshot := schema.GroupKind{Group: "snapshot.storage.k8s.io", Kind: "VolumeSnapshot"}
+	claim := schema.GroupKind{Kind: "PersistentVolumeClaim"}
+	other := schema.GroupKind{Group: "example.com", Kind: "Dump"}
+	nothing := func(*corev1.PersistentVolumeClaimSpec) {}
+	monday := fill(snapshot, "monday", "dataSource", "dataSourceRef")
+	for name, c := range map[string]struct {
+		there, template func(*corev1.PersistentVolumeClaimSpec)
+		want            string
+	}{
+		"the same snapshot":         {monday, fill(snapshot, "monday", "dataSource"), ""},
+		"the same, by reference":    {monday, fill(snapshot, "monday", "dataSourceRef"), ""},
+		"a source that was dropped": {nothing, fill(other, "monday", "dataSource"), ""},
+		"another snapshot": {monday, fill(snapshot, "tuesday", "dataSource"),
+			`spec.dataSource: Invalid value: "VolumeSnapshot.snapshot.storage.k8s.io tuesday": claim b-data-data, ` +
+				`kept from an earlier run of the benchmark, has VolumeSnapshot.snapshot.storage.k8s.io monday`},
+		"a claim of that name": {monday, fill(claim, "monday", "dataSource"), `"PersistentVolumeClaim monday"`},
+		"another kind":         {monday, fill(other, "monday", "dataSourceRef"), `"Dump.example.com monday"`},
+		"a snapshot now":       {nothing, fill(snapshot, "monday", "dataSource"), "has none"},
+		"no snapshot any more": {monday, nothing, `spec.dataSource: Invalid value: "none"`},
+		"the same selector":    {selecting, selecting, ""},
+		"a selector now":       {nothing, selecting, `spec.selector: Invalid value: "tier=gold"`},
+		"no selector any more": {selecting, nothing, "has tier=gold"},
+	} {
+		there := &corev1.PersistentVolumeClaim{Spec: *spec(c.there)}
+		there.Name = "b-data-data"
+		got := claims.Changed(field.NewPath("claimTemplate"), there, spec(c.template))
+		if (got == nil) != (c.want == "") || got != nil && !strings.Contains(got.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", name, got, c.want)
+		}
+	}
+}
+
 func TestExistingVolumes(t *testing.T) {
 	none, yes, no := "", true, false
 	at := "spec.run.targets[0].volumes[0].claimTemplate.spec."
