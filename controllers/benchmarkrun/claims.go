@@ -232,7 +232,30 @@ func refusal(run *v1alpha1.BenchmarkRun, all []*usedClaim, planned plan.Plan) *f
 			if problem := claims.Check(field.NewPath("spec", "run"), claim, use); problem != nil {
 				return problem
 			}
+			if claims.Raw(&one.claim.Spec) {
+				if problem := refuseDevice(claim, one.pods, want.target); problem != nil {
+					return problem
+				}
+			}
 		}
+	}
+	return nil
+}
+
+// refuseDevice returns an error if a claim that is a raw device cannot be used as intended, or nil if it can. For
+// templates, the plan has checked the same.
+func refuseDevice(claim claims.Claim, pods int, target *v1alpha1.Target) *field.Error {
+	refuse := func(why string) *field.Error {
+		return field.Invalid(claim.Path, claim.Name, "claim "+claim.Name+" is a raw device, "+why)
+	}
+	switch {
+	case pods > 1:
+		return refuse(fmt.Sprintf("on which %d clients would overwrite each other: set spec.run.clients.count to 1 "+
+			"and use the claim in one target, or use a claimTemplate with scope PerClient", pods))
+	case target.Path != "":
+		return refuse("which has no directories: remove path from the target")
+	case target.Lustre != nil:
+		return refuse("which has no file system: remove lustre from the target")
 	}
 	return nil
 }

@@ -14,10 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/test/builders"
 )
 
@@ -126,6 +128,32 @@ func TestClaimsThatDoNotAllowIt(t *testing.T) {
 			w.bound("data", c.mode, change)
 			w.refused(w.start(small().Spread(c.spread)), v1alpha1.ReasonClaimUnfit, c.says...)
 		})
+	}
+}
+
+// TestRawClaim checks that an existing raw device is used by one client only, and without a directory.
+func TestRawClaim(t *testing.T) {
+	t.Parallel()
+	block := corev1.PersistentVolumeBlock
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "disk"}}
+	claim.Spec = builders.ClaimSpec(corev1.ReadWriteMany, "10Gi")
+	claim.Spec.VolumeMode = &block
+	for name, c := range map[string]struct {
+		pods   int
+		target v1alpha1.Target
+		want   string
+	}{
+		"one client":      {1, v1alpha1.Target{}, ""},
+		"several clients": {2, v1alpha1.Target{}, "claim disk is a raw device, on which 2 clients would overwrite each other"},
+		"a directory":     {1, v1alpha1.Target{Path: "bench"}, "remove path from the target"},
+		"striping":        {1, v1alpha1.Target{Lustre: &v1alpha1.LustreStriping{}}, "remove lustre from the target"},
+	} {
+		use := volumeUse{target: &c.target, volume: &v1alpha1.Volume{ClaimName: "disk"}, path: field.NewPath("volume")}
+		used := &usedClaim{claim: claim, pods: c.pods, volumes: []volumeUse{use}}
+		got := refusal(&v1alpha1.BenchmarkRun{}, []*usedClaim{used}, plan.Plan{})
+		if (got == nil) != (c.want == "") || got != nil && !strings.Contains(got.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", name, got, c.want)
+		}
 	}
 }
 
