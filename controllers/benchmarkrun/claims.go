@@ -264,14 +264,15 @@ func refuseDevice(claim claims.Claim, pods int, target *v1alpha1.Target) *field.
 // existing claims and its templates.
 func storageOf(run *v1alpha1.BenchmarkRun, target *v1alpha1.Target, all []*usedClaim, planned plan.Plan) objects.Storage {
 	var made objects.Storage
-	writes, changes := planned.FirstWrite(target.Name) != "", planned.FirstChange(target) != ""
+	changes := planned.FirstChange(target) != ""
 	for j := range target.Volumes {
 		volume := &target.Volumes[j]
 		if template := volume.ClaimTemplate; template != nil {
 			if claims.Raw(&template.Spec) {
 				made.Devices = append(made.Devices, volume.Name)
 			}
-			if template.Scope != v1alpha1.ClaimPerClient && clientsOf(run) > 1 && claims.OneNode(template.Spec.AccessModes, writes) {
+			oneNode := claims.OneNode(template.Spec.AccessModes, !claims.ReadOnly(template.Spec.AccessModes))
+			if template.Scope != v1alpha1.ClaimPerClient && clientsOf(run) > 1 && oneNode {
 				made.SameNodeTargets = []string{target.Name}
 			}
 			continue
@@ -299,11 +300,10 @@ func readOnly(one *usedClaim) bool {
 // the pods are assigned to that node.
 func (c *claimed) placePods(all []*usedClaim, users map[*usedClaim][]user) {
 	for _, one := range all {
-		writes := slices.ContainsFunc(one.volumes, func(w volumeUse) bool { return !slices.Contains(c.storage[w.target.Name].ReadOnly, w.volume.Name) })
 		perClient := slices.ContainsFunc(one.volumes, func(w volumeUse) bool {
 			return w.volume.ClaimTemplate != nil && w.volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient
 		})
-		if perClient || !claims.OneNode(claims.Modes(one.claim), writes) {
+		if perClient || !claims.OneNode(claims.Modes(one.claim), !readOnly(one)) {
 			continue // only one client uses the claim, or several nodes can mount it: its pods may run on any node
 		}
 		node := nodeOf(users[one])

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/test/builders"
 )
@@ -153,6 +154,38 @@ func TestRawClaim(t *testing.T) {
 		got := refusal(&v1alpha1.BenchmarkRun{}, []*usedClaim{used}, plan.Plan{})
 		if (got == nil) != (c.want == "") || got != nil && !strings.Contains(got.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestOneNode checks that clients share a node if they mount a template's claim read-write, even if they only read it,
+// and only one node can mount it in this way.
+func TestOneNode(t *testing.T) {
+	t.Parallel()
+	const rwo, rox = corev1.ReadWriteOnce, corev1.ReadOnlyMany
+	for name, c := range map[string]struct {
+		modes  []corev1.PersistentVolumeAccessMode
+		exists bool
+		want   bool
+	}{
+		"one node writes, many read":         {modes: []corev1.PersistentVolumeAccessMode{rwo, rox}, want: true},
+		"one node writes, many read, exists": {modes: []corev1.PersistentVolumeAccessMode{rwo, rox}, exists: true, want: true},
+		"many read":                          {modes: []corev1.PersistentVolumeAccessMode{rox}},
+		"many read, exists":                  {modes: []corev1.PersistentVolumeAccessMode{rox}, exists: true},
+	} {
+		template := &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimShared, Spec: corev1.PersistentVolumeClaimSpec{AccessModes: c.modes}}
+		target := &v1alpha1.Target{Name: "data", Volumes: []v1alpha1.Volume{{Name: "data", ClaimTemplate: template}}}
+		run := &v1alpha1.BenchmarkRun{}
+		run.Spec.Run.Clients.Count = 2
+		var all []*usedClaim
+		if c.exists {
+			claim := &corev1.PersistentVolumeClaim{Spec: template.Spec}
+			all = append(all, &usedClaim{claim: claim, pods: 2, volumes: []volumeUse{{target: target, volume: &target.Volumes[0]}}})
+		}
+		found := &claimed{storage: map[string]objects.Storage{"data": storageOf(run, target, all, plan.Plan{})}}
+		found.placePods(all, nil)
+		if got := len(found.storage["data"].SameNodeTargets) > 0; got != c.want {
+			t.Errorf("%s: on one node: %t, want %t", name, got, c.want)
 		}
 	}
 }

@@ -22,6 +22,9 @@ type Claim struct {
 	MountedReadOnly string
 }
 
+// writable reports whether pods mount the claim read-write, even if they only read it.
+func (c Claim) writable() bool { return !ReadOnly(c.Asked) && c.MountedReadOnly == "" }
+
 // Use describes how a run uses a claim.
 type Use struct {
 	// Pods is the number of pods that mount the claim at the same time. It includes the pods of all targets of the run.
@@ -43,7 +46,7 @@ func Check(run *field.Path, claim Claim, use Use) *field.Error {
 	case use.Pods > 1 && OnePod(claim.Modes):
 		return field.Invalid(at, value, fmt.Sprintf("%s is ReadWriteOncePod, but %d clients would use it: %s",
 			subject(claim), use.Pods, fewer(run, claim)))
-	case use.Pods > 1 && use.OnePerNode && OneNode(claim.Modes, use.Writes != "") && !ReadOnly(claim.Asked):
+	case use.Pods > 1 && use.OnePerNode && OneNode(claim.Modes, claim.writable()):
 		return field.Invalid(at, value, fmt.Sprintf(
 			"%s is %s, so only pods on one node can use it, but %s is OnePerNode and %d clients would use it: "+
 				"set %s to Any to place them on one node, or %s",

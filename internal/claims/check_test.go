@@ -39,7 +39,9 @@ func TestCheck(t *testing.T) {
 		"RWO, several on any node":    {modes: modes{rwo}, use: claims.Use{Pods: 4, Writes: "layout"}},
 		"RWO, several on their nodes": {modes: modes{rwo}, use: claims.Use{Pods: 4, OnePerNode: true}, want: []string{"targets[0].volumes[0].claimName", "spec.run.clients.spread is OnePerNode and 4 clients would use it", "set spec.run.clients.spread to Any", "scope PerClient"}},
 		"RWO that can be RWX too":     {modes: modes{rwo, rwx}, use: claims.Use{Pods: 4, OnePerNode: true}},
-		"RWO with ROX, reads":         {modes: modes{rwo, rox}, use: claims.Use{Pods: 4, OnePerNode: true}},
+		"RWO with ROX, reads":         {modes: modes{rwo, rox}, asked: modes{rwo}, use: claims.Use{Pods: 4, OnePerNode: true}, want: []string{"is ReadWriteOnce or ReadOnlyMany, so only pods on one node"}},
+		"RWO with ROX, read-only":     {modes: modes{rwo, rox}, asked: modes{rwo}, readOnly: "why", use: claims.Use{Pods: 4, OnePerNode: true}},
+		"ROX of a volume that is RWO": {modes: modes{rwo, rox}, asked: modes{rox}, use: claims.Use{Pods: 4, OnePerNode: true}},
 		"RWO with ROX, writes":        {modes: modes{rwo, rox}, use: claims.Use{Pods: 4, OnePerNode: true, Writes: "w"}, want: []string{"is ReadWriteOnce or ReadOnlyMany, so only pods on one node"}},
 		"RWOP, several":               {modes: modes{rwop}, use: claims.Use{Pods: 2}, want: []string{"is ReadWriteOncePod, but 2 clients", "set spec.run.clients.count to 1"}},
 		"RWOP, one":                   {modes: modes{rwop}, use: claims.Use{Pods: 1, OnePerNode: true, Writes: "w"}},
@@ -108,8 +110,6 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestExistingVolumes checks that a template that binds to an existing volume needs permission, and that the error
-// names the field that binds it.
 // fill sets the object that a claim is filled from: dataSource, dataSourceRef or both, as the API server stores them.
 func fill(kind schema.GroupKind, name string, fields ...string) func(*corev1.PersistentVolumeClaimSpec) {
 	return func(s *corev1.PersistentVolumeClaimSpec) {
@@ -156,6 +156,8 @@ func TestChangedContent(t *testing.T) {
 	}
 }
 
+// TestExistingVolumes checks that a template that binds to an existing volume needs permission, and that the error
+// names the field that binds it.
 func TestExistingVolumes(t *testing.T) {
 	none, yes, no := "", true, false
 	at := "spec.run.targets[0].volumes[0].claimTemplate.spec."

@@ -16,11 +16,11 @@ func Modes(claim *corev1.PersistentVolumeClaim) []corev1.PersistentVolumeAccessM
 	return claim.Spec.AccessModes
 }
 
-// OneNode reports whether all pods that use a claim must run on one node. ReadOnlyMany allows several nodes only for
-// pods that do not write.
-func OneNode(modes []corev1.PersistentVolumeAccessMode, writes bool) bool {
+// OneNode reports whether all pods that use a claim must run on one node. ReadOnlyMany allows several nodes only if the
+// claim is mounted read-only.
+func OneNode(modes []corev1.PersistentVolumeAccessMode, writable bool) bool {
 	return len(modes) > 0 && !slices.ContainsFunc(modes, func(mode corev1.PersistentVolumeAccessMode) bool {
-		return mode == corev1.ReadWriteMany || mode == corev1.ReadOnlyMany && !writes
+		return mode == corev1.ReadWriteMany || mode == corev1.ReadOnlyMany && !writable
 	})
 }
 
