@@ -70,6 +70,7 @@ func TestTexts(t *testing.T) {
 		"help-init":         {"init", "--help"},
 		"init-claim":        {"init", "--claim", "data", "--access-mode", "ReadWriteMany", "--clients", "4"},
 		"init-one-node":     {"init", "mine", "--claim", "data", "--clients", "2"},
+		"init-number":       {"init", "2024", "--claim", "1e3", "--clients", "2"},
 		"init-class":        {"init", "--storage-class", "gp3", "--size", "100Gi", "--clients", "3"},
 		"init-json":         {"init", "--storage-class", "azurefile.csi", "--access-mode", "ReadWriteMany", "-o", "json"},
 		"init-both":         {"init", "--storage-class", "gp3", "--claim", "data"},

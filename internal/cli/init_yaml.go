@@ -3,10 +3,12 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/engine/engines"
@@ -24,6 +26,16 @@ type first struct {
 	inFile, resized bool
 	// deadline is the activeDeadline of a run, or empty for the default.
 	deadline v1alpha1.Duration
+}
+
+// word returns a name as a YAML string. It adds quotes if YAML would read the name as another value, such as 2024, 1e3
+// or true.
+func word(name string) string {
+	var read any
+	if err := yaml.Unmarshal([]byte(name), &read); err != nil || read != name {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 func quantity(text string) int64 {
@@ -67,7 +79,7 @@ func (f *first) yaml() string {
 	line("apiVersion: storagebench.dev/v1alpha1")
 	line("kind: StorageBenchmark")
 	line("metadata:")
-	line("  name: %s", f.name)
+	line("  name: %s", word(f.name))
 	line("spec:")
 	line("  run:")
 	if f.deadline != "" {
@@ -95,7 +107,7 @@ func (f *first) yaml() string {
 		line("        affinity:")
 		line("          podAffinity:")
 		line("            requiredDuringSchedulingIgnoredDuringExecution:")
-		line("            - labelSelector: {matchLabels: {storagebench.dev/benchmark: %s}}", f.name)
+		line("            - labelSelector: {matchLabels: {storagebench.dev/benchmark: %s}}", word(f.name))
 		line("              topologyKey: kubernetes.io/hostname")
 	}
 	if f.workload != nil {
@@ -163,7 +175,7 @@ func (f *first) profiled(line func(string, ...any)) {
 
 func (f *first) volume(line func(string, ...any)) {
 	if f.claim != "" {
-		line("      claimName: %s", f.claim)
+		line("      claimName: %s", word(f.claim))
 		line("      # Only files below .storagebench are written, and they are removed at the end of a run.")
 		return
 	}
@@ -178,7 +190,7 @@ func (f *first) volume(line func(string, ...any)) {
 	line("          scope: %-15s # %s", scope, why)
 	line("          lifetime: Run           # created for each run and deleted after it")
 	line("          spec:")
-	line("            storageClassName: %s", f.class)
+	line("            storageClassName: %s", word(f.class))
 	line("            accessModes: [%s]", f.accessMode)
 	line("            resources: {requests: {storage: %s}}   # on many systems larger volumes are faster", f.size)
 }
