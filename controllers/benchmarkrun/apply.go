@@ -82,10 +82,14 @@ func (c clients) Replace(keys []decide.ClientKey) error {
 // Finish implements drive.Clients: it tells agents to clean up and exit. Each operator process that conducts the run
 // sends this command once to each agent, because an earlier process may have died before sending it. If an agent took
 // part in a step under an earlier process, it has files to remove. Finish therefore waits until it has connected to
-// this process. A replacement agent that has never connected has no files of its own; other agents remove the files of
-// its predecessor.
+// this process, at most for the loss timeout. A replacement agent that has never connected has no files of its own;
+// other agents remove the files of its predecessor.
 func (c clients) Finish([]decide.ClientKey) {
-	late := c.s.now().After(leaving(c.run).LastTransitionTime.Add(c.options.LossTimeout))
+	asked := leaving(c.run).LastTransitionTime.Time
+	if since := c.seen.snapshot.ConductedSince; since.After(asked) {
+		asked = since // by an earlier process
+	}
+	late := c.s.now().After(asked.Add(c.options.LossTimeout))
 	notified := map[string][]decide.ClientKey{}
 	for _, one := range c.seen.snapshot.Clients {
 		m := c.s.members[one.Key]

@@ -41,6 +41,32 @@ func TestResumeKeepsLosses(t *testing.T) {
 	}
 }
 
+// TestTakeoverAwaitsRemoval checks that an operator that takes over a run that removes its data does not give up the
+// agents before it has tried to connect to them for the loss timeout.
+func TestTakeoverAwaitsRemoval(t *testing.T) {
+	for ago, want := range map[time.Duration]bool{30 * time.Second: false, 2 * time.Minute: true} {
+		t.Run(ago.String(), func(t *testing.T) {
+			r := offline(t, interceptor.Funcs{})
+			r.options.LossTimeout = time.Minute
+			run := crowded(t, "run", crowd("claim", 1, 1))
+			run.Status.Steps = []v1alpha1.StepStatus{
+				{ID: run.Spec.Steps[0].ID, Attempt: 1, StartTime: run.Status.StartTime}}
+			record.Finishing(run, time.Now().Add(-5*time.Minute))
+			s := r.resumed(t, run)
+			snapshot, err := s.driver.Snapshot(run, s.conductor.Clients())
+			must(t, err)
+			if since := s.now().Sub(snapshot.ConductedSince); since > 10*time.Second {
+				t.Errorf("it has conducted the run for %s", since)
+			}
+			snapshot.ConductedSince = s.now().Add(-ago)
+			clients{r, run, s, observation{snapshot: snapshot}}.Finish(nil)
+			if got := s.members[s.order[0]].lost; got != want {
+				t.Errorf("lost: %t", got)
+			}
+		})
+	}
+}
+
 // TestStorageOfDegradedRun checks that the storage is described although a client was lost before the first step, if
 // the run continues without that client.
 func TestStorageOfDegradedRun(t *testing.T) {

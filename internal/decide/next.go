@@ -252,6 +252,8 @@ func (s Snapshot) stopGrace() time.Duration {
 // finish directs every client to clean up and exit, and waits, at most for FinishTimeout, until all have done so. Then
 // it evaluates the run's observations.
 func (s Snapshot) finish(now time.Time) Action {
+	// A conductor that has just taken over must first connect to the clients to learn whether they have finished.
+	patience := later(s.FinishSent, s.ConductedSince).Add(s.Policy.FinishTimeout)
 	var here []ClientKey
 	for _, c := range s.Clients {
 		if c.Connection != Lost && c.Connection != Finished {
@@ -261,8 +263,8 @@ func (s Snapshot) finish(now time.Time) Action {
 	switch {
 	case len(here) > 0 && s.FinishSent.IsZero():
 		return Action{Kind: Finish, Clients: here}
-	case len(here) > 0 && now.Before(s.FinishSent.Add(s.Policy.FinishTimeout)):
-		return Action{Kind: Wait, Until: s.FinishSent.Add(s.Policy.FinishTimeout)}
+	case len(here) > 0 && now.Before(patience):
+		return Action{Kind: Wait, Until: patience}
 	}
 	if action, pending := s.observe(now); pending {
 		return action

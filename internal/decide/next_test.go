@@ -108,6 +108,21 @@ func TestLeftAttemptIsStopped(t *testing.T) {
 	}
 }
 
+// TestTakeoverAwaitsTheEnd checks that a conductor that takes over while clients remove their data waits for them
+// anew.
+func TestTakeoverAwaitsTheEnd(t *testing.T) {
+	w := newWorld(1, 1)
+	w.snapshot.FinishSent, w.snapshot.ConductedSince = w.now.Add(-time.Hour), w.now
+	w.snapshot.Clients = w.seen()
+	until := w.now.Add(w.snapshot.Policy.FinishTimeout)
+	if got := decide.Next(w.snapshot, w.now); got.Kind != decide.Wait || !got.Until.Equal(until) {
+		t.Errorf("%s until %s, want to wait until %s", got, got.Until, until)
+	}
+	if got := decide.Next(w.snapshot, until); got.Kind != decide.Done {
+		t.Errorf("%s after that, want Done", got)
+	}
+}
+
 // TestStartTimeoutNamesThoseThatHadIt checks that a replacement that was added later is not overdue yet.
 func TestStartTimeoutNamesThoseThatHadIt(t *testing.T) {
 	w := newWorld(1, 3, steps()...)

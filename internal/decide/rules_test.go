@@ -359,8 +359,8 @@ func waitsAhead(w *world, a decide.Action) string {
 	return ""
 }
 
-// endsInTime requires that a run ends within StopGrace and FinishTimeout after its deadline, or after it began to
-// end.
+// endsInTime requires that a run ends within StopGrace and FinishTimeout after its deadline, after it began to end, or
+// after its conductor came back.
 func endsInTime(w *world, a decide.Action) string {
 	policy, since := w.snapshot.Policy, w.began.Add(w.snapshot.Policy.ActiveDeadline)
 	if w.ending() && (policy.ActiveDeadline == 0 || w.snapshot.EndingSince.Before(since)) {
@@ -368,6 +368,7 @@ func endsInTime(w *world, a decide.Action) string {
 	} else if policy.ActiveDeadline == 0 {
 		return ""
 	}
+	since = later(since, w.snapshot.ConductedSince)
 	if last := since.Add(policy.StopGrace + policy.FinishTimeout + w.hung); w.now.After(last) {
 		return fmt.Sprintf("%s, and it should have ended at %s", a, last)
 	}

@@ -28,6 +28,9 @@ type Snapshot struct {
 	EndingSince time.Time
 	// FinishSent is the time at which the agents were first directed to finish. It is zero until then.
 	FinishSent time.Time
+	// ConductedSince is the time at which this conductor began to conduct the run. An earlier conductor may have
+	// recorded the other times long before, and may have died before it told the clients.
+	ConductedSince time.Time
 }
 
 // WhyStopped returns the reason that clients receive when their load is stopped.

@@ -37,9 +37,8 @@ type world struct {
 	onStart, onLoad map[string]func(*world)
 	// onRecord runs when a step has its result.
 	onRecord map[string]func(*world)
-	// unmet are the clients that a conductor that restarted at returned has not reached yet.
-	unmet    map[decide.ClientKey]bool
-	returned time.Time
+	// unmet are the clients that a restarted conductor has not reached yet.
+	unmet map[decide.ClientKey]bool
 	// crashes is the number of times that the conductor still dies during an action; jitter chooses the actions.
 	crashes int
 	// awake is the time at which a hanging conductor decides again; hung is the total time that it hung.
@@ -142,7 +141,7 @@ func (w *world) seen() []decide.Client {
 	for _, client := range w.clients {
 		one := *client
 		if w.unmet[one.Key] && one.Connection != decide.Lost {
-			one.Connection, one.Since, one.Attempts = decide.Connecting, w.returned, nil
+			one.Connection, one.Since, one.Attempts = decide.Connecting, w.snapshot.ConductedSince, nil
 		}
 		seen = append(seen, one)
 	}
@@ -170,6 +169,9 @@ func (w *world) walk() (log string, err error) {
 		}
 	}()
 	for range 3000 {
+		for w.now.Before(w.awake) {
+			w.pass(w.awake)
+		}
 		w.snapshot.Clients = w.seen()
 		action := decide.Next(w.snapshot, w.now)
 		if action.Kind != decide.Wait {
@@ -201,20 +203,9 @@ func (w *world) stays() error {
 	return nil
 }
 
-// pass advances the time to the next event or to the time that the action named, and further until the conductor
-// decides again. It returns false if there is neither.
+// pass advances the time to the next event, or to a time if it is set and earlier. It returns false if there is
+// neither.
 func (w *world) pass(until time.Time) bool {
-	if !w.happen(until) {
-		return false
-	}
-	for w.now.Before(w.awake) {
-		w.happen(w.awake)
-	}
-	return true
-}
-
-// happen advances the time to the next event, or to a time if it is set and earlier.
-func (w *world) happen(until time.Time) bool {
 	next := -1
 	for i, e := range w.events {
 		if next < 0 || e.at < w.events[next].at {
@@ -465,9 +456,13 @@ func cancel(w *world) {
 }
 
 // comeBack replaces the conductor with another one, which has to meet the clients again. What lost clients had done
-// is no longer known.
+// is no longer known. If the conductor hangs, the other one comes only when the hang is over.
 func comeBack(w *world) {
-	w.returned = w.now
+	if w.jitter != nil && w.jitter.IntN(4) == 0 {
+		hang(time.Duration(w.jitter.Int64N(int64(90 * time.Second))))(w)
+	}
+	away := max(0, w.awake.Sub(w.now))
+	w.snapshot.ConductedSince = w.now.Add(away)
 	for _, client := range w.clients {
 		if client.Connection == decide.Lost {
 			client.Attempts = map[decide.Attempt]decide.ClientStep{}
@@ -476,7 +471,7 @@ func comeBack(w *world) {
 		}
 	}
 	if w.jitter == nil {
-		w.after(1500*time.Millisecond, "the clients are met again", func(w *world) { clear(w.unmet) })
+		w.after(away+1500*time.Millisecond, "the clients are met again", func(w *world) { clear(w.unmet) })
 		return
 	}
 	// It may have to measure again what it had measured.
@@ -488,7 +483,7 @@ func comeBack(w *world) {
 		if w.jitter.IntN(50) == 0 {
 			delay = time.Hour
 		}
-		w.after(delay, client.Key.String()+" is met again", func(w *world) { w.meet(client) })
+		w.after(away+delay, client.Key.String()+" is met again", func(w *world) { w.meet(client) })
 	}
 }
 
@@ -511,6 +506,13 @@ func (w *world) meet(client *decide.Client) {
 	if !w.snapshot.FinishSent.IsZero() {
 		w.finish(client, 100*time.Millisecond)
 	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // hang lets the conductor decide nothing for a while.

@@ -34,6 +34,8 @@ type Driver struct {
 	// Observer evaluates the run's observations. It is nil if no Prometheus is configured.
 	Observer Observer
 
+	// begun is the time at which the Driver was created.
+	begun   time.Time
 	watcher *earlystop.Watcher
 	// stopped is the most recent stop command that was sent.
 	stopped  stopSent
@@ -54,7 +56,7 @@ type Outcome struct {
 
 // NewDriver completes a Driver whose exported fields are set. The conductor must already know the clients of the run.
 func NewDriver(d Driver) *Driver {
-	d.watcher = earlystop.New(d.Conductor)
+	d.begun, d.watcher = d.now(), earlystop.New(d.Conductor)
 	return &d
 }
 
@@ -67,6 +69,7 @@ func (d *Driver) Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (
 	if err != nil {
 		return decide.Snapshot{}, err
 	}
+	snapshot.ConductedSince = d.begun
 	snapshot.Observing = d.observing(run, &snapshot)
 	snapshot.Enough = d.watcher.Look(d.Plan, snapshot, record.Baselines(run), record.Documented(run))
 	return snapshot, nil
