@@ -217,7 +217,7 @@ func (s Snapshot) abandon(step Step, record Record, attempt Attempt, counts coun
 func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 	if step != nil && s.FinishSent.IsZero() {
 		attempt := Attempt{Step: step.ID, Number: record.Attempt}
-		patience := s.EndingSince.Add(s.stopGrace())
+		patience := s.patience(record)
 		working, live := s.earlierAttempt(*step, record)
 		if len(live) == 0 {
 			working, live = attempt, s.live(*step, attempt)
@@ -241,7 +241,17 @@ func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 // are directed to finish, and kill the tools that do not stop.
 const deadlineGrace = 20 * time.Second
 
-// stopGrace returns how long a run that is ending waits for its clients to stop.
+// patience returns the time until which a run that is ending waits for its clients to stop. A conductor that took over
+// during the step must first connect to them and read their logs, which can take longer than a stop.
+func (s Snapshot) patience(record Record) time.Time {
+	until := s.EndingSince.Add(s.stopGrace())
+	if !record.Start.IsZero() && s.ConductedSince.After(record.Start) {
+		until = later(until, s.ConductedSince.Add(s.Policy.StopGrace))
+	}
+	return until
+}
+
+// stopGrace returns how long a run that is ending gives its clients to stop.
 func (s Snapshot) stopGrace() time.Duration {
 	if s.Failure != nil && s.Failure.Reason == ReasonDeadline {
 		return min(deadlineGrace, s.Policy.StopGrace)

@@ -123,6 +123,27 @@ func TestTakeoverAwaitsTheEnd(t *testing.T) {
 	}
 }
 
+// TestTakeoverOfAnOverdueRun checks that a conductor that takes over after the run's deadline has as much time to read
+// the logs of the clients as it has in any run, although tools then have less time to stop.
+func TestTakeoverOfAnOverdueRun(t *testing.T) {
+	w := newWorld(1, 1, steps()...)
+	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: w.now.Add(-time.Hour), Deadline: w.now}
+	w.snapshot.Failure, w.snapshot.EndingSince = &decide.Failure{Reason: decide.ReasonDeadline}, w.now
+	w.snapshot.Clients = w.seen()
+	grace := w.snapshot.Policy.StopGrace
+	for since, want := range map[time.Time]time.Time{
+		w.now.Add(-2 * time.Hour): w.now.Add(20 * time.Second), w.now: w.now.Add(grace),
+	} {
+		w.snapshot.ConductedSince = since
+		if got := decide.Next(w.snapshot, w.now); got.Kind != decide.Wait || !got.Until.Equal(want) {
+			t.Errorf("conducted since %s: %s until %s, want to wait until %s", since, got, got.Until, want)
+		}
+		if got := decide.Next(w.snapshot, want); got.Kind != decide.Finish {
+			t.Errorf("conducted since %s: %s after that, want Finish", since, got)
+		}
+	}
+}
+
 // TestStartTimeoutNamesThoseThatHadIt checks that a replacement that was added later is not overdue yet.
 func TestStartTimeoutNamesThoseThatHadIt(t *testing.T) {
 	w := newWorld(1, 3, steps()...)

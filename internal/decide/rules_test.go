@@ -31,6 +31,7 @@ var rules = []rule{
 	{"a step is repeated, and a client replaced, as often as the policy allows", withinPolicy},
 	{"a failure has its cause in the facts", hasCause},
 	{"a run that ends starts nothing", endsOnly},
+	{"a run that ends asks the clients of its step for their results", asksFirst},
 	{"a good run has each result, and nobody is at work after the end", complete},
 	{"a wait is for the future, and not beyond the end of the run", waitsAhead},
 	{"a run ends in time", endsInTime},
@@ -131,7 +132,11 @@ func askedFor(w *world, a decide.Action) string {
 
 // impatient reports whether a run that is ending no longer waits for clients to stop.
 func (w *world) impatient() bool {
-	return w.ending() && !w.now.Before(w.snapshot.EndingSince.Add(w.stopGrace()))
+	patience := w.snapshot.EndingSince.Add(w.stopGrace())
+	if _, record := w.next(); !record.Start.IsZero() && w.snapshot.ConductedSince.After(record.Start) {
+		patience = later(patience, w.snapshot.ConductedSince.Add(w.snapshot.Policy.StopGrace))
+	}
+	return w.ending() && !w.now.Before(patience)
 }
 
 func (w *world) ending() bool { return w.snapshot.Failure != nil || w.snapshot.Cancel != nil }
@@ -324,6 +329,20 @@ func endsOnly(w *world, a decide.Action) string {
 	case decide.Load, decide.Start, decide.Conclude, decide.Retry, decide.Replace, decide.Fail:
 		if finishing || w.ending() {
 			return fmt.Sprintf("%s of a run that ends", a)
+		}
+	}
+	return ""
+}
+
+func asksFirst(w *world, a decide.Action) string {
+	step, record := w.next()
+	ends := a.Kind == decide.Finish || a.Kind == decide.RecordResult
+	if !ends || !w.ending() || record.Start.IsZero() || w.impatient() {
+		return ""
+	}
+	for _, client := range w.clients {
+		if step.TakesPart(client.Key) && w.unmet[client.Key] && client.Connection != decide.Lost {
+			return fmt.Sprintf("%s before %s is reached, which has a part in %s", a, client.Key, step.ID)
 		}
 	}
 	return ""

@@ -201,14 +201,18 @@ func TestDegradedRunOutlivesItsConductor(t *testing.T) {
 	}
 }
 
-// TestEndingRunKeepsItsResultOverARestart cancels a run while its conductor knows none of its clients.
+// TestEndingRunKeepsItsResultOverARestart cancels a run while its conductor knows none of its clients, because it has
+// just taken over, or because the run has no conductor for a while.
 func TestEndingRunKeepsItsResultOverARestart(t *testing.T) {
-	w := newWorld(1, 2, steps()...)
-	w.after(25*time.Second, "interrupted, and another conductor takes over", func(w *world) {
-		comeBack(w)
-		cancel(w)
-	})
-	if log := w.run(t); !w.snapshot.Records["01-write"].Done {
-		t.Errorf("the step has no result:\n%s", log)
+	for _, away := range []time.Duration{0, time.Minute, time.Hour} {
+		w := newWorld(1, 2, steps()...)
+		w.after(25*time.Second, "interrupted, and another conductor takes over", func(w *world) {
+			cancel(w)
+			hang(away)(w)
+			comeBack(w)
+		})
+		if log := w.run(t); !w.snapshot.Records["01-write"].Done {
+			t.Errorf("away for %s: the step has no result:\n%s", away, log)
+		}
 	}
 }
