@@ -42,7 +42,8 @@ func (s Snapshot) latestEnd(record Record) time.Time {
 	}
 	end := record.Deadline
 	if !record.Concluded.IsZero() {
-		end = earlier(end, record.Concluded)
+		// An earlier conductor may have died before it asked the agents to stop.
+		end = earlier(end, later(record.Concluded, s.ConductedSince))
 	}
 	return end.Add(s.Policy.StopGrace)
 }

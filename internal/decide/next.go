@@ -179,7 +179,7 @@ func (s Snapshot) earlierAttempt(step Step, record Record) (Attempt, []ClientKey
 }
 
 // overdue fails the run if an agent is still running the step when StopGrace has passed since the step's deadline or,
-// if the step was concluded, since its conclusion.
+// if the step was concluded, since this conductor could ask it to stop.
 func (s Snapshot) overdue(step Step, record Record, now time.Time) (Action, bool) {
 	live := s.live(step, Attempt{Step: step.ID, Number: record.Attempt})
 	if last := s.latestEnd(record); last.IsZero() || now.Before(last) || len(live) == 0 {

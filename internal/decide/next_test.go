@@ -144,6 +144,28 @@ func TestTakeoverOfAnOverdueRun(t *testing.T) {
 	}
 }
 
+// TestTakeoverAfterAConclusion checks that a conductor that takes over long after a step was concluded asks the clients
+// to stop, because the earlier one may have died before it did.
+func TestTakeoverAfterAConclusion(t *testing.T) {
+	w := newWorld(1, 1, steps()...)
+	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: w.now.Add(-time.Hour),
+		Deadline: w.now.Add(time.Hour), Concluded: w.now.Add(-10 * time.Minute)}
+	w.snapshot.ConductedSince = w.now
+	attempt := decide.Attempt{Step: "00-layout", Number: 1}
+	w.clients[0].Connection = decide.Ready
+	w.clients[0].Attempts[attempt] = decide.ClientStep{Progress: decide.Running}
+	w.snapshot.Clients = w.seen()
+	until := w.now.Add(w.snapshot.Policy.StopGrace)
+	want := decide.Action{Kind: decide.Stop, Attempt: attempt, Clients: []decide.ClientKey{key(0)}, Until: until}
+	if diff := cmp.Diff(want, decide.Next(w.snapshot, w.now)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	got := decide.Next(w.snapshot, until)
+	if got.Kind != decide.Fail || got.Failure.Reason != decide.ReasonUnresponsive {
+		t.Errorf("%s after that, want the run to fail", got)
+	}
+}
+
 // TestStartTimeoutNamesThoseThatHadIt checks that a replacement that was added later is not overdue yet.
 func TestStartTimeoutNamesThoseThatHadIt(t *testing.T) {
 	w := newWorld(1, 3, steps()...)

@@ -300,8 +300,9 @@ func hasCause(w *world, a decide.Action) string {
 			caused = caused || seen.Connection == decide.Connecting && !w.now.Before(seen.Since.Add(policy.StartTimeout))
 		case decide.ReasonUnresponsive:
 			end := record.Deadline
-			if !record.Concluded.IsZero() && record.Concluded.Before(end) {
-				end = record.Concluded
+			asked := later(record.Concluded, w.snapshot.ConductedSince)
+			if !record.Concluded.IsZero() && asked.Before(end) {
+				end = asked
 			}
 			caused = caused || !end.IsZero() && !w.now.Before(end.Add(policy.StopGrace))
 		default:
