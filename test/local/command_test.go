@@ -214,6 +214,21 @@ func TestCommandAgentKilled(t *testing.T) {
 	run := Start(t, "run", "--local", "-f", commandFile(t, `{setup: [sh, -c, "echo one > list"], command: [sh, -c, "echo more >> list; setsid sleep 300 & until test -e `+gate+`; do sleep 0.02; done; test $$(wc -l < list) = 2"]}`),
 		"--target", "data="+directory, "-o", "json")
 	run.UntilFact(t, "the program runs", func() bool { return strings.HasSuffix(text(directory, "list"), "more\n") })
+	signalAgent(t, run, syscall.SIGKILL)
+	open(t, gate)
+	got := run.Wait(t)
+	if got.Code == report.ExitFailed {
+		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
+	}
+	if target := TargetOf(t, got.Document(t), "run"); target.Command == nil || target.Command.ExitCode != 0 || target.Command.CutShort {
+		t.Errorf("%+v", target.Command)
+	}
+	leavesNothing(t, directory)
+}
+
+// signalAgent sends a signal to the only agent of a run.
+func signalAgent(t *testing.T, run *Running, signal syscall.Signal) {
+	t.Helper()
 	agents := 0
 	links, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -224,23 +239,14 @@ func TestCommandAgentKilled(t *testing.T) {
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(link)))
 		if strings.Contains(string(words), "\x00agent\x00--config=") && below(pid, run.command.Process.Pid) {
 			agents++
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			if err := syscall.Kill(pid, signal); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	if agents != 1 {
-		t.Fatalf("%d agents were killed", agents)
+		t.Fatalf("%d agents got the signal", agents)
 	}
-	open(t, gate)
-	got := run.Wait(t)
-	if got.Code == report.ExitFailed {
-		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
-	}
-	if target := TargetOf(t, got.Document(t), "run"); target.Command == nil || target.Command.ExitCode != 0 || target.Command.CutShort {
-		t.Errorf("%+v", target.Command)
-	}
-	leavesNothing(t, directory)
 }
 
 // text is what a file of the only client holds; empty while there is none.

@@ -121,6 +121,29 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// TestAgentToldToEnd ends an agent after the layout. It removes its data, which its replacement lays out again before
+// the data is read.
+func TestAgentToldToEnd(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	file := Write(t, "count: 2", "count: 1", "readPercent: 50", "readPercent: 100", "duration: 1s", "duration: 4s")
+	run := Start(t, "run", "--local", "-f", file, "--target", "data="+directory, "-o", "json")
+	run.Until(t, "[1/2] layout: Write")
+	signalAgent(t, run, syscall.SIGTERM)
+	got := run.Wait(t)
+	document := got.Document(t)
+	if got.Code == report.ExitFailed {
+		t.Fatalf("exit code %d: %+v", got.Code, find(document, v1alpha1.ConditionFailed))
+	}
+	laidOutAgain := slices.ContainsFunc(document.Steps, func(step v1alpha1.StepStatus) bool {
+		return step.ID == "00-layout" && step.Attempt == 2
+	})
+	if !laidOutAgain || len(document.LostClients) != 1 {
+		t.Errorf("steps %+v, lost %+v", document.Steps, document.LostClients)
+	}
+	Empty(t, directory)
+}
+
 // TestRetain keeps the data, which the next run finds and replaces without a fuss.
 func TestRetain(t *testing.T) {
 	t.Parallel()
