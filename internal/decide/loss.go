@@ -75,9 +75,9 @@ func (s Snapshot) endNonRepeatable(step Step, record Record, now time.Time) (Act
 	counts := s.count(step, attempt)
 	lost := slices.ContainsFunc(s.lostParticipants(step, record), func(c Client) bool {
 		_, known := c.Attempts[attempt]
-		// Under ContinueDegraded, a client to which this attempt was not sent may have been lost in an earlier step. Its
-		// absence does not end this step.
-		return known || s.Policy.OnLoss != ContinueDegraded
+		// Under ContinueDegraded, a client may have been lost in an earlier step. Its absence does not end this step. A
+		// conductor that has taken over does not know what was sent to lost clients, only when they were lost.
+		return known || s.LostAt[c.Key].After(record.Start) || s.Policy.OnLoss != ContinueDegraded
 	})
 	switch {
 	case !lost && len(counts.terminated) == 0:

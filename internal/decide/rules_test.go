@@ -27,6 +27,7 @@ var rules = []rule{
 	{"a client works at one attempt at a time", oneAtATime},
 	{"an attempt starts once, with all its clients, and a step that cannot be repeated has one", startsOnce},
 	{"a step is concluded once, when it may be, while all are at work", concludesOnce},
+	{"a step that cannot be repeated does not go on without a client that it has lost", endsAfterLoss},
 	{"a result is recorded once, when nobody is at work and each part is known", recordsOnce},
 	{"a step is repeated, and a client replaced, as often as the policy allows", withinPolicy},
 	{"a failure has its cause in the facts", hasCause},
@@ -219,6 +220,23 @@ func concludesOnce(w *world, a decide.Action) string {
 		part := client.Attempts[a.Attempt]
 		if step.TakesPart(client.Key) && client.Connection == decide.Ready && part.Progress != decide.Running {
 			return fmt.Sprintf("%s while %s is %+v", a, client.Key, part)
+		}
+	}
+	return ""
+}
+
+func endsAfterLoss(w *world, a decide.Action) string {
+	step, record := w.next()
+	attempt := decide.Attempt{Step: step.ID, Number: record.Attempt}
+	at, key, found := w.loaded()
+	goesOn := (a.Kind == decide.Wait || a.Kind == decide.Conclude) && found && at == attempt
+	if !goesOn || !step.NonRepeatable || record.Start.IsZero() || w.ending() {
+		return ""
+	}
+	for _, client := range w.clients {
+		lost := client.Connection == decide.Lost && w.snapshot.LostAt[client.Key].After(record.Start)
+		if lost && step.TakesPart(client.Key) && client.Attempts[attempt].Progress != decide.Ended {
+			return fmt.Sprintf("%s while %s is at %s, which has lost %s", a, key, attempt, client.Key)
 		}
 	}
 	return ""

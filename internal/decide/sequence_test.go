@@ -122,6 +122,16 @@ var sequences = map[string]func() *world{
 		w.after(10*time.Second, "a/1 dies", w.lose(key(1)))
 		return w
 	},
+	// A drain that has lost a client is ended by a conductor that does not know what the client had done.
+	"lost-continue-in-a-drain": func() *world {
+		w := newWorld(1, 2, onA("00-layout", 20*time.Second), drain("01-burst"))
+		w.snapshot.Policy.OnLoss = decide.ContinueDegraded
+		w.after(40*time.Second, "a/1 and the conductor die, and another one takes over", func(w *world) {
+			w.lose(key(1))(w)
+			comeBack(w)
+		})
+		return w
+	},
 	"lost-continue-none-left": func() *world {
 		w := newWorld(1, 1, steps()...)
 		w.snapshot.Policy.OnLoss = decide.ContinueDegraded

@@ -15,7 +15,9 @@ type Snapshot struct {
 	// Enough holds the attempts that have measured enough and may end now, each with the reason.
 	Enough map[Attempt]string
 	// Records holds the records of the steps that have begun, by step ID.
-	Records   map[string]Record
+	Records map[string]Record
+	// LostAt holds the times at which losses of clients were recorded, unless the clients were replaced.
+	LostAt    map[ClientKey]time.Time
 	Policy    Policy
 	Observing Observing
 	// Begun is the time at which the run was deployed; the start timeout counts from it.

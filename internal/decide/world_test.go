@@ -70,6 +70,7 @@ func newWorld(targets, clients int, steps ...decide.Step) *world {
 		Steps:   steps,
 		Begun:   start,
 		Records: map[string]decide.Record{},
+		LostAt:  map[decide.ClientKey]time.Time{},
 		Enough:  map[decide.Attempt]string{},
 		Policy: decide.Policy{OnLoss: decide.RestartStep, MaxRestarts: 1, StartTimeout: time.Minute,
 			StartLead: lead, StopGrace: 30 * time.Second, FinishTimeout: time.Minute},
@@ -271,6 +272,7 @@ func (w *world) apply(action decide.Action) bool {
 	case decide.Replace:
 		for _, key := range keys {
 			delete(w.unmet, key)
+			delete(w.snapshot.LostAt, key)
 			w.clients[slices.Index(w.clients, w.client(key))] = w.fresh(key, w.client(key).Replacements+1)
 		}
 	case decide.Fail:
@@ -429,6 +431,7 @@ func (w *world) lose(key decide.ClientKey) func(*world) {
 func (w *world) gone(client *decide.Client) {
 	w.breakJob(client.Key, peerLost(client.Key))
 	client.Connection, client.Message = decide.Lost, "its process exited: signal: killed"
+	w.snapshot.LostAt[client.Key] = w.now
 	if w.unmet[client.Key] {
 		client.Attempts = map[decide.Attempt]decide.ClientStep{}
 	}

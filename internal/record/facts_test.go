@@ -219,9 +219,22 @@ func TestLossesAreNotedOnce(t *testing.T) {
 	if got := run.Status.LostClients; len(got) != 1 || !got[0].Replaced || got[0].Step != "00-layout" || got[0].Reason != "killed" || !got[0].Time.Time.Equal(builders.Start) {
 		t.Fatalf("after one loss: %+v", got)
 	}
+	lostAt := func() time.Time {
+		snapshot, err := record.Snapshot(run, planned, clients)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return snapshot.LostAt[clients[0].Key]
+	}
+	if at := lostAt(); !at.IsZero() {
+		t.Errorf("the replacement is lost at %s", at)
+	}
 	record.Losses(run, []decide.Client{lostClient(1, 1, "killed again")}, builders.Start.Add(3*time.Second))
 	if got := run.Status.LostClients; len(got) != 2 || got[1].Replaced || got[1].Reason != "killed again" {
 		t.Fatalf("after the loss of the replacement: %+v", got)
+	}
+	if at := lostAt(); !at.Equal(builders.Start.Add(3 * time.Second)) {
+		t.Errorf("the replacement is lost at %s", at)
 	}
 	record.Finishing(run, builders.Start.Add(4*time.Second))
 	record.Losses(run, []decide.Client{lostClient(0, 0, "it left")}, builders.Start.Add(5*time.Second))

@@ -61,7 +61,13 @@ func Snapshot(run *v1alpha1.BenchmarkRun, planned plan.Plan, clients []decide.Cl
 	snapshot := decide.Snapshot{
 		Clients: clients,
 		Records: Attempts(run, planned),
+		LostAt:  map[decide.ClientKey]time.Time{},
 		Policy:  defaultPolicy,
+	}
+	for _, client := range clients {
+		if loss := LossOf(run, client.Key); loss != nil {
+			snapshot.LostAt[client.Key] = timeOf(loss.Time)
+		}
 	}
 	for _, step := range planned.Steps {
 		snapshot.Steps = append(snapshot.Steps, stepOf(run, step))
