@@ -271,7 +271,8 @@ func (c *client) facts() decide.Client {
 		Attempts:     map[decide.Attempt]decide.ClientStep{},
 	}
 	for attempt, p := range c.attempts {
-		facts.Attempts[attempt] = decide.ClientStep{Progress: p.progress, Failed: p.failed, Since: p.failedSince, AgentTerminated: p.agentTerminated()}
+		facts.Attempts[attempt] = decide.ClientStep{Progress: p.progress, Failed: p.failed, Since: p.failedSince,
+			Stopped: p.stopped() && !p.agentTerminated(), AgentTerminated: p.agentTerminated()}
 	}
 	return facts
 }

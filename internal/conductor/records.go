@@ -321,9 +321,14 @@ func (c *client) takeEnded(attempt decide.Attempt, p *clientAttempt, ended *agen
 	c.advance(attempt, decide.Ended)
 }
 
+// stopped reports whether an attempt ended early because its tool was stopped.
+func (p *clientAttempt) stopped() bool {
+	return p.ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED
+}
+
 // agentTerminated reports whether an attempt ended early because its agent was terminated.
 func (p *clientAttempt) agentTerminated() bool {
-	return p.ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED && p.ended.GetReason() == agentapi.ReasonLeaving
+	return p.stopped() && p.ended.GetReason() == agentapi.ReasonLeaving
 }
 
 // maxInstant limits times of the agents' clocks, so that neither the difference between two times nor the conversion of

@@ -77,7 +77,7 @@ func instant(clock measure.RemoteClock, remote int64) time.Time {
 func (p *clientAttempt) end(to *result.Client, clock measure.RemoteClock) {
 	ended := p.ended
 	to.Ended = true
-	if to.Stopped = ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED; to.Stopped {
+	if to.Stopped = p.stopped(); to.Stopped {
 		to.StopMessage = ended.GetMessage()
 	}
 	if from, until := ended.GetIoStartNanoseconds(), ended.GetIoEndNanoseconds(); from < -maxInstant || until > maxInstant || until < from {

@@ -9,6 +9,8 @@ import (
 // received the attempt yet. Lost and finished clients are omitted.
 type counts struct {
 	absent, loading, loaded, running, ended []ClientKey
+	// stopped lists the ended clients whose tools were stopped.
+	stopped []ClientKey
 	// terminated lists the ended clients that did not complete the attempt and will soon be reported lost.
 	terminated []ClientKey
 	failed     []failedClient
@@ -41,6 +43,9 @@ func (s Snapshot) count(step Step, attempt Attempt) counts {
 			c.peerLost = append(c.peerLost, failedClient{client.Key, *part.Failed, part.Since})
 		default:
 			c.failed = append(c.failed, failedClient{client.Key, *part.Failed, part.Since})
+		}
+		if part.Stopped {
+			c.stopped = append(c.stopped, client.Key)
 		}
 		if part.AgentTerminated {
 			c.terminated = append(c.terminated, client.Key)

@@ -64,6 +64,25 @@ func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attem
 	return Action{Kind: Replace, Clients: keys(lost)}, true
 }
 
+// cutShort reports whether an earlier conductor has stopped clients in the current attempt because it had lost a
+// client, which this conductor has reached again. The load is then no longer the requested one.
+func (s Snapshot) cutShort(step Step, record Record, counts counts) bool {
+	if s.Policy.OnLoss != RestartStep || !record.Concluded.IsZero() || len(counts.stopped) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(s.Clients, func(c Client) bool {
+		return c.Connection != Lost && step.TakesPart(c.Key) && s.LostAt[c.Key].After(record.Start)
+	})
+}
+
+// repeatCutShort completes what the earlier conductor has begun: it stops the other clients and repeats the step.
+func (s Snapshot) repeatCutShort(step Step, record Record, attempt Attempt) Action {
+	if live := s.live(step, attempt); len(live) > 0 {
+		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}
+	}
+	return retry(step, record, "clients were stopped because another client was lost")
+}
+
 // endNonRepeatable ends a step that cannot be repeated and has lost a client after its start. It stops the other
 // clients and records the step's result, which names the missing clients. The loss policy is applied only when the next
 // step begins.
@@ -80,7 +99,7 @@ func (s Snapshot) endNonRepeatable(step Step, record Record, now time.Time) (Act
 		return known || s.LostAt[c.Key].After(record.Start) || s.Policy.OnLoss != ContinueDegraded
 	})
 	switch {
-	case !lost && len(counts.terminated) == 0:
+	case !lost && len(counts.terminated) == 0 && !s.cutShort(step, record, counts):
 		return Action{}, false
 	case len(counts.failed) > 0 && !counts.missedStart(record):
 		return s.abandon(step, record, attempt, counts), true

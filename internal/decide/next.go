@@ -133,6 +133,8 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 		return s.awaitPeerLoss(step, record, attempt, counts, now)
 	case record.Start.IsZero() && len(counts.ended) > 0:
 		return s.unstartable(step, record, attempt, counts)
+	case s.cutShort(step, record, counts):
+		return s.repeatCutShort(step, record, attempt)
 	case len(counts.absent) > 0:
 		return Action{Kind: Load, Attempt: attempt, Clients: counts.absent}
 	case len(counts.loading) > 0:

@@ -166,6 +166,38 @@ func TestTakeoverAfterAConclusion(t *testing.T) {
 	}
 }
 
+// TestLostClientIsReachedAgain checks that a step is repeated if an earlier conductor has stopped a client because it
+// had lost another one, which is still running, or has ended in the meantime.
+func TestLostClientIsReachedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		other  decide.Progress
+		lostAt time.Duration
+		once   bool
+		want   decide.Kind
+	}{
+		"it is running":              {decide.Running, time.Minute, false, decide.Stop},
+		"it has ended":               {decide.Ended, time.Minute, false, decide.Retry},
+		"lost in an earlier attempt": {decide.Ended, -time.Minute, false, decide.RecordResult},
+		"it is running, in a drain":  {decide.Running, time.Minute, true, decide.Stop},
+		"it has ended, in a drain":   {decide.Ended, time.Minute, true, decide.RecordResult},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(1, 2, steps()...)
+			attempt := decide.Attempt{Step: "00-layout", Number: 1}
+			w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: w.now, Deadline: w.now.Add(time.Hour)}
+			w.snapshot.LostAt[key(1)], w.snapshot.Steps[0].NonRepeatable = w.now.Add(c.lostAt), c.once
+			for i, part := range []decide.ClientStep{{Progress: decide.Ended, Stopped: true}, {Progress: c.other}} {
+				w.clients[i].Connection = decide.Ready
+				w.clients[i].Attempts[attempt] = part
+			}
+			w.snapshot.Clients = w.seen()
+			if got := decide.Next(w.snapshot, w.now.Add(2*time.Minute)); got.Kind != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
 // TestStartTimeoutNamesThoseThatHadIt checks that a replacement that was added later is not overdue yet.
 func TestStartTimeoutNamesThoseThatHadIt(t *testing.T) {
 	w := newWorld(1, 3, steps()...)

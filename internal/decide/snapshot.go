@@ -172,6 +172,8 @@ type ClientStep struct {
 	Failed *Failure
 	// Since is the time at which the failure became known, or zero without a failure.
 	Since time.Time
+	// Stopped is true if the attempt ended early because a conductor stopped it, or because it reached its deadline.
+	Stopped bool
 	// AgentTerminated is true if the attempt ended early because a third party terminated the agent, for example by
 	// draining its node. The client becomes Lost once that is detected.
 	AgentTerminated bool
