@@ -80,7 +80,10 @@ func (e *entry) historyRun() detect.HistoryRun {
 	made := detect.HistoryRun{ID: e.name, Started: e.started, Valid: true, Judged: detect.RegressionVerdict(e.verdict), JudgedSince: e.accepted, Use: detect.RunUse(e.use), Facts: e.facts}
 	for i := range e.figures {
 		one := &e.figures[i]
-		made.Metrics = append(made.Metrics, detect.RunMetric{Name: one.Figure, Value: float64(one.Value), LowerIsBetter: one.LowerIsBetter, Condition: one.Condition})
+		// The burst of a drain is in bytes or in operations, depending on which credits ran out.
+		condition := string(one.Unit) + " " + one.Condition
+		made.Metrics = append(made.Metrics, detect.RunMetric{Name: one.Figure, Value: float64(one.Value),
+			LowerIsBetter: one.LowerIsBetter, Condition: condition})
 	}
 	return made
 }

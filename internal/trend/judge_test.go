@@ -187,6 +187,20 @@ func TestAcceptedAfterTheNewestRun(t *testing.T) {
 	}
 }
 
+// The burst of a drain is in bytes per second in some runs and in operations per second in others.
+func TestUnitsAreNotCompared(t *testing.T) {
+	all := nights(rand.New(rand.NewPCG(6, 6)), 9, 9)
+	burst := v1alpha1.RunFigure{Figure: "burst of drain on t", Value: 170e6, Unit: v1alpha1.UnitBytesPerSecond}
+	for n := range all {
+		all[n].By.Figures = []v1alpha1.RunFigure{burst}
+	}
+	all[8].By.Figures[0].Value, all[8].By.Figures[0].Unit = 2594e3, v1alpha1.UnitIOPSMilli
+	made := Judge(nil, all[:8], all[8], standard()).Result
+	if made.Verdict != v1alpha1.RegressionUnknown || made.ComparedRuns != 0 || len(made.Changes) > 0 {
+		t.Errorf("%s, compared with %d runs, changes %+v", made.Verdict, made.ComparedRuns, made.Changes)
+	}
+}
+
 // A change of level is reported with its run, its date and the facts that changed there.
 func TestChangesAreExplained(t *testing.T) {
 	all := nights(rand.New(rand.NewPCG(4, 4)), 30, 30)
