@@ -424,15 +424,15 @@ type Headline struct {
 	// +required
 	Operation Operation `json:"operation"`
 
-	// bytesPerSecond is the throughput of all clients in the common window. For a drain whose
-	// credits ran out, it is the baseline.
+	// bytesPerSecond is the throughput of all clients in the common window. For a drain whose credits ran out, it is
+	// the baseline. Unset for operations that move no data, such as Create.
 	// +optional
-	BytesPerSecond int64 `json:"bytesPerSecond"`
+	BytesPerSecond *int64 `json:"bytesPerSecond,omitempty"`
 
 	// iopsMilli is the rate in thousandths of an operation per second. For a drain whose credits ran out, it is the
 	// baseline.
 	// +optional
-	IOPSMilli int64 `json:"iopsMilli"`
+	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 
 	// p99Nanoseconds is the 99th percentile of the latency. Unset for a drain whose credits ran out, and if fewer than
 	// ten samples lie above it.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -184,11 +185,11 @@ func TestEventsAndFigures(t *testing.T) {
 			t.Errorf("the headline of run %s is of phase %q", run.Name, run.Spec.Headline)
 		}
 	}
-	want := v1alpha1.Headline{Phase: "write", Target: "data", Operation: v1alpha1.OperationWrite, BytesPerSecond: 107_374_182, IOPSMilli: 1_638_400}
-	if got := benchmark.Status.Headlines; len(got) != 1 || got[0].P99Nanoseconds == nil || *got[0].P99Nanoseconds != 9_000_000 {
-		t.Errorf("headlines are %+v", got)
-	} else if got[0].P99Nanoseconds = nil; got[0] != want {
-		t.Errorf("the headline is %+v, want %+v", got[0], want)
+	want := []v1alpha1.Headline{{Phase: "write", Target: "data", Operation: v1alpha1.OperationWrite,
+		BytesPerSecond: new(int64(107_374_182)), IOPSMilli: new(int64(1_638_400)),
+		P99Nanoseconds: new(int64(9_000_000))}}
+	if diff := cmp.Diff(want, benchmark.Status.Headlines); diff != "" {
+		t.Errorf("headlines (-want +got):\n%s", diff)
 	}
 	if benchmark.Status.LastHandledRequest != "v1" {
 		t.Errorf("lastHandledRequest is %q", benchmark.Status.LastHandledRequest)

@@ -177,6 +177,9 @@ func TestHeadlines(t *testing.T) {
 			{Target: "a", Operations: []v1alpha1.OperationResult{figure(v1alpha1.OperationWrite, new(int64(0))), figure(v1alpha1.OperationSync, nil)}},
 			{Target: "b", Operations: []v1alpha1.OperationResult{figure(v1alpha1.OperationWrite, new(int64(7)))}},
 		}},
+		{Name: "files", Kind: v1alpha1.PhaseSmallFiles, Targets: []v1alpha1.TargetResult{
+			{Target: "a", Operations: []v1alpha1.OperationResult{
+				{Operation: v1alpha1.OperationCreate, IOPSMilli: new(int64(4))}}}}},
 		{Name: "drain", Kind: v1alpha1.PhaseBurstDrain, Targets: []v1alpha1.TargetResult{{Target: "a",
 			Operations: []v1alpha1.OperationResult{{Operation: v1alpha1.OperationWrite, Bytes: 99, BytesPerSecond: new(int64(27)), IOPSMilli: new(int64(26))}},
 			Burst: &v1alpha1.BurstResult{Exhausted: true, Bytes: &v1alpha1.BurstSeries{Baseline: &v1alpha1.Estimate{Value: 8}},
@@ -184,9 +187,14 @@ func TestHeadlines(t *testing.T) {
 	}
 	var got []string
 	for _, headline := range headlinesOf(run) {
-		got = append(got, fmt.Sprintf("%s/%s %s %d", headline.Phase, headline.Target, headline.Operation, headline.BytesPerSecond))
+		text := fmt.Sprintf("%s/%s %s", headline.Phase, headline.Target, headline.Operation)
+		if headline.BytesPerSecond != nil {
+			text += fmt.Sprintf(" %d B/s", *headline.BytesPerSecond)
+		}
+		got = append(got, text+fmt.Sprintf(" %d", *headline.IOPSMilli))
 	}
-	if want := "write/a Write 0, write/b Write 7, drain/a Write 8"; strings.Join(got, ", ") != want {
+	want := "write/a Write 0 B/s 0, write/b Write 7 B/s 7, files/a Create 4, drain/a Write 8 B/s 7"
+	if strings.Join(got, ", ") != want {
 		t.Errorf("headlines are %v, want %s", got, want)
 	}
 }

@@ -103,16 +103,15 @@ func headlinesOf(run *v1alpha1.BenchmarkRun) []v1alpha1.Headline {
 		for i := range phase.Targets {
 			target := &phase.Targets[i]
 			for _, operation := range phasekind.Rates(target) {
-				if operation.BytesPerSecond == nil || operation.IOPSMilli == nil {
-					// Skip the operation, so that an absent figure is not reported as 0.
+				headline := v1alpha1.Headline{Phase: phase.Name, Target: target.Target, Operation: operation.Operation,
+					BytesPerSecond: operation.BytesPerSecond, IOPSMilli: operation.IOPSMilli}
+				if headline.BytesPerSecond == nil && headline.IOPSMilli == nil {
 					continue
 				}
-				headline := v1alpha1.Headline{Phase: phase.Name, Target: target.Target, Operation: operation.Operation,
-					BytesPerSecond: *operation.BytesPerSecond, IOPSMilli: *operation.IOPSMilli}
-				if operation.Latency != nil && operation.Latency.P99Nanoseconds != nil {
-					headline.P99Nanoseconds = new(*operation.Latency.P99Nanoseconds)
+				if operation.Latency != nil {
+					headline.P99Nanoseconds = operation.Latency.P99Nanoseconds
 				}
-				headlines = append(headlines, headline)
+				headlines = append(headlines, *headline.DeepCopy())
 			}
 		}
 	}

@@ -88,8 +88,8 @@ func Headlines(benchmark *v1alpha1.StorageBenchmark) []Point {
 	p := points{common: []string{benchmark.Namespace, benchmark.Name}}
 	for _, headline := range benchmark.Status.Headlines {
 		labels := []string{headline.Phase, headline.Target, string(headline.Operation)}
-		p.add(resultThroughput, float64(headline.BytesPerSecond), labels...)
-		p.add(resultIOPS, float64(headline.IOPSMilli)/milli, labels...)
+		p.addCount(resultThroughput, headline.BytesPerSecond, one, labels...)
+		p.addCount(resultIOPS, headline.IOPSMilli, milli, labels...)
 		p.addCount(resultLatency, headline.P99Nanoseconds, nanoseconds, append(labels, "99")...)
 	}
 	return p.all

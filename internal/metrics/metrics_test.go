@@ -118,6 +118,12 @@ func TestHeadlines(t *testing.T) {
 			t.Errorf("%s: %s is not in\n%s", reason, want, text)
 		}
 	}
+	const create = `{benchmark="nightly",namespace="storage",operation="Create",phase="files",target="share"}`
+	text := scrape(t, facts)
+	if !strings.Contains(text, "storagebench_benchmark_operations_per_second"+create+" 400") ||
+		strings.Contains(text, "storagebench_benchmark_throughput_bytes_per_second"+create) {
+		t.Errorf("the operations per second of Create are not in the text, or its throughput is:\n%s", text)
+	}
 	facts.Benchmarks[0].Status.LastRun.Reason = v1alpha1.ReasonRunInvalid
 	if text := scrape(t, facts); strings.Contains(text, "storagebench_benchmark_throughput") {
 		t.Error("there are headlines of an invalid run")

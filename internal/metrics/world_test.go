@@ -111,7 +111,10 @@ func world() metrics.Facts {
 			{Name: "absent", Verdict: v1alpha1.VerdictUnknown}},
 		Regression: &v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionRegressed, ComparedRuns: 20, Figures: []v1alpha1.FigureChange{
 			{Figure: "throughput of steady", Verdict: v1alpha1.RegressionRegressed, ChangePermille: -104}, {Figure: "other", Verdict: v1alpha1.RegressionUnknown}}},
-		Headlines: []v1alpha1.Headline{{Phase: "steady", Target: "share", Operation: v1alpha1.OperationWrite, BytesPerSecond: 32_000_000, IOPSMilli: 30_518, P99Nanoseconds: new(int64(1_200_000_000))}},
+		Headlines: []v1alpha1.Headline{
+			{Phase: "steady", Target: "share", Operation: v1alpha1.OperationWrite, BytesPerSecond: new(int64(32_000_000)),
+				IOPSMilli: new(int64(30_518)), P99Nanoseconds: new(int64(1_200_000_000))},
+			{Phase: "files", Target: "share", Operation: v1alpha1.OperationCreate, IOPSMilli: new(int64(400_000))}},
 	}
 	ended, waiting := endedRun(), made("nightly-3", 2000)
 	waiting.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionWaiting, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonWaitsForQueue}}

@@ -45,7 +45,7 @@ if kill -0 "$judged" 2>/dev/null; then
 fi
 wait "$judged" || exit 1
 
-get '{range .status.headlines[*]}{.phase}{"\t"}{.target}{"\t"}{.operation}{"\t"}{.bytesPerSecond}{" B/s\n"}{end}'
+get '{range .status.headlines[?(@.bytesPerSecond)]}{.phase}{"\t"}{.target}{"\t"}{.operation}{"\t"}{.bytesPerSecond}{" B/s\n"}{end}'
 get '{range .status.objectives[*]}{.verdict}{"\t"}{.name}{"\t"}{.message}{"\n"}{end}'
 get '{range .status.regression.figures[*]}{.verdict}{"\t"}{.figure}{"\t"}{.changePermille}{" permille\n"}{end}'
 get '{.status.lastRun.reason}{": "}{.status.lastRun.message}{"\n"}'
