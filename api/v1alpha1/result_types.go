@@ -232,7 +232,7 @@ type OperationResult struct {
 	BytesPerSecond *int64 `json:"bytesPerSecond,omitempty"`
 
 	// iopsMilli is the rate in the common window, in thousandths of an operation per second. Unset if there is no
-	// common window.
+	// common window, and if only the bytes were counted, such as those of mapped files.
 	// +optional
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 
@@ -600,6 +600,10 @@ type StepOperation struct {
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
 }
+
+// Counted reports whether the operations behind the bytes were counted. A program can move bytes without system calls,
+// for example those of mapped files.
+func (o *StepOperation) Counted() bool { return o.IOPSMilli > 0 || o.BytesPerSecond == 0 }
 
 // SearchResult is the highest rate that met the objective of a search.
 type SearchResult struct {

@@ -62,10 +62,11 @@ func (p *Pair) Usable(cell *v1alpha1.StepResult) bool {
 }
 
 // CellRate compares the total rates of two cells, summed over their operations. It compares bytes per second or, if
-// these do not differ (for example because both are 0), operations per second. It returns false if a cell has no valid
-// result.
+// these do not differ (for example because both are 0), operations per second, if these were counted. It returns false
+// if a cell has no valid result.
 func (p *Pair) CellRate(baseline, target *v1alpha1.StepResult) (Difference, bool) {
-	if d, ok := p.CellThroughput(baseline, target); ok && (d.Share != 0 || d.Verdict != NoDifference) {
+	d, ok := p.CellThroughput(baseline, target)
+	if ok && (d.Share != 0 || d.Verdict != NoDifference || !counted(baseline) || !counted(target)) {
 		return d, ok
 	}
 	return p.CellIOPS(baseline, target)
@@ -76,9 +77,17 @@ func (p *Pair) CellThroughput(baseline, target *v1alpha1.StepResult) (Difference
 	return p.cells(baseline, target, throughput)
 }
 
-// CellIOPS compares the operations per second of two cells.
+// CellIOPS compares the operations per second of two cells. It returns false if those of a cell were not counted.
 func (p *Pair) CellIOPS(baseline, target *v1alpha1.StepResult) (Difference, bool) {
+	if !counted(baseline) || !counted(target) {
+		return Difference{}, false
+	}
 	return p.cells(baseline, target, iops)
+}
+
+func counted(cell *v1alpha1.StepResult) bool {
+	uncounted := func(o v1alpha1.StepOperation) bool { return !o.Counted() }
+	return cell != nil && !slices.ContainsFunc(cell.Operations, uncounted)
 }
 
 func (p *Pair) cells(baseline, target *v1alpha1.StepResult, of func(*v1alpha1.StepResult) v1alpha1.Estimate) (Difference, bool) {

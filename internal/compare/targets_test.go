@@ -177,6 +177,19 @@ func TestCells(t *testing.T) {
 	}
 }
 
+// Cells whose operations were not counted are compared only by their bytes.
+func TestUncountedCells(t *testing.T) {
+	one, two := cell(0, 0, 100_000), cell(0, 0, 100_000)
+	one.Operations[0].IOPSMilli, two.Operations[0].IOPSMilli = 0, 0
+	pair := compare.Pair{Kind: v1alpha1.PhaseRamp, Baseline: &v1alpha1.TargetResult{}, Target: &v1alpha1.TargetResult{}}
+	if d, ok := pair.CellIOPS(&one, &two); ok {
+		t.Errorf("operations per second: %+v", d)
+	}
+	if d, ok := pair.CellRate(&one, &two); !ok || d.Verdict != compare.NoDifference {
+		t.Errorf("rate: %+v, %t", d, ok)
+	}
+}
+
 // Drains are compared by their levels, in the dimension that ran out on both.
 func TestDrains(t *testing.T) {
 	drain := func(target, dimension string, burst, baseline int64) v1alpha1.TargetResult {

@@ -91,6 +91,8 @@ func ofCell(o *v1alpha1.Objective, step *v1alpha1.StepResult, where string) figu
 	switch {
 	case o.Throughput != nil:
 		return withError(figure{where: where, value: operation.BytesPerSecond}, operation.RateErrorPPM)
+	case o.IOPS != nil && !operation.Counted():
+		return absent(where, "%s", notCounted)
 	case o.IOPS != nil:
 		return withError(figure{where: where, value: operation.IOPSMilli}, operation.RateErrorPPM)
 	case o.Latency.Percentile == "Mean" && operation.MeanNanoseconds > 0:

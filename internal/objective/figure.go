@@ -33,6 +33,9 @@ type figure struct {
 	missing string
 }
 
+// notCounted explains why bytes have no operations per second: a program moved them without system calls.
+const notCounted = "the operations were not counted: set throughput instead"
+
 func absent(where, format string, arguments ...any) figure {
 	return figure{where: where, missing: fmt.Sprintf(format, arguments...)}
 }
@@ -115,6 +118,8 @@ func ofOperation(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where str
 	switch {
 	case o.Latency != nil:
 		return ofLatency(o.Latency.Percentile, operation.Latency, where)
+	case o.IOPS != nil && operation.IOPSMilli == nil && rate != nil:
+		return absent(where, "%s", notCounted)
 	case o.IOPS != nil:
 		rate = operation.IOPSMilli
 	}

@@ -268,6 +268,23 @@ func TestUnitOfTheWorstTarget(t *testing.T) {
 	}
 }
 
+// Bytes whose operations were not counted have no operations per second.
+func TestUncountedOperations(t *testing.T) {
+	spec, status := run()
+	status.Result("write", "a").Operations[0].IOPSMilli = nil
+	status.Result("sweep", "a").Steps[0].Operations[0].IOPSMilli = 0
+	first := &v1alpha1.CellSelector{Jobs: pointer[int32](1), BlockSize: quantity("4Ki")}
+	objectives := []v1alpha1.Objective{
+		{Name: "phase", Phase: "write", Target: "a", IOPS: atMost("100")},
+		{Name: "cell", Phase: "sweep", Target: "a", Cell: first, IOPS: atMost("100")},
+	}
+	for _, got := range objective.Evaluate(objectives, spec, status) {
+		if got.Verdict != v1alpha1.VerdictUnknown || !strings.Contains(got.Message, "not counted") {
+			t.Errorf("%s: %s: %s", got.Name, got.Verdict, got.Message)
+		}
+	}
+}
+
 func TestOverall(t *testing.T) {
 	result := func(verdicts ...v1alpha1.Verdict) v1alpha1.Verdict {
 		var results []v1alpha1.ObjectiveResult

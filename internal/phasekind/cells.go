@@ -67,7 +67,7 @@ func best(result *v1alpha1.TargetResult) []Figure {
 					made.Name, made.Estimate = v1alpha1.FigureThroughput, rate(o.BytesPerSecond, o.RateErrorPPM)
 					throughput, p99 = new(made), o.P99Nanoseconds
 				}
-				if iops == nil || o.IOPSMilli > iops.Value {
+				if o.Counted() && (iops == nil || o.IOPSMilli > iops.Value) {
 					made.Name, made.Estimate = v1alpha1.FigureIOPS, rate(o.IOPSMilli, o.RateErrorPPM)
 					iops = new(made)
 				}
@@ -76,7 +76,10 @@ func best(result *v1alpha1.TargetResult) []Figure {
 		if throughput == nil {
 			continue
 		}
-		all = append(all, *throughput, *iops)
+		all = append(all, *throughput)
+		if iops != nil {
+			all = append(all, *iops)
+		}
 		if p99 != nil {
 			all = append(all, Figure{Name: v1alpha1.FigureP99Latency, Operation: string(operation), Estimate: v1alpha1.Estimate{Value: *p99}, Cell: throughput.Cell})
 		}

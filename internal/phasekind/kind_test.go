@@ -39,6 +39,7 @@ func TestMainFigures(t *testing.T) {
 		return v1alpha1.StepResult{Cell: index, Warnings: warnings, Operations: []v1alpha1.StepOperation{{Operation: v1alpha1.OperationRead, BytesPerSecond: bytes, IOPSMilli: iops}}}
 	}
 	steps := []v1alpha1.StepResult{cell(0, 30, 300), cell(1, 50, 200), cell(2, 90, 900, v1alpha1.WarningClientLost)}
+	uncounted := []v1alpha1.StepResult{cell(0, 30, 0)}
 	rates := &v1alpha1.MdtestResult{Rates: []v1alpha1.MdtestRate{{Operation: "Directory creation", MeanOPSMilli: 1}, {Operation: "Directory stat", MeanOPSMilli: 2},
 		{Operation: "Directory removal", MeanOPSMilli: 3}, {Operation: "File stat", MeanOPSMilli: 4}, {Operation: "File creation", MeanOPSMilli: 5}}}
 	for name, test := range map[string]struct {
@@ -58,6 +59,7 @@ func TestMainFigures(t *testing.T) {
 		"two levels":     {v1alpha1.PhaseBurstDrain, v1alpha1.TargetResult{Burst: drain("Bytes", false, 60)}, "Peak=60 BytesPerSecond; Sustained=40 BytesPerSecond"},
 		"a second drain": {v1alpha1.PhaseCooldown, v1alpha1.TargetResult{Burst: drain("Bytes", true, 40)}, "Refill=2 BytesPerSecond"},
 		"a ramp":         {v1alpha1.PhaseRamp, v1alpha1.TargetResult{Steps: steps}, "Read Throughput=50 BytesPerSecond; Read IOPS=300 IOPSMilli"},
+		"a program's":    {v1alpha1.PhaseRamp, v1alpha1.TargetResult{Steps: uncounted}, "Read Throughput=30 BytesPerSecond"},
 		"a sweep":        {v1alpha1.PhaseSweep, v1alpha1.TargetResult{Steps: steps}, "Read Throughput=50 BytesPerSecond; Read IOPS=300 IOPSMilli"},
 		"small files": {v1alpha1.PhaseSmallFiles, v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{
 			{Operation: v1alpha1.OperationCreate, Operations: 9, IOPSMilli: new(int64(4000)), Latency: &v1alpha1.LatencyResult{MeanNanoseconds: 70, P99Nanoseconds: new(int64(75))}},

@@ -109,11 +109,10 @@ func cellRows(
 	return rows
 }
 
-// cellFigures returns throughput, IOPS, mean latency and p99 latency. It leaves out IOPS of 0 if bytes were moved: the
-// operations were then not counted.
+// cellFigures returns throughput, IOPS, mean latency and p99 latency.
 func cellFigures(o v1alpha1.StepOperation) []string {
 	cells := []string{absent, absent, absent, latencyText(o.P99Nanoseconds)}
-	if o.IOPSMilli > 0 || o.BytesPerSecond == 0 {
+	if o.Counted() {
 		cells[1] = iopsOf(float64(o.IOPSMilli) / 1000)
 	}
 	if o.Operation.MovesData() {

@@ -235,6 +235,24 @@ func TestStateOfARate(t *testing.T) {
 	}
 }
 
+// TestUncountedOperations checks that a rate of bytes whose operations were not counted has no IOPS beside it.
+func TestUncountedOperations(t *testing.T) {
+	d := documents["good"].document(t)
+	write := &d.Phases[1].Targets[0].Operations[0]
+	write.Operations, write.IOPSMilli, write.Latency = 0, nil, nil
+	short := text(t, d, report.TextOptions{})
+	if !regexp.MustCompile(`write   Write +\S+ MB/s +\S+ % +- +-`).MatchString(short) {
+		t.Errorf("the write has a rate of operations:\n%s", short)
+	}
+	d = rampPaper().document(t)
+	first := &d.Phases[1].Targets[0].Steps[0].Operations[0]
+	first.IOPSMilli, first.MeanNanoseconds, first.P99Nanoseconds = 0, 0, nil
+	full := text(t, d, report.TextOptions{Verbose: true})
+	if !regexp.MustCompile(`1 +Write +\S+ MB/s +- +- +-`).MatchString(full) {
+		t.Errorf("the first step has a rate of operations:\n%s", full)
+	}
+}
+
 // TestJudgedByOtherObjectives judges a run by objectives that replaced those with which it was made.
 func TestJudgedByOtherObjectives(t *testing.T) {
 	made := documents["objective-missed"].document(t)

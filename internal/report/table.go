@@ -49,9 +49,6 @@ func (p *page) operations(d Document, told documentedRates) {
 			add(printable(phase.Name), printable(target.Target), append(noFigures(), "", "")...)
 		}
 		for _, operation := range target.Operations {
-			if operation.Operations == 0 && operation.Bytes > 0 {
-				operation.IOPSMilli = nil // the operations were not counted, so 0 would be misleading
-			}
 			// The short form omits the rates of a drain from this table, because the report block of the drain shows
 			// them.
 			detail := target.Burst != nil

@@ -118,8 +118,12 @@ func TestCommandSources(t *testing.T) {
 func TestCommandThatMapsItsOutput(t *testing.T) {
 	t.Parallel()
 	figures := func(operation v1alpha1.Operation, bytes, operations int64) v1alpha1.OperationResult {
-		return v1alpha1.OperationResult{Operation: operation, Bytes: bytes, Operations: operations,
-			BytesPerSecond: pointerTo(bytes / 10), IOPSMilli: pointerTo(operations * 100)}
+		made := v1alpha1.OperationResult{Operation: operation, Bytes: bytes, Operations: operations,
+			BytesPerSecond: pointerTo(bytes / 10)}
+		if operations > 0 {
+			made.IOPSMilli = pointerTo(operations * 100)
+		}
+		return made
 	}
 	for name, test := range map[string]struct {
 		mapped []measure.Operation

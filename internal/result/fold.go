@@ -208,10 +208,13 @@ func cellOf(into *v1alpha1.TargetResult, index int32) *v1alpha1.StepResult {
 func stepOperations(made v1alpha1.TargetResult) []v1alpha1.StepOperation {
 	var all []v1alpha1.StepOperation
 	for _, operation := range made.Operations {
-		if operation.IOPSMilli == nil {
+		if operation.IOPSMilli == nil && operation.BytesPerSecond == nil {
 			continue
 		}
-		added := v1alpha1.StepOperation{Operation: operation.Operation, IOPSMilli: *operation.IOPSMilli, RateErrorPPM: operation.RateErrorPPM}
+		added := v1alpha1.StepOperation{Operation: operation.Operation, RateErrorPPM: operation.RateErrorPPM}
+		if operation.IOPSMilli != nil {
+			added.IOPSMilli = *operation.IOPSMilli
+		}
 		if operation.BytesPerSecond != nil {
 			added.BytesPerSecond = *operation.BytesPerSecond
 		}

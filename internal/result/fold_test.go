@@ -152,6 +152,17 @@ func TestFoldOfARepeatedLayout(t *testing.T) {
 	}
 }
 
+// TestFoldUncounted checks that a step has the bytes of a program whose operations were not counted.
+func TestFoldUncounted(t *testing.T) {
+	t.Parallel()
+	made := figures(100_000_000)
+	made.Operations[0].IOPSMilli = nil
+	operations := foldAll(sweepPhase(), []foldedStep{{cell(0, false), made}}).Steps[0].Operations
+	if len(operations) != 1 || operations[0].BytesPerSecond != 100_000_000 {
+		t.Errorf("%+v", operations)
+	}
+}
+
 // TestFoldRepeats: the figures do not depend on the order of repetitions, nor on the steps between them.
 func TestFoldRepeats(t *testing.T) {
 	for seed := range uint64(200) {

@@ -46,9 +46,11 @@ func (b *builder) addOperation(operation measure.Operation, total *Operation) {
 		CompletionLatency: latency(&total.Completion),
 	}
 	if b.result.WindowNanoseconds > 0 {
-		added.IOPSMilli = new(measure.Round(b.rates[operation].OperationsPerSecond * 1000))
 		added.RateErrorPPM = b.rateError(operation)
-		// 0 B/s would be misleading for an operation that moves no data.
+		// 0 would be misleading for operations that were not counted, and 0 B/s for one that moves no data.
+		if total.Operations > 0 {
+			added.IOPSMilli = new(measure.Round(b.rates[operation].OperationsPerSecond * 1000))
+		}
 		if operation.MovesData() {
 			added.BytesPerSecond = new(measure.Round(b.rates[operation].BytesPerSecond))
 		}
