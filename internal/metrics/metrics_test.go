@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -127,6 +128,32 @@ func TestHeadlines(t *testing.T) {
 	facts.Benchmarks[0].Status.LastRun.Reason = v1alpha1.ReasonRunInvalid
 	if text := scrape(t, facts); strings.Contains(text, "storagebench_benchmark_throughput") {
 		t.Error("there are headlines of an invalid run")
+	}
+}
+
+// TestFillOfACooldown checks that the fill at the end of a cooldown is that after its drain, if it has one.
+func TestFillOfACooldown(t *testing.T) {
+	fill := func(drain []v1alpha1.StepIO) string {
+		run := endedRun()
+		run.Spec.Steps = []v1alpha1.ResolvedStep{{ID: "idle", Phase: "refill"}, {ID: "redrain", Phase: "refill"}}
+		run.Status.Steps = []v1alpha1.StepStatus{{ID: "idle"}, {ID: "redrain", IO: drain}}
+		target := v1alpha1.TargetResult{Target: "share", Cooldown: &v1alpha1.CooldownResult{CreditPercentAtEnd: new(int32(41))}}
+		run.Status.Phases = []v1alpha1.PhaseResult{
+			{Name: "refill", Kind: v1alpha1.PhaseCooldown, Targets: []v1alpha1.TargetResult{target}}}
+		var all []string
+		for _, point := range metrics.Results(run) {
+			if point.Family.FullName() == "storagebench_benchmark_credits_fill_ratio" {
+				all = append(all, fmt.Sprint(point.Labels[len(point.Labels)-1], " ", point.Value))
+			}
+		}
+		return strings.Join(all, ", ")
+	}
+	if got := fill(nil); got != "End 0.41" {
+		t.Errorf("a pause alone: %s", got)
+	}
+	redrain := v1alpha1.StepIO{Target: "share", CreditPercentAtStart: new(int32(41)), CreditPercentAtEnd: new(int32(0))}
+	if got := fill([]v1alpha1.StepIO{redrain}); got != "End 0" {
+		t.Errorf("a pause and a drain: %s", got)
 	}
 }
 

@@ -167,7 +167,7 @@ func (p *points) burst(burst *v1alpha1.BurstResult) {
 }
 
 // fill adds how full the target's credit bucket was at the start and at the end of a phase, according to the first and
-// the last estimate in the phase's steps.
+// the last estimate in the phase's steps. A cooldown has no estimate for its start, because it begins with a pause.
 func (p *points) fill(run *v1alpha1.BenchmarkRun, phase string, target *v1alpha1.TargetResult) {
 	ofPhase := map[string]bool{}
 	for _, step := range run.Spec.Steps {
@@ -187,8 +187,11 @@ func (p *points) fill(run *v1alpha1.BenchmarkRun, phase string, target *v1alpha1
 			}
 		}
 	}
-	if target.Cooldown != nil && target.Cooldown.CreditPercentAtEnd != nil {
-		end = target.Cooldown.CreditPercentAtEnd
+	if target.Cooldown != nil {
+		start = nil
+		if end == nil { // no drain followed the pause
+			end = target.Cooldown.CreditPercentAtEnd
+		}
 	}
 	if start != nil {
 		p.add(resultFill, float64(*start)/percent, "Start")
