@@ -13,7 +13,6 @@ import (
 
 // The API's limits on the lengths of lists, and on the length of a note.
 const (
-	maxFigures     = 8
 	maxComparisons = 15
 	maxInvalid     = 512
 	maxNote        = 256
@@ -95,7 +94,7 @@ type Pair struct {
 	// BaselineClosed and TargetClosed report whether the loads are closed loops; see Closed.
 	BaselineClosed, TargetClosed bool
 	// Runs is true if the results are from two runs. They are then compared even if clients of different targets of a
-	// run shared a node (SharedClientNode), and the number of figures is not limited.
+	// run shared a node (SharedClientNode).
 	Runs bool
 }
 
@@ -110,9 +109,6 @@ func (p *Pair) Compare() v1alpha1.TargetComparison {
 		made.Cells = p.countCells()
 	} else {
 		p.figures(&made)
-	}
-	if !p.Runs {
-		made.Figures = made.Figures[:min(len(made.Figures), maxFigures)]
 	}
 	return made
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/compare"
+	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/result"
 )
@@ -56,6 +57,30 @@ func compareTargets(run *v1alpha1.BenchmarkRun, planned plan.Step) {
 	}
 	phase := phaseResult(run, planned)
 	phase.Comparisons, phase.Fairness = compare.Targets(&run.Spec.Run, phase), compare.Fairness(&run.Spec.Run, phase)
+	for i := range phase.Comparisons {
+		limitFigures(phase, &phase.Comparisons[i])
+	}
+}
+
+// maxFigures is the API's limit on the number of figures of a comparison.
+const maxFigures = 8
+
+// limitFigures drops the last figures of a comparison that has more than the API allows. It moves the main figures to
+// the front, so that they are kept.
+func limitFigures(phase *v1alpha1.PhaseResult, comparison *v1alpha1.TargetComparison) {
+	if len(comparison.Figures) <= maxFigures {
+		return
+	}
+	known := phasekind.Of(phase.Kind).Figures(&phase.Targets[0])
+	var main, other []v1alpha1.FigureComparison
+	for _, one := range comparison.Figures {
+		if figure := phasekind.Find(known, one.Figure, one.Operation); figure != nil && figure.Main {
+			main = append(main, one)
+		} else {
+			other = append(other, one)
+		}
+	}
+	comparison.Figures = slices.Concat(main, other)[:maxFigures]
 }
 
 // dropComparisons keeps only the first two figures of each comparison, and drops its notes. The dropped figures and

@@ -38,3 +38,26 @@ func TestSharedNodes(t *testing.T) {
 		}
 	}
 }
+
+// TestComparisonsFit checks that a comparison with more figures than the API allows keeps the main ones.
+func TestComparisonsFit(t *testing.T) {
+	target := func(name string) v1alpha1.TargetResult {
+		made := v1alpha1.TargetResult{Target: name, Clients: 1}
+		made.Usage = &v1alpha1.UsageResult{CompressionRatioMilli: new(int64(2000))}
+		for _, operation := range []v1alpha1.Operation{v1alpha1.OperationRead, v1alpha1.OperationWrite} {
+			made.Operations = append(made.Operations, v1alpha1.OperationResult{
+				Operation: operation, Bytes: 1 << 30, Operations: 1 << 10,
+				BytesPerSecond: new(int64(100e6)), IOPSMilli: new(int64(95_000)),
+				Latency: &v1alpha1.LatencyResult{MeanNanoseconds: 10e6, P99Nanoseconds: new(int64(20e6))}})
+		}
+		return made
+	}
+	run := &v1alpha1.BenchmarkRun{}
+	run.Status.Phases = []v1alpha1.PhaseResult{
+		{Name: "mixed", Kind: v1alpha1.PhaseSteady, Targets: []v1alpha1.TargetResult{target("a"), target("b")}}}
+	compareTargets(run, plan.Step{Phase: "mixed", Kind: v1alpha1.PhaseSteady, Purpose: plan.Measure})
+	figures := run.Status.Phases[0].Comparisons[0].Figures
+	if len(figures) != maxFigures || figures[2].Figure != v1alpha1.FigureCompressionRatio {
+		t.Errorf("%d figures, want %d, the third a ratio:\n%+v", len(figures), maxFigures, figures)
+	}
+}

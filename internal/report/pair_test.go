@@ -174,3 +174,22 @@ func TestComparisonNamesItsBaseline(t *testing.T) {
 		t.Errorf("%q is not in\n%s", want, got)
 	}
 }
+
+// TestComparesAllFigures checks that the comparison of two targets has the figures of all operations, even if the status
+// does not.
+func TestComparesAllFigures(t *testing.T) {
+	d := smallFilesPaper().document(t)
+	other := d.Spec.Run.Targets[0]
+	other.Name = "other"
+	d.Spec.Run.Targets = append(d.Spec.Run.Targets, other)
+	files := &d.Phases[len(d.Phases)-1]
+	second := files.Targets[0]
+	second.Target = "other"
+	files.Targets = append(files.Targets, second)
+	full := text(t, d, verbose)
+	for _, figure := range []string{"Create IOPS", "Write mean latency", "Delete IOPS", "Delete p99 latency"} {
+		if !strings.Contains(full, "  files  "+figure+" ") {
+			t.Errorf("%s is not compared in\n%s", figure, full)
+		}
+	}
+}
