@@ -50,13 +50,15 @@ func (c *Conductor) Doing(attempt decide.Attempt) []result.Doing {
 	return all
 }
 
-// Rate returns the sum of all clients' current rates in an attempt, in bytes and operations per second. A client's
-// current rate is the rate of its newest sample. The result is for display only.
+// Rate returns the sum of all clients' current rates in an attempt, in bytes and operations per second, without syncs.
+// A client's current rate is the rate of its newest sample. The result is for display only.
 func (c *Conductor) Rate(attempt decide.Attempt) (bytesPerSecond, iops float64) {
 	for _, target := range c.Doing(attempt) {
-		for _, rate := range target.Rates {
+		for operation, rate := range target.Rates {
 			bytesPerSecond += rate.BytesPerSecond
-			iops += rate.OperationsPerSecond
+			if measure.Operation(operation) != measure.Sync {
+				iops += rate.OperationsPerSecond
+			}
 		}
 	}
 	return bytesPerSecond, iops

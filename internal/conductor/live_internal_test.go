@@ -2,6 +2,7 @@ package conductor
 
 import (
 	"testing"
+	"time"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/decide"
@@ -40,5 +41,24 @@ func TestDoingAfterAClientHasEnded(t *testing.T) {
 	}
 	if doing.SinceNanoseconds != 1e9 || doing.UntilNanoseconds != 1800e9 {
 		t.Errorf("it lasted from %d to %d ns", doing.SinceNanoseconds, doing.UntilNanoseconds)
+	}
+}
+
+// TestRateLeavesOutSyncs checks that a write that is followed by a sync counts as one operation.
+func TestRateLeavesOutSyncs(t *testing.T) {
+	owner := New(Options{RunUID: "run-1", Epoch: 1, LossTimeout: time.Minute})
+	defer owner.Close()
+	attempt, key := decide.Attempt{Step: "write", Number: 1}, decide.ClientKey{Target: "data"}
+	c := newClient(owner, key, 0)
+	c.connection = decide.Ready
+	owner.keys, owner.clients[key] = []decide.ClientKey{key}, c
+	p := &clientAttempt{progress: decide.Running, samples: samples{count: 1}}
+	sample := measure.Sample{EndNanoseconds: 1e9}
+	sample.Counters[measure.Write] = measure.Counter{Bytes: 400 * 4096, Operations: 400}
+	sample.Counters[measure.Sync] = measure.Counter{Operations: 400}
+	p.running.follow(&sample, &agentapi.Sample{})
+	c.attempts[attempt] = p
+	if bytesPerSecond, iops := owner.Rate(attempt); bytesPerSecond != 400*4096 || iops != 400 {
+		t.Errorf("%g bytes and %g operations per second", bytesPerSecond, iops)
 	}
 }

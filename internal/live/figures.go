@@ -75,6 +75,18 @@ func operationsText(o *v1alpha1.OperationResult) string {
 	return string(o.Operation) + " " + measure.FormatOperationsPerSecond(float64(*o.IOPSMilli)/1000)
 }
 
+// totalRates returns the rates of all operations together, without syncs, which are not part of LiveFigures.Points
+// either.
+func totalRates(figures *v1alpha1.LiveFigures) (bytesPerSecond, operationsPerSecond int64) {
+	for _, one := range figures.Operations {
+		bytesPerSecond += one.BytesPerSecond
+		if one.Operation != v1alpha1.OperationSync {
+			operationsPerSecond += one.OperationsPerSecond
+		}
+	}
+	return bytesPerSecond, operationsPerSecond
+}
+
 func rate(bytesPerSecond int64) string { return measure.FormatBytesPerSecond(float64(bytesPerSecond)) }
 
 // maxOwnRates is the maximum number of rates shown for a tool that reports rates itself. More would not fit on the

@@ -197,13 +197,13 @@ func (s *Step) rates(o Options) []line {
 	if s.Figures == nil || len(s.Figures.Points) < 2 {
 		return []line{styled(Dim, "    no sample yet"), clients}
 	}
-	var bytes, operations int64
+	bytes, operations := totalRates(s.Figures)
 	var split, latency []string
 	for _, one := range s.Figures.Operations {
-		bytes += one.BytesPerSecond
-		operations += one.OperationsPerSecond
 		name := strings.ToLower(string(one.Operation))
-		split = append(split, name+" "+rate(one.BytesPerSecond))
+		if one.Operation.MovesData() {
+			split = append(split, name+" "+rate(one.BytesPerSecond))
+		}
 		if one.MeanNanoseconds != nil {
 			latency = append(latency, name+" "+measure.FormatLatency(uint64(*one.MeanNanoseconds))+" mean") //nolint:gosec // A latency is not negative.
 		}

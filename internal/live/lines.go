@@ -132,10 +132,7 @@ func (l *Lines) running(step *Step) string {
 		return words
 	}
 	// There are no figures until the first sample arrives, two seconds after the start of a step.
-	var bytes, operations int64
-	for _, one := range step.Figures.Operations {
-		bytes, operations = bytes+one.BytesPerSecond, operations+one.OperationsPerSecond
-	}
+	bytes, operations := totalRates(step.Figures)
 	if operations > 0 || bytes > 0 {
 		words += fmt.Sprintf(", %s, %s, %s", rate(bytes), measure.FormatOperationsPerSecond(float64(operations)), measure.FormatCount(step.Clients, "client"))
 	}

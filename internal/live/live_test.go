@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -180,6 +181,23 @@ func TestLinesOmitSkippedSteps(t *testing.T) {
 	NewLines(&told, planned, start).Tell(run, start.Add(9*time.Minute))
 	if got := told.String(); !strings.Contains(got, "[1/9]") || strings.Contains(got, "[2/9]") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// TestSyncsAreNotIOPS checks that a write that is followed by a sync counts as one operation, as in the graph of IOPS.
+func TestSyncsAreNotIOPS(t *testing.T) {
+	run, planned := world(t, 2, func(run *v1alpha1.BenchmarkRun) {
+		run.Status.Live.Operations = []v1alpha1.LiveOperation{
+			{Operation: v1alpha1.OperationWrite, BytesPerSecond: 1_638_400, OperationsPerSecond: 400},
+			{Operation: v1alpha1.OperationSync, OperationsPerSecond: 400, MeanNanoseconds: new(int64(2_000_000))}}
+	})
+	view := Of(run, planned, start.Add(9*time.Minute))
+	frame := strings.Join(Frame(view, Options{Width: 80, Height: 24, Plain: true}), "\n")
+	if !strings.Contains(frame, "400.0") || strings.Contains(frame, "sync 0 B/s") {
+		t.Errorf("the frame is\n%s", frame)
+	}
+	if got := NewLines(io.Discard, planned, start).running(view.Now); !strings.Contains(got, "400.0 IOPS") {
+		t.Errorf("the line is %s", got)
 	}
 }
 
