@@ -191,9 +191,18 @@ func TestText(t *testing.T) {
 // that the short text has the first ones.
 func TestLikeWarningsAreFolded(t *testing.T) {
 	d := documents["good"].document(t)
-	for _, name := range []string{"one", "two", "three", "four"} {
-		d.Warnings = append(d.Warnings, v1alpha1.Warning{Type: v1alpha1.WarningClockUncertain, Severity: v1alpha1.SeverityWarning, Message: "node " + name + " is late"})
+	late := func(nodes ...string) {
+		for _, name := range nodes {
+			d.Warnings = append(d.Warnings, v1alpha1.Warning{Type: v1alpha1.WarningClockUncertain,
+				Severity: v1alpha1.SeverityWarning, Message: "node " + name + " is late"})
+		}
 	}
+	late("one", "two", "three")
+	if short := text(t, d, report.TextOptions{}); !strings.Contains(short,
+		"  - ClockUncertain: run: node one is late; run: node two is late; run: node three is late\n") {
+		t.Errorf("three warnings, of which none is left out:\n%s", short)
+	}
+	late("four")
 	short, full := text(t, d, report.TextOptions{}), text(t, d, verbose)
 	if !strings.Contains(short, "  - ClockUncertain: run: node one is late; run: node two is late; 2 more like this\n") || !strings.Contains(short, "valid, 2 warnings\n") {
 		t.Errorf("short:\n%s", short)
