@@ -31,8 +31,9 @@ func (v Verdict) API() v1alpha1.FigureVerdict {
 	return v1alpha1.FigureNotJudged
 }
 
-// figures compares the figures that both results have.
-func (p *Pair) figures(made *v1alpha1.TargetComparison) {
+// figures calls add with the comparison of each figure that both results have, and with the difference before it was
+// rounded for the API.
+func (p *Pair) figures(add func(v1alpha1.FigureComparison, Difference)) {
 	kind := phasekind.Of(p.Kind)
 	baseline, target := kind.Figures(p.Baseline), kind.Figures(p.Target)
 	levels := p.levels()
@@ -71,7 +72,7 @@ func (p *Pair) figures(made *v1alpha1.TargetComparison) {
 			better = LowerIsBetter
 		}
 		if d, ok := Of(x, y, better, resolution); ok {
-			made.Figures = append(made.Figures, d.of(a.Name, a.Operation, a.Value, b.Value))
+			add(d.of(a.Name, a.Operation, a.Value, b.Value), d)
 		}
 	}
 }

@@ -137,19 +137,18 @@ func targets(baseline, other Side, a, b *v1alpha1.PhaseResult, one, two *v1alpha
 	pair := &Pair{Kind: a.Kind, Baseline: &left, Target: &right, Runs: baseline.ID != other.ID,
 		BaselineClosed: Closed(baseline.Run, specs[0], one.Target), TargetClosed: Closed(other.Run, specs[1], two.Target)}
 	left.Target, right.Target = baseline.Name, other.Name
-	compared := pair.Compare()
-	if compared.Invalid != "" {
-		made.Refused = compared.Invalid
+	if made.Refused = pair.invalid(); made.Refused != "" {
 		return made
 	}
 	made.Pair = pair
 	made.Notes = runNotes(baseline, other, pair, specs, one, two)
-	for _, figure := range compared.Figures {
-		made.Figures = append(made.Figures, tested(figure, margin))
+	if phasekind.Of(pair.Kind).InCells() {
+		made.Count, made.Cells = pair.countCells(), pair.cellFigures(margin)
+		return made
 	}
-	if made.Count = compared.Cells; made.Count != nil {
-		made.Cells = pair.cellFigures(margin)
-	}
+	pair.figures(func(figure v1alpha1.FigureComparison, d Difference) {
+		made.Figures = append(made.Figures, tested(figure, d, margin))
+	})
 	return made
 }
 
@@ -177,14 +176,7 @@ func runNotes(baseline, other Side, pair *Pair, specs [2]*v1alpha1.Phase, one, t
 	return all
 }
 
-func tested(figure v1alpha1.FigureComparison, margin float64) Figure {
-	d := Difference{Share: float64(figure.Target)/float64(max(figure.Baseline, 1)) - 1}
-	if figure.Baseline == figure.Target {
-		d.Share = 0
-	}
-	if figure.LowerPermille != nil && figure.UpperPermille != nil {
-		d.Known, d.Lower, d.Upper = true, float64(*figure.LowerPermille)/1000, float64(*figure.UpperPermille)/1000
-	}
+func tested(figure v1alpha1.FigureComparison, d Difference, margin float64) Figure {
 	made := Figure{FigureComparison: figure, Equivalence: d.Within(margin)}
 	made.Equivalent = made.Equivalence.Bool()
 	return made
@@ -216,12 +208,9 @@ func (p *Pair) cellFigures(margin float64) []Cell {
 func (p *Pair) cellOf(a, b *v1alpha1.StepResult, margin float64) []Figure {
 	var all []Figure
 	add := func(name v1alpha1.FigureName, operation v1alpha1.Operation, x, y int64, d Difference, ok bool) {
-		if !ok {
-			return
+		if ok {
+			all = append(all, tested(d.of(name, string(operation), x, y), d, margin))
 		}
-		made := Figure{FigureComparison: d.of(name, string(operation), x, y), Equivalence: d.Within(margin)}
-		made.Equivalent = made.Equivalence.Bool()
-		all = append(all, made)
 	}
 	d, ok := p.CellThroughput(a, b)
 	add(v1alpha1.FigureThroughput, "", throughput(a).Value, throughput(b).Value, d, ok)

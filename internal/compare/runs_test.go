@@ -55,6 +55,17 @@ func TestFiguresOfOneRun(t *testing.T) {
 	}
 }
 
+// TestEquivalenceIsNotRounded checks that a figure is tested with its exact interval, not with thousandths.
+func TestEquivalenceIsNotRounded(t *testing.T) {
+	phase := v1alpha1.Phase{Steady: &v1alpha1.SteadyPhase{}}
+	one := sideOf("one", phase, v1alpha1.PhaseSteady, steady("t", 100_000_000, 0))
+	two := sideOf("two", phase, v1alpha1.PhaseSteady, steady("t", 100_080_000, 689)) // up to 0.149 % higher
+	throughput := compare.Runs(one, two, 0.001)[0].Figures[0]
+	if throughput.Figure != v1alpha1.FigureThroughput || throughput.Equivalence != compare.Inconclusive {
+		t.Errorf("%s: %s, want %s", throughput.Figure, throughput.Equivalence, compare.Inconclusive)
+	}
+}
+
 // A search on the baseline has a burst, that of the drain before its steps. Its figures are compared all the same.
 func TestSearchesOnTheBaseline(t *testing.T) {
 	search := func(target string, bytesPerSecond int64) v1alpha1.TargetResult {

@@ -108,7 +108,7 @@ func (p *Pair) Compare() v1alpha1.TargetComparison {
 	if phasekind.Of(p.Kind).InCells() {
 		made.Cells = p.countCells()
 	} else {
-		p.figures(&made)
+		p.figures(func(figure v1alpha1.FigureComparison, _ Difference) { made.Figures = append(made.Figures, figure) })
 	}
 	return made
 }
