@@ -20,6 +20,10 @@ const (
 	// maxSubmissionShare is the share of the mean latency spent on submitting the operation, above which the result has
 	// a warning.
 	maxSubmissionShare = 0.10
+	// maxFlush and maxFlushShare, a share of the common window, bound the time that clients may need to flush their
+	// files after a timed load. If the larger bound is exceeded, the result has a warning.
+	maxFlush      = time.Second
+	maxFlushShare = 0.05
 )
 
 // judgeLatency warns if a latency distribution has too few samples, no histogram or clipped values, and if submitting
@@ -94,11 +98,27 @@ func (b *builder) judgeTool() {
 	if len(versions) > 1 {
 		b.warnings.add(v1alpha1.WarningToolVersionsDiffer, nil, "the clients run different versions of the tool: %s", versionList(versions))
 	}
-	if b.measured && !b.load.SpansClients && b.described.Buffered && b.described.Writes && !b.described.SyncsAtEnd && !b.described.Syncs {
+	b.judgeFlush()
+	b.judgeBytes()
+}
+
+// judgeFlush warns if buffered writes were not flushed in the measured time. A flush at the end is part of the measured
+// time if the amount of work is fixed. The rates of a timed load do not include it, so it must be short.
+func (b *builder) judgeFlush() {
+	if !b.measured || b.load.SpansClients || !b.described.Buffered || !b.described.Writes || b.described.Syncs {
+		return
+	}
+	if !b.described.SyncsAtEnd {
 		b.warnings.add(v1alpha1.WarningDirtyPages, nil,
 			"writes go to the page cache and are not flushed in the measured time: set direct, or fsync.atEnd")
+		return
 	}
-	b.judgeBytes()
+	allowed := max(maxFlush, time.Duration(maxFlushShare*float64(b.result.WindowNanoseconds)))
+	if late := b.result.InFlightNanoseconds; late != nil && time.Duration(*late) > allowed {
+		b.warnings.add(v1alpha1.WarningDirtyPages, nil,
+			"writes go to the page cache, and their flush took %s after the load: set direct, or measure for longer",
+			time.Duration(*late).Round(100*time.Millisecond))
+	}
 }
 
 func versionList(versions map[string]int) string {

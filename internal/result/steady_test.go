@@ -3,6 +3,7 @@ package result_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,29 @@ func TestInFlight(t *testing.T) {
 	}
 	if got := result.Target(stepOf(t, layingOut()), "data", objects(client(0, time.Second)), result.History{}); got.InFlightNanoseconds != nil {
 		t.Errorf("a fixed amount of work has %d in flight", *got.InFlightNanoseconds)
+	}
+}
+
+// TestFlushAfterTheLoad: if the flush after a timed load is long, the load only wrote to the page cache. The time of a
+// fixed amount of work includes its flush.
+func TestFlushAfterTheLoad(t *testing.T) {
+	flushed := builders.Fio().BlockSize("1Mi").Buffered().FsyncAtEnd()
+	for name, test := range map[string]struct {
+		workload *builders.FioBuilder
+		step     func() *builders.BenchmarkBuilder
+		flush    time.Duration
+		warns    bool
+	}{
+		"short":         {workload: flushed, step: writing, flush: 900 * ms},
+		"long":          {workload: flushed, step: writing, flush: 20 * time.Second, warns: true},
+		"of direct I/O": {workload: builders.Fio().BlockSize("1Mi").FsyncAtEnd(), step: writing, flush: 20 * time.Second},
+		"of a layout":   {workload: flushed, step: layingOut, flush: 20 * time.Second},
+	} {
+		client := writer(0).Sample(test.flush, measure.Write, measure.Counter{}, 0)
+		got := result.Target(stepOf(t, test.step().Workload(test.workload)), "data", objects(client), result.History{})
+		if slices.Contains(types(got.Warnings), v1alpha1.WarningDirtyPages) != test.warns {
+			t.Errorf("%s: warnings %v", name, got.Warnings)
+		}
 	}
 }
 
