@@ -121,11 +121,12 @@ func AssessSteady(samples []Sample, options SteadyOptions) (SteadyResult, error)
 	return r, nil
 }
 
-// rounds cuts the series into whole minutes from its start.
+// rounds cuts the series into minutes from its start.
 func rounds(samples []Sample) []Round {
 	start, end := samples[0].StartSeconds, samples[len(samples)-1].EndSeconds
-	// A last round that is too short only by a rounding error counts as whole.
-	count := int((end - start + 1e-6) / RoundSeconds)
+	// The last round may be short: clocks differ, and a tool may start to measure late. It counts as a round if the
+	// samples can cover enough of it.
+	count := int((end-start)/RoundSeconds + 1 - leastCovered)
 	result := make([]Round, 0, count)
 	next := 0
 	for i := range count {

@@ -20,6 +20,8 @@ func minutes(rates ...float64) []Sample {
 func TestAssessSteady(t *testing.T) {
 	gap := minutes(100, 100, 100, 100, 100, 100)
 	gap = append(gap[:30], gap[36:]...) // half of the third minute
+	short := minutes(100, 100, 100, 100, 100)
+	short[len(short)-1].EndSeconds -= 0.002
 	for _, test := range []struct {
 		name    string
 		samples []Sample
@@ -28,6 +30,7 @@ func TestAssessSteady(t *testing.T) {
 		kinds   []WarningKind
 	}{
 		{"level", minutes(100, 100, 100, 100, 100, 100), Steady, 300, []WarningKind{WarnSteadyInBurst}},
+		{"five minutes but for 2 ms", short, Steady, 300, []WarningKind{WarnSteadyInBurst}},
 		{"four minutes", minutes(100, 100, 100, 100), NotAssessed, 0, []WarningKind{WarnNotAssessed}},
 		{"just within 20 %", minutes(91, 109, 100, 91, 109), Steady, 300, []WarningKind{WarnSteadyInBurst}},
 		{"beyond 20 %", minutes(89, 111, 100, 89, 111), NotSteady, 0, nil},
