@@ -244,6 +244,26 @@ func TestLossesAreNotedOnce(t *testing.T) {
 	check(t, run)
 }
 
+// TestLostAfterTheConclusion: a client that was stopped because the step had measured enough has a complete result,
+// even if it is lost while another client still completes its operations. A client that was lost before has none.
+func TestLostAfterTheConclusion(t *testing.T) {
+	benchmark := builders.Benchmark("b").Target("a").Clients(2).OnLoss(v1alpha1.OnLossContinueDegraded, 0)
+	run, planned := begun(t, benchmark.Steady("write", "1m"))
+	step := planned.Steps[len(planned.Steps)-1]
+	intent := decide.Action{Attempt: first(step), Start: builders.Start, Deadline: builders.Start.Add(time.Minute)}
+	for after, want := range map[time.Duration]int32{9 * time.Second: 1, 11 * time.Second: 2} {
+		run := run.DeepCopy()
+		record.Intent(run, step, intent)
+		record.Losses(run, []decide.Client{lostClient(0, 0, "evicted")}, builders.Start.Add(after))
+		record.Conclude(run, decide.Action{Attempt: first(step), Reason: "it was steady"}, builders.Start.Add(10*time.Second))
+		clients := []result.Client{writer(0).Stopped("told to").Obj(), writer(1).Stopped("told to").Obj()}
+		record.Result(run, step, first(step), clients, builders.Start.Add(40*time.Second))
+		if got := run.Status.Phases[0].Targets[0]; got.Clients != want {
+			t.Errorf("lost after %s: the result is of %d clients: %v", after, got.Clients, got.Warnings)
+		}
+	}
+}
+
 // TestResultTwice records a result again, as a process does whose predecessor was killed before the result was
 // stored.
 func TestResultTwice(t *testing.T) {

@@ -2,6 +2,7 @@ package record
 
 import (
 	"slices"
+	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
@@ -37,12 +38,18 @@ func historyOf(
 	made.Drained = onBaseline(run.Spec.Run.Phase(planned.Phase)) && lastDrain(run, demands, demand.Load, target) != nil
 	made.DrainSpent, made.DrainSpentOperations = drainSpent(run, planned.Phase, target)
 	made.CreditPercentAtStart, made.CreditPercentAtEnd, made.Fills = credit(run, demands, planned, attempt, target)
+	made.Concluded = concludedAt(run, attempt)
+	return made
+}
+
+// concludedAt returns the time at which an attempt was ended because it had measured enough, or zero if it was not.
+func concludedAt(run *v1alpha1.BenchmarkRun, attempt decide.Attempt) time.Time {
 	for i := range run.Status.Steps {
 		if fact := &run.Status.Steps[i]; fact.ID == attempt.Step && int(fact.Attempt) == attempt.Number {
-			made.Concluded = timeOf(fact.ConcludedTime)
+			return timeOf(fact.ConcludedTime)
 		}
 	}
-	return made
+	return time.Time{}
 }
 
 // onBaseline reports whether a phase measures after a drain of the credits, in the phase itself or right before it.

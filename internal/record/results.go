@@ -16,12 +16,12 @@ import (
 // which no client did I/O has no result: the failure explains the absence.
 func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, clients []result.Client, now time.Time) {
 	contributions := make([]contribution, len(planned.Targets))
-	concluded := step(run, attempt).ConcludedTime != nil
+	concluded := !concludedAt(run, attempt).IsZero()
 	var problems, stopped []string
 	if planned.Purpose != plan.Idle {
 		shared := sharedNodes(planned, clients)
 		for i, target := range planned.Targets {
-			contributions[i] = contributionOf(run, planned, target, clients)
+			contributions[i] = contributionOf(run, planned, attempt, target, clients)
 			contributions[i].remarks = append(contributions[i].remarks, shared[target]...)
 			problems = append(problems, contributions[i].problems...)
 			if !concluded {
@@ -132,8 +132,11 @@ type contribution struct {
 }
 
 // contributionOf evaluates the clients of a target in a step, including expected clients that are missing.
-func contributionOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, clients []result.Client) contribution {
+func contributionOf(
+	run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, target string, clients []result.Client,
+) contribution {
 	var p contribution
+	concluded := concludedAt(run, attempt)
 	goOn := run.Spec.Run.Clients.OnLoss == v1alpha1.OnLossContinueDegraded
 	there := map[int]bool{}
 	for _, client := range clients {
@@ -142,7 +145,7 @@ func contributionOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string
 		}
 		there[client.Index] = true
 		loss := LossOf(run, decide.ClientKey{Target: target, Index: client.Index})
-		if goOn && loss != nil && (!client.Ended || client.Stopped) {
+		if goOn && loss != nil && !complete(&client, loss, concluded) {
 			p.missing(client.Index, loss.Reason)
 			continue
 		}
@@ -175,6 +178,12 @@ func contributionOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string
 		}
 	}
 	return p
+}
+
+// complete reports whether a client had a complete result when it was lost. A client that was stopped has one only if
+// it was stopped because the step had measured enough.
+func complete(client *result.Client, loss *v1alpha1.LostClient, concluded time.Time) bool {
+	return client.Ended && (!client.Stopped || !concluded.IsZero() && !timeOf(loss.Time).Before(concluded))
 }
 
 func (p *contribution) missing(index int, reason string) {

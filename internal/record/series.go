@@ -18,7 +18,7 @@ func Series(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	}
 	demands := plan.NewDemandModel(&run.Spec.Run)
 	for _, target := range planned.Targets {
-		p := contributionOf(run, planned, target, clients)
+		p := contributionOf(run, planned, attempt, target, clients)
 		one := result.OverTime(planned, target, p.clients, historyOf(run, demands, planned, attempt, target))
 		one.Minutes = minutes[target]
 		made.Targets = append(made.Targets, one)
