@@ -98,7 +98,7 @@ func ofCell(o *v1alpha1.Objective, step *v1alpha1.StepResult, where string) figu
 	case o.Latency.Percentile == "Mean" && operation.MeanNanoseconds > 0:
 		return figure{where: where, value: operation.MeanNanoseconds}
 	case o.Latency.Percentile == "99" && operation.P99Nanoseconds != nil:
-		return figure{where: where, value: *operation.P99Nanoseconds}
+		return ofPercentile(where, *operation.P99Nanoseconds, "Mean")
 	case o.Latency.Percentile == "99" || o.Latency.Percentile == "Mean":
 		return absent(where, "too few samples: raise stepDuration")
 	}

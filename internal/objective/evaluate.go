@@ -187,6 +187,10 @@ func judge(f figure, limits *bounds) judged {
 			least.verdict = v1alpha1.VerdictMissed
 		}
 	}
+	if f.clipped != "" && limits.max != nil && least.verdict == v1alpha1.VerdictMet {
+		// The figure may be any higher value.
+		least.verdict, least.figure.missing = v1alpha1.VerdictUnknown, f.clipped
+	}
 	return least
 }
 

@@ -31,6 +31,8 @@ type figure struct {
 	lower, upper *int64
 	// missing explains why there is no figure and what to do; "" if there is one.
 	missing string
+	// clipped explains that value is only a lower bound, and what to do; "" if it is exact.
+	clipped string
 }
 
 // notCounted explains why bytes have no operations per second: a program moved them without system calls.

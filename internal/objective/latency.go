@@ -34,7 +34,17 @@ func ofLatency(percentile string, latency *v1alpha1.LatencyResult, where string)
 	if value == nil {
 		return absent(where, "too few of the %d samples are above the percentile: use a longer phase", latency.Samples)
 	}
-	return figure{where: where, value: *value}
+	return ofPercentile(where, *value, "Max")
+}
+
+// ofPercentile returns the figure of a latency percentile. If the percentile is in the last bucket of the histogram,
+// it is only a lower bound, and the percentile named by instead is exact.
+func ofPercentile(where string, value int64, instead string) figure {
+	f := figure{where: where, value: value}
+	if value >= int64(measure.LastBucketNanoseconds) {
+		f.clipped = "the percentile is 17 s or longer, and not known more precisely: use percentile " + instead
+	}
+	return f
 }
 
 // fromHistogram computes a percentile from an encoded histogram. value is nil if too few samples lie above the

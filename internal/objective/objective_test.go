@@ -107,6 +107,9 @@ func run() (*v1alpha1.BenchmarkRunSpec, *v1alpha1.BenchmarkRunStatus) {
 				step.Operations[0].P99Nanoseconds = pointer(int64(cell) * 1_000_000)
 				step.Attribution = &v1alpha1.StepAttribution{PermilleOfBaseline: pointer(int64(cell) * 300)}
 			}
+			if cell == 3 {
+				step.Operations[0].P99Nanoseconds = pointer(int64(measure.LastBucketNanoseconds))
+			}
 			result.Steps = append(result.Steps, step)
 		}
 		return result
@@ -117,6 +120,8 @@ func run() (*v1alpha1.BenchmarkRunSpec, *v1alpha1.BenchmarkRunStatus) {
 	plain.Latency.Histogram = nil
 	drained := drain("a", 287_500_000, 32_000_000, true, "Measured")
 	drained.Operations = []v1alpha1.OperationResult{plain}
+	slow := target("a", operation(v1alpha1.OperationWrite, 8_000_000))
+	slow.Operations[0].Latency.P99Nanoseconds = pointer(int64(measure.LastBucketNanoseconds))
 	mixed := target("a", operation(v1alpha1.OperationRead, 70_000_000), operation(v1alpha1.OperationWrite, 30_000_000))
 	mixed.Attributions = []v1alpha1.Attribution{{Baseline: &v1alpha1.DocumentedRate{Limit: "disk", PermilleReached: 970}}}
 	return spec, &v1alpha1.BenchmarkRunStatus{Phases: []v1alpha1.PhaseResult{
@@ -129,6 +134,7 @@ func run() (*v1alpha1.BenchmarkRunSpec, *v1alpha1.BenchmarkRunStatus) {
 		{Name: "half", Targets: []v1alpha1.TargetResult{target("a", operation(v1alpha1.OperationRead, 1_000_000))}},
 		{Name: "search", Kind: v1alpha1.PhaseSearch, Targets: []v1alpha1.TargetResult{{Target: "a", Steps: steps(1, 0).Steps, Search: &v1alpha1.SearchResult{Message: "no rate was confirmed"}}}},
 		{Name: "sweep", Targets: []v1alpha1.TargetResult{steps(1, 0, 1, 2, 3), steps(2, 0, 1, 2)}},
+		{Name: "slow", Targets: []v1alpha1.TargetResult{slow}},
 	}}
 }
 
@@ -169,6 +175,8 @@ func TestEvaluate(t *testing.T) {
 		{Name: "iops-huge", Phase: "write", Target: "a", IOPS: atLeast("9E")},
 		{Name: "p99-met", Phase: "write", Target: "a", Latency: latency("99", "2ms")},
 		{Name: "p99-missed", Phase: "write", Target: "a", Latency: latency("99", "1ms")},
+		{Name: "p99-clipped", Phase: "slow", Target: "a", Latency: latency("99", "20s")},
+		{Name: "p99-clipped-missed", Phase: "slow", Target: "a", Latency: latency("99", "10s")},
 		{Name: "p50-met", Phase: "write", Target: "a", Latency: latency("50", "1ms")},
 		{Name: "p95-missed", Phase: "write", Target: "a", Latency: latency("95", "1ms")},
 		{Name: "p999-too-few", Phase: "write", Target: "a", Latency: latency("99.9", "1s")},
@@ -216,6 +224,7 @@ func TestEvaluate(t *testing.T) {
 		{Name: "cell-not-on-a-target", Phase: "sweep", Cell: cell(8, "1Mi"), Throughput: atLeast("1M")},
 		{Name: "cell-p99", Phase: "sweep", Target: "a", Cell: cell(8, "4Ki"), Latency: latency("99", "3ms")},
 		{Name: "cell-p99-too-few", Phase: "sweep", Target: "a", Cell: cell(1, "4Ki"), Latency: latency("99", "3ms")},
+		{Name: "cell-p99-clipped", Phase: "sweep", Target: "a", Cell: cell(8, "1Mi"), Latency: latency("99", "20s")},
 		{Name: "cell-mean", Phase: "sweep", Target: "a", Cell: cell(1, "4Ki"), Latency: latency("Mean", "3ms")},
 		{Name: "cell-p50", Phase: "sweep", Target: "a", Cell: cell(1, "4Ki"), Latency: latency("50", "3ms")},
 		{Name: "cell-documented", Phase: "sweep", Target: "a", Cell: cell(8, "1Mi"), Ratio: &v1alpha1.RatioObjective{Of: "Documented", MinPercent: pointer[int32](90)}},
