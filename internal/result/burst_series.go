@@ -5,6 +5,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/detect"
+	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
@@ -23,8 +24,10 @@ const (
 
 // Values that the API uses for the cause of a drop.
 const (
-	causeVolume  = "Volume"
-	causeUnknown = "Unknown"
+	causeVolume   = "Volume"
+	causeServer   = "Server"
+	causeInstance = "Instance"
+	causeUnknown  = "Unknown"
 )
 
 // fill copies the figures from the byte analysis and the operation analysis to the result.
@@ -89,11 +92,28 @@ func (d *drain) series(one dimension) *v1alpha1.BurstSeries {
 			Cause:         causeUnknown,
 		}
 		if within(drop.After.Value, baseline, confirmedLevel) {
-			added.Cause, added.Confirmed = causeVolume, true
+			added.Cause, added.Confirmed = d.cause(one), true
 		}
 		made.Drops = append(made.Drops, added)
 	}
 	return &made
+}
+
+// cause returns what has the lowest documented baseline: the volume, its server or the client's machine.
+func (d *drain) cause(one dimension) string {
+	demand, _ := d.b.demand()
+	at := d.b.history.Documented.At(demand.Load)
+	limit := at.BytesBaseline.Limit
+	if one == inOperations {
+		limit = at.OperationsBaseline.Limit
+	}
+	switch {
+	case !limit.Layer.OfStorage():
+		return causeInstance
+	case limit.Layer == limits.LayerNetwork:
+		return causeServer
+	}
+	return causeVolume
 }
 
 // spentOf converts spent credits for the API; it returns nil if the amount exceeds the range of an int64.

@@ -134,6 +134,22 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// TestCauseOfADrop: the drop is by what has the lowest documented baseline.
+func TestCauseOfADrop(t *testing.T) {
+	for layer, want := range map[limits.Layer]string{limits.LayerInstance: "Instance", limits.LayerFlow: "Instance",
+		limits.LayerNetwork: "Server", limits.LayerDisk: "Volume", limits.LayerVolume: "Volume"} {
+		documented := documentedOf(scaled)
+		documented.Limits[0].Layer = layer
+		documented.Limits = append(documented.Limits,
+			limits.Limit{Name: "volume", Layer: limits.LayerVolume, Dimension: limits.Bytes, Baseline: 125e6, Units: 1})
+		history := result.History{Documented: documented, CreditPercentAtStart: full()}
+		got := result.Target(drainStep(600), "data", scaled.drain(1, scaled.size, 600), history)
+		if drop := got.Burst.Bytes.Drops[0]; drop.Cause != want || !drop.Confirmed {
+			t.Errorf("a drop to the baseline of the layer %s is by %s, confirmed %t", layer, drop.Cause, drop.Confirmed)
+		}
+	}
+}
+
 // wanted compares the types of warnings, except for the one that every short series has.
 func wanted(t *testing.T, got []v1alpha1.Warning, want []v1alpha1.WarningType) {
 	t.Helper()
