@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,6 +80,22 @@ func TestHeightOfASpike(t *testing.T) {
 	line.Points = append(line.Points, chart.Point{Start: 400, End: 401, Y: 600})
 	if top, told := height([]chart.Line{line}); top != 150 || !strings.Contains(told, "the highest value is 6.0 times that percentile") {
 		t.Errorf("the axis ends at %g:%s", top, told)
+	}
+}
+
+// TestLevelsThatAreNotDrawn checks that a documented limit beyond the fourth is called above the chart only if it is.
+func TestLevelsThatAreNotDrawn(t *testing.T) {
+	var levels []chart.Level
+	for _, y := range []float64{10, 20, 30, 100, 200, 900} {
+		levels = append(levels, chart.Level{Name: fmt.Sprint(y), Y: y})
+	}
+	lines := []chart.Line{{Points: []chart.Point{{End: 10, Y: 300}}}}
+	d := Document{}
+	d.Series = &series.Log{}
+	made := rateView(d, "throughput", throughputTitle, lines, levels, measure.FormatBytesPerSecond)
+	want := []string{"Not drawn: 200.", "Above the chart: 900."}
+	if len(made.Levels) != 4 || !slices.Equal(made.Notes[1:], want) {
+		t.Errorf("%d levels are drawn, with the notes %q", len(made.Levels), made.Notes)
 	}
 }
 

@@ -255,7 +255,7 @@ func rates(d Document) []view {
 
 func rateView(d Document, id, title string, lines []chart.Line, levels []chart.Level, format func(float64) string) view {
 	top, told := height(lines)
-	shown, above := levelsUpTo(levels, top)
+	shown, rest := levelsUpTo(levels, top)
 	for _, l := range shown {
 		top = max(top, l.Y)
 	}
@@ -264,8 +264,12 @@ func rateView(d Document, id, title string, lines []chart.Line, levels []chart.L
 	made.Text = textOfRates(title, d, lines, format) + told
 	made.Notes = append(made.Notes, "Every "+intervalText(lines)+" has one value; where several share a pixel, their mean is drawn, with their range behind it. "+
 		"Pale: warm-up or transition, which no figure includes. Gaps: nothing was measured."+told)
-	for _, l := range above {
-		made.Notes = append(made.Notes, "Above the chart: "+l.Name+".")
+	for _, l := range rest {
+		where := "Above the chart: "
+		if l.Y <= made.Y.Max {
+			where = "Not drawn: "
+		}
+		made.Notes = append(made.Notes, where+l.Name+".")
 	}
 	if d.Series.Coarsened {
 		made.Notes = append(made.Notes, "Adjacent seconds were merged to bound the size of the stored series.")
@@ -331,16 +335,16 @@ func textOfRates(title string, d Document, lines []chart.Line, format func(float
 func clock(seconds float64) string { return length(int64(seconds * 1e9)) }
 
 // levelsUpTo selects the levels (horizontal lines at documented limits) that a chart shows. shown holds the first four
-// that are at most twice top, because higher ones would flatten the other lines. above holds the rest.
-func levelsUpTo(all []chart.Level, top float64) (shown, above []chart.Level) {
+// that are at most twice top, because higher ones would flatten the other lines.
+func levelsUpTo(all []chart.Level, top float64) (shown, rest []chart.Level) {
 	for _, l := range all {
 		if l.Y <= 2*top && len(shown) < 4 {
 			shown = append(shown, l)
 		} else {
-			above = append(above, l)
+			rest = append(rest, l)
 		}
 	}
-	return shown, above
+	return shown, rest
 }
 
 // bytesLevels returns a chart level for each distinct documented throughput limit.
