@@ -255,12 +255,19 @@ func Wanted(o *v1alpha1.Objective) string {
 	if err != nil {
 		return ""
 	}
+	text := func(value int64) string {
+		if limits.unit == unitAmount {
+			// Only the result shows which of the two the credits are.
+			return written(unitAmount, value) + " or " + written(unitOperations, value)
+		}
+		return written(limits.unit, value)
+	}
 	var words []string
 	if limits.min != nil {
-		words = append(words, "at least "+written(limits.unit, *limits.min))
+		words = append(words, "at least "+text(*limits.min))
 	}
 	if limits.max != nil {
-		words = append(words, "at most "+written(limits.unit, *limits.max))
+		words = append(words, "at most "+text(*limits.max))
 	}
 	return strings.Join(words, ", ")
 }

@@ -294,6 +294,14 @@ func TestUncountedOperations(t *testing.T) {
 	}
 }
 
+// TestWantedCredits: before a run it is not known whether credits are bytes or operations.
+func TestWantedCredits(t *testing.T) {
+	got := objective.Wanted(&v1alpha1.Objective{Credits: atLeast("5400k")})
+	if got != "at least 5.400 MB or 5400000 operations" {
+		t.Errorf("it wants %q", got)
+	}
+}
+
 func TestOverall(t *testing.T) {
 	result := func(verdicts ...v1alpha1.Verdict) v1alpha1.Verdict {
 		var results []v1alpha1.ObjectiveResult
