@@ -57,7 +57,7 @@ func notComparable(run *Run) string {
 	case !run.Valid:
 		return fmt.Sprintf("run %s is not valid, so it is not compared", run.Name)
 	case run.By == nil || len(run.By.Figures) == 0:
-		return fmt.Sprintf("run %s has no figure to compare: add a steady, ramp, sweep or burstDrain phase", run.Name)
+		return fmt.Sprintf("run %s has no figure to compare: add a phase that measures, such as steady", run.Name)
 	}
 	return ""
 }

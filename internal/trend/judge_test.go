@@ -156,7 +156,7 @@ func TestVerdictsAndMessages(t *testing.T) {
 		"as ever":        {earlier(20), last(20, asItIs, 100, 100, 100, 100), standard(), v1alpha1.RegressionNoChange, "no figure of run bench-0020 is worse"},
 		"three runs":     {earlier(3), last(3, asItIs, 70, 100, 100, 100), standard(), v1alpha1.RegressionUnknown, "3 earlier runs to compare with, but 4 are needed"},
 		"not valid":      {earlier(20), last(20, func(r *Run) { r.Valid = false }, 70), standard(), v1alpha1.RegressionUnknown, "is not valid"},
-		"no figure":      {earlier(20), last(20, asItIs), standard(), v1alpha1.RegressionUnknown, "has no figure to compare"},
+		"no figure":      {earlier(20), last(20, asItIs), standard(), v1alpha1.RegressionUnknown, "has no figure to compare: add a phase that measures, such as steady"},
 		"nothing known":  {earlier(20), last(20, func(r *Run) { r.By = nil }), standard(), v1alpha1.RegressionUnknown, "has no figure"},
 		"another store":  {earlier(20), last(20, func(r *Run) { r.By.Store = "other" }, 70, 100, 100, 100), standard(), v1alpha1.RegressionUnknown, "0 earlier runs to compare with"},
 		"another hash":   {earlier(20), last(20, func(r *Run) { r.Hash = "other" }, 70, 100, 100, 100), standard(), v1alpha1.RegressionUnknown, "0 earlier runs to compare with"},
