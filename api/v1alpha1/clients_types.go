@@ -13,8 +13,8 @@ type Clients struct {
 	// +kubebuilder:validation:Maximum=1000
 	Count int32 `json:"count,omitempty"`
 
-	// spread is OnePerNode (one client per node, also across targets that are loaded together), PreferOnePerNode
-	// (clients share nodes only if there are too few), or Any. The results have a warning if clients shared a node.
+	// spread is OnePerNode (one client per node, across all targets of the run), PreferOnePerNode (clients share nodes
+	// only if there are too few), or Any. The results have a warning if clients shared a node.
 	// +optional
 	// +kubebuilder:default=OnePerNode
 	Spread Spread `json:"spread,omitempty"`

@@ -33,7 +33,7 @@ type Objective struct {
 	// +optional
 	Operation Operation `json:"operation,omitempty"`
 
-	// cell selects the cells of a sweep whose results are evaluated.
+	// cell selects the cells of a sweep, or the steps of a ramp, whose results are evaluated.
 	// +optional
 	Cell *CellSelector `json:"cell,omitempty"`
 
@@ -76,7 +76,7 @@ type Objective struct {
 	Ratio *RatioObjective `json:"ratio,omitempty"`
 }
 
-// CellSelector selects cells of a sweep by the values of their axes.
+// CellSelector selects cells of a sweep, or steps of a ramp, by the values of their axes.
 //
 // +kubebuilder:validation:MinProperties=1
 type CellSelector struct {

@@ -25,7 +25,7 @@ type Phase struct {
 	Workload *Workload `json:"workload,omitempty"`
 
 	// override changes some settings of the workload in this phase. The files stay the same, so
-	// that a phase can read what another phase wrote.
+	// that a phase can read what another phase wrote. Only jobs with fileSharing PerJob changes them.
 	// +optional
 	Override *WorkloadOverride `json:"override,omitempty"`
 
@@ -53,7 +53,7 @@ type Phase struct {
 	// +optional
 	Sweep *SweepPhase `json:"sweep,omitempty"`
 
-	// steady measures for a fixed time and evaluates whether the rate was steady.
+	// steady measures a constant load and evaluates whether the rate was steady.
 	// +optional
 	Steady *SteadyPhase `json:"steady,omitempty"`
 
@@ -182,9 +182,10 @@ type PreparePhase struct {
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
 
-// SteadyPhase measures for a fixed time and evaluates whether the figures were steady.
+// SteadyPhase measures a constant load and evaluates whether the rate was steady.
 type SteadyPhase struct {
-	// duration is the length of the measured time, after the warm-up.
+	// duration is the length of the measured time, after the warm-up. With endWhenSteady, and for command and mdtest,
+	// whose work ends by itself, it is the maximum.
 	// +required
 	Duration Duration `json:"duration"`
 

@@ -259,7 +259,8 @@ type LatencyResult struct {
 	// +required
 	Samples int64 `json:"samples"`
 
-	// meanNanoseconds is the mean: the sum of the samples divided by their number.
+	// meanNanoseconds is the mean: the sum of the samples divided by their number. In a step of a search, the
+	// minimum, the mean and the maximum are from the histogram.
 	// +optional
 	MeanNanoseconds int64 `json:"meanNanoseconds"`
 
@@ -287,7 +288,7 @@ type LatencyResult struct {
 	// +optional
 	P9999Nanoseconds *int64 `json:"p9999Nanoseconds,omitempty"`
 
-	// maxNanoseconds is the longest latency. It is exact, not from the histogram.
+	// maxNanoseconds is the longest latency. It is exact, except in a step of a search.
 	// +optional
 	MaxNanoseconds int64 `json:"maxNanoseconds"`
 

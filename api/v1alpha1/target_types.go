@@ -59,8 +59,8 @@ type Target struct {
 	// +optional
 	RequireIdle *bool `json:"requireIdle,omitempty"`
 
-	// allowRawDeviceWrites lets the run write to a raw block device that
-	// carries no file system signature.
+	// allowRawDeviceWrites lets the run write to a raw block device that is empty, or that this benchmark has marked as
+	// its own.
 	// +optional
 	AllowRawDeviceWrites *bool `json:"allowRawDeviceWrites,omitempty"`
 
