@@ -2,6 +2,7 @@ package conductor
 
 import (
 	"fmt"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -69,6 +70,24 @@ func (c codec) Unmarshal(data []byte, message any) error {
 		c.unreadable(err)
 	}
 	return err
+}
+
+// lateCodec is the codec of one call whose request can be large. It builds the request when gRPC encodes it, which is
+// when the connection can send it, and ignores the request that the caller passes.
+type lateCodec struct {
+	codec
+	build func() proto.Message
+}
+
+// building is held while a request is built and encoded, so that the process has at most one large request in memory,
+// besides encoded ones that gRPC is sending.
+var building sync.Mutex
+
+// Marshal implements encoding.Codec.
+func (c lateCodec) Marshal(any) ([]byte, error) {
+	building.Lock()
+	defer building.Unlock()
+	return proto.Marshal(c.build())
 }
 
 // memoryOf estimates the memory, in bytes, that an encoded message takes once it is decoded without unknown fields.

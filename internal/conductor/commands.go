@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/decide"
@@ -47,8 +48,8 @@ func (c *Conductor) ask(attempt decide.Attempt) {
 	c.latencies.forget(attempt.Previous())
 }
 
-// Load sends an attempt to clients. It calls the function request to get the request for each client, and sets the step
-// and the epoch in it.
+// Load sends an attempt to clients. It calls the function request to build the request for each client when it is sent,
+// and sets the step and the epoch in it.
 func (c *Conductor) Load(attempt decide.Attempt, keys []decide.ClientKey, request func(decide.ClientKey) *agentapi.LoadRequest) {
 	c.ask(attempt)
 	for _, key := range keys {
@@ -57,17 +58,20 @@ func (c *Conductor) Load(attempt decide.Attempt, keys []decide.ClientKey, reques
 		}
 	}
 	c.each(commandTimeout, keys, func(ctx context.Context, client *client) {
-		load := request(client.key)
-		load.Epoch = c.options.Epoch
-		load.Step = stepKey(attempt)
-		client.loaded(ctx, attempt, client.load(ctx, load))
+		client.loaded(ctx, attempt, client.load(ctx, func() proto.Message {
+			load := request(client.key)
+			load.Epoch = c.options.Epoch
+			load.Step = stepKey(attempt)
+			return load
+		}))
 	})
 }
 
-func (c *client) load(ctx context.Context, load *agentapi.LoadRequest) error {
+// load sends a Load command with the request that build returns.
+func (c *client) load(ctx context.Context, build func() proto.Message) error {
 	api, err := c.service()
 	if err == nil {
-		_, err = api.Load(ctx, load)
+		_, err = api.Load(ctx, nil, grpc.ForceCodec(lateCodec{c.codec(), build}))
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package conductor_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -243,6 +244,32 @@ func TestFinishWaitsForTheConnection(t *testing.T) {
 	c.Finish([]decide.ClientKey{clientKey(0)}, conductor.FinishOptions{RemoveData: true}, func(decide.ClientKey, *agentapi.FinishResponse) {})
 	w.mend()
 	await(t, c, 0, "finished", is(decide.Finished))
+}
+
+// TestRequestsAreBuiltOneAtATime checks that large requests are not in memory together.
+func TestRequestsAreBuiltOneAtATime(t *testing.T) {
+	t.Parallel()
+	c := conduct(t, 1, time.Hour)
+	var keys []decide.ClientKey
+	for index := range 8 {
+		described := good()
+		described.Client = int32(index)
+		c.Connect(endpoint(t, index, serve(t, index, &fake{describe: described})))
+		await(t, c, index, "ready", is(decide.Ready))
+		keys = append(keys, clientKey(index))
+	}
+	var building atomic.Int32
+	c.Load(first, keys, func(key decide.ClientKey) *agentapi.LoadRequest {
+		if building.Add(1) > 1 {
+			t.Errorf("the request of %s is built while another one is", key)
+		}
+		defer building.Add(-1)
+		time.Sleep(10 * time.Millisecond)
+		return load(key)
+	})
+	for index := range keys {
+		await(t, c, index, "loaded", has(first, decide.Loaded))
+	}
 }
 
 func TestRefusedLoad(t *testing.T) {

@@ -14,21 +14,12 @@ import (
 // LoadRequest returns the request that sends a step to one client. It depends only on the plan, the run's seed and the
 // job, so a repeated request is byte-identical.
 func LoadRequest(step plan.Step, key decide.ClientKey, seed int64, job Job) (*agentapi.LoadRequest, error) {
-	load, use, client := step.Load(key.Target), step.For(key.Target), step.Client(seed, max(job.Attempt, 1), key.Index)
-	use.Devices, client.Version, client.Shared, client.Addresses = job.Devices, job.Version, job.Shared, job.Addresses
-	if load.Kind == "" {
-		return nil, fmt.Errorf("client %s: its target has no workload in step %s", key, step.ID)
-	}
-	request, err := load.Render(&use, &client)
+	request, made, err := render(step, key, seed, job)
 	if err != nil {
-		return nil, fmt.Errorf("client %s: %w", key, err)
-	}
-	made, err := load.Describe(&use)
-	if err != nil {
-		return nil, fmt.Errorf("client %s: %w", key, err)
+		return nil, err
 	}
 	request.LoadTimeoutNanoseconds = step.RunLimit.Nanoseconds()
-	dataset := request.GetDataset()
+	dataset, use := request.GetDataset(), step.For(key.Target)
 	dataset.NewBytes = newBytes(step, key, job)
 	if made.Files != nil {
 		place(request, step, key.Target, maps.Collect(made.Files), job.Devices)
@@ -41,6 +32,24 @@ func LoadRequest(step plan.Step, key decide.ClientKey, seed int64, job Job) (*ag
 	}
 	askForSpace(request, step, key.Target)
 	return request, nil
+}
+
+// render returns the request of one client without its files, and the description of its load.
+func render(step plan.Step, key decide.ClientKey, seed int64, job Job) (*agentapi.LoadRequest, engine.Description, error) {
+	load, use, client := step.Load(key.Target), step.For(key.Target), step.Client(seed, max(job.Attempt, 1), key.Index)
+	use.Devices, client.Version, client.Shared, client.Addresses = job.Devices, job.Version, job.Shared, job.Addresses
+	if load.Kind == "" {
+		return nil, engine.Description{}, fmt.Errorf("client %s: its target has no workload in step %s", key, step.ID)
+	}
+	request, err := load.Render(&use, &client)
+	if err != nil {
+		return nil, engine.Description{}, fmt.Errorf("client %s: %w", key, err)
+	}
+	made, err := load.Describe(&use)
+	if err != nil {
+		return nil, engine.Description{}, fmt.Errorf("client %s: %w", key, err)
+	}
+	return request, made, nil
 }
 
 // newBytes returns how many bytes are written to this client's directory: the client's own bytes, or in a shared
@@ -58,24 +67,25 @@ func newBytes(step plan.Step, key decide.ClientKey, job Job) uint64 {
 
 // Requests returns a function that builds each client's LoadRequest for an attempt of a step, for use with Load. shared
 // reports whether all clients of a target work in one directory. An error that wraps a *decide.Failure fails the run.
+//
+// Requests checks that each request can be built, but keeps none: one that names 100,000 files takes 10 MB.
 func (c *Conductor) Requests(step plan.Step, attempt int, keys []decide.ClientKey, seed int64, shared func(target string) bool) (func(decide.ClientKey) *agentapi.LoadRequest, error) {
-	requests := map[decide.ClientKey]*agentapi.LoadRequest{}
-	jobs := map[string]Job{}
+	ofTarget, ofClient := map[string]Job{}, map[decide.ClientKey]Job{}
 	for _, key := range keys {
-		job, known := jobs[key.Target]
+		job, known := ofTarget[key.Target]
 		if step.Load(key.Target).SpansClients && !known {
 			var err error
 			if job, err = c.jobOf(step, key.Target, shared(key.Target)); err != nil {
 				return nil, fmt.Errorf("step %s: %w", step.ID, err)
 			}
-			jobs[key.Target] = job
+			ofTarget[key.Target] = job
 		}
 		job.Attempt, job.Devices = attempt, c.onDevices(key)
 		if job.Devices && step.Clients > 1 && shared(key.Target) {
 			return nil, &decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: fmt.Sprintf(
 				"the clients of target %s share a raw device and would overwrite each other's data: set claimTemplate.scope to PerClient, or use one client", key.Target)}
 		}
-		request, err := LoadRequest(step, key, seed, job)
+		_, _, err := render(step, key, seed, job)
 		if err != nil && step.Load(key.Target).SpansClients {
 			// The client's version of the tool does not support the arguments. The plan could not check them, because
 			// the version was unknown when the run was planned.
@@ -84,7 +94,10 @@ func (c *Conductor) Requests(step plan.Step, attempt int, keys []decide.ClientKe
 		if err != nil {
 			return nil, fmt.Errorf("step %s: %w", step.ID, err)
 		}
-		requests[key] = request
+		ofClient[key] = job
 	}
-	return func(key decide.ClientKey) *agentapi.LoadRequest { return requests[key] }, nil
+	return func(key decide.ClientKey) *agentapi.LoadRequest {
+		request, _ := LoadRequest(step, key, seed, ofClient[key]) // only render, which succeeded above, returns errors
+		return request
+	}, nil
 }

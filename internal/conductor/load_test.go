@@ -114,3 +114,19 @@ func TestLoadRequestOfAnotherAttempt(t *testing.T) {
 		t.Errorf("three attempts, each sent twice, have the seeds %v", seeds)
 	}
 }
+
+// TestRequestsAreNotKept checks that Requests keeps no requests until they are sent, and builds equal ones each time.
+func TestRequestsAreNotKept(t *testing.T) {
+	t.Parallel()
+	step := plan.Step{
+		ID: "01-a", PhaseIndex: 1, Purpose: plan.Measure, Duration: 10 * time.Second, Targets: []string{"target"}, Clients: 1,
+		Workloads: map[string]*v1alpha1.Engine{"target": {Fio: builders.Fio().Reads().Obj()}},
+	}
+	c := conduct(t, 1, time.Hour)
+	requests, err := c.Requests(step, 1, []decide.ClientKey{clientKey(0)}, 42, func(string) bool { return true })
+	must(t, err)
+	once, again := requests(clientKey(0)), requests(clientKey(0))
+	if once == again || !proto.Equal(once, again) {
+		t.Errorf("the request is kept, or is another one when it is sent again:\n%v\n%v", once, again)
+	}
+}

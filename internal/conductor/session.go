@@ -63,7 +63,7 @@ func (c *client) follow(endpoint Endpoint) {
 		grpc.WithReadBufferSize(readBuffer),
 		grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(c.maxMessage()),
-			grpc.ForceCodec(codec{maxBytes: c.maxMessage(), received: c.receive, unreadable: c.loseUnreadable})),
+			grpc.ForceCodec(c.codec())),
 	}
 	if dial := endpoint.Dial; dial != nil {
 		options = append(options, grpc.WithContextDialer(dial))
@@ -164,6 +164,10 @@ func (c *client) maxMessage() int {
 		return maxMessageBytes + maxRepetitions*maxRepetitionBytes
 	}
 	return maxMessageBytes
+}
+
+func (c *client) codec() codec {
+	return codec{maxBytes: c.maxMessage(), received: c.receive, unreadable: c.loseUnreadable}
 }
 
 // loseUnreadable marks the client as lost because its agent sent an unreadable message.
