@@ -2,15 +2,21 @@ package cli
 
 import (
 	"bytes"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/report"
@@ -102,5 +108,39 @@ func TestLaterRunCannotBeRequested(t *testing.T) {
 	}
 	if !strings.Contains(messages.String(), "error: StorageBenchmark b is suspended") || !strings.Contains(out.String(), `"b-1"`) {
 		t.Errorf("said %q, and the result is:\n%s", messages.String(), out.String())
+	}
+}
+
+// TestWatchOfAnOldObject watches an object that was changed before all changes that the API server still has. It checks
+// that one watch is enough, and that the callback sees no state twice.
+func TestWatchOfAnOldObject(t *testing.T) {
+	run := &v1alpha1.BenchmarkRun{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.BenchmarkRunKind},
+		ObjectMeta: metav1.ObjectMeta{Name: "b-1", Namespace: "default", ResourceVersion: "7"},
+	}
+	later := run.DeepCopy()
+	later.ResourceVersion = "9000"
+	client := fake.NewSimpleDynamicClient(runtime.NewScheme(), object(t, run))
+	watches := 0
+	client.PrependWatchReactor("benchmarkruns", func(action clienttesting.Action) (bool, apiwatch.Interface, error) {
+		watches++
+		changes := apiwatch.NewFakeWithOptions(apiwatch.FakeOptions{ChannelSize: 2})
+		if watches < 3 && action.(clienttesting.WatchActionImpl).ListOptions.ResourceVersion != "" {
+			changes.Error(&apierrors.NewResourceExpired("too old resource version").ErrStatus)
+			return true, changes, nil
+		}
+		changes.Add(object(t, run))
+		changes.Modify(object(t, later))
+		return true, changes, nil
+	})
+	var seen []string
+	err := (&cluster{client: client, namespace: "default"}).each(t.Context(), runResource, run.Name, io.Discard, func(object *unstructured.Unstructured) error {
+		if seen = append(seen, object.GetResourceVersion()); object.GetResourceVersion() == later.ResourceVersion {
+			return errDone
+		}
+		return nil
+	})
+	if err != nil || watches != 1 || !slices.Equal(seen, []string{"7", "9000"}) {
+		t.Errorf("%d watches, saw %v: %v", watches, seen, err)
 	}
 }

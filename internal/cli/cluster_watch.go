@@ -69,8 +69,20 @@ type stopError struct{ error }
 
 // watchOnce reads the object, calls seen with it, and watches it with one request until that request ends. It returns
 // errDeleted, wrapped in a stopError, if the object is deleted.
+//
+// The watch begins before the object is read, so that no change is missed. It does not begin at the object's resource
+// version: if other objects of its kind change more often, the API server no longer has the changes since then, and
+// refuses the watch.
 func (c *cluster) watchOnce(ctx context.Context, resource schema.GroupVersionResource, name string, seen func(*unstructured.Unstructured) error) error {
 	objects := c.client.Resource(resource).Namespace(c.namespace)
+	changes, err := objects.Watch(ctx, metav1.ListOptions{
+		FieldSelector:  fieldselector.OneTermEqualSelector("metadata.name", name).String(),
+		TimeoutSeconds: new(int64(watchSeconds)),
+	})
+	if err != nil {
+		return err
+	}
+	defer changes.Stop()
 	now, err := objects.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -78,16 +90,9 @@ func (c *cluster) watchOnce(ctx context.Context, resource schema.GroupVersionRes
 	if err := seen(now); err != nil {
 		return stopError{err}
 	}
-	changes, err := objects.Watch(ctx, metav1.ListOptions{
-		FieldSelector: fieldselector.OneTermEqualSelector("metadata.name", name).String(), ResourceVersion: now.GetResourceVersion(), TimeoutSeconds: new(int64(watchSeconds)),
-	})
-	if err != nil {
-		return err
-	}
-	defer changes.Stop()
 	for event := range changes.ResultChan() {
 		switch event.Type {
-		case apiwatch.Added, apiwatch.Modified:
+		case apiwatch.Modified:
 			if object, ok := event.Object.(*unstructured.Unstructured); ok {
 				if err := seen(object); err != nil {
 					return stopError{err}
@@ -96,8 +101,8 @@ func (c *cluster) watchOnce(ctx context.Context, resource schema.GroupVersionRes
 		case apiwatch.Deleted:
 			return stopError{errDeleted}
 		case apiwatch.Error:
-			return nil // the usual cause is a resource version that is too old; the caller reads the object again
-		case apiwatch.Bookmark:
+			return apierrors.FromObject(event.Object)
+		case apiwatch.Added, apiwatch.Bookmark: // Added is the state from before Get
 		}
 	}
 	return nil
