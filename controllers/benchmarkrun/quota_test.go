@@ -133,6 +133,20 @@ func (w *world) queuedForKueue(name string, load v1alpha1.Engine) *v1alpha1.Benc
 	return run
 }
 
+// TestCertificatesOutlastKueue checks that the certificates of a run allow for a long wait for Kueue, which the run's
+// deadlines do not include.
+func TestCertificatesOutlastKueue(t *testing.T) {
+	t.Parallel()
+	run := crowded(t, "run", crowd("claim", 1, 1))
+	if valid := validity(run); valid.NotAfter.Sub(valid.NotBefore) > 60*24*time.Hour {
+		t.Errorf("without Kueue they are valid until %s", valid.NotAfter)
+	}
+	run.Labels = map[string]string{v1alpha1.LabelKueueQueue: "team"}
+	if valid := validity(run); valid.NotAfter.Before(run.Status.StartTime.Add(longestQuotaWait)) {
+		t.Errorf("with Kueue they are valid until %s", valid.NotAfter)
+	}
+}
+
 // TestKueueWithoutRights checks that, if the operator may not patch pods (the option for Kueue is off), a run with a
 // LocalQueue fails before it creates anything, with a message that says what to do.
 func TestKueueWithoutRights(t *testing.T) {

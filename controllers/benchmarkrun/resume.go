@@ -39,10 +39,7 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	if err != nil {
 		return nil, fmt.Errorf("read this leader's epoch: %w", err)
 	}
-	// The certificates are valid from the start of the run, not from its creation, because a run may wait for a long
-	// time before it starts.
-	authority, err := identity.ForRun(r.options.Master, string(run.UID), identity.ValidityOf(run.Status.StartTime.Time,
-		parseOrMax(run.Spec.Run.ActiveDeadline), parseOrMax(run.Spec.Run.OrphanTimeout)))
+	authority, err := identity.ForRun(r.options.Master, string(run.UID), validity(run))
 	if err != nil {
 		return nil, fmt.Errorf("create the run's identities: %w", err)
 	}
@@ -87,6 +84,19 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	}
 	r.sessions.add(run, made)
 	return made, nil
+}
+
+// longestQuotaWait is how long certificates allow a run's pods to wait for Kueue, in addition to activeDeadline.
+const longestQuotaWait = 365 * 24 * time.Hour
+
+// validity returns the validity of a run's certificates. They are valid from the start of the run, not from its
+// creation, because a run may wait for a long time before it starts.
+func validity(run *v1alpha1.BenchmarkRun) identity.Validity {
+	active := parseOrMax(run.Spec.Run.ActiveDeadline)
+	if objects.KueueQueue(run) != "" {
+		active += longestQuotaWait // activeDeadline begins only when Kueue admits the pods
+	}
+	return identity.ValidityOf(run.Status.StartTime.Time, active, parseOrMax(run.Spec.Run.OrphanTimeout))
 }
 
 // observer returns the evaluator of a run's observations, or nil if the run has none or the operator has no Prometheus.
