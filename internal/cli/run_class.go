@@ -278,14 +278,18 @@ func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded,
 		return nil
 	}
 	err = fmt.Errorf("create StorageBenchmark %s: %w", name, explained(err))
+	// The API server may have created the benchmark although the request failed. Deleting its owner also removes it.
+	created := benchmarkResource
 	if timer != nil {
-		// The API server may have created the benchmark although the request failed. Deleting its owner also removes
-		// it.
-		background := metav1.DeletePropagationBackground
-		problem := c.client.Resource(jobResource).Namespace(c.namespace).Delete(context.WithoutCancel(ctx), name, metav1.DeleteOptions{PropagationPolicy: &background})
-		err = errors.Join(err, problem)
+		created = jobResource
 	}
-	return err
+	background := metav1.DeletePropagationBackground
+	problem := c.client.Resource(created).Namespace(c.namespace).
+		Delete(context.WithoutCancel(ctx), name, metav1.DeleteOptions{PropagationPolicy: &background})
+	if apierrors.IsNotFound(problem) {
+		return err
+	}
+	return errors.Join(err, problem)
 }
 
 // followTrial follows the runs of a benchmark on new volumes and shows their result. Like followRuns, it returns the

@@ -1,10 +1,18 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/library"
@@ -52,5 +60,35 @@ func TestTrialNames(t *testing.T) {
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 || len(name) > v1alpha1.MaxBenchmarkNameLength || name == trialName(class) {
 			t.Errorf("%s gives %s: %v", class, name, problems)
 		}
+	}
+}
+
+// TestInterruptedCreationIsRemoved checks that a benchmark is removed if the request that created it was interrupted,
+// also if no Job owns it because the user may not create Jobs.
+func TestInterruptedCreationIsRemoved(t *testing.T) {
+	trial := first{name: "try", initOptions: initOptions{class: "fast", size: "10Gi", accessMode: "ReadWriteOnce", duration: "60s", clients: 1}}
+	read, err := trial.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := fake.NewSimpleDynamicClient(runtime.NewScheme())
+	client.PrependReactor("create", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(jobResource.GroupResource(), "", nil)
+	})
+	ctx, interrupt := context.WithCancel(t.Context())
+	client.PrependReactor("create", "storagebenchmarks", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		created := action.(clienttesting.CreateAction).GetObject()
+		if err := client.Tracker().Create(benchmarkResource, created, "default"); err != nil {
+			t.Error(err)
+		}
+		interrupt()
+		return true, nil, context.Canceled
+	})
+	c := &cluster{client: client, namespace: "default"}
+	if err := c.createTrial(ctx, Streams{Err: io.Discard}, read, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := client.Resource(benchmarkResource).Namespace("default").Get(t.Context(), "try", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the benchmark is left: %v", err)
 	}
 }
