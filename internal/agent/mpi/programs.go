@@ -2,11 +2,11 @@ package mpi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
-	"strings"
 	"sync"
 
 	"github.com/storagebench/storagebench/internal/agent/tool"
@@ -62,7 +62,11 @@ func (t *Tool) describe(ctx context.Context, name string) *agentapi.Tool {
 		}
 		found.Version = version.text
 	} else {
-		found.Version = t.askRankProgram(ctx, name, path)
+		version, err := t.askRankProgram(ctx, name, path)
+		if err != nil {
+			return found // not cached, so that the program is asked again
+		}
+		found.Version = version
 	}
 	t.known.mu.Lock()
 	defer t.known.mu.Unlock()
@@ -98,21 +102,24 @@ var rankProgramQuestions = map[string][]string{
 var rankProgramVersion = regexp.MustCompile(`(?m)^(?:IOR|mdtest)-([0-9][0-9A-Za-z.+-]{0,31})`)
 
 // askRankProgram returns the version of IOR or mdtest, or "" if the program does not print it outside MPI. A step needs
-// only the program, not its version.
-func (t *Tool) askRankProgram(ctx context.Context, name, path string) string {
+// only the program, not its version. It returns an error if the program could not be asked, or did not have the time to
+// answer.
+func (t *Tool) askRankProgram(ctx context.Context, name, path string) (string, error) {
 	scratch, err := os.MkdirTemp("", scratchPattern)
 	if err != nil {
-		return ""
+		return "", err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
 	environment := t.environment(scratch, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
 		"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=self")
 	answer, err := t.ask(ctx, scratch, environment, path, rankProgramQuestions[name]...)
-	found := rankProgramVersion.FindStringSubmatch(answer)
-	if found == nil || err != nil && strings.TrimSpace(answer) == "" {
-		return ""
+	if found := rankProgramVersion.FindStringSubmatch(answer); found != nil {
+		return found[1], nil
 	}
-	return found[1]
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return "", err
+	}
+	return "", nil
 }
 
 // ask runs a program in a directory and returns what it prints.
