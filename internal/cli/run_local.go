@@ -35,17 +35,19 @@ func runHere(ctx context.Context, streams Streams, arguments []string, options r
 	if slices.Contains(options.files, "-") {
 		return errors.New("-f - is not supported with --local: use a file")
 	}
-	code, err := local.Guard(arguments, func(dead *v1alpha1.BenchmarkRun, over *series.Log, left error) int {
-		if dead == nil {
-			if dead = stillborn(streams, options.files); dead == nil {
+	code, err := local.Guard(arguments, func(runs []local.Result, left error) int {
+		if len(runs) == 0 {
+			dead := stillborn(streams, options.files)
+			if dead == nil {
 				_, _ = fmt.Fprintln(streams.Err, "error: the process that conducts the run died before the run started")
 				return report.ExitFailed
 			}
+			runs = []local.Result{{Run: dead}}
 		}
 		if left != nil {
 			_, _ = fmt.Fprintf(streams.Err, "error: %v\n", left)
 		}
-		if err := present(streams, options, report.NewDocument(dead, version.Version).With(over)); err != nil {
+		if err := showDead(streams, options, runs); err != nil {
 			_, _ = fmt.Fprintf(streams.Err, "error: %v\n", err)
 		}
 		return report.ExitFailed
@@ -54,6 +56,21 @@ func runHere(ctx context.Context, streams Streams, arguments []string, options r
 		return err
 	}
 	return exit(code)
+}
+
+// showDead shows the runs of a runner that died during or after the last of them. The runner has already saved the
+// earlier ones.
+func showDead(streams Streams, options runOptions, runs []local.Result) error {
+	var shown repetitions
+	for i := range runs {
+		document := report.NewDocument(runs[i].Run, version.Version).With(&runs[i].Series)
+		if i < len(runs)-1 {
+			shown.documents = append(shown.documents, document)
+		} else {
+			shown.add(streams, options, document, report.ExitFailed)
+		}
+	}
+	return shown.show(streams, options)
 }
 
 // stillborn returns the record of a run that failed before it began, based on the files of the benchmark. It returns

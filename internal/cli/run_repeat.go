@@ -104,14 +104,19 @@ func worse(a, b int) int {
 	return b
 }
 
-// present shows the result of a single run, or the variance between several runs. If the variance cannot be
-// computed, it shows the last run and the reason.
+// present shows the results, and returns the error with which the program exits.
 func (r *repetitions) present(streams Streams, options runOptions) error {
+	if err := r.show(streams, options); err != nil {
+		return err
+	}
+	return exit(r.code)
+}
+
+// show shows the result of a single run, or the variance between several runs. If the variance cannot be computed, it
+// shows the last run and the reason.
+func (r *repetitions) show(streams Streams, options runOptions) error {
 	if options.repeat == 1 {
-		if err := present(streams, options, r.documents[0]); err != nil {
-			return err
-		}
-		return exit(r.code)
+		return present(streams, options, r.documents[0])
 	}
 	made, err := report.NewRepeats(r.documents)
 	if err != nil {
@@ -120,12 +125,10 @@ func (r *repetitions) present(streams Streams, options runOptions) error {
 			return shown
 		}
 		_, _ = fmt.Fprintf(streams.Err, "%v\n", err)
-		return exit(cmp.Or(r.code, report.ExitFailed))
+		r.code = cmp.Or(r.code, report.ExitFailed)
+		return nil
 	}
-	if err := writeRepeats(streams.Out, options.output, made); err != nil {
-		return err
-	}
-	return exit(r.code)
+	return writeRepeats(streams.Out, options.output, made)
 }
 
 func writeRepeats(w io.Writer, output string, made report.Repeats) error {

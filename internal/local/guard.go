@@ -16,7 +16,6 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/process"
 	"github.com/storagebench/storagebench/internal/record"
-	"github.com/storagebench/storagebench/internal/series"
 )
 
 // runnerEnvironment is the environment variable that marks a process as a runner started by a guard.
@@ -55,10 +54,11 @@ func InRunner(parent context.Context) (ctx context.Context, journal *Journal, st
 }
 
 // Guard starts this program again as the runner, waits for it, and returns its exit code. If the runner is killed
-// before it has shown the result, Guard calls `dead` with the last state of the run and its series, and returns the
-// exit code that `dead` returns. If the run had not ended, Guard first waits for the agents to exit and removes the
+// before it has shown the results, Guard calls `dead` with the last state of each run, and returns the exit code that
+// `dead` returns. The last run is the one during or after which the runner was killed; if there is none, the runner was
+// killed before its first run. If this run had not ended, Guard first waits for the agents to exit and removes the
 // remaining data.
-func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, error) int) (int, error) {
+func Guard(arguments []string, dead func(runs []Result, left error) int) (int, error) {
 	if err := process.SetSubreaper(); err != nil {
 		return 0, fmt.Errorf("become the subreaper of orphaned processes: %w", err)
 	}
@@ -101,10 +101,14 @@ func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, er
 	state := runner.ProcessState.String()
 	if entry.Ended {
 		unshown := fmt.Errorf("the process that conducted the run died (%s) after the run had ended, but before all results were shown", state)
-		return dead(entry.Run, &entry.series, errors.Join(journalErr, unshown)), nil
+		return dead(append(entry.earlier, Result{entry.Run, entry.series}), errors.Join(journalErr, unshown)), nil
 	}
 	left := clean(entry.Entry)
-	return dead(interruptedRun(entry.Entry, state, left), &entry.series, errors.Join(journalErr, left)), nil
+	runs := entry.earlier
+	if run := interruptedRun(entry.Entry, state, left); run != nil {
+		runs = append(runs, Result{run, entry.series})
+	}
+	return dead(runs, errors.Join(journalErr, left)), nil
 }
 
 // clean waits for the agents of a dead runner, kills those that do not exit, and removes their data. It does not touch

@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/dataset"
+	"github.com/storagebench/storagebench/internal/series"
 )
 
 // TestDataOfAnEndedRun checks that the guard removes no data after a run has ended: its locks are released, so another
@@ -33,6 +35,29 @@ func TestDataOfAnEndedRun(t *testing.T) {
 	check("after its end", "b-1", true, 0)
 	journal.Write(Entry{Run: second, Data: []Data{{Path: "/mnt/a", BenchmarkUID: "u"}}})
 	check("during the next run", "b-2", false, 1)
+}
+
+// TestEarlierRunsOfADeadRunner checks that the guard keeps the results of runs that ended before the current one.
+func TestEarlierRunsOfADeadRunner(t *testing.T) {
+	var written bytes.Buffer
+	journal := NewJournal(&written)
+	for _, uid := range []types.UID{"1", "2", "3"} {
+		run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{UID: uid}}
+		journal.Write(Entry{Run: run})
+		journal.Write(Entry{Series: &series.Step{ID: "step of " + string(uid)}})
+		if uid != "3" {
+			journal.Write(Entry{Run: run, Ended: true})
+		}
+	}
+	sum, err := readJournal(&written)
+	if err != nil || sum.Run.UID != "3" || sum.Ended || len(sum.earlier) != 2 {
+		t.Fatalf("run %s, ended %t, after %d others, %v", sum.Run.UID, sum.Ended, len(sum.earlier), err)
+	}
+	for i, earlier := range sum.earlier {
+		if uid := []types.UID{"1", "2"}[i]; earlier.Run.UID != uid || earlier.Series.Step("step of "+string(uid)) == nil {
+			t.Errorf("earlier run %d is %s, with the series %+v", i, earlier.Run.UID, earlier.Series)
+		}
+	}
 }
 
 // TestCleanSparesAnotherRun checks that the guard of a dead runner leaves a directory to the run that holds its lock,

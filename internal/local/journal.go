@@ -57,14 +57,22 @@ func (j *Journal) Write(entry Entry) {
 	_, _ = j.w.Write(append(line, '\n'))
 }
 
+// Result is a run with the series of its steps.
+type Result struct {
+	Run    *v1alpha1.BenchmarkRun
+	Series series.Log
+}
+
 // journalSummary accumulates a runner's entries.
 type journalSummary struct {
 	Entry
 	series series.Log
+	// earlier holds the runs before the current one, in their order.
+	earlier []Result
 }
 
-// readJournal reads until the writer exits. It returns the latest state of the run, the series of its steps, the
-// data to remove, whether the run has ended, and whether the result was printed.
+// readJournal reads until the writer exits. It returns the earlier runs, the latest state of the current run, the series
+// of its steps, the data to remove, whether the run has ended, and whether the results were printed.
 func readJournal(r io.Reader) (journalSummary, error) {
 	var sum journalSummary
 	decoder := json.NewDecoder(r)
@@ -77,7 +85,8 @@ func readJournal(r io.Reader) (journalSummary, error) {
 		}
 		if entry.Run != nil {
 			if sum.Run != nil && sum.Run.UID != entry.Run.UID {
-				// The runner has started another run, so discard the series of the previous one.
+				// The runner has started another run.
+				sum.earlier = append(sum.earlier, Result{sum.Run, sum.series})
 				sum.series, sum.Ended = series.Log{}, false
 			}
 			sum.Run = entry.Run

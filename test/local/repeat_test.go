@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/process"
 	"github.com/storagebench/storagebench/internal/report"
 )
 
@@ -73,6 +76,40 @@ func TestLaterRunIsRefused(t *testing.T) {
 		if !strings.Contains(got.Stderr, text) {
 			t.Errorf("it does not say %q:\n%s", text, got.Stderr)
 		}
+	}
+	Empty(t, directory)
+}
+
+// TestRunnerKilledInALaterRun kills the runner in the third run: the guard shows all three, and saves the third.
+func TestRunnerKilledInALaterRun(t *testing.T) {
+	t.Parallel()
+	directory, log, saved := t.TempDir(), filepath.Join(t.TempDir(), "runs"), filepath.Join(t.TempDir(), "result.json")
+	file := commandFile(t, `{command: [sh, -c, "echo data > file; echo run >> `+log+`; test $$(wc -l < `+log+`) -lt 3 || sleep 300"]}`)
+	run := Start(t, "run", "--local", "-f", file, "--target", "data="+directory, "--repeat", "4", "-o", "json", "--save", saved)
+	run.UntilFact(t, "the third run's program runs", func() bool {
+		runs, _ := os.ReadFile(log)
+		return strings.Count(string(runs), "run\n") == 3
+	})
+	guard := run.command.Process.Pid
+	all, err := process.Descendants(guard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner := slices.IndexFunc(all, func(p process.Process) bool { return p.PPID == guard })
+	if err := syscall.Kill(all[runner].PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	got := run.Wait(t)
+	if got.Code != report.ExitFailed || !strings.Contains(got.Stderr, "run 3 of 4: ") {
+		t.Errorf("exit code %d:\n%s", got.Code, got.Stderr)
+	}
+	// If the machine disturbed one of the runs that ended, there is no variance, and the command says why.
+	var shown report.Repeats
+	if err := json.Unmarshal([]byte(got.Stdout), &shown); err != nil || len(shown.Runs) != 3 && !strings.Contains(got.Stderr, "of 3 runs") {
+		t.Errorf("shows %d runs, %v:\n%s%s", len(shown.Runs), err, got.Stdout, got.Stderr)
+	}
+	if _, err := os.Stat(strings.TrimSuffix(saved, ".json") + "-3.json"); err != nil {
+		t.Error(err)
 	}
 	Empty(t, directory)
 }
