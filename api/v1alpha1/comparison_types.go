@@ -28,7 +28,7 @@ type TargetComparison struct {
 	// +optional
 	Cells *CellComparison `json:"cells,omitempty"`
 
-	// notes are remarks that the other fields cannot express.
+	// notes are facts for which there is no other field.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4

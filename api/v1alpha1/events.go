@@ -20,7 +20,7 @@ const (
 	// EventScheduleMissed: scheduled times passed without a run.
 	EventScheduleMissed = "ScheduleMissed"
 	// EventSeriesNotKept: the time series of a step could not be written to the run's ConfigMap.
-	// The figures do not depend on it.
+	// The results are not affected.
 	EventSeriesNotKept = "SeriesNotKept"
 	// EventRunStarted: a run starts to create its clients.
 	EventRunStarted = "RunStarted"

@@ -49,7 +49,7 @@ type Objective struct {
 	// +optional
 	Latency *LatencyObjective `json:"latency,omitempty"`
 
-	// burst bounds the throughput with credits, in bytes per second.
+	// burst bounds the throughput while credits last, in bytes per second.
 	// +optional
 	Burst *QuantityBounds `json:"burst,omitempty"`
 

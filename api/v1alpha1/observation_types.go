@@ -44,8 +44,8 @@ type Observations struct {
 	// +optional
 	EvaluatedTime *metav1.MicroTime `json:"evaluatedTime,omitempty"`
 
-	// series are the answers, one entry per observation, step and series. The values over time are stored with the
-	// run's time series.
+	// series are the answers: one entry for each time series that an observation returned for a step. Its values over time
+	// are stored with the run's time series.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256

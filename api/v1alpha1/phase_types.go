@@ -193,7 +193,7 @@ type SteadyPhase struct {
 	// +optional
 	WarmUp Duration `json:"warmUp,omitempty"`
 
-	// endWhenSteady ends the phase early, once five one-minute rounds were steady.
+	// endWhenSteady ends the phase early, once the rate has been steady for five one-minute windows.
 	// +optional
 	EndWhenSteady *bool `json:"endWhenSteady,omitempty"`
 }
@@ -360,7 +360,7 @@ type CooldownPhase struct {
 	Redrain *Redrain `json:"redrain,omitempty"`
 
 	// maxDuration limits the pause of untilCredits, or the pause and the drain of redrain together. If unset, the drain
-	// may take as long as the last burstDrain before it.
+	// may take as long as the last burstDrain before this phase.
 	// +optional
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
@@ -390,7 +390,7 @@ type RefillPhase struct {
 	Idle Duration `json:"idle"`
 
 	// maxDuration limits the pause and the drain together. If unset, the drain may take as long as the last burstDrain
-	// before it.
+	// before this phase.
 	// +optional
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }

@@ -246,8 +246,8 @@ type OperationResult struct {
 	// +optional
 	Latency *LatencyResult `json:"latency,omitempty"`
 
-	// completionLatency excludes the submission time (fio's clat). Use it only for comparison, because applications
-	// also wait for the submission.
+	// completionLatency excludes the submission time (fio's clat). Use it only to compare with clat figures of other fio
+	// runs, because applications also wait for the submission.
 	// +optional
 	CompletionLatency *LatencyResult `json:"completionLatency,omitempty"`
 }
@@ -293,8 +293,9 @@ type LatencyResult struct {
 	MaxNanoseconds int64 `json:"maxNanoseconds"`
 
 	// histogram holds the counts of the samples, from which any percentile can be computed. It consists of one byte for
-	// the format (1), the number of bins, and for each bin the number of empty bins before it in fio's grid and its
-	// count, as varints. Unset for completionLatency, and if the run has too many figures.
+	// the format (1) and then, as unsigned varints, the number of non-empty bins and, for each of them in ascending order,
+	// the number of empty bins directly before it in fio's grid and its own count. Unset for completionLatency, and if the
+	// run has too many figures.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16384
 	Histogram []byte `json:"histogram,omitempty"`
@@ -617,7 +618,7 @@ type SearchResult struct {
 	// achievedIOPSMilli is the rate of completed operations at offeredIOPS, in thousandths of an operation per second.
 	// +optional
 	AchievedIOPSMilli *Estimate `json:"achievedIOPSMilli,omitempty"`
-	// slowerPPM is the share of operations slower than the latency of the objective at offeredIOPS, in millionths.
+	// slowerPPM is the share of operations that exceeded the latency limit of the objective at offeredIOPS, in millionths.
 	// +optional
 	SlowerPPM *Estimate `json:"slowerPPM,omitempty"`
 	// atLeast is true if every tried rate met the objective. Higher rates may then meet it, too.

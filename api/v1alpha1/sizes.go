@@ -28,7 +28,7 @@ func plainSize(size *resource.Quantity, decimalUnit int64) *resource.Quantity {
 		return size
 	}
 	if whole == 1000 {
-		// BinarySI cannot be used: Quantity writes a size below 1Ki with a decimal suffix in this format, too.
+		// BinarySI would not help: below 1Ki, Quantity formats BinarySI values with a decimal suffix, so 1000 becomes 1k.
 		return resource.NewQuantity(whole, resource.DecimalExponent)
 	}
 	return resource.NewQuantity(whole, resource.BinarySI)

@@ -37,7 +37,7 @@ type StorageDescription struct {
 	// +kubebuilder:validation:MaxItems=16
 	Missing []MissingFact `json:"missing,omitempty"`
 
-	// notes are remarks that the limits' fields cannot express.
+	// notes are facts about the limits for which there is no other field.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

@@ -114,8 +114,8 @@ type StorageBenchmarkSpec struct {
 	Regression *RegressionPolicy `json:"regression,omitempty"`
 
 	// headline is the name of the phase whose figure kubectl get shows for new runs. Defaults to the last burst drain
-	// with a baseline, or else to the last phase with a throughput, or else to the last one with file rates or a
-	// duration. A phase that expects the server's cache is shown only if named here.
+	// with a baseline, or else to the last phase with a throughput, or else to the last one with an operation rate or a
+	// duration. A phase with expect: ServerCache is shown only if named here.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40

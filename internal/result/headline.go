@@ -12,8 +12,8 @@ import (
 
 // Headline returns the figure that represents a run in a list of runs, and its name. The figure is from the phase that
 // spec.headline names, or else from the last phase whose figure has the highest rank. Within the phase, it is from the
-// first target. Without spec.headline, Headline skips phases that expect the server's cache, because their rate says
-// nothing about the storage. It returns nil if there is no such figure.
+// first target. Without spec.headline, Headline skips phases with expect: ServerCache, because their rate says nothing
+// about the storage. It returns nil if there is no such figure.
 func Headline(run *v1alpha1.BenchmarkRun) *v1alpha1.HeadlineDisplay {
 	var shown *v1alpha1.HeadlineDisplay
 	best := 0

@@ -150,7 +150,8 @@ func withoutName(text, name string) string {
 	return strings.ToUpper(rest[:1]) + rest[1:]
 }
 
-// dropRules removes the CEL rules of the copies in frozen and checkedByPlan, which are checked elsewhere.
+// dropRules removes the CEL rules of a field whose path is in f.frozen or checkedByPlan, because such a field is a copy
+// whose value is validated elsewhere. Quantities that are only in checkedByPlan keep their rules.
 func (f finisher) dropRules(schema map[string]any, path string) {
 	frozen := slices.ContainsFunc(f.frozen, func(start string) bool { return strings.HasPrefix(path, start) })
 	copied := slices.ContainsFunc(checkedByPlan, func(part string) bool { return strings.Contains(path, part) })

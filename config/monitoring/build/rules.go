@@ -36,8 +36,8 @@ func Alerts() []Alert {
 				"Its condition Valid names the warning.",
 		},
 		{
-			// An objective without a figure has no objective_met. It counts as not met all the same, so the alert then takes
-			// the run's verdict instead, and has no label objective.
+			// An objective without a figure counts as missed but has no objective_met series. The alert then fires on the
+			// verdict of the run and has no label objective.
 			Name: "StorageBenchmarkObjectiveMissed", Severity: "warning",
 			Expression: `storagebench_benchmark_objective_met == 0
   or on (namespace, benchmark) storagebench_benchmark_last_run_info{reason="ObjectiveMissed"} == 1`,
