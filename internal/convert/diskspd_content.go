@@ -90,7 +90,7 @@ func (w *diskspdWriter) machine() {
 		w.notes.differs(w.given("l", "-l"), "large pages would have to be reserved on the node", "this affects only the CPU use: see the CPU share in the report")
 	}
 	if s.completion {
-		w.notes.unneeded(w.given("x", "-x"), "the way in which Windows delivers completions has no equivalent, and does not change the load")
+		w.notes.unneeded(w.given("x", "-x"), "completion routines exist only on Windows; the load is the same without them")
 	}
 	if t.flush != "" {
 		w.flush()
@@ -102,7 +102,7 @@ func (w *diskspdWriter) flush() {
 	option := w.given("N", "-N")
 	switch {
 	case !t.writes():
-		w.notes.unneeded(option, "the load writes nothing to flush")
+		w.notes.unneeded(option, "the load writes no data, so there is nothing to flush")
 	default:
 		w.profile.Fsync = &v1alpha1.FioFsync{EveryWrites: new(int32(1))}
 		if t.flush != "v" {

@@ -95,7 +95,7 @@ func (w *diskspdWriter) offsets() {
 	switch {
 	case !shared:
 	case t.threadStride == 0:
-		w.notes.differs(w.given("t", w.given("F", "-t")), "all threads start at the first byte and use the same blocks one after the other, so a cache can serve all but one; here each job has its own part of the file",
+		w.notes.differs(w.given("t", w.given("F", "-t")), "in DiskSpd, all threads access the same blocks in the same order, so a cache can serve every thread but the first; here, each job has its own part of the file",
 			"to reproduce that load, also measure one job with a higher queueDepth")
 	case t.threadStride*threads == w.bytes:
 		w.notes.unneeded(w.given("T", "-T"), "it spaces the threads evenly, and the jobs' parts of the file are spaced evenly here too")

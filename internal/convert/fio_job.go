@@ -32,7 +32,7 @@ var fioElsewhere = map[string]string{
 
 // fioUnneeded lists options that can simply be omitted. It maps each option to the reason.
 var fioUnneeded = map[string]string{
-	"unlink": "the target's dataPolicy removes files", "unlink_each_loop": "the target's dataPolicy removes files", "create_serialize": whyLayout,
+	"unlink": "the target's dataPolicy determines whether files are removed", "unlink_each_loop": "the target's dataPolicy determines whether files are removed", "create_serialize": whyLayout,
 	"create_on_open": whyLayout, "create_only": whyLayout, "create_fsync": whyLayout, "allow_file_create": whyLayout, "overwrite": whyLayout, "fallocate": whyLayout,
 	"disable_lat": whyLatency, "disable_clat": whyLatency, "disable_slat": whyLatency, "disable_bw_measurement": whyLatency, "disable_bw": whyLatency,
 	"gtod_reduce": whyLatency, "slat_percentiles": whyLatency, "percentile_list": whyLatency, "stats": whyLatency, "bwavgtime": whyLatency, "iopsavgtime": whyLatency,
@@ -190,9 +190,9 @@ func (j *fioJob) files1(o fioOption) error {
 	switch {
 	case strings.HasPrefix(o.value, "/dev/") && len(names) > 1:
 		j.notes.elsewhere(o.String(), "storagebench accesses raw devices through claims with volumeMode: Block",
-			"use a target with one such volume per device; the profile's datasetSize sets how much of them is used in total")
+			"use a target with one such volume per device; the profile's datasetSize is the total size of the data on them")
 	case strings.HasPrefix(o.value, "/dev/"):
-		j.notes.elsewhere(o.String(), "storagebench accesses a raw device through a claim with volumeMode: Block", "use such a volume in the target; the profile's datasetSize sets how much of it is used")
+		j.notes.elsewhere(o.String(), "storagebench accesses a raw device through a claim with volumeMode: Block", "use such a volume in the target; the profile's datasetSize is the size of the data on it")
 	case len(folders) > 1:
 		j.notes.elsewhere(o.String(), "storagebench chooses its own file names under the target's volumes",
 			fmt.Sprintf("use a target with a volume for each of the %d folders; filesPerJob then counts the files on each volume",

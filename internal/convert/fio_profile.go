@@ -286,7 +286,7 @@ func typedFlush(p *v1alpha1.FioProfile, j *fioJob, o fio.KnownOption, number int
 		return true
 	}
 	if *p.ReadPercent == 100 {
-		j.notes.unneeded(o.Name+"="+o.Value, "the load writes nothing to flush")
+		j.notes.unneeded(o.Name+"="+o.Value, "the load writes no data, so there is nothing to flush")
 		return true
 	}
 	if p.Fsync == nil {

@@ -44,7 +44,7 @@ func YAML(workloads []Workload, kind string) (string, error) {
 }
 
 var kindTitles = map[Kind]string{
-	Differs:   "Different, or to be checked:",
+	Differs:   "Differs; check before use:",
 	Elsewhere: "Belongs in the benchmark:",
 	Unneeded:  "Left out, because it has no effect here:",
 }
