@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
 )
@@ -113,7 +114,7 @@ func rateWords(r *plan.PromisedRate) string {
 		rate = measure.FormatOperationsPerSecond(r.OperationsPerSecond)
 	}
 	text := rate + " (" + r.Limit
-	if arithmetic := strings.TrimSuffix(r.Arithmetic, ", as the specification says"); strings.ContainsAny(arithmetic, "=;") {
+	if arithmetic := strings.TrimSuffix(r.Arithmetic, limits.Specified); strings.ContainsAny(arithmetic, "=;") {
 		text += ": " + arithmetic
 	}
 	return text + ")"

@@ -9,6 +9,9 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
+// Specified is appended to the calculation of a limit whose value comes from the specification.
+const Specified = ", as specified"
+
 // declare adds the limits that the specification contains.
 func (made *Computed) declare(declared *v1alpha1.Limits) {
 	if declared == nil {
@@ -31,11 +34,11 @@ func (made *Computed) declare(declared *v1alpha1.Limits) {
 		if limit.Baseline == 0 {
 			continue
 		}
-		limit.Arithmetic = in(limit.Baseline, unit) + ", as the specification says"
+		limit.Arithmetic = in(limit.Baseline, unit) + Specified
 		if limit.Burst <= limit.Baseline {
 			limit.Burst, limit.Bucket, limit.Refill = 0, 0, 0
 		} else {
-			limit.BurstArithmetic = in(limit.Burst, unit) + ", as the specification says"
+			limit.BurstArithmetic = in(limit.Burst, unit) + Specified
 			if limit.Bucket > 0 && limit.Refill == 0 {
 				limit.Refill = limit.Baseline
 			}
@@ -43,7 +46,7 @@ func (made *Computed) declare(declared *v1alpha1.Limits) {
 		made.add(limit)
 	}
 	if declared.ServerMemory != nil {
-		made.Cache = Cache{Bytes: plain(declared.ServerMemory), Arithmetic: in(plain(declared.ServerMemory), "GiB") + ", as the specification says"}
+		made.Cache = Cache{Bytes: plain(declared.ServerMemory), Arithmetic: in(plain(declared.ServerMemory), "GiB") + Specified}
 	}
 }
 

@@ -40,7 +40,7 @@ func TestPromise(t *testing.T) {
 	}
 	recorded := document.Storage[0]
 	if limit := recorded.Limits[0]; limit.Baseline != 2e6 || *limit.Burst != 6e6 || *limit.Bucket != 600e6 || *recorded.ServerMemoryBytes != 8<<20 ||
-		limit.Arithmetic != "2 MB/s, as the specification says" || recorded.Volumes[0].FileSystem == "" {
+		limit.Arithmetic != "2 MB/s, as specified" || recorded.Volumes[0].FileSystem == "" {
 		t.Errorf("recorded: %+v", recorded)
 	}
 	result := document.Phases[1].Targets[0]
