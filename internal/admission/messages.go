@@ -162,7 +162,7 @@ func describe(object map[string]any, fault *field.Error) string {
 		if volumesOfTarget.MatchString(fault.Field) {
 			return "is empty; specify a claim with claimName: NAME instead"
 		}
-		return "is empty; add an entry, or remove it if it is optional"
+		return "is empty; add an entry, or remove the field if it is optional"
 	}
 	value, found := lookUp(object, fault.Field)
 	if needed := leastDataset(object, fault.Field); needed != "" && strings.HasPrefix(detail, "too small, each file of each job") {

@@ -141,7 +141,8 @@ const (
 	longestSchedule, longestTimeZone = 100, 64
 )
 
-// refineTrigger parses the cron line and the time zone as the operator does, and adds their faults.
+// refineTrigger parses the cron line and the time zone as the operator does. If that fails, it replaces the problems of
+// the field with the parser's error.
 func refineTrigger(object map[string]any, problems []Problem) []Problem {
 	value, _ := lookUp(object, timeZonePath)
 	if zone, is := value.(string); is && zone != "" && len(zone) <= longestTimeZone {

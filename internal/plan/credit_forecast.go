@@ -228,7 +228,7 @@ func (p *phaseMaker) warnPartEmpty(step *Step) {
 		if one == nil || one.account.Percent() >= nearlyFull {
 			continue
 		}
-		// If two phases spent the same, choose by name, so that the result does not depend on the map order.
+		// If two phases spent the same amount, choose by name, so that the result does not depend on the map order.
 		phases := slices.Sorted(maps.Keys(one.spentBy))
 		spender := slices.MaxFunc(phases, func(a, b string) int { return cmp.Compare(one.spentBy[a], one.spentBy[b]) })
 		p.warn(p.path, "the bucket of target %s is expected to be only %.0f %% full when the drain starts, so the drain can measure no more than that: "+

@@ -86,8 +86,8 @@ func (m *maker) missingRanks(target string, step *Step, made *engine.Description
 		step.Clients*step.Processes, target, why, remedy)
 }
 
-// planRanks records which files an MPI job reserves or lays out, and how much space each client needs for them. Like
-// fio's, the files of all clients are reserved at once, because later steps may have more clients.
+// planRanks records which files an MPI job reserves or lays out, and how much space each client needs for them. As for
+// fio, the files of all clients are reserved at once, because later steps may have more clients.
 func (m *maker) planRanks(target string, step *Step, made *engine.Description) {
 	data := m.dataset(target)
 	all := *step

@@ -101,7 +101,7 @@ var mpiRefusals = map[string]refusal{
 	}), "spec.run.clients.template.hostNetwork", "set clients.spread to OnePerNode"},
 	"writes and reads until steady": {mpi().Load(builders.IOR().Mutate(func(p *v1alpha1.IORProfile) {
 		p.Operations = []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}
-	}).Engine()).Steady("both", "10m").EndWhenSteady(), "spec.run.phases[0].steady.endWhenSteady", "when the phase ends as steady, and read nothing: remove endWhenSteady"},
+	}).Engine()).Steady("both", "10m").EndWhenSteady(), "spec.run.phases[0].steady.endWhenSteady", "when the phase reaches steady state and ends, so it would read nothing: remove endWhenSteady"},
 	"precondition":       {mpi().Prepare("layout").Precondition(1), "spec.run.phases[0].prepare.precondition", "remove precondition"},
 	"verify by time":     {mpi().Load(builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.Verify = new(true) }).Engine()).Steady("write", "1m"), "spec.run.phases[0]", "remove verify"},
 	"ramp of jobs":       {mpi().Ramp("ramp", v1alpha1.RampJobs, "30s", 1, 2), "spec.run.phases[0].ramp.dimension", "use Processes or Clients"},

@@ -50,7 +50,7 @@ func (r *resolver) workload(path *field.Path, workload *v1alpha1.Workload) {
 	spec, found := r.find(ref)
 	if !found {
 		missing := field.NotFound(path.Child("profileRef"), fmt.Sprintf("%s %s", cmp.Or(ref.Kind, AnyProfile), ref.Name))
-		missing.Detail = "correct kind or name, create the profile, or replace the reference with its spec"
+		missing.Detail = "fix kind or name, create the profile, or replace the reference with its spec"
 		if ref.Kind == "" {
 			missing.Detail = "no such profile in the namespace or the cluster: correct the name, create the profile, or replace " +
 				"the reference with its spec"

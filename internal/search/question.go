@@ -80,14 +80,14 @@ func Of(at *field.Path, phase *v1alpha1.SearchPhase, clients int) (Question, fie
 	q.Min = max(q.up(known), leastEach*q.Unit)
 	if given := phase.Rate.Min; given != nil {
 		if *given < known {
-			refuse(rate.Child("min"), *given, "too low for the percentile, which needs ten slower operations in each step: "+
-				"raise it to "+strconv.FormatInt(known, 10)+", or raise stepDuration")
+			refuse(rate.Child("min"), *given, "too low for the percentile, which requires at least ten operations above it in each step: "+
+				"raise the rate to "+strconv.FormatInt(known, 10)+", or raise stepDuration")
 		}
 		q.Min = q.up(*given)
 	}
 	if q.Max < q.Min {
-		refuse(rate.Child("max"), phase.Rate.Max, "is below the first rate, "+strconv.FormatInt(q.Min, 10)+": raise it or lower min. "+
-			"Without min, the first rate is the lowest at which ten operations per step are above the percentile; a longer stepDuration lowers it")
+		refuse(rate.Child("max"), phase.Rate.Max, "is below the first rate, "+strconv.FormatInt(q.Min, 10)+": raise max, or lower min. "+
+			"If min is not set, the search starts at the lowest rate with ten operations above the percentile in each step; a longer stepDuration lowers that rate")
 	}
 	if len(problems) > 0 {
 		return q, problems

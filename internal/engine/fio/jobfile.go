@@ -78,7 +78,7 @@ func (p *jobFileParser) line(line string, number int) error {
 	line = strings.TrimSuffix(line, "\r")
 	for _, c := range []byte(line) {
 		if c != '\t' && (c < ' ' || c > '~') {
-			return fmt.Errorf("line %d has a non-ASCII character: %q", number, c)
+			return fmt.Errorf("line %d has a character that is not printable ASCII: %q", number, c)
 		}
 	}
 	// As in fio, a comment begins at the first ";" or "#" anywhere in the line.

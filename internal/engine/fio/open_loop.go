@@ -33,7 +33,7 @@ func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioPr
 	// one write per second, if the load does both, so the rarer operation limits the number of jobs.
 	rarest := int64(float64(offer.IOPS) * rarerShare(profile))
 	if rarest < 1 {
-		return nil, fmt.Errorf("%d operations per second per client include less than one read or one write per second: raise "+
+		return nil, fmt.Errorf("%d operations per second per client leave less than one read or write per second: raise "+
 			"search.rate.min, or lower clients.count", offer.IOPS)
 	}
 	jobs := min(int64(math.Ceil(jobsPerOutstanding*outstanding)), rarest, maxJobs)

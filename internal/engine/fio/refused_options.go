@@ -83,7 +83,7 @@ func checkOption(name, value string, where place, typed bool) (canonical, writte
 		return "", "", fmt.Errorf("option %s is not allowed: set %s in the profile", name, allowed.field)
 	}
 	if i := strings.IndexFunc(value, func(r rune) bool { return r < ' ' || r > '~' }); i >= 0 {
-		return "", "", fmt.Errorf("option %s%s: the value has a non-ASCII character", name, where)
+		return "", "", fmt.Errorf("option %s%s: the value has a character that is not printable ASCII", name, where)
 	}
 	if written, err = allowed.rule(value); err != nil {
 		return "", "", fmt.Errorf("option %s=%s%s is not allowed: %w", name, clip(value), where, err)

@@ -321,7 +321,7 @@ func TestValidate(t *testing.T) {
 		{"chunk", profileWith(func(p *v1alpha1.FioProfile) {
 			p.Compressibility = &v1alpha1.Compressibility{ChunkSize: new(resource.MustParse("1"))}
 		}), "fio.compressibility.chunkSize", "from 512"},
-		{"fdatasync of nothing", profileWith(func(p *v1alpha1.FioProfile) { p.Fsync = &v1alpha1.FioFsync{Data: new(true)} }), "fio.fsync.everyWrites", "it has no effect without everyWrites"},
+		{"fdatasync of nothing", profileWith(func(p *v1alpha1.FioProfile) { p.Fsync = &v1alpha1.FioFsync{Data: new(true)} }), "fio.fsync.everyWrites", "remove fsync.data, which has no effect without everyWrites"},
 		{"typed option", profileWith(withOption("bs", "4k")), "fio.options[bs]", "set blockSize"},
 		{"alias of a typed option", profileWith(withOption("readwrite", "read")), "fio.options[readwrite]", "set pattern and readPercent"},
 		{"command", profileWith(withOption("exec_prerun", "id")), "fio.options[exec_prerun]", "may not run commands"},
@@ -329,7 +329,7 @@ func TestValidate(t *testing.T) {
 		{"runtime", profileWith(withOption("runtime", "5")), "fio.options[runtime]", "set its duration and warmUp"},
 		{"unknown", profileWith(withOption("frobnicate", "5")), "fio.options[frobnicate]", "not on the list"},
 		{"pattern of a file", profileWith(withOption("buffer_pattern", "'/etc/passwd'")), "fio.options[buffer_pattern]", "files are not allowed"},
-		{"second line", profileWith(withOption("nice", "1\nexec_prerun=id")), "fio.options[nice]", "non-ASCII"},
+		{"second line", profileWith(withOption("nice", "1\nexec_prerun=id")), "fio.options[nice]", "not printable ASCII"},
 		{"name with a line", profileWith(withOption("nice=1\nexec_prerun", "id")), "fio.options", "not on the list"},
 		{"option of another engine", profileWith(withOption("sqthread_poll", "1")), "fio.options[sqthread_poll]", "only io_uring"},
 		{"job file and field", profileWith(withJobFile(userJobFile, "2560Ki"), withJobs(1)), "fio.jobs", "replaces all other fields"},

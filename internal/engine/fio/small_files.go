@@ -87,7 +87,7 @@ func checkSmallFiles(what *load) error {
 			if !slices.Contains(fileSettings, one.name) && !slices.Contains(replacedSettings, one.name) {
 				remedy := ""
 				if strings.HasSuffix(one.name, "sync") {
-					remedy = "; fsync_on_close flushes each file"
+					remedy = "; to flush each file, set fsync_on_close"
 				}
 				add(s, "%s does not apply to small files: remove it, or use a separate workload for the phase%s", one.name, remedy)
 			}

@@ -79,7 +79,7 @@ func TestSmallFilesRefuses(t *testing.T) {
 		"large":      {smallFiles(withDataset("80Mi")), "maximum of 1048576 bytes"},
 		"odd":        {profileWith(withJobFile("[a]\nfilesize=1000\nbs=512\nrw=write\ndirect=1\n", "1000")), "multiple of 512"},
 		"rate":       {smallFiles(withRate("", 1000)), "rate_iops does not apply"},
-		"sync":       {smallFiles(withReadPercent(0), func(p *v1alpha1.FioProfile) { p.Fsync = &v1alpha1.FioFsync{EveryWrites: new(int32(1))} }), "fsync_on_close flushes each file"},
+		"sync":       {smallFiles(withReadPercent(0), func(p *v1alpha1.FioProfile) { p.Fsync = &v1alpha1.FioFsync{EveryWrites: new(int32(1))} }), "to flush each file, set fsync_on_close"},
 		"open files": {smallFiles(withOption("openfiles", "10")), "openfiles does not apply"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -283,7 +283,7 @@ func (r *typedReader) flushes() {
 	path := r.path.Child("fsync")
 	data := f.Data != nil && *f.Data
 	if f.EveryWrites == nil && data {
-		r.problems = append(r.problems, field.Required(path.Child("everyWrites"), "set the number of writes between flushes, or remove data: it has no effect without everyWrites"))
+		r.problems = append(r.problems, field.Required(path.Child("everyWrites"), "set the number of writes between flushes, or remove fsync.data, which has no effect without everyWrites"))
 	}
 	if f.EveryWrites != nil {
 		if *f.EveryWrites < 1 {

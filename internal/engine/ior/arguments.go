@@ -13,8 +13,9 @@ import (
 )
 
 // maxOpenRepetitions is the number of repetitions to request for a step that storagebench stops. It is far below the
-// maximum of IOR's counters. A run normally completes fewer repetitions. If it completes all of them, for example
-// because each took less than a second for hours, its result has the warning ResultIncomplete.
+// maximum of IOR's counters. A step normally ends before IOR completes them. If IOR completes all of them, for example
+// in a step of many hours with repetitions of less than a second, the result of the step has the warning
+// ResultIncomplete.
 const maxOpenRepetitions = 50_000
 
 // Arguments returns the arguments of IOR for one step, without the program's name. The name of the data file is
@@ -71,8 +72,8 @@ func Arguments(profile *v1alpha1.IORProfile, parameters Parameters) ([]string, e
 	return a, nil
 }
 
-// SegmentsOf returns the number of segments that a list of arguments from Arguments sets, or 0 if it sets none. The
-// result is meant for Stream.Segments.
+// SegmentsOf returns the number of segments that the arguments, as returned by Arguments, request, or 0 if they request
+// none. The result is meant for Stream.Segments.
 func SegmentsOf(arguments []string) int64 {
 	at := slices.Index(arguments, "-s")
 	if at < 0 || at+1 >= len(arguments) {
@@ -82,12 +83,12 @@ func SegmentsOf(arguments []string) int64 {
 	return segments
 }
 
-// ChecksWrites reports whether a list of arguments from Arguments makes IOR read back the data of each write. IOR
+// ChecksWrites reports whether the arguments, as returned by Arguments, make IOR read back the data of each write. IOR
 // prints no row for these reads.
 func ChecksWrites(arguments []string) bool { return slices.Contains(arguments, "-W") }
 
-// Stonewalls reports whether a list of arguments from Arguments ends repetitions after a time, so that ranks can do
-// different amounts of work.
+// Stonewalls reports whether the arguments, as returned by Arguments, make IOR end each repetition at a deadline, so
+// that ranks can do different amounts of work.
 func Stonewalls(arguments []string) bool {
 	return slices.Contains(arguments, "-D") && !slices.Contains(arguments, wearOut)
 }

@@ -44,7 +44,7 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 	}
 	if steady := use.Phase.Steady; steady != nil && isTrue(steady.EndWhenSteady) && e.writesLongBeforeReads() {
 		add(field.Invalid(use.At.Child("steady", "endWhenSteady"), true,
-			"IOR would still write when the phase ends as steady, and read nothing: remove endWhenSteady, or use a phase for each operation"))
+			"IOR would still be writing when the phase reaches steady state and ends, so it would read nothing: remove endWhenSteady, or use one phase per operation"))
 	}
 	if ramp := use.Phase.Ramp; ramp != nil && (ramp.Dimension == v1alpha1.RampJobs || ramp.Dimension == v1alpha1.RampQueueDepth) {
 		add(field.Invalid(use.At.Child("ramp", "dimension"), ramp.Dimension, "each IOR rank has one outstanding transfer: use Processes or Clients"))

@@ -39,9 +39,9 @@ type Parameters struct {
 	Seed uint64
 }
 
-// VersionArguments returns the arguments for starting IOR without mpirun, so that it does no I/O and prints its version
-// in the first line. Stream parses this line into Output.Version. IOR has no option to print its version. The exit
-// status is meaningless, because 4.0.0 fails after it has printed the version.
+// VersionArguments returns the arguments of a dry run, which does no I/O. Start it without mpirun. IOR has no option to
+// print its version, but a dry run prints it in the first line, which Stream parses into Output.Version. Ignore the
+// exit status: IOR 4.0.0 fails after it has printed the version.
 func VersionArguments() []string {
 	return []string{"--dryRun", "-w", "-t", "8", "-b", "8", "-o", FileName}
 }
