@@ -15,7 +15,7 @@ import (
 
 // ErrNoSeries is returned for a document that does not contain the series of its run.
 var ErrNoSeries = errors.New("this record of the run does not contain time series. " +
-	"Specify a file written by `run -o json`, or a run in a cluster whose series are still kept")
+	"Specify a file written by `run -o json`, or a run whose series the cluster still stores")
 
 // CSVTable is the name of a table that CSV can write.
 type CSVTable string
@@ -77,9 +77,8 @@ func harmless(name string) string {
 	return printable(name)
 }
 
-// rows writes a table with a header row. For each target of each step, it calls of(step, target, add), which adds rows
-// by calling add with the cells that follow the columns in placed. rows itself writes the cells of the columns in
-// placed.
+// rows writes a table with a header row. It calls `of` for each target of each step. `of` calls `add` once per row,
+// with the cells that follow the columns in placed; `add` writes the row, including the cells of the columns in placed.
 func rows(out *csv.Writer, d Document, columns []string, of func(step *v1alpha1.ResolvedStep, target *series.Target, add func(...string))) error {
 	failed := out.Write(append(append([]string{}, placed...), columns...))
 	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {

@@ -342,7 +342,7 @@ func clientView(index int, name string, clients []series.ClientRate) view {
 		rateText(best.BytesPerSecond), rateText(clients[len(clients)/2].BytesPerSecond), worst.Client, rateText(worst.BytesPerSecond))
 	made.Lines = []chart.Line{line}
 	made.Y = chart.Linear(float64(best.BytesPerSecond), 4, round(measure.FormatBytesPerSecond))
-	made.Notes = []string{"Clients are sorted by rate, the fastest first, and labelled with their index. Rates are over the time in which all of them ran."}
+	made.Notes = []string{"Clients are sorted by rate, fastest first, and labelled by index. Rates are computed over the common window."}
 	return made
 }
 

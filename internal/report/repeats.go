@@ -128,7 +128,8 @@ func (p *page) repeatedFigures(r *Repeats) {
 	}
 	p.columns(figures, 2)
 	p.line("95 % ± is half the width of the 95 % confidence interval of the mean (Student's t), which assumes independent runs. DEVIATION is the standard deviation " +
-		"between runs, and CV its share of the mean. RUNS counts the runs with the figure. Percentiles are those of single runs: their mean is not a percentile of all operations.")
+		"between runs; CV is DEVIATION divided by MEAN. RUNS is the number of runs with the figure. For a percentile, MEAN is the mean of the runs' percentiles, " +
+		"not the percentile of all operations.")
 }
 
 func repeatedRow(f *compare.RepeatedFigure, named bool) []string {

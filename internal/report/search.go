@@ -38,11 +38,11 @@ func (p *page) search(where string, target *v1alpha1.TargetResult) {
 	}
 	p.take(part{tables: []partTable{{lines: leftLast(lines), detailRows: confirming, detailColumns: []string{"MEAN"}}}, nested: true})
 	p.details(func() {
-		p.nested("SLOWER is the share of operations above the latency of the objective.")
+		p.nested("SLOWER is the share of operations above the latency limit of the objective.")
 	})
 }
 
-// trialRows returns the table rows of one tried rate, one per operation.
+// trialRows returns the table rows of one trial of a search, one per operation.
 func trialRows(trial *v1alpha1.StepResult, found *v1alpha1.SearchResult) [][]string {
 	slower, mark := absent, ""
 	if trial.SlowerPPM != nil {

@@ -35,7 +35,7 @@ func (b *builder) judgeSteady(s summed) {
 	b.result.SteadyState.Rounds = int32(min(len(judged.Rounds), math.MaxInt32))
 	last := judged.Last
 	if last == nil {
-		b.warnings.add(v1alpha1.WarningNotAssessed, nil, "%s measured; steady state takes five minutes without gaps%s",
+		b.warnings.add(v1alpha1.WarningNotAssessed, nil, "%s measured; steady state needs five minutes without gaps%s",
 			duration(length(samples)), b.withoutInterval()+b.uncertain()+change(samples, format))
 		return
 	}
@@ -53,7 +53,7 @@ func (b *builder) judgeSteady(s summed) {
 		b.warnings.add(v1alpha1.WarningNotSteady, nil, "%s", unsteady(last))
 	case far:
 		b.warnings.add(v1alpha1.WarningNotSteady, nil,
-			"the last five minutes were steady at %s, but the overall mean is %s: the measurement includes another state; raise warmUp to exclude it",
+			"the last five minutes were steady at %s, but the overall mean is %s: the measurement began before the rate was steady; raise warmUp",
 			format(last.Mean.Value), format(overall))
 	case !b.history.BucketEmpty:
 		b.warnings.add(v1alpha1.WarningSteadyInBurst, nil,
@@ -68,12 +68,12 @@ func unsteady(w *detect.SteadyWindow) string {
 	case w.Mean.Value <= 0:
 		return "nothing completed in the last five minutes"
 	case w.Slope <= detect.MostSlope:
-		return fmt.Sprintf("the rate varied by %s of its mean in the last five minutes (up to 20 %% is steady)",
+		return fmt.Sprintf("the rate varied by %s of its mean in the last five minutes (limit for steady state: 20 %%)",
 			measure.FormatShare(w.Excursion))
 	case w.Falls:
 		words = "still falling"
 	}
-	return fmt.Sprintf("%s: by %s of the mean in the last five minutes (up to 10 %% is steady)", words,
+	return fmt.Sprintf("the rate was %s, by %s of its mean in the last five minutes (limit for steady state: 10 %%)", words,
 		measure.FormatShare(w.Slope))
 }
 

@@ -46,7 +46,7 @@ func TestSteady(t *testing.T) {
 	}{
 		"steady and empty":    {seconds: 360, rate: level, empty: true, assessed: true, steady: true},
 		"steady in the burst": {seconds: 360, rate: level, assessed: true, steady: true, warning: v1alpha1.WarningSteadyInBurst, says: "steady, but the burst credits may not be spent yet"},
-		"four minutes":        {seconds: 240, rate: level, empty: true, warning: v1alpha1.WarningNotAssessed, says: "4m0s measured; steady state takes five minutes without gaps"},
+		"four minutes":        {seconds: 240, rate: level, empty: true, warning: v1alpha1.WarningNotAssessed, says: "4m0s measured; steady state needs five minutes without gaps"},
 		"a minute that collapses": {seconds: 60, rate: func(s float64) float64 {
 			if s < 20 {
 				return 2000
@@ -54,9 +54,9 @@ func TestSteady(t *testing.T) {
 			return 40
 		}, empty: true, warning: v1alpha1.WarningNotAssessed,
 			says: "the rate varied so much that its mean is imprecise; it fell from 131.1 MB/s in the first quarter to 2.621 MB/s in the last"},
-		"it falls all the way": {seconds: 360, rate: func(s float64) float64 { return 1000 - 1.5*s }, empty: true, assessed: true, warning: v1alpha1.WarningNotSteady, says: "still falling: by 52.6 % of the mean in the last five minutes (up to 10 % is steady)"},
+		"it falls all the way": {seconds: 360, rate: func(s float64) float64 { return 1000 - 1.5*s }, empty: true, assessed: true, warning: v1alpha1.WarningNotSteady, says: "the rate was still falling, by 52.6 % of its mean in the last five minutes (limit for steady state: 10 %)"},
 		"it rises":             {seconds: 360, rate: func(s float64) float64 { return 1000 + s }, empty: true, assessed: true, warning: v1alpha1.WarningNotSteady, says: "still rising"},
-		"two seconds":          {seconds: 2, rate: level, empty: true, warning: v1alpha1.WarningNotAssessed, says: "2s measured; steady state takes five minutes without gaps; no 95 % interval: only 2 samples"},
+		"two seconds":          {seconds: 2, rate: level, empty: true, warning: v1alpha1.WarningNotAssessed, says: "2s measured; steady state needs five minutes without gaps; no 95 % interval: only 2 samples"},
 		"minutes differ": {seconds: 360, rate: func(s float64) float64 { return 1000 + 200*math.Sin(s/60*math.Pi) }, empty: true, assessed: true,
 			warning: v1alpha1.WarningNotSteady, says: "the rate varied by"},
 		"burst, then baseline": {seconds: 720, rate: func(s float64) float64 {
@@ -70,7 +70,7 @@ func TestSteady(t *testing.T) {
 				return 1000
 			}
 			return 300
-		}, empty: true, assessed: true, warning: v1alpha1.WarningNotSteady, says: "steady until 5m0s, but not at the end: still falling"},
+		}, empty: true, assessed: true, warning: v1alpha1.WarningNotSteady, says: "steady until 5m0s, but not at the end: the rate was still falling"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := result.Target(steadyStep(test.seconds), "data", loaded(test.seconds, test.rate), result.History{BucketEmpty: test.empty})

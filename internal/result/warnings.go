@@ -166,7 +166,7 @@ func warningType(name string) (kind v1alpha1.WarningType, prefix string) {
 	if warningName.MatchString(name) {
 		return v1alpha1.WarningType(name), ""
 	}
-	return v1alpha1.WarningToolError, fmt.Sprintf("the agent warned of %q: ", v1alpha1.Truncate(name, 40))
+	return v1alpha1.WarningToolError, fmt.Sprintf("the agent reported a warning with the invalid type %q: ", v1alpha1.Truncate(name, 40))
 }
 
 // worst collects the clients with a problem, and records which of them has the highest figure.
