@@ -82,8 +82,8 @@ func newAnalyzeBurst(streams Streams) *cobra.Command {
 			"spent: the greatest sum of (rate - refill) up to the drop. Dips of half a minute, alternation\n" +
 			"between two levels, drift and sawtooth do not count as drops. A series without a drop is not an error.\n\n" +
 			"The file has the header " + seriesHeader + ". Rows are in time order, at any interval; a gap of\n" +
-			"more than three times the usual interval counts as missing samples. Each time is the end\n" +
-			"of a sample, or its start in a file that begins at 0.",
+			"more than three times the usual interval counts as missing samples. Each timestamp marks the\n" +
+			"end of a sample or, in a file that begins at 0, its start.",
 		Example: "  kubectl storagebench analyze burst drain.csv\n" +
 			"  kubectl storagebench analyze burst drain.csv -o json --refill 32000000",
 		Args: numberOfArguments(1, 1),

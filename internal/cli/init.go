@@ -34,9 +34,9 @@ func newInit(streams Streams) *cobra.Command {
 		SuggestFor: []string{"create", "new"},
 		Short:      "Write a first benchmark for a claim or a storage class",
 		Long: "Write a first StorageBenchmark, with comments that explain each line and what to change\n" +
-			"next. It measures a claim, or new volumes of a storage class, which each run creates and\n" +
-			"removes. It does not contact a cluster: set the size and the access mode of\n" +
-			"a claim if they are not 10Gi and ReadWriteOnce. --profile uses a workload from the library (see\n" +
+			"next. The benchmark measures an existing claim, or new volumes of a storage class, which each run\n" +
+			"creates and removes. The command does not contact a cluster: for a claim, set --size and --access-mode\n" +
+			"if they are not 10Gi and ReadWriteOnce. --profile uses a workload from the library (see\n" +
 			"`kubectl storagebench profiles`).",
 		Example: "  kubectl storagebench init --claim data > bench.yaml\n" +
 			"  kubectl storagebench init --claim shared --size 1Ti --access-mode ReadWriteMany --clients 4 > bench.yaml\n" +

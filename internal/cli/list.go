@@ -82,7 +82,7 @@ func newList(streams Streams) *cobra.Command {
 		Args: numberOfArguments(0, 1),
 	}
 	flags := newClusterFlags(command)
-	command.Flags().BoolVarP(&allNamespaces, "all-namespaces", "A", false, "the benchmarks of all namespaces")
+	command.Flags().BoolVarP(&allNamespaces, "all-namespaces", "A", false, "list the benchmarks in all namespaces")
 	formFlag(command, &output, "text", "json", "yaml")
 	command.ValidArgsFunction = flags.completeBenchmarks
 	command.RunE = func(command *cobra.Command, arguments []string) error {
@@ -119,11 +119,11 @@ func newList(streams Streams) *cobra.Command {
 func nothingListed(namespace string, arguments []string, allNamespaces bool) string {
 	switch {
 	case len(arguments) > 0:
-		return "StorageBenchmark " + arguments[0] + " has no run"
+		return "StorageBenchmark " + arguments[0] + " has no runs"
 	case allNamespaces:
-		return "the cluster has no StorageBenchmark"
+		return "the cluster has no StorageBenchmarks"
 	}
-	return "namespace " + namespace + " has no StorageBenchmark"
+	return "namespace " + namespace + " has no StorageBenchmarks"
 }
 
 // list reads all objects of a resource in the namespace that match a label selector.

@@ -122,7 +122,7 @@ func profileTexts(w io.Writer, profiles []library.Profile, wholly bool) error {
 		fmt.Fprintf(&b, "%s (%s)\n  %s\n  Source: %s\n", one.Name, one.Spec.EngineKind(), one.About(), one.Source())
 	}
 	if !wholly {
-		b.WriteString("\nUse one: workload: {profileRef: {name: NAME, datasetSize: 8Gi}}\n")
+		b.WriteString("\nTo use a profile, set workload: {profileRef: {name: NAME, datasetSize: 8Gi}}\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -15,7 +15,7 @@ import (
 func Reference(w io.Writer) error {
 	root := newRoot(Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, nil)
 	var b strings.Builder
-	b.WriteString("# The command line\n\nGenerated from the program by `make generate`. [The command line](../cli.md) explains how to use it.\n")
+	b.WriteString("# Command-line reference\n\nGenerated from the program by `make generate`. For a guide, see [The command line](../cli.md).\n")
 	describe(&b, root)
 	_, err := io.WriteString(w, b.String())
 	return err

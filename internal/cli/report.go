@@ -25,8 +25,8 @@ func newReport(streams Streams) *cobra.Command {
 			"-o html is one file that opens offline, with charts over time. -o markdown is for a pull request.\n" +
 			"-o csv prints the measurements over time; --table selects rates (series), percentiles per minute\n" +
 			"(latency), the latency distribution, or the rates per client. The exit codes are those of `run`.\n" +
-			"For a StorageBenchmark, exit codes and verdicts follow its current objectives and its comparison with\n" +
-			"earlier runs, as its Ready condition does.",
+			"For a StorageBenchmark, the exit code and the verdict reflect its current objectives and the comparison\n" +
+			"with earlier runs, like its Ready condition.",
 		Example: "  kubectl storagebench report quickstart\n" +
 			"  kubectl storagebench report quickstart-1a2b3c4d -o html > report.html\n" +
 			"  kubectl storagebench run --local -f bench.yaml --target data=/mnt/data -o json > result.json\n" +

@@ -54,8 +54,8 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 			"In a cluster, the file is applied (server-side, with the profiles in it) and the resulting run is\n" +
 			"followed. If the same specification was run before, another run is requested. Ctrl-C stops watching; the run\n" +
 			"continues. --watch=false only prints the name of the run.\n\n" +
-			"With --storage-class, it measures new volumes of that StorageClass, without a file: it creates claims and a\n" +
-			"benchmark, runs it, shows the result and removes everything, even after Ctrl-C; -v shows the full result,\n" +
+			"With --storage-class, the command measures new volumes of that StorageClass, without a file: it creates claims\n" +
+			"and a benchmark, runs it, shows the result and removes everything, even after Ctrl-C; -v shows the full result,\n" +
 			"--save keeps it. If this program dies, the cluster removes the volumes at the end of the run and the rest some\n" +
 			"hours later. --profile selects a workload: a WorkloadProfile of the namespace, a ClusterWorkloadProfile, or\n" +
 			"one from the library (see `kubectl storagebench profiles`). Without it, random writes and reads of 64 KiB are\n" +
@@ -63,9 +63,9 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 			"With --repeat N, the benchmark runs N times, and the result is the variance between the runs: mean, 95 %\n" +
 			"interval, standard deviation and coefficient of variation of each figure. A run does not wait for the burst\n" +
 			"credits that the previous run spent: to wait, end the phases with a cooldown. With --repeat, --save\nnumbers its files.\n\n" +
-			"With --local, it runs on directories of this machine, with agents as child processes, without a cluster or\n" +
-			"root. Only files below DIR/.storagebench are written, and they are removed at the end unless the target's\n" +
-			"dataPolicy is Retain. Ctrl-C stops it and shows the results so far.\n\n" +
+			"With --local, the benchmark runs on directories of this machine, with agents as child processes, without a\n" +
+			"cluster or root. Only files below DIR/.storagebench are written, and they are removed at the end unless the\n" +
+			"target's dataPolicy is Retain. Ctrl-C stops the run and shows the results so far.\n\n" +
 			exitCodes + "\n130 if watching a run in a cluster was interrupted.",
 		Example: "  kubectl storagebench run -f config/samples/quickstart.yaml\n" +
 			"  kubectl storagebench run -f nightly.yaml --watch=false -n storage-tests\n" +

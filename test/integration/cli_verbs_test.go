@@ -75,7 +75,7 @@ func TestVerbs(t *testing.T) {
 	ctx := t.Context()
 	file := filepath.Join(t.TempDir(), "bench.yaml")
 	must(t, os.WriteFile(file, []byte(followed), 0o600))
-	run("list").says(t, 0, "namespace cli-verbs has no StorageBenchmark")
+	run("list").says(t, 0, "namespace cli-verbs has no StorageBenchmarks")
 	run("list", "followed").says(t, 1, `namespace cli-verbs has no StorageBenchmark "followed"`)
 	run("rerun", "followed").says(t, 1, `namespace cli-verbs has neither a BenchmarkRun nor a StorageBenchmark "followed"`)
 	run("cancel", "followed").says(t, 1, `namespace cli-verbs has neither a BenchmarkRun nor a StorageBenchmark "followed"`)
