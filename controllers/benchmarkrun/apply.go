@@ -81,9 +81,9 @@ func (c clients) Replace(keys []decide.ClientKey) error {
 
 // Finish implements drive.Clients: it tells agents to clean up and exit. Each operator process that conducts the run
 // sends this command once to each agent, because an earlier process may have died before sending it. If an agent took
-// part in a step under an earlier process, it has files to remove. Finish therefore waits until it has connected to
-// this process, at most for the loss timeout. A replacement agent that has never connected has no files of its own;
-// other agents remove the files of its predecessor.
+// part in a step under an earlier process, it has files to remove. Finish therefore waits until that agent has
+// connected to this process, at most for the loss timeout. A replacement agent that has never connected has no files of
+// its own; other agents remove the files of its predecessor.
 func (c clients) Finish([]decide.ClientKey) {
 	asked := leaving(c.run).LastTransitionTime.Time
 	if since := c.seen.snapshot.ConductedSince; since.After(asked) {

@@ -28,7 +28,7 @@ type claimed struct {
 	warnings []v1alpha1.Warning
 }
 
-// usedClaim is an existing claim that a run uses, with the run's volumes and the number of its pods that use it.
+// usedClaim is an existing claim that a run uses, with the volumes and the number of pods of the run that use it.
 type usedClaim struct {
 	claim *corev1.PersistentVolumeClaim
 	// volume is nil if the claim is not bound, or the operator may not read the volume.

@@ -36,9 +36,9 @@ func (s *session) finishOptions(target v1alpha1.Target, agents []decide.ClientKe
 	return options
 }
 
-// remainingData returns the directories and raw devices of which no agent has confirmed that the data was removed. A
-// client whose agent never answered has written nothing, and the data on a claim that is deleted with the run is deleted
-// too.
+// remainingData returns the directories and raw devices on which data may remain because no agent has confirmed its
+// removal. It omits clients whose agents never answered, because they have written nothing, and claims that are deleted
+// with the run.
 func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 	var left []v1alpha1.DataLeft
 	for _, target := range run.Spec.Run.Targets {
@@ -60,9 +60,9 @@ func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 
 // eachVolume returns the entries of status.dataLeft for a target: one for each volume on which data may remain after the
 // run. Each entry is a copy of the given one, with the name of the volume. Raw devices have no directories and are not
-// shared, so they have an entry for each of the given clients instead, with the path of the device. There is no entry
-// for volumes to which the run could not write, for volumes whose claim is deleted with the run, nor for volumes that the
-// reason does not concern.
+// shared, so they have an entry for each of the given clients instead, with the path of the device. eachVolume omits
+// volumes to which the run could not write, volumes whose claim is deleted with the run, and volumes to which the
+// reason does not apply.
 func eachVolume(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, on objects.Storage, clients []int, left v1alpha1.DataLeft) []v1alpha1.DataLeft {
 	var all []v1alpha1.DataLeft
 	for _, volume := range target.Volumes {
@@ -82,8 +82,8 @@ func eachVolume(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, on objects.S
 	return all
 }
 
-// concerns reports whether the reason why data remains concerns a volume. An agent names each volume from which it could
-// not remove the data. Other reasons name no volume and concern all volumes of the target.
+// concerns reports whether the reason why data remains applies to the given volume. An agent's reason names each volume
+// from which the agent could not remove the data. A reason that names no volume applies to all volumes of the target.
 func concerns(reason, volume string, volumes []v1alpha1.Volume) bool {
 	named := func(name string) bool { return strings.Contains("; "+reason, "; volume "+name+": ") }
 	return named(volume) || !slices.ContainsFunc(volumes, func(other v1alpha1.Volume) bool { return named(other.Name) })

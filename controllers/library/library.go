@@ -12,9 +12,9 @@
 // Values that a user has set are therefore never overwritten, and nothing is deleted. To restore a profile of the
 // library, delete the changed profile and restart the operator.
 //
-// If an applied object does not exist, the API server also requires the right to create an object of that name. The
-// operator has this right only for the names in the library. A test compares the names in the RBAC marker below with
-// the library.
+// Applying an object that does not exist also requires permission to create an object of that name. The operator has
+// this permission only for the names in the library. A test compares the names in the RBAC marker below with the
+// library.
 //
 // +kubebuilder:rbac:groups=storagebench.dev,resources=clusterworkloadprofiles,verbs=create;patch,resourceNames=database-log-8k;etcd-wal;file-server;io500-ior-easy;io500-ior-hard;io500-mdtest-easy;io500-mdtest-hard;ior-seq-write-1m;log-append-16k;ml-read-unet3d;node-modules;oltp-16k;oltp-8k;rand-mixed-4k;rand-read-1m-2g;rand-read-4k;rand-read-4k-o8;rand-read-4k-qd1;rand-write-4k;rand-write-4k-qd1;seq-read-1m;seq-write-1m;seq-write-1m-qd32;source-tree
 package library
@@ -67,7 +67,7 @@ func (a *Applier) Start(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		ctrl.LoggerFrom(ctx).Error(err, "Retrying to apply the profile library", "in", wait.String())
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to apply the profile library; retrying", "in", wait.String())
 		select {
 		case <-ctx.Done():
 			return nil
@@ -107,8 +107,8 @@ func (a *Applier) Apply(ctx context.Context) error {
 	}
 	for _, left := range there {
 		if ours(left) {
-			a.report(ctx, left, corev1.EventTypeNormal, v1alpha1.EventProfileLeft, "this version of the library no longer has this profile; "+
-				"it is kept for benchmarks that refer to it: delete it when no benchmark refers to it")
+			a.report(ctx, left, corev1.EventTypeNormal, v1alpha1.EventProfileLeft, "this version of the library no longer has this profile, "+
+				"but benchmarks may refer to it: delete the profile when none does")
 		}
 	}
 	if failures == nil {

@@ -40,15 +40,15 @@ type conditionSet struct {
 //	newest run passed                True            absent       absent               False
 //	newest run did not pass          False           absent       True                 False
 //	re-run of an evaluated spec.run  last verdict    absent       by last verdict      True
-//	suspended, nothing runs          unchanged       absent       unchanged            False
+//	suspended, no live run           unchanged       absent       unchanged            False
 func conditionsFor(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, out outcome) conditionSet {
 	p := verdictPicture(status, obs)
-	p.running = &claim{metav1.ConditionFalse, v1alpha1.ReasonNoRun, "nothing runs"}
+	p.running = &claim{metav1.ConditionFalse, v1alpha1.ReasonNoRun, "no run is live"}
 	switch act.do {
 	case watch, adopt, replace:
 		p.running = &claim{metav1.ConditionTrue, v1alpha1.ReasonRunLive, liveMessage(status, obs)}
 		if queued := waiting(obs.active.run); queued != nil {
-			p.running = &claim{metav1.ConditionTrue, v1alpha1.ReasonRunQueued, fmt.Sprintf("run %s waits: %s", status.ActiveRun.Name, queued.Message)}
+			p.running = &claim{metav1.ConditionTrue, v1alpha1.ReasonRunQueued, fmt.Sprintf("run %s is queued: %s", status.ActiveRun.Name, queued.Message)}
 		}
 	case create:
 		switch {
@@ -58,7 +58,7 @@ func conditionsFor(status *v1alpha1.StorageBenchmarkStatus, obs observation, act
 			p.notCreated(status, obs, out.refused)
 		}
 	case yield:
-		p.notCreated(status, obs, fmt.Sprintf("BenchmarkRun %s already exists, but this benchmark did not create it; delete it",
+		p.notCreated(status, obs, fmt.Sprintf("BenchmarkRun %s already exists, but this benchmark did not create it; delete that run",
 			status.ActiveRun.Name))
 		p.wake = yieldRetry
 	case hold:

@@ -26,7 +26,7 @@ const (
 	create verb = "create"
 	// adopt records that the run exists.
 	adopt verb = "adopt"
-	// replace tells the live run to stop for another run.
+	// replace asks the live run to stop, so that a new run can start.
 	replace verb = "replace"
 	// judge records the result of the run that has ended.
 	judge verb = "judge"

@@ -65,8 +65,9 @@ func endedBy(run *v1alpha1.BenchmarkRun, reason string) bool {
 	return failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == reason
 }
 
-// followsReplaced reports whether the active run was stopped for a scheduled run, which is then recorded together with
-// the end of the stopped run. Afterwards, its starting deadline applies again, and may have passed during the stop.
+// followsReplaced reports whether the active run was stopped for a scheduled run. The scheduled run is recorded
+// together with the end of the stopped run. If it were recorded later, its starting deadline would apply again, and
+// could have passed during the stop.
 func followsReplaced(obs observation) bool {
 	return endedBy(obs.active.run, v1alpha1.ReasonReplaced) && !suspended(obs.benchmark) && !obs.times.due.At.IsZero()
 }

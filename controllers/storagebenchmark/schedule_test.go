@@ -257,8 +257,8 @@ var timedSequences = []sequence{
 	}},
 	{"a run waits for another", []client.Object{benchAt(), claimNamed("data")}, func(w *world) {
 		w.settle()
-		w.queued("for run other-0a1b2c3d (queue nightly)")
-		w.queued("for run third-0a1b2c3d (queue nightly)")
+		w.queued("waits for run other-0a1b2c3d (queue nightly)")
+		w.queued("waits for run third-0a1b2c3d (queue nightly)")
 		w.deletes(w.active())
 	}},
 	{"a run is preempted", []client.Object{benchAt(), claimNamed("data")}, func(w *world) {

@@ -70,14 +70,14 @@ func (r Capacity) Message() string {
 	case r.Limit == 0 && r.Before == nil:
 		return ""
 	case r.Limit == 0:
-		return fmt.Sprintf("waits for run %s, which is ahead of it and also waits for free clients", r.Before.Name)
+		return fmt.Sprintf("waits for run %s, which is ahead of it and also waits for capacity", r.Before.Name)
 	case r.NeverFits():
 		return fmt.Sprintf("the run has %d clients, but the operator allows at most %d at a time %s (%s): use fewer clients or targets, or raise the limit",
 			r.Needs, r.Limit, where, flag)
 	case r.All:
 		// Users who can read only the run's namespace must not learn how many clients other namespaces use.
-		return fmt.Sprintf("waits for %d free clients: the operator allows at most %d at a time %s (%s)", r.Needs, r.Limit, where, flag)
+		return fmt.Sprintf("waits for capacity for %d clients: the operator allows at most %d at a time %s (%s)", r.Needs, r.Limit, where, flag)
 	}
-	return fmt.Sprintf("waits for %d free clients: the operator allows at most %d at a time %s (%s), of which %d are free",
+	return fmt.Sprintf("waits for capacity for %d clients: the operator allows at most %d at a time %s (%s), of which %d are available",
 		r.Needs, r.Limit, where, flag, r.Free)
 }
