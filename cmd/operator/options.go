@@ -97,7 +97,7 @@ func (o *options) addMetrics(flags *flag.FlagSet) {
 			"default allows only kubectl port-forward; 0 disables them")
 	flags.BoolVar(&o.metricsSecure, "metrics-secure", false,
 		"serve the metrics over TLS, and only to users who may get /metrics (checked with the API server); config/metrics grants "+
-			"the operator the rights for these checks")
+			"the operator the permissions for these checks")
 	flags.StringVar(&o.metricsCertificate, "metrics-certificate-dir", "",
 		"`directory` with tls.crt and tls.key for --metrics-secure, reloaded when they change; by default the operator creates a "+
 			"self-signed certificate at each start")
@@ -129,7 +129,7 @@ func parse(arguments []string, output io.Writer) (options, error) {
 	flags.BoolVar(&o.profileLibrary, "profile-library", true, "create the ClusterWorkloadProfiles of this version's library at "+
 		"startup. An operator with --namespaces never creates them, because they are cluster-scoped")
 	flags.Func("namespaces", "comma-separated `names` of the namespaces to watch (default all); "+
-		"config/namespaced and the chart's watch.namespaces grant the operator only the rights for these",
+		"config/namespaced and the chart's watch.namespaces grant the operator permissions only in these",
 		namesInto(&o.namespaces, "namespace"))
 	flags.Func("shared-queues", "comma-separated `names` of queues that are shared by all namespaces; other queues belong to their namespace",
 		namesInto(&o.sharedQueues, "queue"))

@@ -60,7 +60,7 @@ The operator changes only profiles that it created, and deletes none:
 | has the label, but this version has no such profile | leaves it, because benchmarks may refer to it; event ` + "`" + `ProfileLeft` + "`" + ` |
 
 To restore a profile, delete yours and restart the operator (` + "`" + `kubectl -n storagebench-system rollout restart deployment` + "`" + `). To
-omit the library, set ` + "`" + `--profile-library=false` + "`" + `, or ` + "`" + `profileLibrary.enabled=false` + "`" + ` in the chart; existing profiles stay. An operator
+omit the library, set ` + "`" + `--profile-library=false` + "`" + `, or ` + "`" + `profileLibrary.enabled=false` + "`" + ` in the chart; existing profiles are kept. An operator
 that watches only some namespaces does not create the profiles, because they are cluster-scoped. Apply them yourself:
 
 ` + "```" + `sh

@@ -222,8 +222,8 @@ func (a *Apt) Fetch(ctx context.Context, folder string, packages []Package) ([]s
 		files = append(files, filepath.Join(folder, p.file()))
 	}
 	if _, err := a.run(ctx, folder, arguments...); err != nil {
-		return nil, fmt.Errorf("download packages (Debian keeps only the newest versions: if it has replaced those in images/lock, run `make image-lock`, "+
-			"or set %s to a file that lists repositories that have them): %w", DebianSources, err)
+		return nil, fmt.Errorf("download packages: %w; Debian keeps only the newest version of each package: if the versions in images/lock are gone, "+
+			"run `make image-lock`, or set %s to a file with repositories that still have them", err, DebianSources)
 	}
 	for i, file := range files {
 		data, err := os.ReadFile(file)

@@ -72,7 +72,7 @@ func certificates(ctx context.Context, o packaged.Options, apt *debian.Apt) (bun
 		found.bundle = append(append(found.bundle, bytes.TrimSpace(root[name].Data)...), '\n')
 	}
 	if len(found.bundle) == 0 || len(found.rights) == 0 {
-		return bundled{}, errors.New("package " + authorities + " does not contain both CA certificates and a copyright file at the expected paths")
+		return bundled{}, errors.New("package " + authorities + " lacks CA certificates or a copyright file at the expected paths")
 	}
 	found.control, err = debian.Control(ctx, archive)
 	return found, err

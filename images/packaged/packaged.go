@@ -32,7 +32,7 @@ type Recipe struct {
 	Name string
 	// Layout is part of the cache key. Change it if a change to Plugins or Data makes them select other files.
 	Layout string
-	// Packages are the packages to use in addition to base-files. Their dependencies are also used.
+	// Packages are the Debian packages that files are taken from. base-files and all dependencies are added.
 	Packages []string
 	// Programs are added with everything that they load.
 	Programs []string
