@@ -171,7 +171,7 @@ var (
 	runStart = gauge(GroupRun, ofRun, "run_start_timestamp_seconds",
 		"Start of the run, when it began to create its pods.")
 	runDeadline = gauge(GroupRun, ofRun, "run_deadline_timestamp_seconds",
-		"Deadline of the run's current activity: its start, its step or its end. A run that exceeds it is stuck.")
+		"Deadline of the run's current activity: starting, running a step, or finishing. A run past its deadline is stuck.")
 	runWaiting = gauge(GroupRun, ofRun, "run_waiting",
 		"1 while the run waits, by reason: WaitsForQueue, WaitsForVolume, WaitsForClients or WaitsForQuota.", "reason")
 	runPhase = gauge(GroupRun, ofRun, "run_phase_state",
@@ -193,9 +193,9 @@ var (
 	liveOperations = define(GroupLive, prometheus.CounterValue, ofLoad, "run_operations_total",
 		"Operations completed by the clients, including warm-up, layout and failed attempts.")
 	liveLatency = gauge(GroupLive, ofLoad, "run_latency_seconds",
-		"Percentile of the latency in the current or last step so far, from the merged histograms of all clients.", "percentile")
+		"Latency percentile over the current step so far, or over the last step, from the merged histograms of all clients.", "percentile")
 	liveNewest = gauge(GroupLive, ofLoad, "run_recent_latency_seconds",
-		"Percentile of the latency over the most recently reported minute of the current or last step, from the merged histograms of all clients.", "percentile")
+		"Latency percentile over the most recently reported minute of the current or last step, from the merged histograms of all clients.", "percentile")
 	liveSamples = define(GroupLive, prometheus.CounterValue, ofRunTarget, "run_samples_total",
 		"Samples, of about 1 s each, reported by the clients.")
 	liveSamplesLost = define(GroupLive, prometheus.CounterValue, ofRunTarget, "run_samples_lost_total",

@@ -86,7 +86,7 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 	switch {
 	case o.Burst != nil, o.TimeToBaseline != nil, o.Credits != nil, o.Baseline != nil, o.Refill != nil:
 		if !drains {
-			return fmt.Sprintf("it is a %s phase, but only burstDrain and refill phases measure %s: use such a phase", phasekind.Name(kind), strings.SplitN(Figure(o), " of ", 2)[0])
+			return fmt.Sprintf("a %s phase does not measure %s: use a burstDrain or refill phase", phasekind.Name(kind), strings.SplitN(Figure(o), " of ", 2)[0])
 		}
 		return ""
 	case ofCompression(o):

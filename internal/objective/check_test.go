@@ -58,7 +58,7 @@ func TestCheck(t *testing.T) {
 		"compression of a cell":      {v1alpha1.Objective{Phase: "ramp", Cell: jobs, Ratio: &v1alpha1.RatioObjective{Of: "Compression"}}, "Compression is a figure of the whole phase, not of a cell: remove cell"},
 		"compression of no cell":     {v1alpha1.Objective{Phase: "steady", Cell: jobs, Ratio: &v1alpha1.RatioObjective{Of: "Compression"}}, "not of a cell: remove cell"},
 		"no such phase":              {v1alpha1.Objective{Phase: "none", IOPS: atLeast("1")}, ""}, // API refuses it
-		"burst of a steady phase":    {v1alpha1.Objective{Phase: "steady", Burst: atLeast("1M")}, "only burstDrain and refill phases measure burst"},
+		"burst of a steady phase":    {v1alpha1.Objective{Phase: "steady", Burst: atLeast("1M")}, "a steady phase does not measure burst: use a burstDrain or refill phase"},
 		"time of a steady phase":     {v1alpha1.Objective{Phase: "steady", TimeToBaseline: &v1alpha1.DurationBounds{}}, "measure time to baseline"},
 		"throughput of a pause":      {v1alpha1.Objective{Phase: "pause", Throughput: atLeast("1M")}, "without load"},
 		"refill of a pause":          {v1alpha1.Objective{Phase: "pause", Refill: atLeast("1M")}, "measure refill"},

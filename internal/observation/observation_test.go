@@ -152,8 +152,8 @@ func TestEvaluate(t *testing.T) {
 			want:   figures("x: 9 points, first 8, last 0, min 0, mean 4, max 8")},
 		"nothing at all": {observation: level,
 			warnings: []string{"ObservationFailed Warning: observation level: no value in any step"}},
-		"refused": {observation: level, problem: "Prometheus refuses the query: 1:3: parse error", refused: true, complete: true,
-			warnings: []string{"ObservationFailed Warning: observation level: Prometheus refuses the query: 1:3: parse error"}},
+		"refused": {observation: level, problem: "Prometheus rejected the query: 1:3: parse error", refused: true, complete: true,
+			warnings: []string{"ObservationFailed Warning: observation level: Prometheus rejected the query: 1:3: parse error"}},
 		"out of reach": {observation: level, problem: "cannot query Prometheus: connection refused",
 			warnings: []string{"ObservationFailed Warning: observation level: cannot query Prometheus: connection refused"}},
 	} {

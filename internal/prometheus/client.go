@@ -278,7 +278,7 @@ func (c *Client) ask(ctx context.Context, expression string, q observation.Query
 	}
 	matrix, is := value.(model.Matrix)
 	if !is {
-		return nil, fmt.Errorf("the answer is a %s instead of series: use a query that returns a vector or a scalar", value.Type())
+		return nil, fmt.Errorf("the query returned a %s, not series: use a query that returns a vector or a scalar", value.Type())
 	}
 	return matrix, nil
 }
@@ -289,9 +289,9 @@ func explain(err error) (problem string, refused bool) {
 	switch {
 	case errors.As(err, &answered) && answered.Type == promv1.ErrBadData:
 		// Newer versions of Prometheus begin the message with the name of the parameter, so remove it.
-		return "Prometheus refuses the query: " + strings.TrimPrefix(answered.Msg, `invalid parameter "query": `), true
+		return "Prometheus rejected the query: " + strings.TrimPrefix(answered.Msg, `invalid parameter "query": `), true
 	case errors.As(err, &answered):
-		return "Prometheus does not answer: " + answered.Msg, false
+		return "Prometheus returned an error: " + answered.Msg, false
 	case errors.Is(err, context.DeadlineExceeded):
 		return "Prometheus did not answer in time", false
 	}

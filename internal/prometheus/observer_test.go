@@ -102,8 +102,8 @@ func TestObservationsOfAStore(t *testing.T) {
 		`ObservationIncomplete: observation gone: gone{volume="v"} has no value for 15m0s of step drain-1`,
 		`ObservationIncomplete: observation late: the newest sample was 2m0s old at the end of step drain-1`,
 		`ObservationFailed: observation nothing: no value in any step`,
-		`ObservationFailed: observation "text": Prometheus refuses the query: invalid expression type "string" for range query, must be Scalar or instant Vector`,
-		`ObservationFailed: observation sum(: Prometheus refuses the query: 1:5: parse error: unclosed left parenthesis`,
+		`ObservationFailed: observation "text": Prometheus rejected the query: invalid expression type "string" for range query, must be Scalar or instant Vector`,
+		`ObservationFailed: observation sum(: Prometheus rejected the query: 1:5: parse error: unclosed left parenthesis`,
 	}
 	if diff := cmp.Diff(want, texts); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -151,7 +151,7 @@ func TestChecks(t *testing.T) {
 	held := server.Holding(t, "# TYPE a gauge\na 1 1\n")
 	run := &v1alpha1.RunSpec{Observations: []v1alpha1.Observation{{Name: "good", Query: "up"}, {Name: "bad", Query: "up{"}}}
 	got := observation.Refused(run, evaluate(t, held.URL(), observation.Checks(run, time.Now())))
-	if len(got) != 1 || !strings.Contains(got[0].Message, `observation bad: Prometheus refuses the query: 1:4: parse error`) {
+	if len(got) != 1 || !strings.Contains(got[0].Message, `observation bad: Prometheus rejected the query: 1:4: parse error`) {
 		t.Errorf("the warnings are %+v", got)
 	}
 }
@@ -175,7 +175,7 @@ func TestServers(t *testing.T) {
 				}
 			}
 		}, "the answer is larger than 4 MiB"},
-		"asks for a password": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "Prometheus does not answer: client error: 401"},
+		"asks for a password": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "Prometheus returned an error: client error: 401"},
 		"is something else":   {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) }, "Prometheus "},
 	} {
 		t.Run(name, func(t *testing.T) {

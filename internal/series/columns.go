@@ -123,7 +123,7 @@ func (c *targetColumn) target() (Target, error) {
 	}
 	for _, m := range c.Minutes {
 		if m.End < m.Start || m.Start < -measure.MaxInstant || m.End > measure.MaxInstant || m.End-m.Start > int64(MaxDuration) {
-			return made, fmt.Errorf("invalid minute: from %d to %d ns", m.Start, m.End)
+			return made, fmt.Errorf("invalid per-minute latencies: %d to %d ns is not a valid interval", m.Start, m.End)
 		}
 		p := m.Percentiles
 		known := slices.DeleteFunc(slices.Clone(p[:]), func(nanoseconds uint64) bool { return nanoseconds == 0 })

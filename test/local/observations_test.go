@@ -168,7 +168,7 @@ func TestRefusedObservation(t *testing.T) {
 	directory := t.TempDir()
 	file := Write(t, "    phases:\n", "    observations: [{name: bad, query: 'sum('}]\n    phases:\n")
 	got := Call(t, "run", "--local", "-f", file, "--target", "data="+directory, "--prometheus", server.URL())
-	if got.Code == 0 || !strings.Contains(got.Stderr, "spec.run.observations[0] (bad): Prometheus refuses the query: 1:5: parse error: unclosed left parenthesis") {
+	if got.Code == 0 || !strings.Contains(got.Stderr, "spec.run.observations[0] (bad): Prometheus rejected the query: 1:5: parse error: unclosed left parenthesis") {
 		t.Errorf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
 	Empty(t, directory)
