@@ -9,7 +9,7 @@ import (
 // Linear returns an axis that starts at 0 and ends slightly above most, which is the highest value in the chart. labels
 // is the approximate number of labels on the axis, and format returns the text of a label.
 func Linear(most float64, labels int, format func(float64) string) Axis {
-	if !(most > 1e-300) || math.IsInf(most, 0) { // if most were smaller, the distance between labels could round to 0
+	if !(most > 1e-300) || math.IsInf(most, 0) { // a smaller maximum could make the distance between labels round to 0
 		most = 1
 	}
 	most *= 1.06

@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Job holds the parameters of a load that follow neither from the plan nor from the run's seed. Version, Shared and
-// Addresses are set only for MPI jobs.
+// Job holds the parameters of a load that neither the plan nor the run's seed determines. Version, Shared and Addresses
+// are set only for MPI jobs.
 type Job struct {
 	// Attempt is the number of the step's attempt, from 1; 0 counts as 1.
 	Attempt int

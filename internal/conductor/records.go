@@ -146,8 +146,8 @@ func (c *client) read(record *agentapi.Record) (news bool, err error) {
 	return c.connection != before || record.GetSample() == nil && record.GetLatencyMinute() == nil, nil
 }
 
-// readEntry adds a record of an attempt. Unless the attempt is current, only the totals are kept, and the progress
-// until the attempt has ended. Callers hold mu.
+// readEntry adds a record of an attempt. If the attempt is not current, it keeps only the totals and, until the attempt
+// ends, the progress. Callers hold mu.
 func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, current bool) {
 	p := c.clientAttempt(attempt)
 	switch entry := record.GetEntry().(type) {
@@ -171,7 +171,7 @@ func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, curr
 		if current {
 			c.takeEnded(attempt, p, entry.Ended)
 		} else {
-			// Nothing waits for this attempt any more, so keep no more of it than forget does.
+			// Nothing waits for this attempt any more, so discard it, as forget does.
 			c.remove(attempt)
 		}
 	}
@@ -215,8 +215,8 @@ func (c *client) takeSample(attempt decide.Attempt, p *clientAttempt, from *agen
 	return nil
 }
 
-// workOn is called after a sample was added to an attempt. It updates the amount of memory that computing a result from
-// the attempt's samples will need.
+// workOn updates the estimate of the memory needed to compute a result from the samples of an attempt. It is called
+// after each sample that is added.
 func (c *client) workOn(p *clientAttempt, sample *measure.Sample) {
 	operations := 0
 	for operation, counter := range sample.Counters {

@@ -202,8 +202,8 @@ func removeUnlocked(top *directory, benchmarkUID string) error {
 	})
 }
 
-// removeBase opens the directory that contains all benchmarks' data, calls below with it, and then removes it if it is
-// empty.
+// removeBase opens the directory that contains the data of all benchmarks, passes it to the function `below`, and then
+// removes it if it is empty.
 func removeBase(top *directory, below func(base *directory) error) error {
 	base, err := top.child(baseName)
 	if err != nil {

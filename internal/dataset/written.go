@@ -126,7 +126,7 @@ func dataBytes(ctx context.Context, file *os.File, size int64) (uint64, error) {
 			return sum, nil
 		}
 		if err != nil {
-			return 0, fmt.Errorf("find the next data: %w", err)
+			return 0, fmt.Errorf("find the next data extent: %w", err)
 		}
 		end, err := unix.Seek(fd, start, unix.SEEK_HOLE)
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 type Kind string
 
 const (
-	// Wait means that nothing is done until the snapshot changes or the time Action.Until has come, whichever is first.
+	// Wait does nothing until the snapshot changes or until the time Action.Until, whichever comes first.
 	Wait Kind = "Wait"
 	// Load directs the agents of Action.Clients to start the tool for Action.Attempt, without starting its load yet.
 	Load Kind = "Load"

@@ -152,8 +152,8 @@ func (a *analysis) findLevels() {
 	}
 }
 
-// recordCleaning records the bounds of all segments, and marks the samples whose values the functions clean or patch
-// have replaced: they belong to dips or are outliers, and are not noise.
+// recordCleaning records the bounds of all segments, and marks the samples whose values were replaced by the functions
+// clean or patch: they belong to dips or are outliers, and are not noise.
 func (a *analysis) recordCleaning(c *dropSearch, size int) {
 	a.aside = make([]bool, len(a.samples))
 	for i := range a.aside {

@@ -119,8 +119,8 @@ func (t *dropPosterior) cost(i int, off, last, deviation float64) float64 {
 	return squares + 2*math.Log(deviation)
 }
 
-// near reports whether a sample is just above the level after the drop. Such a sample may be at that level, no matter
-// how many standard deviations away it seems, because the estimate of strongly correlated noise is poor.
+// near reports whether a sample is just above the level after the drop. Such a sample may belong to that level even if
+// it seems many standard deviations away, because the estimate of strongly correlated noise is poor.
 func (t *dropPosterior) near(i int) bool {
 	const nearShare = 0.03 // greatest distance at which a sample is near the lower level, as a share of the drop
 	above := t.samples[i].Rate - t.after.level
@@ -194,8 +194,8 @@ func (t *dropPosterior) at(i int, share float64) float64 {
 	return best
 }
 
-// withGaps inserts a sample for each gap, and sets this sample aside, because it carries no information. Samples marked
-// in `without` are also set aside.
+// withGaps inserts an empty sample into each gap. aside marks the samples that carry no information: the inserted ones
+// and those marked in `without`.
 func withGaps(samples []Sample, without []bool) (filled []Sample, aside []bool) {
 	filled = make([]Sample, 0, len(samples)+8)
 	aside = make([]bool, 0, len(samples)+8)

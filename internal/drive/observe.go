@@ -84,7 +84,7 @@ func (d *Driver) observe(run *v1alpha1.BenchmarkRun, snapshot decide.Snapshot) O
 	})
 }
 
-// recordObservations records the outcome of the newest evaluation.
+// recordObservations records the outcome of the newest evaluation of the run's observations.
 func (d *Driver) recordObservations(run *v1alpha1.BenchmarkRun) Outcome {
 	outcome := d.observer.outcome
 	if outcome == nil {

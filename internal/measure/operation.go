@@ -15,8 +15,8 @@ const (
 	Trim
 	// Sync is an fsync or fdatasync. It moves no data of its own, but programs such as databases wait for it.
 	Sync
-	// Create makes an empty file, Stat reads the attributes of a file, and Delete removes a file. These work on
-	// names and move no data.
+	// Create makes an empty file, Stat reads the attributes of a file, and Delete removes a file. These are metadata
+	// operations, which move no data.
 	Create
 	Stat
 	Delete

@@ -17,8 +17,8 @@ const (
 	// name. kueueCount is the annotation with the number of pods in the group.
 	kueueGroup = "kueue.x-k8s.io/pod-group-name"
 	kueueCount = "kueue.x-k8s.io/pod-group-total-count"
-	// kueueRetriable is the annotation by which the whole group is declared finished: one pod with the value "false" is
-	// enough.
+	// kueueRetriable is the annotation that, with the value "false" on any pod of a group, makes the whole group not
+	// retriable: Kueue considers the group finished once its pods have ended.
 	kueueRetriable = "kueue.x-k8s.io/retriable-in-group"
 	// kueueGate is the prefix of the scheduling gates that Kueue removes on admission. With topology-aware scheduling,
 	// a pod has two such gates.

@@ -81,7 +81,7 @@ func headsOf(command []string) ([]netip.Addr, error) {
 			for _, host := range strings.Split(hosts, ",") {
 				head, err := netip.ParseAddr(strings.Trim(host, "[]"))
 				if err != nil {
-					return nil, fmt.Errorf("invalid address %q of the daemon's controller: want IP addresses",
+					return nil, fmt.Errorf("invalid address %q of the daemon's controller: expected IP addresses",
 						clip(command[i+1]))
 				}
 				heads = append(heads, head.Unmap())
@@ -89,7 +89,7 @@ func headsOf(command []string) ([]netip.Addr, error) {
 		}
 	}
 	if len(heads) == 0 {
-		return nil, errors.New("the daemon's command line does not identify the process that controls it: want one of " + strings.Join(headSettings, ", "))
+		return nil, errors.New("the daemon's command line does not identify the process that controls it: expected one of the options " + strings.Join(headSettings, ", "))
 	}
 	return heads, nil
 }

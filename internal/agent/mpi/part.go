@@ -87,7 +87,7 @@ func newRankSamples(step *tool.Step, load *agentapi.MpiTool) *rankSamples {
 // check returns an error if the job is invalid or if required tools are missing.
 func (t *Tool) check(load *agentapi.MpiTool) error {
 	if !slices.Contains(rankPrograms, load.GetProgram()) {
-		return status.Errorf(codes.InvalidArgument, "the step's program is %q, want one of %v",
+		return status.Errorf(codes.InvalidArgument, "the step's program is %q, expected one of %v",
 			load.GetProgram(), rankPrograms)
 	}
 	for _, operation := range load.GetOperations() {

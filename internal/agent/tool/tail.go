@@ -8,7 +8,7 @@ const MessageBytes = 16 << 10
 // Tail keeps the beginning and the end of its input, each up to half of a limit: the first message usually names
 // the cause, and the last one how the tool ended.
 type Tail struct {
-	// Limit is the number of bytes that are kept.
+	// Limit is the maximum number of bytes that are kept.
 	Limit int
 
 	mu         sync.Mutex

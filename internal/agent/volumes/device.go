@@ -192,15 +192,18 @@ func describeDevice(volume *agentapi.Volume) {
 	volume.Raw = true
 	file, err := os.Open(volume.GetPath())
 	if err != nil {
-		volume.Problem = fmt.Sprintf("open the device: %v; check the events of the pod, and that its user is in the "+
+		volume.Problem = fmt.Sprintf("open the device: %v; check the events of the pod, and that the pod's user is in the "+
 			"group of the device", err)
 		return
 	}
 	defer func() { _ = file.Close() }()
 	size, err := file.Seek(0, 2)
-	if err != nil || size <= 0 {
-		volume.Problem = fmt.Sprintf("%s has no size (%d, %v); check that it is a block device",
-			volume.GetPath(), size, err)
+	if err != nil {
+		volume.Problem = fmt.Sprintf("determine the size of %s: %v; check that it is a block device", volume.GetPath(), err)
+		return
+	}
+	if size <= 0 {
+		volume.Problem = fmt.Sprintf("the size of %s is %d; check that it is a block device", volume.GetPath(), size)
 		return
 	}
 	volume.TotalBytes, volume.AvailableBytes = uint64(size), uint64(max(0, size-dataset.DeviceDataOffset))

@@ -196,7 +196,7 @@ func (f *Files) Is(info os.FileInfo) bool {
 // Changed returns the error for a step that is refused because its directory was replaced after the check.
 func (f *Files) Changed(detail string) error {
 	return tool.Refuse(tool.ReasonVolume, &dataset.Problem{Reason: dataset.ErrChanged, Path: f.Path(), Detail: detail,
-		Remedy: "check what was mounted or moved there meanwhile, and start a new run"})
+		Remedy: "check what was mounted or moved there in the meantime, and start a new run"})
 }
 
 // Locks returns the locked files that a tool must inherit, so that the directory stays locked until the last of its

@@ -13,9 +13,10 @@ import (
 
 // Removal lists the data that an agent removes when it exits.
 type Removal struct {
-	// Own is true if this client's data is removed.
+	// Own is true if the agent removes its own client's data.
 	Own bool
-	// Others lists lost clients of the same target, whose data on volumes shared with this client is removed.
+	// Others lists lost clients of the same target. The agent removes their data on volumes that they shared with its
+	// client.
 	Others []int
 	// Gone lists the UIDs of benchmarks that no longer exist, and Clients is the number of clients of the target; see
 	// FinishRequest.
