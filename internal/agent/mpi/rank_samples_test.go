@@ -39,6 +39,7 @@ func TestRankSamples(t *testing.T) {
 		want       []wantSample
 		start, end time.Duration
 		total      uint64
+		full       bool
 	}{
 		"nothing": {given: &rankSamples{interval: 300 * ms}, written: []float64{0, 0, 0, 0}},
 		"from the reading before the first to the last that has moved": {
@@ -55,7 +56,17 @@ func TestRankSamples(t *testing.T) {
 		"warm-up and time": {
 			given: &rankSamples{interval: time.Second, warmUp: 200 * ms, duration: 400 * ms}, written: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9},
 			want:  []wantSample{{100 * ms, 300 * ms, true, 2}, {300 * ms, 700 * ms, false, 4}},
-			start: 300 * ms, end: 700 * ms, total: 4,
+			start: 300 * ms, end: 700 * ms, total: 4, full: true,
+		},
+		"idle at the end of its time": {
+			given: &rankSamples{interval: time.Second, duration: 400 * ms}, written: []float64{0, 1, 1, 1, 1, 1},
+			want:  []wantSample{{100 * ms, 200 * ms, false, 1}},
+			start: 100 * ms, end: 200 * ms, total: 1, full: true,
+		},
+		"stopped before its time": {
+			given: &rankSamples{interval: time.Second, duration: time.Second}, written: []float64{0, 1, 2, 3},
+			want:  []wantSample{{100 * ms, 400 * ms, false, 3}},
+			start: 100 * ms, end: 400 * ms, total: 3,
 		},
 		"what one rank did before it was seen": {
 			given: &rankSamples{interval: time.Second}, written: []float64{0, 3}, want: []wantSample{{100 * ms, 200 * ms, false, 3}},
@@ -85,6 +96,9 @@ func TestRankSamples(t *testing.T) {
 				}
 				if time.Duration(given.ioStart) != test.start || time.Duration(given.ioEnd) != test.end {
 					t.Errorf("I/O from %s to %s, want %s to %s", time.Duration(given.ioStart), time.Duration(given.ioEnd), test.start, test.end)
+				}
+				if given.full() != test.full {
+					t.Errorf("the samples cover the whole duration: %t, want %t", given.full(), test.full)
 				}
 				results, err := given.results()
 				agenttest.Must(t, err)
