@@ -36,6 +36,8 @@ func (p *part) startMPI(command *exec.Cmd) (*mpiProcess, error) {
 		meter: newRankMeter(p.system, handle.PID(), p.load.GetProgram(), p.files.Path(), p.ranks),
 		ended: make(chan struct{}), hung: make(chan string, 1),
 	}
+	// The counters of a new process are 0. On a busy machine, all I/O may be over at the first reading.
+	p.samples.add(p.step.Clock.Monotonic(), process.IO{})
 	go started.follow()
 	return started, nil
 }

@@ -32,6 +32,8 @@ var (
 	rankStart      = process.IO{ReadBytes: 112 << 10, WriteBytes: 12 << 10, ReadCalls: 370, WriteCalls: 130}
 	rankStartLeast = process.IO{ReadBytes: 102 << 10, WriteBytes: 2 << 10, ReadCalls: 340, WriteCalls: 60}
 	rankStartMost  = process.IO{ReadBytes: 512 << 10, WriteBytes: 256 << 10}
+	// daemonStartLeast is the minimum that mpirun or a daemon reads and writes before its ranks start.
+	daemonStartLeast = process.IO{ReadBytes: 142 << 10, ReadCalls: 440}
 )
 
 // rankMeter measures what the ranks below one MPI process (mpirun or a daemon) read and write.
@@ -120,14 +122,21 @@ func (m *rankMeter) look(now time.Duration) process.IO {
 // they do while starting.
 func (m *rankMeter) arm(before process.IO) {
 	grown, ranks := m.total.Since(before), uint64(max(m.expected, len(m.ranks)))
-	m.armed = before != (process.IO{}) && (grown.ReadBytes > rankStartMost.ReadBytes+2*ranks*rankStart.ReadBytes ||
-		grown.WriteBytes > rankStartMost.WriteBytes+2*ranks*rankStart.WriteBytes)
+	m.armed = grown.ReadBytes > rankStartMost.ReadBytes+2*ranks*rankStart.ReadBytes ||
+		grown.WriteBytes > rankStartMost.WriteBytes+2*ranks*rankStart.WriteBytes
 	for _, pid := range m.live {
 		m.armed = m.armed || m.system.HasOpenBelow(pid, m.directory)
 	}
 	if m.armed {
-		// Count from the previous reading, because the first I/O may have happened since then.
+		// Count from the previous reading, because the first I/O may have happened since then. If there was none, the whole
+		// load may be over: count from the start of the processes.
 		m.base = before
+		if before == (process.IO{}) {
+			m.base = daemonStartLeast
+			for range ranks {
+				m.base = m.base.Add(rankStartLeast)
+			}
+		}
 		return
 	}
 	m.base = m.total

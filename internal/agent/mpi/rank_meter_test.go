@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/internal/agent/agenttest"
+	"github.com/storagebench/storagebench/internal/process"
 )
 
 // A meter whose directory has a symbolic link in its path counts from the first open file, as any other.
@@ -27,5 +28,28 @@ func TestRankMeterFollowsLinks(t *testing.T) {
 	meter.look(time.Second)
 	if meter.alive() != 1 || !meter.armed {
 		t.Errorf("%d ranks, counting: %t", meter.alive(), meter.armed)
+	}
+}
+
+// endedRanks is a system whose daemon has already reaped its ranks.
+type endedRanks struct {
+	ThisMachine
+	counters process.IO
+}
+
+func (e endedRanks) ReadIO(int) (process.IO, error)             { return e.counters, nil }
+func (e endedRanks) Descendants(int) ([]process.Process, error) { return nil, nil }
+
+// The load of ranks that have ended before the first reading counts, and the start of a daemon without ranks does not.
+func TestRankMeterOfEndedRanks(t *testing.T) {
+	t.Parallel()
+	start := process.IO{ReadBytes: 158_398, WriteBytes: 168, ReadCalls: 448, WriteCalls: 12}
+	all := start.Add(process.IO{ReadBytes: 2 * 107 << 10, WriteBytes: 16<<20 + 8192, ReadCalls: 720, WriteCalls: 200})
+	for counters, want := range map[process.IO]uint64{start: 0, all: 16 << 20} {
+		meter := newRankMeter(endedRanks{counters: counters}, 1, "ior", t.TempDir(), 2)
+		got := meter.look(time.Second)
+		if got.WriteBytes < want || got.WriteBytes > want+want/1000 || got.ReadBytes > 32<<10 {
+			t.Errorf("%+v of %+v, want %d bytes written", got, counters, want)
+		}
 	}
 }
