@@ -24,7 +24,9 @@ func (s State) Down(ctx context.Context, progress io.Writer) error {
 	if err := needRoot(); err != nil {
 		return err
 	}
-	if _, err := os.Stat(s.folder); errors.Is(err, os.ErrNotExist) && !s.leftovers() {
+	// A cluster has its lock before its first file and until after its last. Without the lock, the folder is not a
+	// cluster's, and neither are folders in it that have the names of a cluster's.
+	if _, err := os.Stat(s.lockFile()); errors.Is(err, os.ErrNotExist) && !s.leftovers() {
 		return nil
 	}
 	unlock, err := s.lock(progress)

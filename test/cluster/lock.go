@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -56,6 +57,11 @@ func (s State) checkFolder() error {
 		ours[filepath.Base(path)+".new"] = true
 	}
 	ours["probe"] = true
+	// A cluster makes its lock first, so without the lock it made none of these.
+	locked := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == filepath.Base(s.lockFile()) })
+	if !locked && !s.leftovers() {
+		clear(ours)
+	}
 	for _, entry := range entries {
 		if !ours[entry.Name()] {
 			return fmt.Errorf("the state folder %s holds %s, which no cluster made: choose a folder of its own with --state or %s",

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"errors"
+	"io"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -88,6 +90,27 @@ func TestAFolderOfSomethingElseIsRefused(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(state.folder, "thesis.tex")); err != nil {
 		t.Errorf("removing a cluster removed something else: %v", err)
+	}
+}
+
+// A folder of something else may have folders with the names of a cluster's.
+func TestDownOfAFolderOfSomethingElse(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can stop a cluster")
+	}
+	state := State{folder: t.TempDir()}
+	file := filepath.Join(state.sharedFolder(), "thesis.tex")
+	if err := errors.Join(os.Mkdir(state.sharedFolder(), 0o755), os.WriteFile(file, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := state.checkFolder(); err == nil || !strings.Contains(err.Error(), "holds shared") {
+		t.Errorf("%v: has to name what is there", err)
+	}
+	if err := state.Down(t.Context(), io.Discard); err != nil {
+		t.Errorf("down where no cluster is: %v", err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Errorf("down removed something else: %v", err)
 	}
 }
 
