@@ -138,6 +138,9 @@ vulnerabilities: ## Look for known vulnerabilities in what the programs call, at
 fix: ## Fix what the linter can fix by itself
 	"$$(hack/tool golangci-lint)" run --fix ./...
 
+# Tests delete all benchmarks of their cluster. So each checkout has a cluster for its tests, beside that of `make demo`.
+test soak bench: export STORAGEBENCH_CLUSTER_STATE ?= $(if $(filter /%,$(XDG_STATE_HOME)),$(XDG_STATE_HOME),/var/lib)/storagebench-test$(subst /,-,$(CURDIR))
+
 .PHONY: test
 test: packages mpi-packages browser-packages cluster-packages build programs ## Run all tests, with real fio and a real one-node Kubernetes (needs root)
 	hack/test-all $(TEST_FLAGS) $(PACKAGES)

@@ -25,4 +25,6 @@
 //	json, csv, promql         can be read
 //
 // Whatever else there is, is not checked, and has to be in the list of unchecked_test.go with the reason.
+//
+// It also checks what the first commands of a reader, targets of make, need of a machine and do to it.
 package docs

@@ -10,8 +10,9 @@
 // VERSION=v1.2.3, then kind load image-archive). Tests that need the machine of the node
 // are skipped there.
 //
-// One test program at a time uses a cluster: it begins by removing what one that died has left. Another
-// cluster beside it has another STORAGEBENCH_CLUSTER_STATE.
+// One test program at a time uses a cluster: it begins by removing what one that died has left, and it deletes all
+// benchmarks. Another cluster beside it has another STORAGEBENCH_CLUSTER_STATE, as that of `make test` and `make soak`
+// has. Without the variable, the cluster is that of `make demo`.
 //
 // Each test has a space, a namespace of its own. Tests that only wait run side by side; those that
 // measure time or stop the operator run alone, before the others.

@@ -1,0 +1,98 @@
+package docs_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// inMake is the value of a variable in the environment of a target's recipes. The rest of its environment is small: make
+// may run this test, and passes variables to it.
+func inMake(t *testing.T, target, variable string, environment ...string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "make", "--dry-run", "--eval="+target+": probe",
+		"--eval=probe: ; +@echo \"value=$${"+variable+":-}\"", target)
+	command.Dir = root
+	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, environment...)
+	output, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("make %s: %v\n%s", target, err, output)
+	}
+	for line := range strings.Lines(string(output)) {
+		if value, found := strings.CutPrefix(line, "value="); found {
+			return strings.TrimSuffix(value, "\n")
+		}
+	}
+	t.Fatalf("make %s does not print the variable:\n%s", target, output)
+	return ""
+}
+
+// Tests delete all benchmarks of their cluster.
+func TestTestsHaveTheirOwnCluster(t *testing.T) {
+	const variable = "STORAGEBENCH_CLUSTER_STATE"
+	folder, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if folder, err = filepath.EvalSymlinks(folder); err != nil {
+		t.Fatal(err)
+	}
+	own := "/storagebench-test" + strings.ReplaceAll(folder, "/", "-")
+	for _, test := range []struct {
+		target, environment, want string
+	}{
+		{"test", "", "/var/lib" + own},
+		{"soak", "", "/var/lib" + own},
+		{"bench", "", "/var/lib" + own},
+		{"test", "XDG_STATE_HOME=/state", "/state" + own},
+		{"test", "XDG_STATE_HOME=relative", "/var/lib" + own},
+		{"test", variable + "=/given", "/given"},
+		{"demo", "", ""},
+		{"cluster-up", "", ""},
+	} {
+		if got := inMake(t, test.target, variable, test.environment); got != test.want {
+			t.Errorf("make %s with %q uses the cluster in %q, want %q", test.target, test.environment, got, test.want)
+		}
+	}
+}
+
+// A cluster may be not ready for a moment.
+func TestTestsLeaveARunningClusterUp(t *testing.T) {
+	for status, down := range map[string]bool{
+		"exit 1":                            true,
+		"echo 'nodes  node-1, ...'":         false,
+		"echo 'nodes  node-1, ...'; exit 1": false,
+	} {
+		folder := t.TempDir()
+		log := filepath.Join(folder, "log")
+		script, err := os.ReadFile(filepath.Join(root, "hack/test-all"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		program(t, filepath.Join(folder, "hack/test-all"), string(script))
+		program(t, filepath.Join(folder, "hack/test"), "#!/bin/sh\n")
+		program(t, filepath.Join(folder, "path/go"), "#!/bin/sh\n")
+		program(t, filepath.Join(folder, "bin/cluster"), "#!/bin/sh\ncase $1 in status) "+status+" ;; *) echo $1 >>"+log+" ;; esac\n")
+		command := exec.CommandContext(t.Context(), filepath.Join(folder, "hack/test-all"), "./a")
+		command.Env = []string{"PATH=" + filepath.Join(folder, "path") + ":" + os.Getenv("PATH")}
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, output)
+		}
+		if _, err := os.Stat(log); (err == nil) != down {
+			t.Errorf("status does `%s`: the cluster is stopped: %v, want %v", status, err == nil, down)
+		}
+	}
+}
+
+// program writes a script that can be run.
+func program(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
