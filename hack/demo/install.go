@@ -13,8 +13,14 @@ import (
 // kubectlCommand returns a kubectl command for the demo's cluster.
 func (d *demo) kubectlCommand(ctx context.Context, arguments ...string) *exec.Cmd {
 	command := d.command(ctx, d.kubectl, arguments...)
-	command.Env = append(os.Environ(), "KUBECONFIG="+d.kubeconfig)
+	command.Env = d.environment()
 	return command
+}
+
+// environment returns the environment of programs that talk to the cluster. The cluster is on this machine, so they
+// must not use the proxy that this machine uses for the web.
+func (d *demo) environment() []string {
+	return append(os.Environ(), "KUBECONFIG="+d.kubeconfig, "NO_PROXY=*", "no_proxy=*")
 }
 
 // kubectlRun runs kubectl. It shows the command as a user would type it, and its output.

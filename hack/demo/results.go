@@ -57,7 +57,7 @@ func (d *demo) report(ctx context.Context, run string) error {
 	arguments := []string{"report", "run/" + run, "--namespace", namespace}
 	d.show("kubectl storagebench", arguments)
 	command := d.command(ctx, "bin/kubectl-storagebench", arguments...)
-	command.Env = append(os.Environ(), "KUBECONFIG="+d.kubeconfig)
+	command.Env = d.environment()
 	command.Stdout, command.Stderr = d.out, os.Stderr
 	if err := command.Run(); err != nil && command.ProcessState == nil {
 		return failure(err, "kubectl-storagebench", "")
@@ -71,9 +71,13 @@ func (d *demo) next(run, benchmark string) {
 	if err != nil {
 		folder = "."
 	}
+	noProxy := ""
+	if os.Getenv("HTTPS_PROXY") != "" || os.Getenv("https_proxy") != "" {
+		noProxy = " NO_PROXY='*'"
+	}
 	_, _ = fmt.Fprintf(d.out, `
 == Next
-  export KUBECONFIG=%s PATH=%s/bin:$PATH
+  export KUBECONFIG=%[1]s PATH=%[2]s/bin:$PATH%[6]s
   kubectl -n %[3]s get storagebenchmarks,benchmarkruns
   kubectl -n %[3]s describe benchmarkrun %[4]s
   kubectl storagebench report run/%[4]s -n %[3]s
@@ -84,5 +88,5 @@ func (d *demo) next(run, benchmark string) {
   # stop the cluster:
   cluster down
 
-`, d.kubeconfig, folder, namespace, run, benchmark)
+`, d.kubeconfig, folder, namespace, run, benchmark, noProxy)
 }

@@ -22,7 +22,9 @@ func kubectl(ctx context.Context, state cluster.State, arguments []string) error
 	if err != nil {
 		return err
 	}
-	return attached(ctx, append([]string{programs[binaries.Kubectl], "--kubeconfig=" + state.Kubeconfig()}, arguments...))
+	// The node is on this machine, so the proxy that this machine uses for the web must not be used.
+	return attached(ctx, append([]string{programs[binaries.Kubectl], "--kubeconfig=" + state.Kubeconfig()}, arguments...),
+		"NO_PROXY=*", "no_proxy=*")
 }
 
 func enter(ctx context.Context, state cluster.State, arguments []string) error {
