@@ -99,7 +99,13 @@ func (d *demo) startPrometheus(ctx context.Context, host, configuration string) 
 	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
 		return "", fmt.Errorf("configure Prometheus: %w", err)
 	}
-	address := net.JoinHostPort(host, "9090")
+	// Another Prometheus may use the default port. It would seem to be the one that is started here.
+	free, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		return "", fmt.Errorf("find a free port for Prometheus: %w", err)
+	}
+	address := free.Addr().String()
+	_ = free.Close()
 	command := d.command(ctx, "prometheus", "--config.file="+file, "--storage.tsdb.path="+filepath.Join(folder, "data"),
 		"--web.listen-address="+address, "--log.level=warn")
 	command.Stderr = os.Stderr
