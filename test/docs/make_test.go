@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// inMake is the value of a variable in the environment of a target's recipes. The rest of its environment is small: make
-// may run this test, and passes variables to it.
+// inMake is the value of a variable in the environment of a target's recipes. The rest of that environment is not this
+// test's, because make may have started the test and set variables.
 func inMake(t *testing.T, target, variable string, environment ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "make", "--dry-run", "--eval="+target+": probe",
@@ -74,7 +74,8 @@ func TestTestsLeaveARunningClusterUp(t *testing.T) {
 		program(t, filepath.Join(folder, "hack/test-all"), string(script))
 		program(t, filepath.Join(folder, "hack/test"), "#!/bin/sh\n")
 		program(t, filepath.Join(folder, "path/go"), "#!/bin/sh\n")
-		program(t, filepath.Join(folder, "bin/cluster"), "#!/bin/sh\ncase $1 in status) "+status+" ;; *) echo $1 >>"+log+" ;; esac\n")
+		program(t, filepath.Join(folder, "bin/cluster"),
+			"#!/bin/sh\ncase $1 in status) "+status+" ;; *) echo $1 >>"+log+" ;; esac\n")
 		command := exec.CommandContext(t.Context(), filepath.Join(folder, "hack/test-all"), "./a")
 		command.Env = []string{"PATH=" + filepath.Join(folder, "path") + ":" + os.Getenv("PATH")}
 		if output, err := command.CombinedOutput(); err != nil {
@@ -82,6 +83,44 @@ func TestTestsLeaveARunningClusterUp(t *testing.T) {
 		}
 		if _, err := os.Stat(log); (err == nil) != down {
 			t.Errorf("status does `%s`: the cluster is stopped: %v, want %v", status, err == nil, down)
+		}
+	}
+}
+
+// bareSystem runs a command on this machine without services, seen from a mount namespace of its own.
+const bareSystem = `set -eu
+for folder in /etc/init.d /etc/systemd/system /run/systemd/system /usr/lib/systemd/system; do
+	[ ! -d $folder ] || mount -t tmpfs tmpfs $folder
+done
+eval "$1"
+PATH=$2 exec "$3" hack/ensure-packages prometheus
+`
+
+// Debian starts a service when it installs its package. One that was there before is somebody's.
+func TestInstalledServicesAreStopped(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount")
+	}
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for before, stopped := range map[string]bool{"": true, ": >/etc/init.d/prometheus": false} {
+		folder := t.TempDir()
+		log := filepath.Join(folder, "log")
+		program(t, filepath.Join(folder, "go"), "#!/bin/sh\n")
+		program(t, filepath.Join(folder, "apt-get"), "#!/bin/sh\n")
+		for _, name := range []string{"systemctl", "invoke-rc.d", "update-rc.d"} {
+			program(t, filepath.Join(folder, name), "#!/bin/sh\necho $0 $* >>"+log+"\n")
+		}
+		command := exec.CommandContext(t.Context(), "unshare", "--mount", "--propagation=private",
+			"sh", "-c", bareSystem, "sh", before, folder, bash)
+		command.Dir = root
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, output)
+		}
+		if did, _ := os.ReadFile(log); strings.Contains(string(did), "prometheus") != stopped {
+			t.Errorf("after %q, it does:\n%s", before, did)
 		}
 	}
 }
