@@ -5,6 +5,8 @@ SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
+# Debian's su keeps the PATH of the user, which lacks the folders of root's programs, such as runc, nft and those of dpkg.
+export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 # Everything is built and tested without cgo, as it is shipped, so that nothing is compiled twice. Only the race
 # detector needs cgo.
 export CGO_ENABLED ?= 0

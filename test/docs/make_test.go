@@ -58,6 +58,14 @@ func TestTestsHaveTheirOwnCluster(t *testing.T) {
 	}
 }
 
+// Debian's su keeps the PATH of the user.
+func TestRootsProgramsAreFound(t *testing.T) {
+	const want = "/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+	if got := inMake(t, "demo", "PATH", "PATH=/usr/bin:/bin"); got != want {
+		t.Errorf("the PATH is %s, want %s", got, want)
+	}
+}
+
 // A cluster may be not ready for a moment.
 func TestTestsLeaveARunningClusterUp(t *testing.T) {
 	for status, down := range map[string]bool{
