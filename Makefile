@@ -161,11 +161,11 @@ soak-status: ## Print the age of the last pass of each part of the soak; fail if
 	go run ./test/soak/cmd/soak status
 
 .PHONY: unit
-unit: packages mpi-packages browser-packages ## Run the tests that need no API server and kill no processes
+unit: packages mpi-packages ## Run the tests that need no API server and kill no processes
 	hack/test -short $(TEST_FLAGS) ./api/... ./cmd/... ./config/... ./controllers/... ./internal/... ./test/manifests
 
 .PHONY: race
-race: packages mpi-packages browser-packages ## Run the unit tests with the race detector (needs a C compiler)
+race: packages mpi-packages ## Run the unit tests with the race detector (needs a C compiler)
 	CGO_ENABLED=1 hack/test -race -short $(TEST_FLAGS) ./internal/...
 
 .PHONY: fuzz

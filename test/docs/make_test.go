@@ -8,24 +8,30 @@ import (
 	"testing"
 )
 
-// inMake is the value of a variable in the environment of a target's recipes. The rest of that environment is not this
-// test's, because make may have started the test and set variables.
-func inMake(t *testing.T, target, variable string, environment ...string) string {
+// dryRun is what make would run. Its environment is not this test's, because make may have started the test and set
+// variables.
+func dryRun(t *testing.T, environment string, arguments ...string) string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "make", "--dry-run", "--eval="+target+": probe",
-		"--eval=probe: ; +@echo \"value=$${"+variable+":-}\"", target)
+	command := exec.CommandContext(t.Context(), "make", append([]string{"--dry-run"}, arguments...)...)
 	command.Dir = root
-	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, environment...)
+	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), environment}
 	output, err := command.CombinedOutput()
 	if err != nil {
-		t.Fatalf("make %s: %v\n%s", target, err, output)
+		t.Fatalf("make %q: %v\n%s", arguments, err, output)
 	}
-	for line := range strings.Lines(string(output)) {
+	return string(output)
+}
+
+// inMake is the value of a variable in the environment of a target's recipes.
+func inMake(t *testing.T, target, variable, environment string) string {
+	t.Helper()
+	output := dryRun(t, environment, "--eval="+target+": probe", "--eval=probe: ; +@echo \"value=$${"+variable+":-}\"", target)
+	for line := range strings.Lines(output) {
 		if value, found := strings.CutPrefix(line, "value="); found {
 			return strings.TrimSuffix(value, "\n")
 		}
 	}
-	t.Fatalf("make %s does not print the variable:\n%s", target, output)
+	t.Fatalf("make %s does not print %s:\n%s", target, variable, output)
 	return ""
 }
 
@@ -63,6 +69,15 @@ func TestRootsProgramsAreFound(t *testing.T) {
 	const want = "/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 	if got := inMake(t, "demo", "PATH", "PATH=/usr/bin:/bin"); got != want {
 		t.Errorf("the PATH is %s, want %s", got, want)
+	}
+}
+
+// Not every system has a package with a browser.
+func TestOnlyTestsInABrowserInstallOne(t *testing.T) {
+	for target, want := range map[string]bool{"unit": false, "race": false, "test": true} {
+		if got := strings.Contains(dryRun(t, "", target), "chromium"); got != want {
+			t.Errorf("make %s installs a browser: %v, want %v", target, got, want)
+		}
 	}
 }
 
