@@ -184,19 +184,19 @@ bench: packages browser-packages cluster-packages build programs ## Measure what
 ##@ Trying out
 
 .PHONY: demo
-demo: cluster-packages ## Run four clients in a real one-node Kubernetes on this machine and print the result, or run only SAMPLE (needs root)
+demo: root cluster-packages ## Run four clients in a real one-node Kubernetes on this machine and print the result, or run only SAMPLE (needs root)
 	@echo 'Building the demo; the first time Go downloads modules'
 	@go run ./hack/demo -version '$(VERSION)' -sample '$(SAMPLE)'
 
 .PHONY: demo-local
-demo-local: packages build ## The same without a cluster, on a local directory (DEMO_DIR)
-	mkdir -p $(DEMO_DIR)
-	bin/kubectl-storagebench run --local -f config/samples/quickstart.yaml --target data=$(DEMO_DIR)
+demo-local: local-packages build ## The same without a cluster, on a local directory (DEMO_DIR)
+	mkdir -p '$(DEMO_DIR)'
+	bin/kubectl-storagebench run --local -f config/samples/quickstart.yaml --target 'data=$(DEMO_DIR)'
 
 ##@ A cluster to try things on
 
 .PHONY: cluster-up
-cluster-up: cluster-packages ## Start a real one-node Kubernetes on this machine (needs root); the first time builds it
+cluster-up: root cluster-packages ## Start a real one-node Kubernetes on this machine (needs root); the first time builds it
 	go run ./test/cluster/cmd/cluster up
 
 .PHONY: ior
@@ -214,6 +214,14 @@ cluster-status: ## Show which parts of the cluster run, and where its logs are
 	go run ./test/cluster/cmd/cluster status
 
 ##@ Parts of the above
+
+.PHONY: root
+root:
+	@((EUID == 0)) || { echo 'This needs root: it starts Kubernetes on this machine. `make demo-local` does not.' >&2; exit 1; }
+
+.PHONY: local-packages
+local-packages: ## Install fio with apt-get if permitted
+	@hack/ensure-packages fio
 
 .PHONY: packages
 packages: ## Install fio, Prometheus, tmux, and the archivers that tests run as commands, with apt-get if permitted

@@ -81,6 +81,25 @@ func TestOnlyTestsInABrowserInstallOne(t *testing.T) {
 	}
 }
 
+// The demo without a cluster is for those who are not root and have fio.
+func TestDemosSayWhatTheyNeed(t *testing.T) {
+	local := dryRun(t, "", "demo-local", "DEMO_DIR=/mnt/my data")
+	if !strings.HasPrefix(local, "hack/ensure-packages fio\n") || strings.Count(local, "ensure-packages") != 1 {
+		t.Errorf("make demo-local does not first ask for fio alone:\n%s", local)
+	}
+	for _, want := range []string{"mkdir -p '/mnt/my data'\n", "--target 'data=/mnt/my data'\n"} {
+		if !strings.Contains(local, want) {
+			t.Errorf("make demo-local does not run %q:\n%s", want, local)
+		}
+	}
+	for _, target := range []string{"demo", "cluster-up"} {
+		before, _, found := strings.Cut(dryRun(t, "", target), "EUID")
+		if !found || strings.Contains(before, "ensure-packages") {
+			t.Errorf("make %s does not ask for root first:\n%s", target, before)
+		}
+	}
+}
+
 // A cluster may be not ready for a moment.
 func TestTestsLeaveARunningClusterUp(t *testing.T) {
 	for status, down := range map[string]bool{
