@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -100,16 +101,12 @@ func (d *drain) analyzeWith(one dimension, earlier []detect.Sample) {
 		return
 	}
 	if !found.Exhausted && d.b.step.Redrain && d.b.history.BucketEmpty {
-		levels := d.b.history.DrainSpent
-		if one == inOperations {
-			levels = d.b.history.DrainSpentOperations
-		}
 		var known bool
-		if found, known = onKnownLevels(d.s.of(one), levels, options, found); known {
+		if found, known = onKnownLevels(d.s.of(one), d.b.history.drainSpent(one), options, found); known {
 			d.sayOnce("the burst was too short to be detected as a level: its end was derived from the levels of the previous drain")
 		}
 	}
-	if d.startsEmpty() {
+	if d.startsEmpty() || d.atBaseline(one, found.Burst.Value) {
 		found.BucketAtLeast = nil
 	}
 	d.found[one], d.ok[one] = found, true
@@ -118,6 +115,19 @@ func (d *drain) analyzeWith(one dimension, earlier []detect.Sample) {
 // startsEmpty reports whether the bucket is known to be empty at the start of the drain. During the idle time before a
 // redrain, credits come back.
 func (d *drain) startsEmpty() bool { return d.b.history.BucketEmpty && !d.b.step.Redrain }
+
+// atBaseline reports whether the rate of a drain without a drop is a baseline that is documented or that an earlier
+// drain measured. Such a rate does not show that there were credits, even if it is above the refill, because an empty
+// bucket passes the baseline. A rate closer to the burst is not the baseline, because the two may be almost equal.
+func (d *drain) atBaseline(one dimension, rate float64) bool {
+	known := []documented{d.documented(one)}
+	if spent := d.b.history.drainSpent(one); spent != nil {
+		known = append(known, documented{baseline: spent.Baseline, burst: spent.Burst})
+	}
+	return slices.ContainsFunc(known, func(levels documented) bool {
+		return within(rate, levels.baseline, sameLevel) && math.Abs(rate-levels.baseline) <= math.Abs(rate-levels.burst)
+	})
+}
 
 // knownRefill returns the refill rate that an earlier redrain (a second drain after idle time) measured, or else the
 // documented one.
@@ -264,11 +274,16 @@ func (d *drain) judge() {
 	if !d.b.history.Concluded.IsZero() && !d.b.lasted() {
 		d.says = append(d.says, "the step was ended because a drop was detected, but the analysis of the whole series does not confirm the drop")
 	}
+	atBaseline := d.atBaseline(one, found.Burst.Value)
 	switch {
 	case found.BucketAtLeast != nil:
 		d.says = append(d.says, "the credits lasted for the whole step: the bucket holds more than "+amountText(one, *found.BucketAtLeast))
 	case d.startsEmpty():
 		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate averaged %s over %s: the burst credits were already spent at the start",
+			format(found.Burst.Value), duration(seconds))
+	case atBaseline:
+		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil,
+			"the rate averaged %s over %s, which is the baseline: the burst credits may have been spent before",
 			format(found.Burst.Value), duration(seconds))
 	default:
 		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate averaged %s over %s without a lasting drop: no conclusion about credits",
@@ -277,7 +292,7 @@ func (d *drain) judge() {
 	limits := d.documented(one)
 	above := found.Burst.Value - limits.refill
 	switch {
-	case limits.bucket == 0 || limits.refill == 0 || d.b.history.BucketEmpty:
+	case limits.bucket == 0 || limits.refill == 0 || d.b.history.BucketEmpty || atBaseline:
 	case above <= 0:
 		d.b.warnings.add(v1alpha1.WarningRunTooShort, nil, "the load of %s does not exceed the documented refill of %s, so it never spends credits",
 			format(found.Burst.Value), format(limits.refill))

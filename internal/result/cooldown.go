@@ -85,6 +85,14 @@ func (h *History) measuredRefill(one dimension) (rate float64, known bool) {
 	return 0, false
 }
 
+// drainSpent returns the credits that the first drain to spend them all spent, or nil if they were not measured.
+func (h *History) drainSpent(one dimension) *Spent {
+	if one == inOperations {
+		return h.DrainSpentOperations
+	}
+	return h.DrainSpent
+}
+
 // main returns the documented rates of the bucket that the run's loads empty first, and whether its credits count bytes
 // or operations. It uses the first load for which such a bucket is known. If there is no such load, it returns no rates:
 // without a bucket, the documented baseline is not a refill.

@@ -251,6 +251,43 @@ func TestDrainOfAnEmptyBucket(t *testing.T) {
 	}
 }
 
+// TestDrainAtTheBaseline: a rate that is the baseline from the start does not show that there were credits, even if it
+// is above the refill. A burst that is only slightly above the baseline does.
+func TestDrainAtTheBaseline(t *testing.T) {
+	store, flat := bucket{65, 8, 4, 1220}, bucket{34, 32, 12, 24800}
+	measured := result.History{MeasuredRefill: pointerTo(4e6),
+		DrainSpent: &result.Spent{Amount: 1220e6, Refill: 4e6, Burst: 65e6, Baseline: 8e6}}
+	for name, test := range map[string]struct {
+		store   bucket
+		credits float64
+		history result.History
+		atLeast float64
+		warning v1alpha1.WarningType
+	}{
+		"documented": {store: store, history: result.History{Documented: documentedOf(store)},
+			warning: v1alpha1.WarningNoDropSeen},
+		"measured": {store: store, history: measured, warning: v1alpha1.WarningNoDropSeen},
+		"a burst near the baseline": {store: flat, credits: flat.size,
+			history: result.History{Documented: documentedOf(flat)}, atLeast: 600 * 22e6,
+			warning: v1alpha1.WarningRunTooShort},
+		"no credits, a burst near the baseline": {store: flat,
+			history: result.History{Documented: documentedOf(flat)}, warning: v1alpha1.WarningNoDropSeen},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.history.CreditPercentAtStart = full()
+			got := result.Target(drainStep(600), "data", test.store.drain(1, test.credits, 600), test.history)
+			least := 0.0
+			if found := got.Burst.Bytes.BucketAtLeast; found != nil {
+				least = float64(*found)
+			}
+			if math.Abs(least-test.atLeast) > 0.01*test.atLeast {
+				t.Errorf("the bucket is at least %g, want %g", least, test.atLeast)
+			}
+			wanted(t, got.Warnings, []v1alpha1.WarningType{test.warning})
+		})
+	}
+}
+
 // TestRedrain: the refill is measured whether it is below, at or above the baseline, and the message explains if it
 // cannot be.
 func TestRedrain(t *testing.T) {

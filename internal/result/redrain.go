@@ -83,10 +83,7 @@ func (d *drain) sayFull(one dimension, at float64) {
 		d.say("%s: the documented bucket was full again, so the refill is a lower bound: use a shorter idle time to measure it", name)
 		return
 	}
-	first := d.b.history.DrainSpent
-	if one == inOperations {
-		first = d.b.history.DrainSpentOperations
-	}
+	first := d.b.history.drainSpent(one)
 	if first == nil || !(first.Amount > 0) {
 		return
 	}
