@@ -1,10 +1,6 @@
 package result
 
-import (
-	"math"
-
-	"github.com/storagebench/storagebench/internal/detect"
-)
+import "github.com/storagebench/storagebench/internal/detect"
 
 const (
 	// leastTail is the minimum time, in seconds, for which the rate must stay at the known baseline at the end of a
@@ -127,21 +123,13 @@ func leading(samples []detect.Sample, above float64) int {
 	return len(samples)
 }
 
-// spreadOf returns the mean of samples with an interval derived from their spread. The interval of a single sample has
-// zero width. Without samples, the mean is 0.
+// spreadOf returns the mean of samples with its interval. The interval has zero width if there are too few samples to
+// determine it. Without samples, the mean is 0.
 func spreadOf(samples []detect.Sample) detect.Estimate {
-	if len(samples) == 0 {
-		return detect.Estimate{}
-	}
 	mean := rate(samples)
-	squares := 0.0
-	for _, s := range samples {
-		squares += (s.Rate - mean) * (s.Rate - mean)
-	}
-	half := 0.0
-	if n := float64(len(samples)); n > 1 {
-		const normal95 = 1.96
-		half = normal95 * math.Sqrt(squares/(n-1)/n)
+	half, ok := detect.MeanError(samples)
+	if !ok {
+		half = 0
 	}
 	return detect.Estimate{Value: mean, Low: max(mean-half, 0), High: mean + half}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/detect"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/result"
@@ -71,6 +72,31 @@ func TestShortRedrains(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestShortRedrainInterval: the interval of a level of a few seconds is that of any other mean of a few samples.
+func TestShortRedrainInterval(t *testing.T) {
+	client := builders.Client("data", 0)
+	var tail []detect.Sample
+	for i, rate := range []float64{60e6, 30e6, 9.8e6, 10.3e6, 9.9e6, 10.4e6, 9.6e6} {
+		client.Sample(time.Second, measure.Write, builders.Counter(uint64(rate/1000), 1000), 4*time.Millisecond)
+		if i > 1 {
+			tail = append(tail, detect.Sample{StartSeconds: float64(i), EndSeconds: float64(i + 1), Rate: rate})
+		}
+	}
+	end := builders.Start.Add(-10 * time.Second)
+	history := result.History{BucketEmpty: true,
+		Earlier:    []result.Span{{Start: end.Add(-300 * time.Second), End: end, Bytes: 3e9, Operations: 3e6}},
+		DrainSpent: &result.Spent{Amount: 900e6, Refill: 10e6, Burst: 60e6, Baseline: 10e6}}
+	got := result.Target(redrainStep(7), "data", []result.Client{client.Obj()}, history).Burst
+	if got == nil || !got.Exhausted || !strings.Contains(got.Message, "from the levels of the previous drain") {
+		t.Fatalf("%+v", got)
+	}
+	want, _ := detect.MeanError(tail)
+	baseline := got.Bytes.Baseline
+	if half := *baseline.Upper - baseline.Value; math.Abs(float64(half)/want-1) > 0.01 {
+		t.Errorf("the baseline is %d, and its interval is %d on each side, want %g", baseline.Value, half, want)
 	}
 }
 
