@@ -109,17 +109,19 @@ func percentileOf(histogram *measure.Histogram, percent float64) *int64 {
 }
 
 // rateLevel sets the mean rates of a level, and the ratios of its figures to those without neighbours. All blocks have
-// the same length, so the mean of their rates is the rate over all of them.
+// the same length, so the mean of their rates is the rate over all of them. An operation that does not occur in a block
+// has a rate of 0 in it.
 func rateLevel(level *v1alpha1.InterferenceLevel, steps []v1alpha1.StepResult, blocks *phasekind.Blocks) {
 	for i := range level.Operations {
 		into := &level.Operations[i]
-		var bytes, iops, count float64
+		var bytes, iops float64
 		for j := range steps {
 			if o := operationIn(&steps[j], into.Operation); o != nil && *steps[j].Neighbours == level.Neighbours {
-				bytes, iops, count = bytes+float64(o.BytesPerSecond), iops+float64(o.IOPSMilli), count+1
+				bytes, iops = bytes+float64(o.BytesPerSecond), iops+float64(o.IOPSMilli)
 			}
 		}
-		into.BytesPerSecond, into.IOPSMilli = measure.Round(bytes/max(1, count)), measure.Round(iops/max(1, count))
+		count := max(1, float64(level.Blocks))
+		into.BytesPerSecond, into.IOPSMilli = measure.Round(bytes/count), measure.Round(iops/count)
 		if level.Neighbours > 0 {
 			percentile := func(pick func(*v1alpha1.StepOperation) *int64) *v1alpha1.Estimate {
 				return ratioTo(level.Neighbours, steps, blocks, func(step *v1alpha1.StepResult) float64 {

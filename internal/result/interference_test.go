@@ -99,6 +99,27 @@ func TestInterferenceOfInvalidBlocks(t *testing.T) {
 	}
 }
 
+// TestBlockWithoutAnOperation: an operation that does not occur in one block has a rate of 0 in it, whether this is the
+// first block with neighbours or a later one.
+func TestBlockWithoutAnOperation(t *testing.T) {
+	for _, without := range []int{1, 2} {
+		got := taken(t, blocksOf(), result.History{BucketEmpty: true}, func(block int, made *v1alpha1.TargetResult) {
+			if block != without {
+				made.Operations = append(made.Operations, v1alpha1.OperationResult{Operation: v1alpha1.OperationWrite,
+					Operations: 6, Bytes: 6 << 20, IOPSMilli: new(int64(100)), BytesPerSecond: new(int64(100_000))})
+			}
+		})
+		whole, beside := got.Operations[1], got.Interference.Levels[1].Operations[1]
+		if whole.Operations != 18 || *whole.IOPSMilli != 75 || *whole.BytesPerSecond != 75_000 {
+			t.Errorf("without in block %d: %d operations, %d milli-IOPS, %d bytes per second",
+				without, whole.Operations, *whole.IOPSMilli, *whole.BytesPerSecond)
+		}
+		if beside.IOPSMilli != 75 || beside.BytesPerSecond != 75_000 {
+			t.Errorf("without in block %d: %+v beside neighbours", without, beside)
+		}
+	}
+}
+
 // TestInterferenceWithoutDifference: what is the same alone and beside neighbours costs nothing.
 func TestInterferenceWithoutDifference(t *testing.T) {
 	got := taken(t, blocksOf(), result.History{BucketEmpty: true}, func(block int, made *v1alpha1.TargetResult) {

@@ -128,11 +128,20 @@ func replaceFigures(into, made *v1alpha1.TargetResult) {
 // rates become means over the combined time.
 func pool(into, made *v1alpha1.TargetResult) {
 	before, after := float64(into.WindowNanoseconds), float64(made.WindowNanoseconds)
+	for i := range into.Operations {
+		known := &into.Operations[i]
+		occurs := func(o v1alpha1.OperationResult) bool { return o.Operation == known.Operation }
+		if !slices.ContainsFunc(made.Operations, occurs) {
+			dilute(known, before, after)
+		}
+	}
 	for i := range made.Operations {
 		o := &made.Operations[i]
 		at := slices.IndexFunc(into.Operations, func(known v1alpha1.OperationResult) bool { return known.Operation == o.Operation })
 		if at < 0 {
-			into.Operations = append(into.Operations, *o)
+			added := *o
+			dilute(&added, after, before)
+			into.Operations = append(into.Operations, added)
 			continue
 		}
 		known := &into.Operations[at]
@@ -146,6 +155,13 @@ func pool(into, made *v1alpha1.TargetResult) {
 	}
 	into.WindowNanoseconds += made.WindowNanoseconds
 	into.MeasuredNanoseconds += made.MeasuredNanoseconds
+}
+
+// dilute makes the rates of an operation means over a longer time, in the rest of which the operation did not occur.
+func dilute(o *v1alpha1.OperationResult, seconds, rest float64) {
+	o.BytesPerSecond = pooledRate(o.BytesPerSecond, new(int64(0)), seconds, rest)
+	o.IOPSMilli = pooledRate(o.IOPSMilli, new(int64(0)), seconds, rest)
+	o.RateErrorPPM = nil
 }
 
 func pooledRate(a, b *int64, before, after float64) *int64 {
