@@ -132,13 +132,13 @@ func ofOperation(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where str
 }
 
 // withError adds the 95 % interval to a figure. errorPPM is half the width of the interval, in millionths of the value;
-// nil if it is unknown.
+// nil if it is unknown. It can exceed a million if only few operations completed.
 func withError(f figure, errorPPM *int64) figure {
-	if errorPPM == nil || *errorPPM < 0 || *errorPPM > 1_000_000 {
+	if errorPPM == nil || *errorPPM < 0 {
 		return f
 	}
 	half := int64(float64(f.value) * float64(*errorPPM) / 1e6)
-	f.lower, f.upper = new(f.value-half), new(f.value+half)
+	f.lower, f.upper = new(max(f.value-half, 0)), new(f.value+half)
 	return f
 }
 

@@ -277,6 +277,19 @@ func TestUnitOfTheWorstTarget(t *testing.T) {
 	}
 }
 
+// TestWideInterval: an interval that is wider than the figure includes the bound too.
+func TestWideInterval(t *testing.T) {
+	spec, status := run()
+	found := &status.Result("write", "a").Operations[0]
+	found.BytesPerSecond, found.RateErrorPPM = pointer[int64](1_678_000), pointer[int64](5_280_000)
+	objectives := []v1alpha1.Objective{{Name: "slow", Phase: "write", Target: "a", Throughput: atLeast("1M")}}
+	got := objective.Evaluate(objectives, spec, status)[0]
+	const says = "interval, 0 B/s to 10.54 MB/s, includes the bound"
+	if got.Verdict != v1alpha1.VerdictMet || !strings.Contains(got.Message, says) {
+		t.Errorf("%s: %s", got.Verdict, got.Message)
+	}
+}
+
 // Bytes whose operations were not counted have no operations per second.
 func TestUncountedOperations(t *testing.T) {
 	spec, status := run()
