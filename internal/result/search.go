@@ -82,7 +82,8 @@ func withWarnings(all, more []v1alpha1.Warning, kind v1alpha1.PhaseKind) []v1alp
 }
 
 // slowerPPM returns the share of operations that took longer than a bound, in millionths. If there are several kinds of
-// operations, it returns the largest of their shares. It returns nil if the latencies of any kind are unknown.
+// operations, it returns the largest of their shares. It returns nil if the latencies of any kind are unknown. It
+// rounds up: an objective allows whole millionths, so a share that exceeds them must not be rounded down to them.
 func slowerPPM(operations []v1alpha1.OperationResult, bound time.Duration) *int64 {
 	most := int64(-1)
 	for i := range operations {
@@ -100,7 +101,7 @@ func slowerPPM(operations []v1alpha1.OperationResult, bound time.Duration) *int6
 				slower += count
 			}
 		}
-		most = max(most, measure.Round(float64(slower)/float64(histogram.Count())*1e6))
+		most = max(most, measure.Round(math.Ceil(float64(slower)*1e6/float64(histogram.Count()))))
 	}
 	if most < 0 {
 		return nil

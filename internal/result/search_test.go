@@ -177,6 +177,29 @@ func TestSearchConcludes(t *testing.T) {
 	}
 }
 
+// TestSlowerIsRoundedUp: a share that exceeds a whole number of millionths counts as the next one.
+func TestSlowerIsRoundedUp(t *testing.T) {
+	phase := searchPhase()
+	for slower, want := range map[uint64]int64{0: 0, 1: 1, 10: 1, 14: 2} {
+		made := offered(t, 100, 0)
+		var histogram measure.Histogram
+		histogram.AddNanoseconds(1e6, 10_000_000-slower)
+		histogram.AddNanoseconds(9e6, slower)
+		encoded, err := histogram.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		made.Operations[0].Latency.Histogram = encoded
+		var into v1alpha1.TargetResult
+		step := plan.Step{Phase: "search", Kind: v1alpha1.PhaseSearch, Purpose: plan.Measure,
+			Duration: time.Minute, Clients: 1, Targets: []string{"data"}}
+		result.Fold(phase, &into, step.Offering(100, 5*time.Millisecond), asked(t, phase), made)
+		if got := *into.Steps[0].SlowerPPM; got != want {
+			t.Errorf("%d of 10 million slower: %d ppm, want %d", slower, got, want)
+		}
+	}
+}
+
 // TestSearchWithoutLatencies: a step without a distribution does not show that the objective was met.
 func TestSearchWithoutLatencies(t *testing.T) {
 	phase := searchPhase()

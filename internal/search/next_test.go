@@ -116,6 +116,24 @@ func TestSequences(t *testing.T) {
 	}
 }
 
+// TestShareAtTheBound: steps with exactly as many slower operations as the percentile allows meet the objective.
+func TestShareAtTheBound(t *testing.T) {
+	for percentile, ppm := range map[string]float64{
+		"99.9999": 1, "99.9997": 3, "99.998": 20, "99.9": 1000, "99": 10_000, "95": 50_000} {
+		question := ask(t, spec(percentile, nil, 1_000_000), 1)
+		step := search.Trial{Offered: question.Max, Achieved: float64(question.Max), Slower: ppm / 1e6,
+			Known: true, Seconds: 60}
+		trials := []search.Trial{step}
+		for range search.Confirmations {
+			step.Confirms = true
+			trials = append(trials, step)
+		}
+		if got := question.Next(trials); got.Stage != search.Done || got.Rate != question.Max {
+			t.Errorf("percentile %s: %+v", percentile, got)
+		}
+	}
+}
+
 // TestAnyStore: with any store, a search ends within its steps, and the rate that it finds was confirmed.
 func TestAnyStore(t *testing.T) {
 	for seed := range 500 {

@@ -22,6 +22,9 @@ const (
 	// rate, a client could run only a few jobs, because each job performs at least one operation of each kind per
 	// second.
 	leastEach = 10
+	// slack is added to the share that may exceed the latency bound, so that a rounding error of floating-point numbers
+	// does not refute a share that is exactly at the objective. Shares are whole millionths.
+	slack = 1e-12
 	// raise is the factor by which the rate grows from step to step, until a step misses the objective.
 	raise = 2.0
 )
@@ -55,7 +58,7 @@ func Of(at *field.Path, phase *v1alpha1.SearchPhase, clients int) (Question, fie
 	if err != nil || !(percentile >= 1 && percentile < 100) {
 		refuse(latency.Child("percentile"), phase.Objective.Latency.Percentile, "must be a number from 1 to below 100, such as 99.9")
 	}
-	q.Allowed = 1 - percentile/100
+	q.Allowed = 1 - percentile/100 + slack
 	if q.Latency, err = phase.Objective.Latency.Max.Parse(); err != nil {
 		refuse(latency.Child("max"), string(phase.Objective.Latency.Max), "use whole numbers with the units s, ms, us in that order, such as 5ms")
 	}
