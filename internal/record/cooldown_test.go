@@ -11,6 +11,39 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
+// TestMeasuredBucketCountsTheLayout checks that the bucket that a drain and a redrain have measured includes what a
+// layout had spent before, which came back more slowly in the pause between them than the drain assumed.
+func TestMeasuredBucketCountsTheLayout(t *testing.T) {
+	run, planned := frozen(t, builders.Benchmark("b").Target("data").Prepare("layout").Cooldown("pause", "1h").
+		BurstDrain("burst", "2m", "6h").Redrain("refill", "1h").UntilCredits("wait", 100).Run())
+	start := metav1.NewMicroTime(time.Unix(0, 0))
+	run.Status.StartTime = &start
+	const end = 9800
+	for _, step := range planned.Steps {
+		switch {
+		case step.Phase == "layout" && step.Purpose != plan.Idle:
+			run.Status.Steps = append(run.Status.Steps, loaded(step.ID, 1, 0, 600, 250e6, 250))
+		case step.Phase == "burst" && step.Purpose == plan.Drain:
+			run.Status.Steps = append(run.Status.Steps, loaded(step.ID, 1, 4200, 5400, 146e6, 146))
+		case step.Phase == "refill" && step.Purpose == plan.Drain:
+			run.Status.Steps = append(run.Status.Steps, loaded(step.ID, 1, 9000, end, 80e6, 80))
+		}
+	}
+	burst, refill := drainOf(true, "Unknown", 32e6, 32), drainOf(true, "Unknown", 32e6, 32)
+	series := burst[0].Burst.Bytes
+	series.Burst.Value, series.Refill, series.RefillSource = 260e6, &v1alpha1.Estimate{Value: 32e6}, "Assumed"
+	spent := v1alpha1.Estimate{Value: 152_400e6}
+	series.Drops = []v1alpha1.Drop{{AtNanoseconds: v1alpha1.Estimate{Value: 600e9}, Spent: &spent}}
+	refill[0].Burst.Bytes.Refill, refill[0].Burst.Bytes.RefillSource = &v1alpha1.Estimate{Value: 12e6}, "Measured"
+	run.Status.Phases = []v1alpha1.PhaseResult{{Name: "burst", Kind: v1alpha1.PhaseBurstDrain, Targets: burst},
+		{Name: "refill", Kind: v1alpha1.PhaseCooldown, Targets: refill}}
+	step := stepOf(run, planned.Steps[len(planned.Steps)-1])
+	// The layout spent 600 s * 238 MB/s, 3600 s * 12 MB/s came back, and the drain spent 600 s * 248 MB/s.
+	if got, want := step.Until.Sub(time.Unix(end, 0)), 248_400/12*time.Second; (got - want).Abs() > time.Second {
+		t.Errorf("the cooldown waits %s, want %s", got, want)
+	}
+}
+
 // TestUntilCreditsAtASlowRefill checks that a cooldown that waits for credits lasts until the bucket is full at the
 // refill that a redrain has measured, although the documented refill is faster. maxDuration still limits it.
 func TestUntilCreditsAtASlowRefill(t *testing.T) {

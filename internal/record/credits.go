@@ -2,6 +2,7 @@ package record
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -88,7 +89,7 @@ func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target s
 		if found == nil || found.Burst == nil || found.Burst.Bytes == nil || one.Kind != v1alpha1.PhaseBurstDrain {
 			continue
 		}
-		if bucket, ok := spentBucket(found.Burst.Bytes, *bytes); ok {
+		if bucket, ok := spentBucket(found.Burst.Bytes, *bytes, ioOfDrain(run, demands, one.Name, target)); ok {
 			return limits.OpenMeasured("credits spent in a drain", bucket)
 		}
 	}
@@ -97,7 +98,7 @@ func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target s
 
 // spentBucket returns a bucket with the measured rates of a drain. Its size is the amount of credits that the drain has
 // spent, because the real bucket holds at least that amount.
-func spentBucket(series *v1alpha1.BurstSeries, refill float64) (credits.Bucket, bool) {
+func spentBucket(series *v1alpha1.BurstSeries, refill float64, io drainIO) (credits.Bucket, bool) {
 	if series.Burst == nil || series.Baseline == nil || len(series.Drops) == 0 {
 		return credits.Bucket{}, false
 	}
@@ -110,9 +111,46 @@ func spentBucket(series *v1alpha1.BurstSeries, refill float64) (credits.Bucket, 
 	// refill.
 	bucket.Size = float64(last.Spent.Value)
 	if series.Refill != nil {
-		bucket.Size += (float64(series.Refill.Value) - refill) * float64(last.AtNanoseconds.Value) / 1e9
+		at := time.Duration(last.AtNanoseconds.Value)
+		bucket.Size += io.deficit(at, refill) - io.deficit(at, float64(series.Refill.Value))
 	}
 	return bucket, bucket.Size > 0 && bucket.Baseline > 0 && bucket.Burst > 0
+}
+
+// drainIO holds the times of a drain, and the earlier I/O whose credits its result includes in those that it spent.
+type drainIO struct {
+	earlier []attemptIO
+	// start is the time of the drain's first I/O, and measured is the end of its warm-up.
+	start, measured time.Time
+}
+
+// ioOfDrain returns the I/O of the drain of a phase. The result is empty if the drain had no I/O.
+func ioOfDrain(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string) drainIO {
+	all := earlierIO(run, decide.Attempt{}, target)
+	at := slices.IndexFunc(all, func(one attemptIO) bool { return one.step.Phase == phase && one.drains() })
+	if at < 0 {
+		return drainIO{}
+	}
+	drain, earlier := all[at], all[:at:at]
+	demand, _ := demands.Of(&drain.step, target)
+	if bucket := emptiedFor(run, demands, demand.Load, target, earlier); bucket != nil {
+		earlier = slices.DeleteFunc(earlier, func(one attemptIO) bool { return !one.span.End.After(bucket.until) })
+	}
+	measured := latest(drain.span.Start, timeOf(newestAttempt(run, drain.step.ID).MeasuredTime))
+	return drainIO{earlier: earlier, start: drain.span.Start, measured: measured}
+}
+
+// deficit returns the credits that the bucket lacked at the start of the drain, minus those that came back from then
+// until a drop, at the given refill rate. at is the time from the end of the warm-up to the drop.
+func (d drainIO) deficit(at time.Duration, refill float64) float64 {
+	lacking, end := 0.0, time.Time{}
+	for _, one := range d.earlier {
+		lacking = max(0, lacking-refill*one.span.Start.Sub(end).Seconds())
+		lacking = max(0, lacking+float64(one.span.Bytes)-refill*one.span.End.Sub(one.span.Start).Seconds())
+		end = one.span.End
+	}
+	lacking = max(0, lacking-refill*d.start.Sub(end).Seconds())
+	return lacking - refill*d.measured.Add(at).Sub(d.start).Seconds()
 }
 
 // noteCredits records the estimated fill level of each target's emptiest bucket at the start and the end of an attempt.
