@@ -1,6 +1,7 @@
 package benchmarkrun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*v1alpha1.
 // the run creates objects. begin adds the finalizer first, because created objects must be cleaned up. Each write uses
 // the resource version of the preceding one, so it fails if the run was changed after the other runs were checked.
 func (r *Reconciler) begin(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
-	if why := replacedBy(run); why != nil {
+	if why := cmp.Or(replacedBy(run), lostStatus(run)); why != nil {
 		return r.withdraw(ctx, run, *why)
 	}
 	if fits, result, err := r.awaitCapacity(ctx, run); err != nil || !fits {

@@ -279,3 +279,21 @@ func TestLoadThatLingers(t *testing.T) {
 	must(t, api.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
 	w.until(second, "live", func() bool { return live(second) })
 }
+
+// TestRestoredRunIsNotRepeated checks that an ended run does not begin again if a backup restores it without its
+// status.
+func TestRestoredRunIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	w := newQuietWorld(t)
+	w.operate()
+	defer func() { w.stop() }()
+	run := w.queueing(w.namespace, "restored", func(run *v1alpha1.BenchmarkRun) {
+		run.Labels = map[string]string{v1alpha1.LabelOver: isOver}
+	})
+	w.until(run, "begun or ended", func() bool { return run.Status.StartTime != nil || run.Status.EndTime != nil })
+	failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)
+	if run.Status.StartTime != nil || failed == nil || failed.Reason != v1alpha1.ReasonStopped {
+		t.Errorf("the run began at %v, %+v", run.Status.StartTime, failed)
+	}
+	w.check(run)
+}

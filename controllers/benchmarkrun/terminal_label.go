@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
 )
 
 // isOver is the value of LabelOver on a run that has ended and has no objects left in the cluster.
@@ -32,6 +33,20 @@ func markOver(run *v1alpha1.BenchmarkRun) bool {
 	}
 	metav1.SetMetaDataLabel(&run.ObjectMeta, v1alpha1.LabelOver, isOver)
 	return true
+}
+
+// lostStatus returns why a run that has not begun according to its status must not begin, or nil if it may. The label
+// stays on a run that a backup restores without its status. Other runs would not wait for it, because they skip runs
+// with the label.
+func lostStatus(run *v1alpha1.BenchmarkRun) *decide.Failure {
+	if run.Labels[v1alpha1.LabelOver] != isOver {
+		return nil
+	}
+	return &decide.Failure{
+		Reason: v1alpha1.ReasonStopped,
+		Message: "the run had ended before, but its status is lost, for example because a backup was restored without it: " +
+			"delete the run",
+	}
 }
 
 // freesCapacity selects updates of runs that may allow a waiting run to start.
