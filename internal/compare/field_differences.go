@@ -126,3 +126,20 @@ func EnvironmentDifferences(a, b *v1alpha1.BenchmarkRunStatus) []FieldDifference
 	}
 	return Differences(about(a), about(b))
 }
+
+// WorkloadDifferences lists the differences between the workloads of two runs. Runs with the same hash can have
+// different workloads, because the hash does not cover the contents of profiles.
+func WorkloadDifferences(a, b *v1alpha1.RunSpec) []FieldDifference {
+	workloads := func(run *v1alpha1.RunSpec) any {
+		found := map[string]*v1alpha1.Workload{}
+		for i := range run.Phases {
+			phase := &run.Phases[i]
+			for j := range run.Targets {
+				target := run.Targets[j].Name
+				found[phase.Name+" on "+target] = run.WorkloadOf(phase, target)
+			}
+		}
+		return found
+	}
+	return Differences(workloads(a), workloads(b))
+}

@@ -41,7 +41,8 @@ type ComparedSide struct {
 type RunsComparison struct {
 	Baseline string `json:"baseline"`
 	Other    string `json:"other"`
-	// SameSpec is true if both runs had the same specification. Otherwise SpecDiffers lists the differences.
+	// SameSpec is true if both runs had the same specification and the same contents of profiles. Otherwise SpecDiffers
+	// lists the differences.
 	SameSpec    bool                      `json:"sameSpec"`
 	SpecDiffers []compare.FieldDifference `json:"specDiffers,omitempty"`
 	// Surroundings lists the differences outside the specifications: tools, kernels, machines, storage.
@@ -108,7 +109,8 @@ func compareRuns(a, b Compared, margin float64) (RunsComparison, error) {
 	}
 	made := RunsComparison{Baseline: a.Name, Other: b.Name, Phases: compare.Runs(left, right, margin)}
 	if left.ID != right.ID {
-		made.SameSpec = a.Document.Spec.Hash == b.Document.Spec.Hash
+		made.SameSpec = a.Document.Spec.Hash == b.Document.Spec.Hash &&
+			len(compare.WorkloadDifferences(&a.Document.Spec.Run, &b.Document.Spec.Run)) == 0
 		if !made.SameSpec {
 			made.SpecDiffers = compare.Differences(a.Document.Spec.Run, b.Document.Spec.Run)
 		}

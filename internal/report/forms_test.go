@@ -265,6 +265,24 @@ func TestEquivalentInEveryCell(t *testing.T) {
 	}
 }
 
+// TestEditedProfile checks that runs with the same hash but different workloads are not taken for runs of one
+// specification. The hash does not cover the contents of a profile.
+func TestEditedProfile(t *testing.T) {
+	good, other := documents["good"].document(t), again(documents["good"].document(t), "other")
+	*other.Spec.Run.Workload.Fio.QueueDepth *= 4
+	_, err := report.NewRepeats([]report.Document{good, other})
+	if err == nil || !strings.Contains(err.Error(), "fio.queueDepth: 8 and 32") {
+		t.Errorf("their variance: %v", err)
+	}
+	made, err := report.Compare([]report.Compared{compared(good), compared(other)}, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one := made.Comparisons[0]; one.SameSpec || len(one.SpecDiffers) != 1 {
+		t.Errorf("the same specification: %t, differences: %v", one.SameSpec, one.SpecDiffers)
+	}
+}
+
 // TestNotCompared checks that runs that cannot be compared are rejected with a reason.
 func TestNotCompared(t *testing.T) {
 	good, ramp, sweep := documents["good"].document(t), all()["ramp"].document(t), all()["sweep"].document(t)

@@ -29,7 +29,8 @@ type RepeatedRun struct {
 }
 
 // NewRepeats computes the variance between runs of one specification, and lists the runs in the given order. It returns
-// an error if their specifications differ, if a run is given twice, or if fewer than two runs are complete and valid.
+// an error if their specifications or the contents of their profiles differ, if a run is given twice, or if fewer than
+// two runs are complete and valid.
 func NewRepeats(all []Document) (Repeats, error) {
 	if len(all) == 0 {
 		return Repeats{}, noVariance(0, 0)
@@ -41,6 +42,11 @@ func NewRepeats(all []Document) (Repeats, error) {
 		d := &all[i]
 		if d.Spec.Hash != made.Hash {
 			return Repeats{}, fmt.Errorf("%s and %s have different specifications: use `compare` without --repeats", all[0].Run, d.Run)
+		}
+		if differs := compare.WorkloadDifferences(&all[0].Spec.Run, &d.Spec.Run); len(differs) > 0 {
+			return Repeats{}, fmt.Errorf("%s and %s have different workloads, because a profile was changed (%s: %s and %s): "+
+				"use `compare` without --repeats",
+				all[0].Run, d.Run, differs[0].Field, differs[0].Baseline, differs[0].Other)
 		}
 		id := side(&Compared{Document: *d}).ID
 		if seen[id] {
