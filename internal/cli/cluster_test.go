@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -19,7 +20,10 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
 	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/test/builders"
 )
 
 // TestWaitingFor checks the reason why a benchmark has no further run: the verdict on its last run is none.
@@ -108,6 +112,52 @@ func TestLaterRunCannotBeRequested(t *testing.T) {
 	}
 	if !strings.Contains(messages.String(), "error: StorageBenchmark b is suspended") || !strings.Contains(out.String(), `"b-1"`) {
 		t.Errorf("said %q, and the result is:\n%s", messages.String(), out.String())
+	}
+}
+
+// TestAskAfterAProfileEdit checks that a live run of the same specification is followed only if its profiles have not
+// changed since. Otherwise, another run is requested.
+func TestAskAfterAProfileEdit(t *testing.T) {
+	kinds := map[schema.GroupVersionResource]string{
+		benchmarkResource: "StorageBenchmarkList", runResource: "BenchmarkRunList", profileResource: "WorkloadProfileList"}
+	depth := func(depth int32) *builders.FioBuilder {
+		return builders.Fio().Mutate(func(fio *v1alpha1.FioProfile) { fio.QueueDepth = &depth })
+	}
+	benchmark := builders.Benchmark("b").Target("data").Steady("write", "10s").
+		WithProfile(v1alpha1.WorkloadProfileKind, "p").Obj()
+	benchmark.Namespace = "default"
+	hash := plan.RunHash(&benchmark.Spec.Run)
+	benchmark.Status.ActiveRun = &v1alpha1.RunReference{Name: "b-1", UID: "1", Hash: hash}
+	resolved, problems := plan.Resolve(&benchmark.Spec.Run, func(v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
+		return depth(8).Engine(), true
+	})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	run := record.New(record.Identity{Name: "b-1", Namespace: "default", UID: "1", Hash: hash}, resolved, plan.Plan{})
+	for queueDepth, follows := range map[int32]string{8: "b-1", 32: ""} {
+		client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds,
+			object(t, benchmark), object(t, run), object(t, builders.Profile("default", "p", depth(queueDepth))))
+		var messages bytes.Buffer
+		c := &cluster{client: client, namespace: "default"}
+		chosen, err := c.ask(t.Context(), Streams{Err: &messages}, "b", benchmark, true)
+		after := &v1alpha1.StorageBenchmark{}
+		if err = errors.Join(err, c.get(t.Context(), benchmarkResource, "b", after)); err != nil {
+			t.Fatal(err)
+		}
+		requested := after.Annotations[v1alpha1.AnnotationRequestedAt] != ""
+		if got := chosen(&after.Status); got != follows || requested != (follows == "") {
+			t.Errorf("a profile with queueDepth %d: follows %q, want %q, requested %t: %s", queueDepth, got, follows, requested, &messages)
+		}
+		after.Status.LastRun = &v1alpha1.JudgedRun{RunReference: *after.Status.ActiveRun}
+		after.Status.ActiveRun = nil
+		if got := chosen(&after.Status); got != follows {
+			t.Errorf("a profile with queueDepth %d: follows %q after the verdict, want %q", queueDepth, got, follows)
+		}
+		after.Status.ActiveRun = &v1alpha1.RunReference{Name: "b-2", UID: "2", Hash: hash}
+		if got := chosen(&after.Status); got != "b-2" {
+			t.Errorf("a profile with queueDepth %d: follows %q, want the next run", queueDepth, got)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/admission"
+	"github.com/storagebench/storagebench/internal/compare"
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
@@ -143,30 +145,36 @@ func (c *cluster) namespaceOf(object *unstructured.Unstructured) string {
 
 // ask requests a run of the applied specification, unless such a run is live or the operator starts one by itself. The
 // operator does so if spec.trigger starts runs on changes and spec.run differs from the last run. ask returns a
-// function that finds the name of the run in the status.
+// function that finds the name of the run in the status. A live run with an older version of a profile does not count.
 func (c *cluster) ask(ctx context.Context, streams Streams, name string, before *v1alpha1.StorageBenchmark, existed bool) (func(*v1alpha1.StorageBenchmarkStatus) string, error) {
 	after := &v1alpha1.StorageBenchmark{}
 	if err := c.get(ctx, benchmarkResource, name, after); err != nil {
 		return nil, err
 	}
 	hash := plan.RunHash(&after.Spec.Run)
-	last := ""
+	var older []string // the UIDs of runs that do not execute what was applied
 	if before.Status.LastRun != nil {
-		last = before.Status.LastRun.UID
+		older = append(older, before.Status.LastRun.UID)
+	}
+	outdated := c.profilesChanged(ctx, after)
+	if outdated {
+		older = append(older, after.Status.ActiveRun.UID)
 	}
 	// chosen returns the name of the run that executes the applied specification, or "" if there is none yet. If the
 	// run was short, it may already have ended. The status then lists it as the last run, not as the active run.
 	chosen := func(status *v1alpha1.StorageBenchmarkStatus) string {
 		switch {
-		case activeRunOf(status) != "" && status.ActiveRun.Hash == hash:
+		case activeRunOf(status) != "" && status.ActiveRun.Hash == hash && !slices.Contains(older, status.ActiveRun.UID):
 			return status.ActiveRun.Name
-		case status.LastRun != nil && status.LastRun.UID != last && status.LastRun.Hash == hash:
+		case status.LastRun != nil && status.LastRun.Hash == hash && !slices.Contains(older, status.LastRun.UID):
 			return status.LastRun.Name
 		}
 		return ""
 	}
 	ran := after.Status.LastRun != nil && after.Status.LastRun.Hash == hash
 	switch active := after.Status.ActiveRun; {
+	case outdated:
+		// Request a run, because the operator does not start one when a profile changes.
 	case active != nil && active.Hash == hash:
 		if existed && active.UID != "" {
 			_, _ = fmt.Fprintf(streams.Err, "run %s of the same specification is already running\n", active.Name)
@@ -179,11 +187,27 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 		return nil, err
 	}
 	why := "this specification was run before: requesting another run"
-	if !ran {
+	switch {
+	case outdated:
+		why = fmt.Sprintf("a profile has changed since run %s was created: requesting another run", after.Status.ActiveRun.Name)
+	case !ran:
 		why = "spec.trigger does not start a run when spec.run changes, so the run is requested"
 	}
 	_, _ = fmt.Fprintln(streams.Err, why)
 	return chosen, nil
+}
+
+// profilesChanged reports whether a live run of the benchmark's specification has another version of a profile than the
+// cluster. It returns false if that cannot be determined, for example because the user may not read the profiles.
+func (c *cluster) profilesChanged(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) bool {
+	name, run := activeRunOf(&benchmark.Status), &v1alpha1.BenchmarkRun{}
+	if name == "" || c.get(ctx, runResource, name, run) != nil || run.Spec.Hash != plan.RunHash(&benchmark.Spec.Run) {
+		return false
+	}
+	resolved, problems := plan.Resolve(&benchmark.Spec.Run, func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
+		return c.profile(ctx, ref)
+	})
+	return len(problems) == 0 && len(compare.WorkloadDifferences(&run.Spec.Run, resolved)) > 0
 }
 
 // request requests another run of a benchmark through an annotation.
