@@ -34,7 +34,9 @@ type verdict struct {
 // verdictOn evaluates a run that has ended, both alone and in comparison with the other runs of its benchmark.
 func verdictOn(obs observation, run *v1alpha1.BenchmarkRun) verdict {
 	by := policyFor(obs, run)
-	made := verdict{run: v1alpha1.JudgedRun{RunReference: referenceTo(run), PolicyHash: by.hash()}}
+	// Without spec.regression, keep the history: it is needed when spec.regression is set again.
+	made := verdict{history: obs.benchmark.Status.History,
+		run: v1alpha1.JudgedRun{RunReference: referenceTo(run), PolicyHash: by.hash()}}
 	if len(by.objectives) > 0 {
 		made.objectives = objective.Evaluate(by.objectives, &run.Spec, &run.Status)
 	}
@@ -44,9 +46,9 @@ func verdictOn(obs observation, run *v1alpha1.BenchmarkRun) verdict {
 	case last != nil && last.UID == string(run.UID) && by.comparesAs(last.PolicyHash) && obs.benchmark.Status.Regression != nil:
 		// This run has already been compared with earlier runs. Keep that result, because the set of runs to compare
 		// with has changed since then.
-		made.regression, made.history = obs.benchmark.Status.Regression, obs.benchmark.Status.History
+		made.regression = obs.benchmark.Status.Regression
 	default:
-		found := trend.Judge(obs.benchmark.Status.History, storedRuns(obs), trend.RunOf(run), by.regression)
+		found := trend.Judge(made.history, storedRuns(obs), trend.RunOf(run), by.regression)
 		made.regression, made.history = &found.Result, found.History
 	}
 	reason, message := judgement(run, &made)

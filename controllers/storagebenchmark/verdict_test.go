@@ -176,6 +176,21 @@ func TestHistoryIsKeptAndRebuilt(t *testing.T) {
 	}
 }
 
+// TestHistoryOutlivesThePolicy checks that the runs to compare with are kept while spec.regression is absent.
+func TestHistoryOutlivesThePolicy(t *testing.T) {
+	w := newWorld(t, with(compared, remembered), claimNamed("data"))
+	w.settle()
+	w.ends("as ever", at(100))
+	w.edit("no comparison", func(b *v1alpha1.StorageBenchmark) { b.Spec.Regression = nil })
+	w.edit("compared again", compared)
+	w.edit("again", request1("again"))
+	w.ends("worse", at(80))
+	status := w.benchmark().Status
+	if status.Regression == nil || status.Regression.Verdict != v1alpha1.RegressionRegressed {
+		t.Errorf("a worse run is judged %+v, with a history of %+v", status.Regression, status.History)
+	}
+}
+
 // TestLargestVerdictFits checks that a status of the maximum size is shortened: it keeps the verdicts and the newest
 // runs to compare with.
 func TestLargestVerdictFits(t *testing.T) {
