@@ -209,9 +209,12 @@ func difference(fact detect.FactChange) string {
 
 // message describes the verdict in a sentence.
 func message(report *detect.RegressionReport, result *v1alpha1.RegressionResult, all []entry, run *Run, history *v1alpha1.ComparedHistory, accepted time.Time) string {
-	var reported []string
+	var reported, unknown []string
 	for i := range result.Figures {
 		one := &result.Figures[i]
+		if one.Verdict == v1alpha1.RegressionUnknown {
+			unknown = append(unknown, one.Figure)
+		}
 		if one.Verdict == result.Verdict && (one.Verdict == v1alpha1.RegressionRegressed || one.Verdict == v1alpha1.RegressionImproved) {
 			reported = append(reported, fmt.Sprintf("%s is %s, %s (95 %%: %s to %s), compared with a usual %s (spread %s); confidence %.1f %%",
 				one.Figure, Written(one.Unit, one.Newest), signed(one.ChangePermille), signed(one.LowerPermille), signed(one.UpperPermille),
@@ -230,6 +233,10 @@ func message(report *detect.RegressionReport, result *v1alpha1.RegressionResult,
 		text := fmt.Sprintf("no figure of run %s is worse than in %d earlier runs", run.Name, result.ComparedRuns)
 		if report.Open {
 			text += "; it may be worse, but only further runs can show that"
+		}
+		if len(unknown) > 0 {
+			text += fmt.Sprintf("; not compared, because fewer than %d earlier runs have it: %s",
+				detect.LeastBaselineRuns, strings.Join(unknown, ", "))
 		}
 		return text
 	case detect.RegressionUnknown:
