@@ -174,6 +174,31 @@ func TestParseGroups(t *testing.T) {
 	}
 }
 
+// TestParseNamesClat checks that percentiles of clat are labelled as such, and that without any histogram the mean is
+// that of lat.
+func TestParseNamesClat(t *testing.T) {
+	text, err := os.ReadFile("../engine/fio/testdata/runs/no-lat-bins.stdout")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// With --output-format=json, fio prints neither percentiles nor bins.
+	plain := regexp.MustCompile(`,\s*"(percentile|bins)" : \{[^{}]*\}`).ReplaceAllString(string(text), "")
+	const warning = "CompletionLatency: Read: "
+	for name, test := range map[string]struct {
+		input, latency string
+		warned         bool
+	}{
+		"bins of clat": {string(text), `"latencyType": "clat", "latency": { "samples": 200, "meanNanoseconds": 2461,`, true},
+		"no bins":      {plain, `"latencyType": "lat", "latency": { "samples": 200, "meanNanoseconds": 4568,`, false},
+	} {
+		got := call(test.input, "parse", "fio", "-")
+		shown := strings.Join(strings.Fields(got.stdout), " ")
+		if !strings.Contains(shown, test.latency) || strings.Contains(shown, warning) != test.warned {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 // TestVersionOfTheClient checks that version --client needs no cluster.
 func TestVersionOfTheClient(t *testing.T) {
 	got := call("", "version", "--client", "--kubeconfig", "testdata/nothing")

@@ -23,13 +23,15 @@ type parseDocument struct {
 }
 
 type parseRepetition struct {
-	Operation           string         `json:"operation"`
-	BytesPerSecond      int64          `json:"bytesPerSecond"`
-	IOPSMilli           int64          `json:"iopsMilli"`
-	Bytes               uint64         `json:"bytes"`
-	Operations          uint64         `json:"operations"`
-	RuntimeMilliseconds int64          `json:"runtimeMilliseconds"`
-	Latency             *mergedLatency `json:"latency"`
+	Operation           string `json:"operation"`
+	BytesPerSecond      int64  `json:"bytesPerSecond"`
+	IOPSMilli           int64  `json:"iopsMilli"`
+	Bytes               uint64 `json:"bytes"`
+	Operations          uint64 `json:"operations"`
+	RuntimeMilliseconds int64  `json:"runtimeMilliseconds"`
+	// LatencyType is clat (without the time to submit) if fio printed a histogram only of clat. Otherwise it is lat.
+	LatencyType string         `json:"latencyType"`
+	Latency     *mergedLatency `json:"latency"`
 }
 
 type parseSummary struct {
@@ -49,7 +51,7 @@ func newParse(streams Streams) *cobra.Command {
 			"a truncated document, an empty file) ends with exit code 1 and the tool's own message. IOR's output can be\n" +
 			"a table, JSON or CSV; if it is truncated after some repetitions, it is a result with \"complete\": false. The\n" +
 			"file does not contain the tool's exit code: check it separately.",
-		Example: "  fio --output-format=json+ job.fio | kubectl storagebench parse fio -\n" +
+		Example: "  fio --output-format=json+ --lat_percentiles=1 job.fio | kubectl storagebench parse fio -\n" +
 			"  kubectl storagebench parse ior ior.out\n" +
 			"  kubectl storagebench parse mdtest mdtest.out",
 		Args:      numberOfArguments(2, 2),
@@ -98,16 +100,21 @@ func parseFio(result fioResult) parseDocument {
 	for _, warning := range result.Warnings {
 		document.Warnings = append(document.Warnings, fmt.Sprintf("%s: %s", warning.Kind, warning.Message))
 	}
-	total := result.Snapshot.HasBins()
 	for _, operation := range measure.Operations {
 		one := &result.Snapshot.Operations[operation]
+		total := one.HasBins() || !operation.MovesData() || one.Completion.Histogram.Count() == 0
 		merged := mergeOperation([]fioResult{result}, operation, total)
 		if merged.Operations == 0 && merged.Latency == nil {
 			continue
 		}
 		repetition := parseRepetition{
 			Operation: operation.String(), Bytes: one.Bytes, Operations: merged.Operations,
-			RuntimeMilliseconds: one.RuntimeMilliseconds, Latency: merged.Latency,
+			RuntimeMilliseconds: one.RuntimeMilliseconds, LatencyType: "lat", Latency: merged.Latency,
+		}
+		if !total {
+			repetition.LatencyType = "clat"
+			document.Warnings = append(document.Warnings, fmt.Sprintf("CompletionLatency: %v: the latency is fio's clat, which "+
+				"excludes the time to submit and can be far too low", operation))
 		}
 		if one.RuntimeMilliseconds > 0 {
 			seconds := float64(one.RuntimeMilliseconds) / 1000
