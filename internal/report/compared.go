@@ -49,8 +49,9 @@ type RunsComparison struct {
 	Surroundings []compare.FieldDifference `json:"surroundings,omitempty"`
 	Notes        []string                  `json:"notes,omitempty"`
 	Phases       []compare.RunPhase        `json:"phases"`
-	// Equivalent is true if all phases and cells could be compared, and every figure that can be tested is the same
-	// within the margin. It is false if any figure is shown to differ by more than the margin, and null otherwise.
+	// Equivalent is true if both runs are complete, all phases and cells could be compared, and every figure that can be
+	// tested is the same within the margin. It is false if any figure is shown to differ by more than the margin, and
+	// null otherwise.
 	Equivalent *bool `json:"equivalent"`
 }
 
@@ -118,12 +119,21 @@ func compareRuns(a, b Compared, margin float64) (RunsComparison, error) {
 	} else {
 		made.SameSpec = true
 	}
+	made.Equivalent = equivalent(made.Phases)
 	for _, one := range []*Compared{&a, &b} {
-		if meta.IsStatusConditionTrue(one.Document.Conditions, v1alpha1.ConditionFailed) {
-			made.Notes = append(made.Notes, one.Name+" failed ("+meta.FindStatusCondition(one.Document.Conditions, v1alpha1.ConditionFailed).Reason+"): only the figures measured before the failure are compared")
+		if meta.IsStatusConditionTrue(one.Document.Conditions, v1alpha1.ConditionComplete) {
+			continue
+		}
+		if made.Equivalent != nil && *made.Equivalent {
+			made.Equivalent = nil // what neither side measured may differ
+		}
+		if failed := failure(one.Document); failed != nil {
+			made.Notes = append(made.Notes,
+				one.Name+" failed ("+failed.Reason+"): only the figures measured before the failure are compared")
+		} else {
+			made.Notes = append(made.Notes, one.Name+" has not finished: only the figures measured so far are compared")
 		}
 	}
-	made.Equivalent = equivalent(made.Phases)
 	return made, nil
 }
 
@@ -135,7 +145,7 @@ func side(c *Compared) compare.Side {
 	return compare.Side{Name: c.Name, Target: c.Target, Run: &c.Document.Spec.Run, Status: &c.Document.BenchmarkRunStatus, ID: id}
 }
 
-// equivalent computes RunsComparison.Equivalent from all figures that can be tested.
+// equivalent computes RunsComparison.Equivalent of complete runs from all figures that can be tested.
 func equivalent(phases []compare.RunPhase) *bool {
 	yes, no, some := true, false, false
 	add := func(refused string, figures []compare.Figure) {

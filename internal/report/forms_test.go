@@ -283,6 +283,27 @@ func TestEditedProfile(t *testing.T) {
 	}
 }
 
+// TestEquivalentOnlyIfComplete checks that two runs that lack the same phase are not shown to be equivalent, and that
+// the comparison states why they lack it.
+func TestEquivalentOnlyIfComplete(t *testing.T) {
+	for name, note := range map[string]string{"interrupted": " failed (Stopped): ", "unfinished": " has not finished: "} {
+		conditions := documents[name].document(t).Conditions
+		good := documents["good"]
+		sides := []report.Compared{compared(good.document(t)), compared(again(good.document(t), "other"))}
+		for i := range sides {
+			sides[i].Document.Phases, sides[i].Document.Conditions = sides[i].Document.Phases[:2], conditions
+		}
+		made, err := report.Compare(sides, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := made.Comparisons[0]
+		if one.Equivalent != nil || len(one.Notes) != 2 || !strings.Contains(one.Notes[0], note) {
+			t.Errorf("%s: equivalent: %t, notes: %q", name, one.Equivalent != nil && *one.Equivalent, one.Notes)
+		}
+	}
+}
+
 // TestNotCompared checks that runs that cannot be compared are rejected with a reason.
 func TestNotCompared(t *testing.T) {
 	good, ramp, sweep := documents["good"].document(t), all()["ramp"].document(t), all()["sweep"].document(t)
