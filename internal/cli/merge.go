@@ -104,6 +104,12 @@ func readFio(streams Streams, name string) (fioResult, error) {
 	if judged.Outcome == fio.Failed || judged.Snapshot == nil {
 		return fioResult{}, fmt.Errorf("not a result: %s: %s", judged.Failure, judged.Message)
 	}
+	if output.Documents > 1 {
+		// A status dump looks like a result.
+		judged.Warnings = append(judged.Warnings, fio.Warning{Kind: "SeveralDocuments", Message: fmt.Sprintf(
+			"only the last of %d JSON documents is used: unless the others are status dumps of the same run, "+
+				"put each into a file of its own", output.Documents)})
+	}
 	interrupted := strings.Contains(output.Noise, "fio: terminating on signal ")
 	if interrupted {
 		judged.Warnings = append(judged.Warnings, fio.Warning{Kind: fio.WarnToolMessages,

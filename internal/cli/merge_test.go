@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/storagebench/storagebench/test/golden"
@@ -142,4 +143,21 @@ func TestMergeNeverMixes(t *testing.T) {
 		}
 	}
 	golden.Check(t, "merge-clat-and-lat", call("", "merge", runs+"mixed-four-jobs.stdout", runs+"no-lat-bins.stdout").String())
+}
+
+// TestMergeOfAJoinedFile checks that results of several runs in one file are not dropped silently. They cannot be told
+// from the status dumps of one run.
+func TestMergeOfAJoinedFile(t *testing.T) {
+	text, err := os.ReadFile("../engine/fio/testdata/runs/write.stdout")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range [][]string{{"merge", "-"}, {"parse", "fio", "-"}} {
+		for joined, want := range map[int]bool{1: false, 2: true} {
+			got := call(strings.Repeat(string(text), joined), command...)
+			if got.code != 0 || strings.Contains(got.stdout, "SeveralDocuments: only the last of 2 ") != want {
+				t.Errorf("%v of %d documents: %s", command, joined, got)
+			}
+		}
+	}
 }
