@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -167,9 +168,11 @@ func writeTo(streams Streams, name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// replaceFile replaces a file atomically, through a temporary file in the same directory. It writes directly to a file
-// that is not a regular file, such as a device.
+// replaceFile replaces a file atomically, through a temporary file in the same directory, and keeps its mode. It writes
+// directly to a file that is not a regular file, such as a device, and to a file that can be written but not replaced,
+// because its directory is read-only or because it is a mount point.
 func replaceFile(name string, text []byte) error {
+	mode, exists := fs.FileMode(0o644), false
 	if info, err := os.Stat(name); err == nil {
 		if !info.Mode().IsRegular() {
 			return os.WriteFile(name, text, 0o644)
@@ -177,18 +180,24 @@ func replaceFile(name string, text []byte) error {
 		if name, err = filepath.EvalSymlinks(name); err != nil {
 			return err
 		}
+		mode, exists = info.Mode().Perm(), true
 	}
 	temporary := name + "." + rand.Text()[:8]
-	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) // #nosec G302 -- a report is no secret
-	if err != nil {
-		return err
+	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err == nil {
+		if exists {
+			_ = file.Chmod(mode) // not limited by the umask; some file systems have no modes
+		}
+		_, err = file.Write(text)
+		if err = errors.Join(err, file.Close()); err == nil {
+			err = os.Rename(temporary, name)
+		}
+		if err != nil {
+			err = errors.Join(err, os.Remove(temporary))
+		}
 	}
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(temporary, name)
+	if exists && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EBUSY)) {
+		return os.WriteFile(name, text, mode)
 	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temporary))
-	}
-	return nil
+	return err
 }

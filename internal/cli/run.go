@@ -261,5 +261,5 @@ func saveAs(name string, document report.Document) error {
 	if err := write(&text, form, document, report.TextOptions{Verbose: true}); err != nil {
 		return err
 	}
-	return os.WriteFile(name, text.Bytes(), 0o644)
+	return replaceFile(name, text.Bytes())
 }

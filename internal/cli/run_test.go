@@ -52,6 +52,28 @@ func TestEveryFileIsSaved(t *testing.T) {
 	}
 }
 
+// TestSaveReplacesAFile checks that the old file is never partly overwritten, and that its mode is kept. If the folder
+// takes no new file, an existing file is written to directly.
+func TestSaveReplacesAFile(t *testing.T) {
+	t.Parallel()
+	folder, document := t.TempDir(), readDocument(t, "result-a.json")
+	old, other := filepath.Join(folder, "old.json"), filepath.Join(folder, "other")
+	for _, err := range []error{
+		os.WriteFile(old, []byte("before"), 0o600), os.Link(old, other), saveAs(old, document),
+		os.Chmod(folder, 0o500), saveAs(old, document), os.Chmod(folder, 0o700), // root writes to any folder
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := os.ReadFile(other); err != nil || string(text) != "before" {
+		t.Errorf("the old file was written to: %d bytes, %v", len(text), err)
+	}
+	if info, err := os.Stat(old); err != nil || info.Mode() != 0o600 || info.Size() < 1000 {
+		t.Errorf("the saved file: %v, %v", info, err)
+	}
+}
+
 func readDocument(t *testing.T, name string) report.Document {
 	t.Helper()
 	file, err := os.Open(filepath.Join("testdata", name))
