@@ -46,6 +46,9 @@ type mergedLatency struct {
 	P999Nanoseconds  *uint64 `json:"p999Nanoseconds"`
 	P9999Nanoseconds *uint64 `json:"p9999Nanoseconds"`
 	MaxNanoseconds   uint64  `json:"maxNanoseconds"`
+
+	// inLastBucket is the number of operations that took 17.05 s or longer.
+	inLastBucket uint64
 }
 
 func newMerge(streams Streams) *cobra.Command {
@@ -139,9 +142,20 @@ func mergeFio(results []fioResult) (mergeDocument, error) {
 		return mergeDocument{}, errors.New("the files have no histogram of the same latency type: run fio with --output-format=json+ and lat_percentiles=1")
 	}
 	for _, operation := range measure.Operations {
-		*document.operation(operation) = mergeOperation(results, operation, total)
+		merged := mergeOperation(results, operation, total)
+		document.Warnings = append(document.Warnings, merged.clipped(operation)...)
+		*document.operation(operation) = merged
 	}
 	return document, nil
+}
+
+// clipped returns a warning if a percentile may be only a lower bound.
+func (m *mergedOperation) clipped(operation measure.Operation) []string {
+	if m.Latency == nil || m.Latency.inLastBucket == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("LatencyClipped: %v: %s took 17 s or longer; only the maximum shows how long", operation,
+		measure.FormatCount(int(min(m.Latency.inLastBucket, 1<<31)), "operation"))}
 }
 
 func (d *mergeDocument) operation(operation measure.Operation) *mergedOperation {
@@ -194,6 +208,7 @@ func mergeOperation(results []fioResult, operation measure.Operation, total bool
 		Samples: summary.Count, MeanNanoseconds: summary.MeanNanoseconds, MinNanoseconds: summary.MinNanoseconds,
 		P50Nanoseconds: summary.P50Nanoseconds, P95Nanoseconds: summary.P95Nanoseconds, P99Nanoseconds: summary.P99Nanoseconds,
 		P999Nanoseconds: summary.P999Nanoseconds, P9999Nanoseconds: summary.P9999Nanoseconds, MaxNanoseconds: summary.MaxNanoseconds,
+		inLastBucket: summary.CountInLastBucket,
 	}
 	return merged
 }

@@ -107,6 +107,7 @@ func parseFio(result fioResult) parseDocument {
 		if merged.Operations == 0 && merged.Latency == nil {
 			continue
 		}
+		document.Warnings = append(document.Warnings, merged.clipped(operation)...)
 		repetition := parseRepetition{
 			Operation: operation.String(), Bytes: one.Bytes, Operations: merged.Operations,
 			RuntimeMilliseconds: one.RuntimeMilliseconds, LatencyType: "lat", Latency: merged.Latency,
