@@ -161,6 +161,37 @@ func TestAskAfterAProfileEdit(t *testing.T) {
 	}
 }
 
+// TestRunThatIsCancelledWhileFollowed checks that the result of a run is shown even if the run is deleted as soon as it
+// has ended, as a cancelled run is.
+func TestRunThatIsCancelledWhileFollowed(t *testing.T) {
+	run := &v1alpha1.BenchmarkRun{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.BenchmarkRunKind},
+		ObjectMeta: metav1.ObjectMeta{Name: "b-1", Namespace: "default", UID: "1"},
+	}
+	run.Spec.BenchmarkRef.Name = "b"
+	run.Status.EndTime = &metav1.MicroTime{Time: time.Unix(1000, 0)}
+	run.Status.Conditions = []metav1.Condition{
+		{Type: v1alpha1.ConditionFailed, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonStopped},
+	}
+	kinds := map[schema.GroupVersionResource]string{
+		benchmarkResource: "StorageBenchmarkList", runResource: "BenchmarkRunList",
+		corev1.SchemeGroupVersion.WithResource("configmaps"): "ConfigMapList",
+	}
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, object(t, run))
+	seen := false
+	client.PrependReactor("get", "benchmarkruns", func(clienttesting.Action) (bool, runtime.Object, error) {
+		gone := seen
+		seen = true
+		return gone, nil, apierrors.NewNotFound(runResource.GroupResource(), run.Name)
+	})
+	var out bytes.Buffer
+	_, err := (&cluster{client: client, namespace: "default"}).followRuns(t.Context(),
+		Streams{Out: &out, Err: io.Discard}, "", "b-1", "", runOptions{repeat: 1, output: "json"})
+	if err == nil || err.Error() != exitError(report.ExitFailed).Error() || !strings.Contains(out.String(), `"b-1"`) {
+		t.Errorf("%v, and the result is:\n%s", err, out.String())
+	}
+}
+
 // TestWatchOfAnOldObject watches an object that was changed before all changes that the API server still has. It checks
 // that one watch is enough, and that the callback sees no state twice.
 func TestWatchOfAnOldObject(t *testing.T) {

@@ -154,10 +154,11 @@ func (c *cluster) followRuns(ctx context.Context, streams Streams, benchmark, ru
 			}
 		}
 		last = run
-		if err := c.followToEnd(ctx, streams, run, hint); err != nil {
+		ended, err := c.followToEnd(ctx, streams, run, hint)
+		if err != nil {
 			return document, code, err
 		}
-		return c.result(ctx, streams, run)
+		return c.result(ctx, streams, ended)
 	})
 	if err != nil && ctx.Err() != nil {
 		return last, err // the user stopped watching

@@ -135,8 +135,8 @@ func verdictOf(last *v1alpha1.JudgedRun, condition *metav1.Condition) bool {
 	return last != nil && condition.Reason == last.Reason && condition.Message == last.Message
 }
 
-// followToEnd shows a run until it has ended. hint is the last line of the live view.
-func (c *cluster) followToEnd(ctx context.Context, streams Streams, name, hint string) error {
+// followToEnd shows a run until it has ended, and returns its last state. hint is the last line of the live view.
+func (c *cluster) followToEnd(ctx context.Context, streams Streams, name, hint string) (*v1alpha1.BenchmarkRun, error) {
 	var shown *follower
 	end := func() {
 		if shown != nil {
@@ -145,8 +145,9 @@ func (c *cluster) followToEnd(ctx context.Context, streams Streams, name, hint s
 		}
 	}
 	defer end()
+	var run *v1alpha1.BenchmarkRun
 	err := c.each(ctx, runResource, name, streams.Err, func(object *unstructured.Unstructured) error {
-		run := &v1alpha1.BenchmarkRun{}
+		run = &v1alpha1.BenchmarkRun{}
 		if err := decode(object, run); err != nil {
 			return err
 		}
@@ -166,9 +167,9 @@ func (c *cluster) followToEnd(ctx context.Context, streams Streams, name, hint s
 	})
 	end()
 	if errors.Is(err, errDeleted) {
-		return fmt.Errorf("run %s was deleted before it ended", name)
+		return nil, fmt.Errorf("run %s was deleted before it ended", name)
 	}
-	return err
+	return run, err
 }
 
 // judgeTimeout limits how long to wait for the operator to evaluate a run that has ended. It is longer than a standby
@@ -177,17 +178,15 @@ const judgeTimeout = time.Minute
 
 // result returns the document of a run that has ended, and its exit code. It waits for the operator to evaluate the
 // run, because only that evaluation detects a regression.
-func (c *cluster) result(ctx context.Context, streams Streams, name string) (report.Document, int, error) {
-	run := &v1alpha1.BenchmarkRun{}
-	if err := c.get(ctx, runResource, name, run); err != nil {
-		return report.Document{}, 0, err
-	}
+func (c *cluster) result(
+	ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun,
+) (report.Document, int, error) {
 	benchmark, err := c.judgedWithin(ctx, streams, run, judgeTimeout)
 	if err != nil {
 		return report.Document{}, 0, err
 	}
-	// Read the run again, because the evaluation may have extended its status.
-	if err := c.get(ctx, runResource, name, run); err != nil {
+	// Read the run again, because the evaluation may have extended its status. A cancelled run is gone by now.
+	if err := c.get(ctx, runResource, run.Name, run); err != nil && !apierrors.IsNotFound(err) {
 		return report.Document{}, 0, err
 	}
 	document, err := c.document(ctx, run)
