@@ -226,8 +226,10 @@ func TestSaveIsCheckedFirst(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(filepath.Join(folder, "x.json"), 0o700); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"x.json", "y-2.json"} {
+		if err := os.Mkdir(filepath.Join(folder, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for name, want := range map[string]string{
 		"missing/x.json": "missing does not exist: create it",
@@ -237,6 +239,15 @@ func TestSaveIsCheckedFirst(t *testing.T) {
 		got := call("", "run", "--local", "-f", "../../config/samples/quickstart.yaml", "--target", "data="+folder, "--save", filepath.Join(folder, name))
 		if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "--save "+filepath.Join(folder, name)+": ") || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	// With --repeat, each run has its own file, so x.json is not written. The wrong price is checked last, and keeps the
+	// runs from starting.
+	for name, want := range map[string]string{"x.json": "--price-per-hour", "y.json": "y-2.json: is a directory"} {
+		got := call("", "run", "--local", "-f", "../../config/samples/quickstart.yaml", "--repeat", "3",
+			"--price-per-hour", "-1", "--save", filepath.Join(folder, name))
+		if got.code != 1 || !strings.Contains(got.stderr, want) {
+			t.Errorf("three runs, %s: %+v", name, got)
 		}
 	}
 }

@@ -144,24 +144,27 @@ func (o *runOptions) check(command *cobra.Command) error {
 	return nil
 }
 
-// checkOutputs returns an error if a file named by --save cannot be written, or if --save is combined with
+// checkOutputs returns an error if a file that --save writes cannot be written, or if --save is combined with
 // --watch=false, which leaves no result to save. It also checks --price-per-hour and --repeat.
 func (o *runOptions) checkOutputs() error {
 	if !o.watch && len(o.save) > 0 {
 		return errors.New("--save requires watching for the result: remove --watch=false")
 	}
+	if err := o.checkRepeat(); err != nil {
+		return err
+	}
 	for _, name := range o.save {
 		if _, err := formOf(name); err != nil {
 			return fmt.Errorf("--save %q: %w", name, err)
 		}
-		if err := checkWritable(name); err != nil {
-			return fmt.Errorf("--save %s: %w", name, err)
+		for i := range o.repeat {
+			file := o.fileOf(name, i+1)
+			if err := checkWritable(file); err != nil {
+				return fmt.Errorf("--save %s: %w", file, err)
+			}
 		}
 	}
-	if err := checkPrice(o.price); err != nil {
-		return err
-	}
-	return o.checkRepeat()
+	return checkPrice(o.price)
 }
 
 // exitCodes describes the exit codes of commands that show a run.

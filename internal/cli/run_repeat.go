@@ -32,6 +32,15 @@ func (o *runOptions) checkRepeat() error {
 	return nil
 }
 
+// fileOf returns the name of the file that --save NAME writes for a run. With --repeat, each run has its own file.
+func (o *runOptions) fileOf(name string, number int) string {
+	if o.repeat == 1 {
+		return name
+	}
+	extension := filepath.Ext(name)
+	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, extension), number, extension)
+}
+
 // repetitions holds the results of runs of one specification.
 type repetitions struct {
 	documents []report.Document
@@ -56,8 +65,7 @@ func (r *repetitions) add(streams Streams, options runOptions, document report.D
 	_, _ = fmt.Fprintln(streams.Err, line)
 	var numbered []string
 	for _, name := range options.save {
-		extension := filepath.Ext(name)
-		numbered = append(numbered, fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, extension), number, extension))
+		numbered = append(numbered, options.fileOf(name, number))
 	}
 	if err := save(streams, numbered, document); err != nil {
 		r.fail(streams, err)
