@@ -81,6 +81,18 @@ func TestMarkdownIsOnlyText(t *testing.T) {
 	}
 }
 
+// TestMarkdownOfAFoldedName checks that a name in the title of a fold, where backslashes escape nothing, is only text.
+func TestMarkdownOfAFoldedName(t *testing.T) {
+	var b bytes.Buffer
+	if err := report.Markdown(&b, twoSmallFiles(t, "<img src=x> @team a_b")); err != nil {
+		t.Fatal(err)
+	}
+	const want = "<summary>How &lt;img src=x&gt; @&#8203;team a_b compares with share in full</summary>"
+	if _, fold, _ := strings.Cut(b.String(), "<details><summary>How "); !strings.Contains(b.String(), want) {
+		t.Errorf("the fold is: %.100s", fold)
+	}
+}
+
 // TestMarkdownOfUnprintable checks that replaced characters neither shift nor hide what must be escaped.
 func TestMarkdownOfUnprintable(t *testing.T) {
 	d := documents["good"].document(t)

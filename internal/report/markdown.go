@@ -1,6 +1,7 @@
 package report
 
 import (
+	"html"
 	"io"
 	"strings"
 )
@@ -47,7 +48,7 @@ func (m *markdown) section(s section) {
 
 // fold writes parts that stay collapsed until the reader opens them.
 func (m *markdown) fold(title string, parts []part) {
-	m.line("<details><summary>" + inMarkdown(title) + "</summary>")
+	m.line("<details><summary>" + inHTMLBlock(title) + "</summary>")
 	for _, one := range parts {
 		m.part(one)
 	}
@@ -106,16 +107,28 @@ const unlinked = "&#8203;"
 // inMarkdown escapes text so that it contains no formatting, markup or links and mentions no people or issues.
 // GitHub Flavored Markdown also links bare URLs, www. addresses and e-mail addresses.
 func inMarkdown(text string) string {
+	return unlink(text, func(i int, r rune) string {
+		if strings.ContainsRune("\\`*_{}[]<>#|~&", r) || i == 0 && strings.ContainsRune("-+=", r) && len(text) > 1 {
+			return `\` + string(r)
+		}
+		return string(r)
+	})
+}
+
+// inHTMLBlock does the same as inMarkdown for text in an HTML block, where Markdown has no escapes.
+func inHTMLBlock(text string) string {
+	return unlink(text, func(_ int, r rune) string { return html.EscapeString(string(r)) })
+}
+
+// unlink makes text printable, escapes each character of it, and breaks up links and mentions.
+func unlink(text string, escape func(i int, r rune) string) string {
 	text = printable(text)
 	var b strings.Builder
 	for i, r := range text {
-		switch {
-		case r == '.' && i >= 3 && strings.EqualFold(text[i-3:i], "www"):
+		if r == '.' && i >= 3 && strings.EqualFold(text[i-3:i], "www") {
 			b.WriteString(unlinked)
-		case strings.ContainsRune("\\`*_{}[]<>#|~&", r) || i == 0 && strings.ContainsRune("-+=", r) && len(text) > 1:
-			b.WriteRune('\\')
 		}
-		b.WriteRune(r)
+		b.WriteString(escape(i, r))
 		if r == '@' || r == '#' || r == ':' && strings.HasPrefix(text[i:], "://") {
 			b.WriteString(unlinked)
 		}

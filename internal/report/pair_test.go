@@ -175,18 +175,24 @@ func TestComparisonNamesItsBaseline(t *testing.T) {
 	}
 }
 
-// TestComparesAllFigures checks that the comparison of two targets has the figures of all operations, even if the status
-// does not.
-func TestComparesAllFigures(t *testing.T) {
+// twoSmallFiles returns a document of small files with a second target, which has the results of the first one.
+func twoSmallFiles(t *testing.T, name string) report.Document {
+	t.Helper()
 	d := smallFilesPaper().document(t)
 	other := d.Spec.Run.Targets[0]
-	other.Name = "other"
+	other.Name = name
 	d.Spec.Run.Targets = append(d.Spec.Run.Targets, other)
 	files := &d.Phases[len(d.Phases)-1]
 	second := files.Targets[0]
-	second.Target = "other"
+	second.Target = name
 	files.Targets = append(files.Targets, second)
-	full := text(t, d, verbose)
+	return d
+}
+
+// TestComparesAllFigures checks that the comparison of two targets has the figures of all operations, even if the status
+// does not.
+func TestComparesAllFigures(t *testing.T) {
+	full := text(t, twoSmallFiles(t, "other"), verbose)
 	for _, figure := range []string{"Create IOPS", "Write mean latency", "Delete IOPS", "Delete p99 latency"} {
 		if !strings.Contains(full, "  files  "+figure+" ") {
 			t.Errorf("%s is not compared in\n%s", figure, full)
