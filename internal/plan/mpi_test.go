@@ -170,6 +170,25 @@ func TestOverwrittenFilesStay(t *testing.T) {
 	}
 }
 
+// TestWritesAndReadsInTurn checks that a timed phase of both operations has a warning.
+func TestWritesAndReadsInTurn(t *testing.T) {
+	load := builders.IOR().Mutate(func(p *v1alpha1.IORProfile) {
+		p.Operations = []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}
+	})
+	for name, test := range map[string]struct {
+		run  *builders.BenchmarkBuilder
+		want bool
+	}{
+		"timed":   {mpi().Load(load.Engine()).Steady("both", "10m"), true},
+		"drained": {mpi().Load(load.Engine()).Prepare("layout").BurstDrain("both", "2m", "1h"), false},
+	} {
+		made, problems := plan.Make(test.run.Run(), 1)
+		if got := strings.Contains(text(made), "use one phase per operation"); got != test.want || len(problems) > 0 {
+			t.Errorf("%s: %v\n%s", name, problems, text(made))
+		}
+	}
+}
+
 // TestRanksOfOneClient checks that the files of a rank keep their place if a single client has a volume of its own.
 func TestRanksOfOneClient(t *testing.T) {
 	ranks := func() *builders.BenchmarkBuilder { return mpi().Clients(1).Processes(4).PerClient() }

@@ -36,8 +36,12 @@ func (c *Client) total() uint64 {
 func (b *builder) judgeShort() {
 	if b.load.SpansClients && !b.step.WorkBound() && b.step.Purpose == v1alpha1.StepMeasure && len(b.usable) > 0 && !b.stopped() &&
 		float64(b.result.WindowNanoseconds) < minMeasuredShare*float64(b.step.Duration) {
-		b.warnings.add(v1alpha1.WarningCommonWindowTooShort, nil, "measured for only %s of the requested %s: raise %s so that the work lasts longer",
-			time.Duration(b.result.WindowNanoseconds).Round(time.Millisecond), b.step.Duration, b.load.SizeField)
+		remedy := "raise " + b.load.SizeField + " so that the work lasts longer"
+		if b.described.Reads && b.described.Writes {
+			remedy = "each read ends after as many bytes as were written, so use one phase per operation"
+		}
+		b.warnings.add(v1alpha1.WarningCommonWindowTooShort, nil, "measured for only %s of the requested %s: %s",
+			time.Duration(b.result.WindowNanoseconds).Round(time.Millisecond), b.step.Duration, remedy)
 	}
 }
 

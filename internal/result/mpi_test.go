@@ -29,6 +29,12 @@ func metadata(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 	return b.Load(builders.Mdtest()).Steady("metadata", "10m")
 }
 
+func writesAndReads() v1alpha1.Engine {
+	return builders.IOR().Direct().Mutate(func(p *v1alpha1.IORProfile) {
+		p.Operations = []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}
+	}).Engine()
+}
+
 // rank returns a client that writes 100 MiB/s for ten seconds, without latencies.
 func rank(index int) *builders.ClientBuilder {
 	return builders.Client("data", index).Rank(10, measure.Write, hundred)
@@ -145,6 +151,24 @@ func TestRepetitionAfterTheSamples(t *testing.T) {
 		if warning.Type == v1alpha1.WarningBytesUncertain {
 			t.Error(warning.Message)
 		}
+	}
+}
+
+// TestWritesThenReads: reads that are faster than the writes end too early, whatever the size of the blocks.
+func TestWritesThenReads(t *testing.T) {
+	step := stepOf(t, ranks(func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
+		return b.Steady("both", "10s").WithLoad(writesAndReads())
+	}))
+	client := func(index int) *builders.ClientBuilder {
+		return builders.Client("data", index).Rank(5, measure.Write, hundred).
+			Rank(2, measure.Read, builders.Counter(250, mebibyte))
+	}
+	clients := objects(client(0).IORJob(4, 2, measure.Write, 1, 5*time.Second, 1000*mebibyte), client(1))
+	got := result.Target(step, "data", clients, result.History{}).Warnings
+	if len(got) == 0 || got[0].Type != v1alpha1.WarningCommonWindowTooShort ||
+		!strings.HasPrefix(got[0].Message, "measured for only 7s of the requested 10s") ||
+		!strings.HasSuffix(got[0].Message, "use one phase per operation") {
+		t.Errorf("warnings %+v", got)
 	}
 }
 

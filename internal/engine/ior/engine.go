@@ -123,6 +123,10 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	if made.Reads && made.Buffered {
 		made.Cached = engine.Cached{Why: "the reads are not direct, and the data on", Remedy: "set direct to true, or raise blockSize"}
 	}
+	if made.Reads && made.Writes && step.Purpose == v1alpha1.StepMeasure {
+		made.Cautions = append(made.Cautions, "IOR writes and reads in turn, but the rate of each is its bytes divided by "+
+			"the time of the whole phase: use one phase per operation, or IOR's own figures")
+	}
 	made.Ranks = engine.RankFiles{Name: FileName, Count: 1, Bytes: sizes.DatasetBytes}
 	ranks := step.Clients * step.Processes
 	if isNotFalse(e.Profile.FilePerProcess) {
