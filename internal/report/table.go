@@ -214,7 +214,7 @@ func measuredText(target *v1alpha1.TargetResult) string {
 	parts := []string{measure.FormatCount(int(target.Clients), "client")}
 	if target.WindowNanoseconds > 0 {
 		parts[0] += " over " + time.Duration(target.WindowNanoseconds).Round(10*time.Millisecond).String()
-	} else {
+	} else if target.OwnRates() == nil {
 		parts = append(parts, "the clients never ran at the same time")
 	}
 	if target.TailNanoseconds != nil && *target.TailNanoseconds >= int64(10*time.Millisecond) {

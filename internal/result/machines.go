@@ -25,7 +25,7 @@ type machine struct {
 func (b *builder) machines() []*machine {
 	known := map[string]*machine{}
 	var all []*machine
-	for i := range len(b.usable) + len(b.hosted) {
+	for i := range len(b.usable) + len(b.unsampled) {
 		client := b.sharing(i)
 		name := cmp.Or(client.Machine, "client "+strconv.Itoa(client.Index))
 		m := known[name]
@@ -44,12 +44,12 @@ func (b *builder) machines() []*machine {
 }
 
 // sharing returns the client with index i in the list of all clients that may share a machine. The list starts with the
-// clients that have a result, followed by the clients whose ranks another client runs.
+// clients that have samples, followed by the clients without samples of their own.
 func (b *builder) sharing(i int) *Client {
 	if i < len(b.usable) {
 		return &b.usable[i]
 	}
-	return &b.hosted[i-len(b.usable)]
+	return &b.unsampled[i-len(b.usable)]
 }
 
 // judgeMachines adds warnings about the machines of the clients, such as shared machines, CPU throttling, CPU
@@ -85,8 +85,8 @@ func (b *builder) judgeSharing(machines []*machine) {
 func (b *builder) judgeThrottling() {
 	var throttled worst
 	var longest time.Duration
-	for i := range b.usable {
-		client := &b.usable[i]
+	for i := range len(b.usable) + len(b.unsampled) {
+		client := b.sharing(i)
 		if client.CPU.Periods == 0 {
 			continue
 		}

@@ -29,6 +29,10 @@ func metadata(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 	return b.Load(builders.Mdtest()).Steady("metadata", "10m")
 }
 
+func emptyFiles(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
+	return b.Load(v1alpha1.Engine{Mdtest: &v1alpha1.MdtestProfile{FilesPerProcess: 100}}).Steady("metadata", "10m")
+}
+
 func writesAndReads() v1alpha1.Engine {
 	return builders.IOR().Direct().Mutate(func(p *v1alpha1.IORProfile) {
 		p.Operations = []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}
@@ -98,7 +102,13 @@ func init() {
 		},
 		// The files are empty: nothing is read or written, so the rates are the only figures.
 		"mdtest-empty-files": func() targetCase {
-			return targetCase{benchmark: ranks(metadata), clients: objects(builders.Client("data", 0).MdtestJob(4, 2), builders.Client("data", 1))}
+			return targetCase{benchmark: ranks(emptyFiles), clients: objects(
+				builders.Client("data", 0).MdtestJob(4, 2), builders.Client("data", 1))}
+		},
+		"mdtest-empty-files-one-node": func() targetCase {
+			return targetCase{benchmark: ranks(emptyFiles), clients: objects(
+				builders.Client("data", 0).On("here").MdtestJob(4, 2), builders.Client("data", 1).On("here")),
+				warnings: []v1alpha1.WarningType{v1alpha1.WarningClientsShareNode}}
 		},
 		"mdtest-stopped": func() targetCase {
 			return targetCase{benchmark: ranks(metadata), clients: objects(
@@ -136,7 +146,8 @@ func TestJobFigures(t *testing.T) {
 	if !strings.Contains(uncertain, "1.783 GB") || !strings.Contains(uncertain, "1.573 GB") {
 		t.Errorf("both figures: %s", uncertain)
 	}
-	if made := of("mdtest-empty-files"); len(made.Warnings) > 0 || made.Mdtest.Rates[0].MeanOPSMilli != 5000500 {
+	if made := of("mdtest-empty-files"); made.Clients != 2 || len(made.Warnings) > 0 ||
+		made.Mdtest.Rates[0].MeanOPSMilli != 5000500 {
 		t.Errorf("empty files: %+v", made)
 	}
 	if made := of("ior-one-machine"); made.Clients != 2 || *made.Operations[0].BytesPerSecond != 100*mebibyte {

@@ -54,8 +54,9 @@ type builder struct {
 	jobVersion string
 	// findings are the engine's conclusions from the clients' reports.
 	findings engine.Findings
-	// hosted are the clients whose ranks another client runs.
-	hosted []Client
+	// unsampled are the clients of an MPI job that took part without samples of their own: another client runs their
+	// ranks, or the job moves no data.
+	unsampled []Client
 	// usable are the clients with a result. series are their samples, and loaded the samples up to the end of each
 	// client's load.
 	usable []Client
@@ -151,8 +152,8 @@ func (b *builder) judgeClients() {
 		}
 		span, measured := series.Span()
 		if !measured {
-			if b.hostedBy(client) {
-				b.hosted = append(b.hosted, *client)
+			if b.hostedBy(client) || b.ratesAlone() && client.total() == 0 {
+				b.unsampled = append(b.unsampled, *client)
 			} else {
 				b.judgeNoSamples(client)
 			}
@@ -162,7 +163,7 @@ func (b *builder) judgeClients() {
 		b.series = append(b.series, series)
 		b.loaded = append(b.loaded, series.Until(b.loadEnd(span)))
 	}
-	b.result.Clients = int32(len(b.usable) + len(b.hosted)) //nolint:gosec // The API allows far fewer clients.
+	b.result.Clients = int32(len(b.usable) + len(b.unsampled)) //nolint:gosec // The API allows far fewer clients.
 }
 
 // consult passes the clients' reports to the engine and applies the byte and operation counts that the engine returns.
@@ -185,7 +186,7 @@ func (b *builder) consult() {
 			report.Version = cmp.Or(report.Version, client.ToolVersion)
 		}
 	}
-	if len(b.series) > 0 && len(b.series)+len(b.hosted) >= b.step.Clients {
+	if len(b.series) > 0 && len(b.series)+len(b.unsampled) >= b.step.Clients {
 		report.Sampled = b.sampledUntil
 	}
 	b.findings = b.load.Result(new(b.step.For(b.result.Target)), &report, &b.result)
@@ -257,17 +258,13 @@ func (b *builder) judgeNoSamples(client *Client) {
 	if b.step.Purpose == plan.Prepare && slices.ContainsFunc(client.Notices, func(n Notice) bool { return n.Warning == string(v1alpha1.WarningLayoutReused) }) {
 		return // the client's files already existed, so it wrote nothing and has no samples
 	}
-	for _, operation := range client.Operations {
-		if operation.Operations > 0 {
-			b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index,
-				"it has no samples from the measured time, so its figures are omitted")
-			return
-		}
+	switch {
+	case client.total() > 0:
+		b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index,
+			"it has no samples from the measured time, so its figures are omitted")
+	case !b.setsUp():
+		b.warnings.addClient(v1alpha1.WarningNoOperations, client.Index, "completed nothing in the measured time")
 	}
-	if b.ratesAlone() || b.setsUp() {
-		return
-	}
-	b.warnings.addClient(v1alpha1.WarningNoOperations, client.Index, "completed nothing in the measured time")
 }
 
 // setsUp reports whether the step runs the setup of a program, which need not perform any I/O.

@@ -120,7 +120,7 @@ func (b *builder) skew(nanoseconds int64) {
 }
 
 func (b *builder) spread(rates []measure.Rates) {
-	if len(b.hosted) > 0 {
+	if len(b.unsampled) > 0 {
 		// If one client runs the ranks of others, its rate includes their I/O.
 		return
 	}
