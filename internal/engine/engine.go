@@ -175,6 +175,9 @@ type Description struct {
 	Files iter.Seq2[string, uint64]
 	// Ranks describes the files of an MPI job.
 	Ranks RankFiles
+	// Signed identifies what the load writes, or expects to read, if it verifies data. Data with another signature does
+	// not pass. Signed is empty without verification.
+	Signed string
 	// Reserved is space for files whose names are unknown. Loads whose reservations have the same key share the space.
 	Reserved Reserved
 	// JobFiles is set if the number of jobs determines how the dataset is divided into files.

@@ -28,6 +28,9 @@ type dataset struct {
 	// rewrote laid-out files and may have left them incomplete.
 	laidRanks, reservedRanks rankFiles
 	brokenBy                 string
+	// signed holds Description.Signed of what the files of MPI jobs contain, by rankKey.name. It is empty if they were
+	// written without verification, or by loads that differ in it.
+	signed map[string]string
 	// declared contains the keys of the space reservations that workloads declare (engine.Description.Reserved) and
 	// that are already included in NewBytes of a step.
 	declared map[string]bool
@@ -53,7 +56,7 @@ func (m *maker) dataset(target string) *dataset {
 		m.datasets[target] = &dataset{
 			laidOut: map[string]uint64{}, reserved: map[string]uint64{},
 			reservedFor: map[filesKey]bool{}, laidOutFor: map[filesKey]bool{}, readableBy: map[filesKey]bool{},
-			recorded: map[string]recordedFile{}, declared: map[string]bool{},
+			recorded: map[string]recordedFile{}, declared: map[string]bool{}, signed: map[string]string{},
 			laidRanks: rankFiles{}, reservedRanks: rankFiles{},
 		}
 	}

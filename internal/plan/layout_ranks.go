@@ -64,13 +64,18 @@ func (m *maker) ranksOf(target string, step *Step, made *engine.Description) (ra
 	return key, set
 }
 
-// missingRanks describes files that an MPI job would read although they are not laid out, or returns "" if there are
-// none.
+// missingRanks describes files that an MPI job would read although they are not laid out, or although it cannot verify
+// them. It returns "" if there are none.
 func (m *maker) missingRanks(target string, step *Step, made *engine.Description) string {
 	data := m.dataset(target)
 	key, set := m.ranksOf(target, step, made)
 	if data.laidRanks.has(key, set) {
-		return ""
+		if made.Signed == "" || made.Signed == data.signed[key.name] {
+			return ""
+		}
+		return fmt.Sprintf("verify would report the data on target %s as wrong, because it was written without verify, "+
+			"or with another dataPattern or transferSize (in a shared file, also blockSize, segments or number of ranks). "+
+			"Put a phase with `prepare: {}` and the same workload before it", target)
 	}
 	why := "no earlier phase lays them out"
 	remedy := "Put a phase with `prepare: {}` and the same workload before it"
@@ -105,11 +110,16 @@ func (m *maker) planRanks(target string, step *Step, made *engine.Description) {
 	switch {
 	case step.Purpose == Prepare:
 		data.laidRanks.add(key, set)
-		data.brokenBy = ""
+		data.brokenBy, data.signed[key.name] = "", made.Signed
+		return
 	case made.Rewrites && len(data.laidRanks[key]) > 0:
 		// The job removes files before it writes them again. If it is stopped in between, they are missing or
 		// incomplete.
 		delete(data.laidRanks, key)
 		data.brokenBy = step.Phase
+	}
+	if made.Writes && made.Signed != data.signed[key.name] {
+		// The job may end before it has overwritten all data.
+		data.signed[key.name] = ""
 	}
 }

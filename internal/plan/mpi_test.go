@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/plan"
@@ -17,6 +19,13 @@ func mpi() *builders.BenchmarkBuilder {
 }
 
 func reorderNone(p *v1alpha1.IORProfile) { p.ReorderTasks = v1alpha1.IORReorderNone }
+
+// verified returns a load that reads and verifies its data.
+func verified(transfer string) v1alpha1.Engine {
+	return builders.IOR().Reads().Mutate(func(p *v1alpha1.IORProfile) {
+		p.Verify, p.TransferSize, p.Repetitions = new(true), resource.MustParse(transfer), new(int32(1))
+	}).Engine()
+}
 
 var mpiPlans = map[string]*builders.BenchmarkBuilder{
 	"ior": mpi().Prepare("layout").Steady("write", "1m").WarmUp("5s").WithLoad(builders.IOR().Overwrites().Engine()).
@@ -90,6 +99,14 @@ var mpiRefusals = map[string]refusal{
 	"read of what was written anew": {mpi().Prepare("layout").Steady("write", "1m").Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()),
 		"spec.run.phases[2]", "phase write rewrites them and may leave them shorter: reads of unwritten space do not reach the storage. " +
 			"Put a phase with `prepare: {}` and the same workload before it, or set useExistingFiles in the workload of write"},
+	"verify of plain data": {mpi().Prepare("layout").BurstDrain("check", "2m", "1h").WithLoad(verified("1Mi")),
+		"spec.run.phases[1]", "it was written without verify"},
+	"verify of other transfers": {mpi().Prepare("layout").WithLoad(verified("4Mi")).
+		BurstDrain("check", "2m", "1h").WithLoad(verified("1Mi")),
+		"spec.run.phases[1]", "another dataPattern or transferSize"},
+	"verify of what was overwritten": {mpi().Prepare("layout").WithLoad(verified("1Mi")).
+		Steady("write", "1m").WithLoad(builders.IOR().Overwrites().Engine()).
+		BurstDrain("check", "2m", "1h").WithLoad(verified("1Mi")), "spec.run.phases[2]", "it was written without verify"},
 	"read of other ranks' files": {mpi().PerClient().Prepare("layout").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 2).
 		WithLoad(builders.IOR().Reads().Mutate(reorderNone).Engine()), "spec.run.phases[1]", "no earlier phase lays them out"},
 	"reordered in volumes of their own": {mpi().PerClient().Prepare("layout").Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()),
@@ -165,6 +182,19 @@ func TestSteadyOfWritesAndReads(t *testing.T) {
 func TestOverwrittenFilesStay(t *testing.T) {
 	_, problems := plan.Make(mpi().Prepare("layout").Steady("write", "1m").WithLoad(builders.IOR().Overwrites().Engine()).
 		Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()).Run(), 1)
+	if len(problems) > 0 {
+		t.Error(problems.ToAggregate())
+	}
+}
+
+// TestVerifiedAsWritten checks that data can be verified if all phases that write it do so with verify.
+func TestVerifiedAsWritten(t *testing.T) {
+	smaller := builders.IOR().Block("8Mi").Reads().Mutate(func(p *v1alpha1.IORProfile) {
+		p.Verify, p.DataPattern = new(true), "Timestamp"
+	})
+	_, problems := plan.Make(mpi().Prepare("layout").WithLoad(verified("1Mi")).
+		BurstDrain("check", "2m", "1h").WithLoad(verified("1Mi")).
+		BurstDrain("part", "2m", "1h").WithLoad(smaller.Engine()).Run(), 1)
 	if len(problems) > 0 {
 		t.Error(problems.ToAggregate())
 	}

@@ -1,6 +1,7 @@
 package ior
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -132,6 +133,9 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	if isNotFalse(e.Profile.FilePerProcess) {
 		made.Ranks = engine.RankFiles{Name: FileName + ".0", Count: uint64(ranks), Bytes: sizes.RankBytes} // #nosec G115 -- positive
 	}
+	if isTrue(e.Profile.Verify) {
+		made.Signed = signed(layerOf("", e.Profile, ranks))
+	}
 	if step.Layout() {
 		made.Layer = func(target string) any { return layerOf(target, e.Profile, ranks) }
 	}
@@ -247,4 +251,14 @@ func layerOf(target string, profile *v1alpha1.IORProfile, ranks int) *layer {
 		made.Blocks = *profile.Segments
 	}
 	return &made
+}
+
+// signed identifies the data that a verifying load writes. The data depends on the position in the transfer and, in a
+// shared file, on the rank that writes each block.
+func signed(made *layer) string {
+	content := layer{Pattern: cmp.Or(made.Pattern, "Timestamp"), TransferBytes: made.TransferBytes}
+	if !made.FilePerProcess {
+		content.BlockBytes, content.Blocks, content.Ranks = made.BlockBytes, made.Blocks, made.Ranks
+	}
+	return engine.NameOf(content)
 }
