@@ -24,11 +24,13 @@ func Analyze(samples []Sample, options Options) (Result, error) {
 		return Result{}, fmt.Errorf("analyze a burst: preceding load: %w", err)
 	}
 	a := &analysis{options: options, pace: paceOf(samples)}
+	whole := samples
 	samples = thinned(samples, a.pace)
 	a.samples, a.typical = samples, typicalSeconds(samples)
 	a.filled, a.missing = fillGaps(samples)
 	a.filled = slices.Concat(withPauses(options.Earlier, samples[0].StartSeconds), a.filled)
 	a.findRegimes()
+	a.ignoreTurns(whole)
 	a.measureRegimes()
 	a.fillResult()
 	return a.result, nil
@@ -79,6 +81,8 @@ type analysis struct {
 	// begin is the index of the first sample after the ramp-up. times are the times of the lasting drops.
 	begin int
 	times []Estimate
+	// turned is true if a drop was ignored, because the load turned between reads and writes.
+	turned bool
 	// measured holds the stretches between the drops, with their mean rates.
 	measured []measuredStretch
 	result   Result

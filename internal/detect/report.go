@@ -126,6 +126,10 @@ func (a *analysis) warn() {
 		add(WarnFastStart, "the first %.4g s averaged %.4g and the rest %.4g: a spike, or a burst that is too short or too irregular to be measured",
 			start.Seconds, start.Rate, start.Rest)
 	}
+	if a.turned {
+		add(WarnTurned, "the rate changed when the load turned between writes and reads, which is not the end of a burst: "+
+			"use one phase per operation")
+	}
 	if a.missing > 0 {
 		add(WarnGaps, "samples are missing for %.4g s; the credits spent are computed as if the rate had continued", a.missing)
 	}

@@ -13,6 +13,9 @@ type Options struct {
 	// Earlier is the I/O before the series, in order and on the same time axis, so its times may be negative. It
 	// affects only the computed amount of credits spent. The store is assumed to be idle between these samples.
 	Earlier []Sample
+	// ReadShares holds the share of reads in each sample, for a load that reads and writes in turn. A drop at which the
+	// load turns from one to the other is ignored.
+	ReadShares []float64
 }
 
 // RefillSource is the source of a refill rate.
@@ -80,6 +83,8 @@ const (
 	WarnGaps WarningKind = "Gaps"
 	// WarnFewIndependent: the noise is so correlated that the intervals are only approximate.
 	WarnFewIndependent WarningKind = "FewIndependentSamples"
+	// WarnTurned: a drop was ignored, because the load turned between reads and writes.
+	WarnTurned WarningKind = "Turned"
 )
 
 // Warning describes a limitation of a result.

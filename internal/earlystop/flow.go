@@ -10,6 +10,12 @@ import (
 // cell is the time that one sample of a flow covers, in nanoseconds.
 const cell = int64(time.Second)
 
+// second is the rate of all clients together in one cell of a flow, and the share of reads in it.
+type second struct {
+	detect.Sample
+	readShare float64
+}
+
 // flow adds up the samples of several clients, second by second, up to the latest time for which all of them have
 // reported. A client that is blocked on an I/O reports late and delays the flow. The bytes of a late sample are spread
 // over the time that the sample covers, as in the computation of results.
@@ -47,24 +53,24 @@ func (f *flow) add(client int, samples []measure.Sample, over bool) {
 	}
 }
 
-// cells returns a sample for each cell that has become complete since the last call. The sample holds the rate of all
-// clients together.
-func (f *flow) cells() []detect.Sample {
+// cells returns the cells that have become complete since the last call.
+func (f *flow) cells() []second {
 	if !f.findStart() {
 		return nil
 	}
-	var done []detect.Sample
+	var done []second
 	for f.ready() {
 		end := f.next + cell
-		bytes := 0.0
+		bytes, reads := 0.0, 0.0
 		for i := range f.clients {
-			bytes += f.clients[i].bytes(f.next, end)
+			all, read := f.clients[i].bytes(f.next, end)
+			bytes, reads = bytes+all, reads+read
 		}
-		done = append(done, detect.Sample{
+		done = append(done, second{readShare: reads / max(bytes, 1), Sample: detect.Sample{
 			StartSeconds: seconds(f.next - f.start),
 			EndSeconds:   seconds(end - f.start),
 			Rate:         bytes / seconds(cell),
-		})
+		}})
 		f.next = end
 	}
 	return done
@@ -104,18 +110,18 @@ func (f *flow) ready() bool {
 	return live
 }
 
-// bytes returns the number of bytes completed between two instants. It then removes from pending the samples that end
-// at or before the second instant.
-func (s *stream) bytes(from, to int64) float64 {
-	sum := 0.0
+// bytes returns the number of bytes completed between two instants, and how many of them were read. It then removes
+// from pending the samples that end at or before the second instant.
+func (s *stream) bytes(from, to int64) (all, read float64) {
 	keep := 0
 	for _, sample := range s.pending {
 		length := sample.EndNanoseconds - sample.StartNanoseconds
 		if overlap := min(sample.EndNanoseconds, to) - max(sample.StartNanoseconds, from); overlap > 0 && length > 0 {
 			share := float64(overlap) / float64(length)
 			for _, counter := range sample.Counters {
-				sum += share * float64(counter.Bytes)
+				all += share * float64(counter.Bytes)
 			}
+			read += share * float64(sample.Counters[measure.Read].Bytes)
 		}
 		if sample.EndNanoseconds > to {
 			s.pending[keep] = sample
@@ -123,5 +129,5 @@ func (s *stream) bytes(from, to int64) float64 {
 		}
 	}
 	s.pending = s.pending[:keep]
-	return sum
+	return all, read
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// judge decides whether a step has measured enough. add receives the next sample of a series, which covers one second.
-// It returns the reason to end the step, or "" while more samples are needed.
+// judge decides whether a step has measured enough. add receives the next second of a series. It returns the reason to
+// end the step, or "" while more samples are needed.
 type judge interface {
-	add(sample detect.Sample) string
+	add(sample second) string
 }
 
 // judgeOf returns the judge of a step on a target. documented holds the rates that the target's documented limits allow
 // without and with credits, and measured those that the run's last drain of the target measured with the load of the
 // step. Both are in bytes per second, and 0 if unknown.
-func judgeOf(step plan.Step, documented, measured limits.Rates) judge {
+func judgeOf(step plan.Step, target string, documented, measured limits.Rates) judge {
 	// A phase with many steps may begin with a drain. If the bucket is already empty at that time, the rate does not
 	// drop during the drain, and no drop can be detected. If the baseline is known, the drain therefore ends once the
 	// rate has stayed at the baseline for long enough. The same applies to a drain that follows a pause in which
@@ -38,7 +38,7 @@ func judgeOf(step plan.Step, documented, measured limits.Rates) judge {
 	case (step.Redrain || before) && step.Purpose == plan.Drain && known.Baseline > 0 && distinct:
 		return &redrain{baseline: known.Baseline, seconds: step.LeastBaseline().Seconds()}
 	case step.Purpose == plan.Drain:
-		return newDrain(step, documented.Baseline)
+		return newDrain(step, documented.Baseline, step.Load(target).SpansClients)
 	}
 	return &steadiness{}
 }
@@ -50,6 +50,9 @@ func judgeOf(step plan.Step, documented, measured limits.Rates) judge {
 type drain struct {
 	live    *detect.Live
 	samples []detect.Sample
+	// readShares holds the share of reads in each sample if inTurn is true: the load may write and read in turn.
+	readShares []float64
+	inTurn     bool
 	// next is the number of samples at which detect.Analyze runs again after it did not confirm a drop.
 	next int
 	// highest is the highest rate that can be the baseline, or 0 if no baseline is documented.
@@ -68,9 +71,9 @@ const (
 	confirmShare = 16
 )
 
-func newDrain(step plan.Step, documented float64) *drain {
+func newDrain(step plan.Step, documented float64, inTurn bool) *drain {
 	lasting := step.LeastBaseline()
-	d := &drain{live: detect.NewLive(detect.LiveOptions{
+	d := &drain{inTurn: inTurn, live: detect.NewLive(detect.LiveOptions{
 		LastingSeconds:  lasting.Seconds(),
 		BaselineSeconds: min(time.Minute, lasting).Seconds(),
 	})}
@@ -78,15 +81,18 @@ func newDrain(step plan.Step, documented float64) *drain {
 	return d
 }
 
-func (d *drain) add(sample detect.Sample) string {
+func (d *drain) add(sample second) string {
 	if d.why != "" {
 		return d.why
 	}
-	state, err := d.live.Add(sample)
+	state, err := d.live.Add(sample.Sample)
 	if err != nil {
 		return "" // ignore an invalid sample
 	}
-	d.samples = append(d.samples, sample)
+	d.samples = append(d.samples, sample.Sample)
+	if d.inTurn {
+		d.readShares = append(d.readShares, sample.readShare)
+	}
 	switch {
 	case !state.Certain, !state.Enough:
 		// If no drop ever becomes certain, the drain runs for its full duration.
@@ -100,9 +106,9 @@ func (d *drain) add(sample detect.Sample) string {
 
 // confirm returns a message about the drop if detect.Analyze finds, in the samples so far, the same drop as the live
 // detector. Otherwise it returns "": detect.Analyze may treat a level that is short compared with the series as a dip
-// until the level has lasted longer.
+// until the level has lasted longer, and ignores a drop at which the load turns between writes and reads.
 func (d *drain) confirm(seen detect.LiveState) string {
-	found, err := detect.Analyze(d.samples, detect.Options{})
+	found, err := detect.Analyze(d.samples, detect.Options{ReadShares: d.readShares})
 	if err != nil || !found.Exhausted || found.Baseline.Value > math.Sqrt(seen.Before*seen.After.Value) {
 		after := sort.Search(len(d.samples), func(i int) bool { return d.samples[i].StartSeconds >= seen.Seconds })
 		d.next = len(d.samples) + 1 + (len(d.samples)-after)/confirmShare
@@ -121,8 +127,8 @@ type steadiness struct {
 	why     string
 }
 
-func (s *steadiness) add(sample detect.Sample) string {
-	s.samples = append(s.samples, sample)
+func (s *steadiness) add(sample second) string {
+	s.samples = append(s.samples, sample.Sample)
 	if len(s.samples)%detect.RoundSeconds != 0 {
 		return s.why
 	}
@@ -149,7 +155,7 @@ type redrain struct {
 // times the baseline.
 const aboveBaseline = 1.25
 
-func (r *redrain) add(sample detect.Sample) string {
+func (r *redrain) add(sample second) string {
 	length := sample.EndSeconds - sample.StartSeconds
 	if sample.Rate > aboveBaseline*r.baseline {
 		r.since, r.sum, r.length = sample.EndSeconds, 0, 0

@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/test/builders"
 )
 
 // ranks simulates clients of an MPI job whose load pauses between repetitions: the last part of a second of each
@@ -43,6 +46,40 @@ func TestDrainOfRepetitions(t *testing.T) {
 		}
 		if at := ranks(newWorld(drainStep(2*time.Minute), 2, nil), test.repetition, 5000, 1500, 50e6, 8e6, test.pause); at != 0 {
 			t.Errorf("%+v, without a drop: it ended at %d s", test, at)
+		}
+	}
+}
+
+// TestDrainThatTurns: a drain does not end when IOR turns from writes to slower reads. It ends on a drop of either of
+// them, and also if IOR turns every five seconds.
+func TestDrainThatTurns(t *testing.T) {
+	step := drainStep(2 * time.Minute)
+	step.Workloads = map[string]*v1alpha1.Engine{"a": new(builders.IOR().Engine())}
+	for _, test := range []struct {
+		repetition, fall int
+		reads            float64
+		want             bool
+	}{{300, 5000, 25e6, false}, {300, 450, 25e6, true}, {5, 300, 50e6, true}} {
+		w := newWorld(step, 2, nil)
+		noise := rand.New(rand.NewPCG(3, 4))
+		at := 0
+		for second := 0; second < 600 && at == 0; second++ {
+			operation, rate := measure.Write, 50e6
+			if second/test.repetition%2 == 1 {
+				operation, rate = measure.Read, test.reads
+			}
+			if second >= test.fall {
+				rate /= 6
+			}
+			for _, key := range w.keys {
+				w.source.tellOf(operation, key, float64(second), float64(second+1), rate*(1+0.03*noise.NormFloat64()))
+			}
+			if w.look() != "" {
+				at = second + 1
+			}
+		}
+		if (at > test.fall) != test.want || at != 0 && at < test.fall {
+			t.Errorf("%+v: it ended at %d s", test, at)
 		}
 	}
 }

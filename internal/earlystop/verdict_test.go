@@ -21,7 +21,7 @@ func TestResultConfirmsTheEnd(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, burst of %d s, noise of %g", least, burst, deviation), func(t *testing.T) {
 					t.Parallel()
 					random := rand.New(rand.NewPCG(uint64(burst), uint64(1000*deviation)+uint64(least)))
-					d := newDrain(plan.Step{MinDuration: least}, 0)
+					d := newDrain(plan.Step{MinDuration: least}, 0, false)
 					var samples []detect.Sample
 					for i, left := 0, stops; left > 0; i++ {
 						if i > 2*burst+600 {
@@ -33,7 +33,7 @@ func TestResultConfirmsTheEnd(t *testing.T) {
 						}
 						s := detect.Sample{StartSeconds: float64(i), EndSeconds: float64(i + 1), Rate: level * (1 + deviation*random.NormFloat64())}
 						samples = append(samples, s)
-						if why := d.add(s); why != "" {
+						if why := d.add(second{Sample: s}); why != "" {
 							left--
 							confirmed(t, samples, burst, why)
 						}

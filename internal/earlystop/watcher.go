@@ -88,7 +88,7 @@ func (w *Watcher) follow(
 		if !sameLoad(planned, step, name) {
 			measured = limits.Rates{}
 		}
-		t := &target{name: name, judge: judgeOf(step, documented[name].Settled(demand.Load), measured)}
+		t := &target{name: name, judge: judgeOf(step, name, documented[name].Settled(demand.Load), measured)}
 		for _, client := range clients {
 			if client.Key.Target == name && client.Key.Index < step.Clients {
 				t.keys = append(t.keys, client.Key)

@@ -32,10 +32,14 @@ func (s *source) SamplesFrom(_ decide.Attempt, key decide.ClientKey, index int) 
 	return s.samples[key][index:], s.over[key]
 }
 
-// tell adds a sample with a rate in bytes per second, from one second to another.
+// tell adds a sample of writes with a rate in bytes per second, from one second to another.
 func (s *source) tell(key decide.ClientKey, from, to, bytesPerSecond float64) {
+	s.tellOf(measure.Write, key, from, to, bytesPerSecond)
+}
+
+func (s *source) tellOf(operation measure.Operation, key decide.ClientKey, from, to, bytesPerSecond float64) {
 	sample := measure.Sample{StartNanoseconds: 1e18 + int64(from*1e9), EndNanoseconds: 1e18 + int64(to*1e9)}
-	sample.Counters[measure.Write] = measure.Counter{Bytes: uint64(bytesPerSecond * (to - from)), Operations: 1}
+	sample.Counters[operation] = measure.Counter{Bytes: uint64(bytesPerSecond * (to - from)), Operations: 1}
 	s.samples[key] = append(s.samples[key], sample)
 }
 

@@ -92,6 +92,9 @@ func (d *drain) analyze(one dimension) {
 
 func (d *drain) analyzeWith(one dimension, earlier []detect.Sample) {
 	options := detect.Options{Earlier: earlier}
+	if d.b.load.SpansClients {
+		options.ReadShares = d.s.readShares
+	}
 	if known := d.refill[one]; known.source != "" {
 		options.Refill, options.RefillSource = &known.value.Value, known.source
 	}
@@ -259,8 +262,9 @@ func (d *drain) judge() {
 	}
 	d.judgeFill()
 	seconds := length(d.s.of(one))
+	told := []detect.WarningKind{detect.WarnTurned, detect.WarnGaps, detect.WarnFewIndependent}
 	for _, warning := range found.Warnings {
-		if slices.Contains([]detect.WarningKind{detect.WarnGaps, detect.WarnFewIndependent}, warning.Kind) {
+		if slices.Contains(told, warning.Kind) {
 			d.says = append(d.says, warning.Message)
 		}
 	}

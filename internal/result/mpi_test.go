@@ -249,6 +249,50 @@ func TestRampOfRanks(t *testing.T) {
 	}
 }
 
+// TestDrainThatTurns: if IOR turns from writes to slower reads, no burst has ended. If it turns often, the end of a
+// burst is found.
+func TestDrainThatTurns(t *testing.T) {
+	step := stepOf(t, ranks(func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
+		return b.BurstDrain("burst", "2m", "1h").WithLoad(writesAndReads())
+	}))
+	fast, slow := builders.Counter(100, mebibyte), builders.Counter(20, mebibyte)
+	for name, test := range map[string]struct {
+		client func(index int) *builders.ClientBuilder
+		want   bool
+	}{
+		"once": {func(index int) *builders.ClientBuilder {
+			return builders.Client("data", index).Rank(200, measure.Write, fast).Rank(200, measure.Read, slow)
+		}, false},
+		"often": {func(index int) *builders.ClientBuilder {
+			made := builders.Client("data", index)
+			for range 100 {
+				made.Rank(1, measure.Write, fast).Rank(1, measure.Read, fast)
+			}
+			for range 100 {
+				made.Rank(1, measure.Write, slow).Rank(1, measure.Read, slow)
+			}
+			return made
+		}, true},
+		"after a burst": {func(index int) *builders.ClientBuilder {
+			return builders.Client("data", index).Rank(200, measure.Write, fast).Rank(200, measure.Write, slow).
+				Rank(200, measure.Read, builders.Counter(5, mebibyte))
+		}, true},
+	} {
+		made := result.Target(step, "data", objects(test.client(0), test.client(1)), result.History{}).Burst
+		if made == nil || made.Exhausted != test.want || strings.Contains(made.Message, "turned") != (name != "often") {
+			t.Errorf("%s: %+v", name, made)
+			continue
+		}
+		if !test.want {
+			continue
+		}
+		if drops := made.Bytes.Drops; len(drops) != 1 || made.Bytes.Baseline.Value != 40*mebibyte ||
+			time.Duration(drops[0].AtNanoseconds.Value).Round(time.Second) != 200*time.Second {
+			t.Errorf("%s: baseline %d, drops %+v", name, made.Bytes.Baseline.Value, drops)
+		}
+	}
+}
+
 // TestDrainOfRepetitions: pauses between repetitions are not drops, and the levels are means that include them.
 func TestDrainOfRepetitions(t *testing.T) {
 	step := stepOf(t, ranks(func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {

@@ -17,6 +17,8 @@ const gridStep = time.Second
 type summed struct {
 	start             time.Time
 	bytes, operations []detect.Sample
+	// readShares holds the share of reads in the bytes of each sample.
+	readShares []float64
 }
 
 // seconds converts an instant to seconds on the time axis of the samples.
@@ -139,6 +141,7 @@ func (s *summed) joinShortEnd() {
 		before.Rate = amount / (before.EndSeconds - before.StartSeconds)
 		*samples = (*samples)[:count-1]
 	}
+	s.readShares = s.readShares[:len(s.bytes)]
 }
 
 // add appends a sample unless its length is zero.
@@ -154,6 +157,7 @@ func (s *summed) add(window measure.Window, counters [measure.NumOperations]meas
 	sample := detect.Sample{StartSeconds: start, EndSeconds: end}
 	sample.Rate = float64(charged.Bytes) / (end - start)
 	s.bytes = append(s.bytes, sample)
+	s.readShares = append(s.readShares, float64(counters[measure.Read].Bytes)/float64(max(charged.Bytes, 1)))
 	sample.Rate = float64(charged.Operations) / (end - start)
 	s.operations = append(s.operations, sample)
 }
