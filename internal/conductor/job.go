@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Job holds the parameters of a load that neither the plan nor the run's seed determines. Version, Shared and Addresses
-// are set only for MPI jobs.
+// Job holds the parameters of a load that neither the plan nor the run's seed determines. Version, Shared, Clients and
+// Addresses are set only for MPI jobs.
 type Job struct {
 	// Attempt is the number of the step's attempt, from 1; 0 counts as 1.
 	Attempt int
@@ -21,6 +21,9 @@ type Job struct {
 	// Addresses are the addresses (host and port) of the agents of the target's clients, by client index. Only
 	// client 0 receives them.
 	Addresses []string
+	// Clients is the number of the target's clients in the run, of which a step may load only some; 0 counts as those of
+	// the step.
+	Clients int
 	// Devices is true if the target's volumes are raw block devices.
 	Devices bool
 }
@@ -32,6 +35,11 @@ func (c *Conductor) jobOf(step plan.Step, target string, shared bool) (Job, erro
 	program := string(step.Load(target).Kind)
 	versions := map[string][]string{}
 	var order []string
+	for _, client := range c.all() {
+		if client.key.Target == target {
+			job.Clients++
+		}
+	}
 	for index := range step.Clients {
 		key := decide.ClientKey{Target: target, Index: index}
 		version, address := "", ""

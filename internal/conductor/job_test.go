@@ -23,12 +23,18 @@ import (
 // jobStep returns the last step of a benchmark of three clients with two ranks each.
 func jobStep(t *testing.T, change func(*builders.BenchmarkBuilder) *builders.BenchmarkBuilder) plan.Step {
 	t.Helper()
+	steps := jobSteps(t, change)
+	return steps[len(steps)-1]
+}
+
+func jobSteps(t *testing.T, change func(*builders.BenchmarkBuilder) *builders.BenchmarkBuilder) []plan.Step {
+	t.Helper()
 	benchmark := builders.Benchmark("b").Target("target").Clients(3).Processes(2).Load(builders.IOR().Engine())
 	planned, problems := plan.Make(change(benchmark).Run(), 1)
 	if len(problems) > 0 {
 		t.Fatal(problems.ToAggregate())
 	}
-	return planned.Steps[len(planned.Steps)-1]
+	return planned.Steps
 }
 
 func layOut(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder { return b.Prepare("layout") }
@@ -166,6 +172,15 @@ func TestJobOfAgents(t *testing.T) {
 	must(t, err)
 	if !proto.Equal(requests(clientKey(0)), again(clientKey(0))) {
 		t.Error("the same request again is another one")
+	}
+	// The first step of a ramp finds too little space for the last one.
+	ramp := jobSteps(t, func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
+		return b.Ramp("ramp", v1alpha1.RampClients, "30s", 1, 3)
+	})
+	requests, err = c.Requests(ramp[0], 1, keys[:1], 1, everywhere)
+	must(t, err)
+	if got := requests(clientKey(0)).GetDataset().GetNewBytes(); got != 96<<20 {
+		t.Errorf("the first step of a ramp asks for %d bytes", got)
 	}
 	if all := c.Environments(); len(all) != 1 || all[0].Engine != v1alpha1.EngineIOR || !strings.Contains(all[0].ToolVersion, "ior 4.0.0, Open MPI 4.1.4") {
 		t.Errorf("environments %+v", all)

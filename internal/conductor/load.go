@@ -53,14 +53,14 @@ func render(step plan.Step, key decide.ClientKey, seed int64, job Job) (*agentap
 }
 
 // newBytes returns how many bytes are written to this client's directory: the client's own bytes, or in a shared
-// directory the bytes of all clients.
+// directory the bytes of all clients, including those that only later steps load.
 func newBytes(step plan.Step, key decide.ClientKey, job Job) uint64 {
 	bytes := step.NewBytes[key.Target]
 	switch {
 	case !job.Shared:
 		return bytes
 	case key.Index == engine.Launcher:
-		return bytes * uint64(step.Clients) //nolint:gosec // Clients are few.
+		return bytes * uint64(max(step.Clients, job.Clients)) //nolint:gosec // Clients are few.
 	}
 	return 0
 }
