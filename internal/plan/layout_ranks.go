@@ -112,11 +112,15 @@ func (m *maker) planRanks(target string, step *Step, made *engine.Description) {
 		data.laidRanks.add(key, set)
 		data.brokenBy, data.signed[key.name] = "", made.Signed
 		return
-	case made.Rewrites && len(data.laidRanks[key]) > 0:
+	case made.Rewrites:
 		// The job removes files before it writes them again. If it is stopped in between, they are missing or
-		// incomplete.
-		delete(data.laidRanks, key)
-		data.brokenBy = step.Phase
+		// incomplete. With another number of ranks per client it removes some of these files too.
+		for other := range data.laidRanks {
+			if other.name == key.name {
+				delete(data.laidRanks, other)
+				data.brokenBy = step.Phase
+			}
+		}
 	}
 	if made.Writes && made.Signed != data.signed[key.name] {
 		// The job may end before it has overwritten all data.

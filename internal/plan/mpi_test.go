@@ -99,6 +99,8 @@ var mpiRefusals = map[string]refusal{
 	"read of what was written anew": {mpi().Prepare("layout").Steady("write", "1m").Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()),
 		"spec.run.phases[2]", "phase write rewrites them and may leave them shorter: reads of unwritten space do not reach the storage. " +
 			"Put a phase with `prepare: {}` and the same workload before it, or set useExistingFiles in the workload of write"},
+	"read of what other ranks wrote anew": {mpi().PerClient().Prepare("layout").Ramp("w", v1alpha1.RampProcesses, "30s", 1).
+		Steady("read", "1m").WithLoad(builders.IOR().Reads().Mutate(reorderNone).Engine()), "spec.run.phases[2]", "phase w rewrites them"},
 	"verify of plain data": {mpi().Prepare("layout").BurstDrain("check", "2m", "1h").WithLoad(verified("1Mi")),
 		"spec.run.phases[1]", "it was written without verify"},
 	"verify of other transfers": {mpi().Prepare("layout").WithLoad(verified("4Mi")).
