@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -223,7 +224,26 @@ func (r *Reconciler) remove(ctx context.Context, object client.Object) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
-	return err
+	return ignoreUnlabelled(ctx, object, err)
+}
+
+// ignoreUnlabelled drops the refusal to change or delete an object that has lost LabelBenchmark: the admission policy
+// for the operator protects all objects without this label. Otherwise, whoever removes the label would keep the run
+// from ending, and other runs waiting for it. Kubernetes deletes the object with the run.
+func ignoreUnlabelled(ctx context.Context, object client.Object, err error) error {
+	if err == nil || isLabelled(object) || ignoreRefusal(err) != nil {
+		return err
+	}
+	ctrl.LoggerFrom(ctx).Error(err, "Leaving an object until its run is deleted, because it has lost a label",
+		"object", object.GetName(), "label", v1alpha1.LabelBenchmark)
+	return nil
+}
+
+// isLabelled reports whether an object has the label without which the admission policy does not let the operator
+// delete it.
+func isLabelled(object client.Object) bool {
+	_, labelled := object.GetLabels()[v1alpha1.LabelBenchmark]
+	return labelled
 }
 
 // agentConfig returns everything that an agent needs to know before the operator connects, as JSON.

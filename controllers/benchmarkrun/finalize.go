@@ -77,7 +77,7 @@ func (r *Reconciler) endGroup(ctx context.Context, pod *corev1.Pod) error {
 			"chart, or apply config/kueue", "pod", pod.Name)
 		return nil
 	}
-	if err != nil && !apierrors.IsNotFound(err) {
+	if err := ignoreUnlabelled(ctx, pod, err); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("end the group of pod %s in Kueue: %w", pod.Name, err)
 	}
 	return nil

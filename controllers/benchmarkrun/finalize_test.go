@@ -1,13 +1,20 @@
 package benchmarkrun
 
 import (
+	"context"
+	"maps"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/objects"
 )
 
 // TestPodAfterTheEnd checks that a pod of the run is deleted even if the operator sees it only after all others were
@@ -31,5 +38,66 @@ func TestPodAfterTheEnd(t *testing.T) {
 	w.untilGone(late)
 	if err := api.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil || !foreign.DeletionTimestamp.IsZero() {
 		t.Errorf("the pod of somebody else was touched: %v", err)
+	}
+}
+
+// TestUnlabelledObjectsEndTheirRun checks that a run ends although somebody has removed the label without which the
+// admission policy refuses to change and delete its objects. Here the objects are a pod of a Kueue group and the
+// NetworkPolicy.
+func TestUnlabelledObjectsEndTheirRun(t *testing.T) {
+	t.Parallel()
+	w := newQuietWorld(t)
+	w.runPods()
+	var refused atomic.Int32
+	policy := func(object client.Object) error {
+		if _, labelled := object.GetLabels()[v1alpha1.LabelBenchmark]; labelled {
+			return nil
+		}
+		refused.Add(1)
+		return apierrors.NewInvalid(object.GetObjectKind().GroupVersionKind().GroupKind(), object.GetName(), nil)
+	}
+	w.newClient = func(config *rest.Config, options client.Options) (client.Client, error) {
+		inner, err := client.NewWithWatch(config, options)
+		if err != nil {
+			return nil, err
+		}
+		return interceptor.NewClient(inner, interceptor.Funcs{
+			Delete: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.DeleteOption) error {
+				if err := policy(object); err != nil {
+					return err
+				}
+				return c.Delete(ctx, object, options...)
+			},
+			Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch,
+				options ...client.PatchOption) error {
+				if _, is := object.(*corev1.Pod); is {
+					if err := policy(object); err != nil {
+						return err
+					}
+				}
+				return c.Patch(ctx, object, patch, options...)
+			},
+		}), nil
+	}
+	w.operate()
+	t.Cleanup(func() { w.stop() })
+	g := newGate(t)
+	run := w.start(g.benchmark())
+	g.waitFor(w, run, 0, 1)
+	relabel := func(object client.Object, add map[string]string) {
+		must(t, api.Get(t.Context(), client.ObjectKeyFromObject(object), object))
+		before, _ := object.DeepCopyObject().(client.Object)
+		labels := object.GetLabels()
+		delete(labels, v1alpha1.LabelBenchmark)
+		maps.Copy(labels, add)
+		object.SetLabels(labels)
+		must(t, api.Patch(t.Context(), object, client.MergeFrom(before)))
+	}
+	relabel(w.pod("run-data-0-1"), map[string]string{"kueue.x-k8s.io/pod-group-name": "group"})
+	relabel(objects.NetworkPolicy(objects.Settings{}, run), nil)
+	g.open(t)
+	w.until(run, "marked as over", func() bool { return over(run)() && run.Labels[v1alpha1.LabelOver] == isOver })
+	if refused.Load() < 3 {
+		t.Errorf("%d requests were refused, want two for the pod and one for the policy", refused.Load())
 	}
 }
