@@ -91,13 +91,14 @@ func (r *Reconciler) eachPod(ctx context.Context, namespace string, begin func()
 
 // counts reports whether a pod counts as a user of its volumes. A pod counts if it is assigned to a node and has not
 // ended. Clients of this run do not count, nor do clients of a run that has ended or was deleted, because their agents
-// no longer use the volumes.
+// no longer use the volumes. A pod that only names such a run as its owner counts.
 func (r *Reconciler) counts(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) bool {
 	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || metav1.IsControlledBy(pod, run) {
 		return false
 	}
 	owner := metav1.GetControllerOf(pod)
-	if owner == nil || owner.Kind != v1alpha1.BenchmarkRunKind || owner.APIVersion != v1alpha1.GroupVersion.String() {
+	if owner == nil || owner.Kind != v1alpha1.BenchmarkRunKind || owner.APIVersion != v1alpha1.GroupVersion.String() ||
+		!r.hasProof(pod, owner.UID) {
 		return true
 	}
 	var other v1alpha1.BenchmarkRun

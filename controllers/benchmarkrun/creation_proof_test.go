@@ -71,6 +71,29 @@ func TestPodCopied(t *testing.T) {
 	}
 }
 
+// TestForgedPodIsAUser checks that a pod of a run that has ended no longer counts as a user of its volumes, but that
+// any other pod with that run as its owner does.
+func TestForgedPodIsAUser(t *testing.T) {
+	r := offline(t, interceptor.Funcs{})
+	now := metav1.NowMicro()
+	ended := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "ended", UID: "ended"},
+		Status: v1alpha1.BenchmarkRunStatus{EndTime: &now}}
+	must(t, r.client.Create(t.Context(), ended))
+	owner := metav1.NewControllerRef(ended, v1alpha1.GroupVersion.WithKind(v1alpha1.BenchmarkRunKind))
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "ended-data-0-1", OwnerReferences: []metav1.OwnerReference{*owner}},
+		Spec:       corev1.PodSpec{NodeName: "far"},
+	}
+	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "run", UID: "run"}}
+	if !r.counts(t.Context(), run, pod) {
+		t.Error("a pod that somebody else created does not count")
+	}
+	must(t, r.addProof(pod, ended.UID))
+	if r.counts(t.Context(), run, pod) {
+		t.Error("a pod of a run that has ended counts")
+	}
+}
+
 // madeBefore creates a pod under the name of a run's client, as similar to the operator's own as a user can make it.
 func (w *world) madeBefore(run *v1alpha1.BenchmarkRun) *corev1.Pod {
 	w.Helper()

@@ -32,8 +32,9 @@ const (
 	// yieldBeat is the delay before a Raised run checks again whether it may begin, if it only waits for a younger
 	// Raised run to return to Waiting. Package queue explains these states.
 	yieldBeat = 50 * time.Millisecond
-	// lingerTimeout limits how long a pod of an ended run keeps other runs waiting. A working kubelet ends the pod
-	// after its grace period; on a failed node, the pod may never be reported as ended.
+	// lingerTimeout limits how long a pod of an ended run keeps other runs waiting after the request to delete it. A
+	// working kubelet ends the pod within its grace period of two minutes; on a failed node, the pod may never be
+	// reported as ended.
 	lingerTimeout = 10 * time.Minute
 )
 
@@ -247,7 +248,8 @@ func (r *Reconciler) readListed(ctx context.Context, listed *metav1.PartialObjec
 }
 
 // endedWithPods returns runs that have ended or were deleted and still have pods. Their load may continue if the
-// operator lost its connection to the agents.
+// operator lost its connection to the agents. Pods that the operator did not create, or may not delete, do not count:
+// they would keep all runs on their volumes waiting for as long as their author likes.
 func (r *Reconciler) endedWithPods(ctx context.Context, live []v1alpha1.BenchmarkRun) ([]queue.Run, error) {
 	var pods corev1.PodList
 	// Skip the deep copy, because the pods are only read.
@@ -262,7 +264,8 @@ func (r *Reconciler) endedWithPods(ctx context.Context, live []v1alpha1.Benchmar
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		owner := metav1.GetControllerOf(pod)
-		if owner == nil || owner.Kind != v1alpha1.BenchmarkRunKind || !mayRun(pod) || lives[owner.UID] {
+		if owner == nil || owner.Kind != v1alpha1.BenchmarkRunKind || !mayRun(pod) || lives[owner.UID] ||
+			!isLabelled(pod) || !r.hasProof(pod, owner.UID) {
 			continue
 		}
 		one := found[owner.UID]
@@ -292,7 +295,16 @@ func mayRun(pod *corev1.Pod) bool {
 	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return false
 	}
-	return pod.DeletionTimestamp == nil || time.Since(pod.DeletionTimestamp.Time) < lingerTimeout
+	if pod.DeletionTimestamp == nil {
+		return true
+	}
+	// Count from the request to delete the pod. The end of its grace period can be years away: whoever deletes a pod may
+	// choose the period.
+	requested := pod.DeletionTimestamp.Time
+	if grace := pod.DeletionGracePeriodSeconds; grace != nil {
+		requested = requested.Add(-time.Duration(*grace) * time.Second)
+	}
+	return time.Since(requested) < lingerTimeout
 }
 
 // volumesOf returns the identities of the storage behind a run's claims. It calls the function read to get the

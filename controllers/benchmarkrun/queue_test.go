@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
 	"github.com/storagebench/storagebench/test/builders"
@@ -296,4 +297,61 @@ func TestRestoredRunIsNotRepeated(t *testing.T) {
 		t.Errorf("the run began at %v, %+v", run.Status.StartTime, failed)
 	}
 	w.check(run)
+}
+
+// TestForgedPodHoldsNobody checks that a pod that a user created, with a run that has ended as its owner, keeps no run
+// waiting. It ignores requests to end for years.
+func TestForgedPodHoldsNobody(t *testing.T) {
+	t.Parallel()
+	w := newQuietWorld(t)
+	w.operate()
+	defer func() { w.stop() }()
+	first := w.queueing(w.namespace, "first", onClaim("data"))
+	w.until(first, "live", func() bool { return live(first) })
+	w.finishes(first)
+	w.until(first, "over", func() bool { return first.Labels[v1alpha1.LabelOver] == isOver })
+	years := int64(1e8)
+	owner := metav1.NewControllerRef(first, v1alpha1.GroupVersion.WithKind(v1alpha1.BenchmarkRunKind))
+	forged := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "forged", Labels: objects.RunLabels(first),
+			OwnerReferences: []metav1.OwnerReference{*owner}},
+		Spec: corev1.PodSpec{NodeName: "far", TerminationGracePeriodSeconds: &years,
+			Containers: []corev1.Container{{Name: "it", Image: "none"}},
+			Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}},
+	}
+	must(t, api.Create(t.Context(), forged))
+	w.wait("the operator does not see the pod", func() bool {
+		must(t, api.Get(t.Context(), client.ObjectKeyFromObject(forged), forged))
+		return forged.DeletionTimestamp != nil
+	})
+	second := w.queueing(w.namespace, "second", onClaim("data"))
+	w.until(second, "live", func() bool { return live(second) })
+}
+
+// TestMayRun checks that a pod counts for some minutes after the request to delete it, whatever grace period the
+// request has set.
+func TestMayRun(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		ago, grace time.Duration
+		want       bool
+	}{
+		"now":                            {grace: 2 * time.Minute, want: true},
+		"an hour ago":                    {ago: time.Hour, grace: 2 * time.Minute},
+		"now, to end in a month":         {grace: 720 * time.Hour, want: true},
+		"an hour ago, to end in a month": {ago: time.Hour, grace: 720 * time.Hour},
+		"an hour ago, without a period":  {ago: time.Hour},
+		"a minute ago, without a period": {ago: time.Minute, want: true},
+	} {
+		grace := int64(test.grace.Seconds())
+		deletion := metav1.NewTime(time.Now().Add(test.grace - test.ago))
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &deletion, DeletionGracePeriodSeconds: &grace},
+			Spec:       corev1.PodSpec{NodeName: "far"},
+		}
+		if got := mayRun(pod); got != test.want {
+			t.Errorf("deleted %s: %t", name, got)
+		}
+	}
 }
