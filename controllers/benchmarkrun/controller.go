@@ -107,7 +107,7 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if seen.superseded != "" {
+	if seen.superseded != "" && !r.leads(ctx, session) {
 		// Another operator conducts this run now, and only it may write the status.
 		r.sessions.drop(client.ObjectKeyFromObject(run))
 		return ctrl.Result{}, fmt.Errorf("run %s: %s", run.Name, seen.superseded)
@@ -145,6 +145,13 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 		return ctrl.Result{RequeueAfter: soon}, nil
 	}
 	return ctrl.Result{RequeueAfter: longestWait(session.now(), action, out.Settled, session.progress.next())}, nil
+}
+
+// leads reports whether this operator leads, still in the term in which it began the session. The Lease decides, not an
+// agent that claims to obey another operator: it may be hostile, and its run must end like one with any unfit client.
+func (r *Reconciler) leads(ctx context.Context, s *session) bool {
+	epoch, err := r.options.Epoch(ctx)
+	return err == nil && epoch == s.epoch
 }
 
 // retryConflict retries after a conflict. A conflict means that the run was changed, for example because a user edited

@@ -28,7 +28,7 @@ type observation struct {
 	// warnings holds the warnings from the inspection of the run's claims. They are about the run as a whole.
 	storage  []v1alpha1.StorageDescription
 	warnings []v1alpha1.Warning
-	// superseded is the message of an agent that already obeys another leader, or "" if there is none.
+	// superseded is the message of an agent that claims to obey another leader already, or "" if there is none.
 	superseded string
 }
 

@@ -49,6 +49,7 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	}
 	made := &session{
 		installation: r.options.Installation,
+		epoch:        epoch,
 		uid:          run.UID,
 		benchmark:    run.Spec.BenchmarkRef.Name,
 		plan:         planned,

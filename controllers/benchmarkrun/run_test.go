@@ -266,7 +266,7 @@ func TestDeletedRun(t *testing.T) {
 }
 
 // TestLeadersTakeOver checks that a new version of the operator conducts a live run, and that the previous operator,
-// which still believes that it leads, disturbs neither the run nor its clients.
+// which learns only later that it leads no longer, disturbs neither the run nor its clients.
 func TestLeadersTakeOver(t *testing.T) {
 	t.Parallel()
 	w, gate := newWorld(t), newGate(t)

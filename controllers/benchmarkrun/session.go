@@ -33,6 +33,8 @@ type session struct {
 	// installation identifies this operator in the files that agents write to storage.
 	installation string
 
+	// epoch is the leader's epoch, with which this process commands the agents.
+	epoch     uint64
 	uid       types.UID
 	benchmark string
 	plan      plan.Plan

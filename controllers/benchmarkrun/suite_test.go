@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/internal/leader"
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/prometheus"
@@ -92,7 +94,8 @@ type world struct {
 	more      []string
 	directory string
 	kubelet   *standin.Kubelet
-	epoch     uint64
+	// epoch is that of the newest operator. An older one learns that it leads no longer once it asks.
+	epoch atomic.Uint64
 	// rest holds the operator's credentials; nil means an administrator's.
 	rest *rest.Config
 	// newClient creates the client of the operator; nil means the usual one.
@@ -139,8 +142,7 @@ func newQuietWorld(t *testing.T) *world {
 // operate starts an operator with a higher epoch than the previous one.
 func (w *world) operate() {
 	w.Helper()
-	w.epoch++
-	epoch := w.epoch
+	epoch := w.epoch.Add(1)
 	logger := ctrl.Log
 	skip := true
 	mgr, err := ctrl.NewManager(cmp.Or(w.rest, restConfig), ctrl.Options{
@@ -151,7 +153,12 @@ func (w *world) operate() {
 	must(w.T, Setup(mgr, Options{
 		Settings: objects.Settings{AgentImage: w.image, FioImage: "fio:test", IORImage: "ior:test", OperatorNamespace: "storagebench-system"},
 		Master:   master, Installation: testInstallation, LossTimeout: lossTimeout, Limits: w.limits,
-		Epoch:        func(context.Context) (uint64, error) { return epoch, nil },
+		Epoch: func(context.Context) (uint64, error) {
+			if w.epoch.Load() != epoch {
+				return 0, leader.ErrNotLeader
+			}
+			return epoch, nil
+		},
 		SharedQueues: []string{"shared"},
 		Prometheus:   w.prometheus,
 	}))

@@ -26,8 +26,7 @@
 // revision of etcd long before that.
 //
 // Resource versions decrease only if an API server is restored to an earlier state from a backup. Agents that are
-// running at that time refuse every operator until the version has caught up, and end by themselves after
-// orphanTimeout.
+// running at that time refuse every new leader until the version has caught up. Their runs fail.
 //
 // The epoch stays the same for a whole term although each renewal raises the version. Otherwise an agent could receive
 // concurrent commands out of order and refuse the one with the lower epoch. A Lease that is created again, or that
