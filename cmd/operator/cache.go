@@ -16,7 +16,7 @@ import (
 )
 
 // cacheOptions limits what the operator caches. The operator caches only the pods that belong to runs, not all pods. It
-// caches little more than the metadata of these pods and of finished runs.
+// caches little more than the metadata of these pods and of finished runs, and of claims little more than the names.
 //
 // Reading a kind that no controller watches is an error. By default such a read would silently start a watch of the
 // kind in the whole cluster.
@@ -35,8 +35,9 @@ func cacheOptions(namespaces []string) cache.Options {
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:            {Label: hasLabel(v1alpha1.LabelRun), Transform: benchmarkrun.TrimPod},
-			&v1alpha1.BenchmarkRun{}: {Transform: storagebenchmark.TrimEndedRun},
+			&corev1.Pod{}:                   {Label: hasLabel(v1alpha1.LabelRun), Transform: benchmarkrun.TrimPod},
+			&corev1.PersistentVolumeClaim{}: {Transform: storagebenchmark.TrimClaim},
+			&v1alpha1.BenchmarkRun{}:        {Transform: storagebenchmark.TrimEndedRun},
 		},
 	}
 }

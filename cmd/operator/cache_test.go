@@ -11,30 +11,39 @@ import (
 )
 
 // TestCacheKeepsLittle checks that the operator's own cache reduces the objects that there are many of, whatever it
-// watches: a pod with 10 KiB of specification, and the fields that other managers have set.
+// watches: a pod with 10 KiB of specification, annotations, and the fields that other managers have set.
 func TestCacheKeepsLittle(t *testing.T) {
-	fields := []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}
+	of := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Name: name, Annotations: map[string]string{"example.com/large": "a"},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}}
+	}
 	for _, namespaces := range [][]string{nil, {"a"}} {
 		options := cacheOptions(namespaces)
-		reduce := map[string]cache.TransformFunc{"claim": options.DefaultTransform}
+		reduce := map[string]cache.TransformFunc{}
 		for kind, by := range options.ByObject {
 			switch kind.(type) {
 			case *corev1.Pod:
 				reduce["pod"] = by.Transform
+			case *corev1.PersistentVolumeClaim:
+				reduce["claim"] = by.Transform
 			case *v1alpha1.BenchmarkRun:
 				reduce["run"] = by.Transform
 			}
 		}
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod", ManagedFields: fields},
+		pod := &corev1.Pod{ObjectMeta: of("pod"),
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "client", Image: "image", Env: []corev1.EnvVar{{Name: "a"}}}}}}
-		run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "run", ManagedFields: fields}}
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "claim", ManagedFields: fields}}
+		run := &v1alpha1.BenchmarkRun{ObjectMeta: of("run")}
+		claim := &metav1.PartialObjectMetadata{ObjectMeta: of("claim")}
 		for name, object := range map[string]metav1.Object{"pod": pod, "run": run, "claim": claim} {
 			if reduce[name] == nil {
 				t.Fatalf("namespaces %q: %s is kept whole", namespaces, name)
 			}
 			if _, err := reduce[name](object); err != nil || len(object.GetManagedFields()) > 0 {
 				t.Errorf("namespaces %q: %s has managed fields %v, %v", namespaces, name, object.GetManagedFields(), err)
+			}
+			// The controller reads the annotations of a live run.
+			if name != "run" && len(object.GetAnnotations()) > 0 || object.GetName() != name {
+				t.Errorf("namespaces %q: %s has annotations %v", namespaces, object.GetName(), object.GetAnnotations())
 			}
 		}
 		if len(pod.Spec.Containers) > 0 {

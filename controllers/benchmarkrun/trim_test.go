@@ -1,6 +1,7 @@
 package benchmarkrun
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +22,10 @@ func TestTrimPod(t *testing.T) {
 	pod.Spec.NodeName, pod.Status.Phase, pod.Status.PodIP = "node", corev1.PodRunning, "10.0.0.1"
 	pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "kueue.x-k8s.io/admission"}}
 	pod.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}
+	pod.Labels[objects.KueueGroup] = "group"
+	pod.Annotations = map[string]string{v1alpha1.AnnotationProof: "proof", objects.KueueRetriable: "false"}
 	whole := pod.DeepCopy()
+	pod.Labels["app"], pod.Annotations["example.com/large"] = "a", strings.Repeat("x", 4096)
 	trimmed, err := TrimPod(pod)
 	must(t, err)
 	got, ok := trimmed.(*corev1.Pod)
@@ -32,6 +36,7 @@ func TestTrimPod(t *testing.T) {
 		t.Errorf("what is read is missing: %+v", got.Spec)
 	}
 	whole.ManagedFields = nil
+	delete(whole.Labels, "sidecar.istio.io/inject")
 	if !equality.Semantic.DeepEqual(got.ObjectMeta, whole.ObjectMeta) || !equality.Semantic.DeepEqual(got.Status, whole.Status) {
 		t.Errorf("metadata or status differ: %+v", got)
 	}

@@ -86,7 +86,9 @@ func (b *bed) operator(newClient client.NewClientFunc) (stop func()) {
 		Controller: config.Controller{SkipNameValidation: new(true)},
 		Cache: cache.Options{
 			DefaultNamespaces: map[string]cache.Config{b.namespace: {}},
-			ByObject:          map[client.Object]cache.ByObject{&v1alpha1.BenchmarkRun{}: {Transform: TrimEndedRun}},
+			ByObject: map[client.Object]cache.ByObject{
+				&v1alpha1.BenchmarkRun{}:        {Transform: TrimEndedRun},
+				&corev1.PersistentVolumeClaim{}: {Transform: TrimClaim}},
 		},
 	})
 	if err != nil {

@@ -3,6 +3,8 @@ package storagebenchmark
 import (
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
@@ -30,4 +32,18 @@ func TrimEndedRun(object any) (any, error) {
 		Comparable:         run.Status.Comparable,
 	}
 	return run, nil
+}
+
+// TrimClaim is the cache transform for PersistentVolumeClaims, of which the cache holds all, as metadata. It keeps only
+// what identifies a claim and whether it is being deleted. Otherwise anyone who may create claims could fill the memory
+// with their annotations.
+func TrimClaim(object any) (any, error) {
+	if claim, ok := object.(metav1.Object); ok {
+		claim.SetManagedFields(nil)
+		claim.SetLabels(nil)
+		claim.SetAnnotations(nil)
+		claim.SetOwnerReferences(nil)
+		claim.SetFinalizers(nil)
+	}
+	return object, nil
 }

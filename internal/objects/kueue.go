@@ -13,13 +13,13 @@ import (
 // Labels, annotations and conditions of Kueue's plain pod integration. See its documentation, "Run Plain Pods", and
 // pkg/controller/jobs/pod in its source.
 const (
-	// kueueGroup is the label with the name of the pod group, which is admitted as a unit; its Workload has the same
+	// KueueGroup is the label with the name of the pod group, which is admitted as a unit; its Workload has the same
 	// name. kueueCount is the annotation with the number of pods in the group.
-	kueueGroup = "kueue.x-k8s.io/pod-group-name"
+	KueueGroup = "kueue.x-k8s.io/pod-group-name"
 	kueueCount = "kueue.x-k8s.io/pod-group-total-count"
-	// kueueRetriable is the annotation that, with the value "false" on any pod of a group, makes the whole group not
+	// KueueRetriable is the annotation that, with the value "false" on any pod of a group, makes the whole group not
 	// retriable: Kueue considers the group finished once its pods have ended.
-	kueueRetriable = "kueue.x-k8s.io/retriable-in-group"
+	KueueRetriable = "kueue.x-k8s.io/retriable-in-group"
 	// kueueGate is the prefix of the scheduling gates that Kueue removes on admission. With topology-aware scheduling,
 	// a pod has two such gates.
 	kueueGate = "kueue.x-k8s.io/"
@@ -42,7 +42,7 @@ func kueueLabels(run *v1alpha1.BenchmarkRun) map[string]string {
 	if queue == "" {
 		return nil
 	}
-	labels := map[string]string{v1alpha1.LabelKueueQueue: queue, kueueGroup: labelValue(run.Name)}
+	labels := map[string]string{v1alpha1.LabelKueueQueue: queue, KueueGroup: labelValue(run.Name)}
 	if class := run.Labels[v1alpha1.LabelKueuePriority]; class != "" && template(run).Labels[v1alpha1.LabelKueuePriority] == "" {
 		labels[v1alpha1.LabelKueuePriority] = class
 	}
@@ -73,7 +73,7 @@ func AwaitsQuota(pod *corev1.Pod) bool {
 func KueueEnds(pod *corev1.Pod) (why *corev1.PodCondition, evicted bool) {
 	for i := range pod.Status.Conditions {
 		condition := &pod.Status.Conditions[i]
-		if condition.Type != kueueEnds || condition.Status != corev1.ConditionTrue || pod.Labels[kueueGroup] == "" {
+		if condition.Type != kueueEnds || condition.Status != corev1.ConditionTrue || pod.Labels[KueueGroup] == "" {
 			continue
 		}
 		evicted = condition.Reason == "NotAdmitted" ||
@@ -87,14 +87,14 @@ func KueueEnds(pod *corev1.Pod) (why *corev1.PodCondition, evicted bool) {
 // returns false if there is nothing to mark. Without the mark, Kueue keeps the pods of an unsuccessful group and
 // reserves their quota for replacements.
 func EndKueueGroup(pod *corev1.Pod) bool {
-	if pod.Labels[kueueGroup] == "" || pod.Annotations[kueueRetriable] == "false" {
+	if pod.Labels[KueueGroup] == "" || pod.Annotations[KueueRetriable] == "false" {
 		return false
 	}
 	annotations := maps.Clone(pod.Annotations)
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[kueueRetriable] = "false"
+	annotations[KueueRetriable] = "false"
 	pod.Annotations = annotations
 	return true
 }
