@@ -133,10 +133,10 @@ func (f *Found) volume(c Claim, mount *v1alpha1.MountedVolume, denied map[string
 		from := sourceOf(&c.PV.Spec.PersistentVolumeSource)
 		names.VolumeName, names.VolumeHandle, names.Server = c.PV.Name, from.handle, from.server
 		names.DriverVersion = driverVersion(c.Driver)
-		volume.Driver, volume.Attributes = from.driver, plain(from.attributes)
+		volume.Driver, volume.Attributes = from.driver, limits.PlainParameters(from.attributes)
 		size := c.PV.Spec.Capacity[corev1.ResourceStorage]
 		volume.CapacityBytes = size.Value()
-		volume.MountOptions = plainOptions(c.PV.Spec.MountOptions)
+		volume.MountOptions = limits.PlainOptions(c.PV.Spec.MountOptions)
 	}
 	f.class(c, &volume, &names, denied)
 	f.modified(c, &volume, &names, denied)
@@ -146,7 +146,7 @@ func (f *Found) volume(c Claim, mount *v1alpha1.MountedVolume, denied map[string
 			names.Server = mount.Source
 		}
 		if mount.Options != "" {
-			volume.MountOptions = plainOptions(strings.Split(mount.Options, ","))
+			volume.MountOptions = limits.PlainOptions(strings.Split(mount.Options, ","))
 		}
 	}
 	return volume, names
@@ -170,7 +170,7 @@ func (f *Found) class(c Claim, volume *limits.Volume, names *v1alpha1.VolumeDesc
 		f.note("StorageClass %s is newer than PersistentVolume %s, so the volume was created with an earlier class of that name", c.Class.Name, c.PV.Name)
 	case c.PV == nil && c.Claim != nil && volume.Driver != c.Class.Provisioner:
 	default:
-		if volume.Parameters = plain(c.Class.Parameters); volume.Parameters == nil {
+		if volume.Parameters = limits.PlainParameters(c.Class.Parameters); volume.Parameters == nil {
 			// The class sets no parameters, so the driver's defaults apply. nil would mean unknown parameters.
 			volume.Parameters = map[string]string{}
 		}
@@ -213,7 +213,7 @@ func (f *Found) modified(c Claim, volume *limits.Volume, names *v1alpha1.VolumeD
 	switch {
 	case names.VolumeAttributesClass == "":
 	case c.Attributes != nil:
-		volume.Modified = plain(c.Attributes.Parameters)
+		volume.Modified = limits.PlainParameters(c.Attributes.Parameters)
 	default:
 		volume.Parameters, volume.Attributes = nil, nil
 		why := "does not exist"
@@ -224,44 +224,6 @@ func (f *Found) modified(c Claim, volume *limits.Volume, names *v1alpha1.VolumeD
 			"VolumeAttributesClass %s %s, so the modified parameters of claim %s are unknown; set documented.preset, or documented.throughput and documented.iops",
 			names.VolumeAttributesClass, why, names.ClaimName))
 	}
-}
-
-// plain returns the parameters without those that refer to Secrets or contain secrets.
-func plain(parameters map[string]string) map[string]string {
-	if parameters == nil {
-		return nil
-	}
-	kept := map[string]string{}
-	for name, value := range parameters {
-		if !isSecret(name) {
-			kept[name] = value
-		}
-	}
-	return kept
-}
-
-// plainOptions returns mount options with the values of secrets masked. The specification of a volume may contain
-// secrets, such as `password=...` for a share, and users who may read runs may not be allowed to read volumes.
-func plainOptions(options []string) []string {
-	kept := slices.Clone(options)
-	for i, text := range kept {
-		// An element of options can contain several options, separated by commas.
-		words := strings.Split(text, ",")
-		for j, word := range words {
-			name, _, valued := strings.Cut(word, "=")
-			if valued && (isSecret(name) || slices.Contains([]string{"user", "pass", "cred"}, strings.ToLower(name))) {
-				words[j] = name + "=..."
-			}
-		}
-		kept[i] = strings.Join(words, ",")
-	}
-	return kept
-}
-
-func isSecret(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"secret", "passw", "token", "accountkey", "credential", "username"},
-		func(word string) bool { return strings.Contains(name, word) })
 }
 
 // mountOf returns the mount of a volume as the first client reported it, or nil if no client did.

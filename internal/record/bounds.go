@@ -6,6 +6,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/engine/engines"
+	"github.com/storagebench/storagebench/internal/limits"
 )
 
 // Limits for the contents of a status. Unless a comment states otherwise, they are the API's limits.
@@ -28,7 +29,7 @@ const (
 	longRun            = 64
 )
 
-// bound truncates what clients report about themselves to the limits of the API.
+// bound truncates what clients report about themselves to the limits of the API, and masks secrets.
 func bound(e *v1alpha1.Environment) {
 	e.Target = v1alpha1.Truncate(e.Target, 40)
 	e.AgentVersion = v1alpha1.Truncate(e.AgentVersion, 128)
@@ -44,7 +45,8 @@ func bound(e *v1alpha1.Environment) {
 		volume.Name = v1alpha1.Truncate(volume.Name, 40)
 		volume.FileSystem = v1alpha1.Truncate(volume.FileSystem, 64)
 		volume.Source = v1alpha1.Truncate(volume.Source, 512)
-		volume.Options = v1alpha1.Truncate(volume.Options, 1024)
+		// Users who may read the run need not be allowed to see the mounts of its pods.
+		volume.Options = v1alpha1.Truncate(limits.PlainOptions([]string{volume.Options})[0], 1024)
 	}
 }
 

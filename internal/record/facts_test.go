@@ -385,6 +385,18 @@ func TestEnvironments(t *testing.T) {
 	check(t, run)
 }
 
+// TestEnvironmentsHideUsers checks that mount options in a run name no user.
+func TestEnvironmentsHideUsers(t *testing.T) {
+	run, _ := begun(t, usual())
+	record.Environments(run, []v1alpha1.Environment{{Target: "a", Clients: 1, Volumes: []v1alpha1.MountedVolume{
+		{Name: "share", Options: "rw,vers=3.1.1,username=joe,domain=CORP"}, {Name: "unknown"}}}})
+	volumes := run.Status.Environments[0].Volumes
+	if got, want := volumes[0].Options, "rw,vers=3.1.1,username=...,domain=CORP"; got != want || volumes[1].Options != "" {
+		t.Errorf("options %q and %q, want %q and none", got, volumes[1].Options, want)
+	}
+	check(t, run)
+}
+
 // TestThousandClients combines everything that can go wrong in every phase of a long run with as many losses. The
 // status stays within 64 KiB and within the API's limits, and keeps disqualifying warnings.
 func TestThousandClients(t *testing.T) {

@@ -1,0 +1,44 @@
+package limits
+
+import (
+	"slices"
+	"strings"
+)
+
+// PlainParameters returns the parameters without those that refer to Secrets or contain secrets.
+func PlainParameters(parameters map[string]string) map[string]string {
+	if parameters == nil {
+		return nil
+	}
+	kept := map[string]string{}
+	for name, value := range parameters {
+		if !isSecret(name) {
+			kept[name] = value
+		}
+	}
+	return kept
+}
+
+// PlainOptions returns mount options with the values of secrets masked. The specification and the mount of a volume may
+// contain secrets, such as `password=...` for a share, and users who may read runs may not be allowed to read either.
+func PlainOptions(options []string) []string {
+	kept := slices.Clone(options)
+	for i, text := range kept {
+		// An element of options can contain several options, separated by commas.
+		words := strings.Split(text, ",")
+		for j, word := range words {
+			name, _, valued := strings.Cut(word, "=")
+			if valued && (isSecret(name) || slices.Contains([]string{"user", "pass", "cred"}, strings.ToLower(name))) {
+				words[j] = name + "=..."
+			}
+		}
+		kept[i] = strings.Join(words, ",")
+	}
+	return kept
+}
+
+func isSecret(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"secret", "passw", "token", "accountkey", "credential", "username"},
+		func(word string) bool { return strings.Contains(name, word) })
+}
