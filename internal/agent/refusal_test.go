@@ -105,6 +105,14 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 		"file to read is elsewhere": {change: func(l *agentapi.LoadRequest) {
 			l.Dataset = &agentapi.Dataset{Reads: []*agentapi.DataFile{{Name: "../../owner.json"}}}
 		}, reason: tool.ReasonVolume, words: []string{"is not a path inside the dataset"}},
+		"a link in place of a file to write": {prepare: func(r *rig) {
+			r.put("data.0.0", fill(0))
+			file := filepath.Join(r.directory, dataPath, "data.0.0")
+			must(r.t, os.Remove(file))
+			must(r.t, os.Symlink(filepath.Join(r.t.TempDir(), "of-somebody-else"), file))
+		}, change: func(l *agentapi.LoadRequest) {
+			l.Dataset = &agentapi.Dataset{NewBytes: 1 << 20, Files: []*agentapi.DataFile{{Name: "data.0.0", Bytes: 1 << 20}}}
+		}, reason: tool.ReasonVolume, words: []string{"data.0.0 belongs to another owner (it is not a regular file)"}},
 		"no such fio": {prepare: func(r *rig) { r.agent.env.Config.FioPath = "/nonexistent/fio" },
 			reason: tool.ReasonTool, words: []string{"/nonexistent/fio"}},
 		"no program": {prepare: func(r *rig) { r.agent.env.Config.FioPath = executable(r.t, "")[:1] + "etc/passwd" },

@@ -219,7 +219,8 @@ func (f *Files) Close() {
 	}
 }
 
-// checkFiles returns an error if the step would run out of space or inodes, or would read missing data.
+// checkFiles returns an error if the step would run out of space or inodes, would write to something other than its own
+// files, or would read missing data.
 func (f *Files) checkFiles() error {
 	wanted := f.request.GetDataset()
 	if wanted.GetNewBytes() > 0 || wanted.GetNewFiles() > 0 {
@@ -227,12 +228,16 @@ func (f *Files) checkFiles() error {
 		for _, file := range wanted.GetFiles() {
 			total += file.GetBytes()
 			coverage, err := f.Written(file.GetName())
-			if err == nil && coverage.Doubtful {
-				have += min(coverage.ApparentBytes, file.GetBytes())
-			} else if err == nil {
-				have += min(coverage.WrittenBytes, file.GetBytes())
-			} else if errors.Is(err, fs.ErrNotExist) {
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
 				missing++
+			case err != nil:
+				// For example, the file is a link, which the tool would follow to a file of somebody else.
+				return tool.Refuse(tool.ReasonOf(err), err)
+			case coverage.Doubtful:
+				have += min(coverage.ApparentBytes, file.GetBytes())
+			default:
+				have += min(coverage.WrittenBytes, file.GetBytes())
 			}
 		}
 		err := f.CheckFiles(missing)
