@@ -124,6 +124,9 @@ func readSection(from *section, ordinal int) (loadSection, error) {
 			s.settings = append(s.settings, setting{name: one.name, value: one.value})
 		}
 	}
+	if err := s.checkSettings(); err != nil {
+		return loadSection{}, fmt.Errorf("section [%s]: %w", s.name, err)
+	}
 	return s, nil
 }
 

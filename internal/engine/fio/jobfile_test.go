@@ -116,6 +116,7 @@ func TestJobFileLoadRefuses(t *testing.T) {
 		{"a sum that overflows", "[a]\nrw=write\nsize=4096p\nnumjobs=4\n[b]\nrw=write\nsize=1\n", "more than 1Pi per client"},
 		{"splits that overflow", "[a]\nrw=randwrite\nbssplit=17179869184m/100\nnumjobs=1024\nsize=1m\n", "from 1 byte to 1g"},
 		{"engine's option", "[a]\nsize=1m\nhipri\n", "the I/O engine psync does not support it"},
+		{"offload of a queue", "[a]\nsize=1m\nioengine=libaio\niodepth=4\nio_submit_mode=offload\n", "section [a]: with io_submit_mode=offload"},
 		{"many jobs", strings.Repeat("[a]\nsize=1m\nnumjobs=1024\n", 5), "the limit is 4096"},
 		{"many files", "[a]\nfilesize=4k\nnrfiles=10000\nnumjobs=11\n", "the limit is 100000"},
 		{"dataset", "[a]\nsize=1m\n", "set datasetSize to 1048576"},

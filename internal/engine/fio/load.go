@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -101,6 +102,14 @@ func (s *loadSection) fileSets() int {
 // has reports whether the section sets an option to the given value.
 func (s *loadSection) has(name, value string) bool {
 	return slices.ContainsFunc(s.settings, func(one setting) bool { return one.name == name && one.value == value })
+}
+
+// checkSettings returns an error for settings that fio accepts together, but cannot run to the end of the phase.
+func (s *loadSection) checkSettings() error {
+	if s.depth > 1 && s.has("io_submit_mode", "offload") {
+		return errors.New("with io_submit_mode=offload and a queue depth above 1, fio does not end: remove io_submit_mode")
+	}
+	return nil
 }
 
 // synchronous reports whether each write returns only after its data has been written to the storage.

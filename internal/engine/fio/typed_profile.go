@@ -322,6 +322,9 @@ func (r *typedReader) options() {
 			r.set(canonical, written)
 		}
 	}
+	if err := r.section.checkSettings(); err != nil {
+		r.problems = append(r.problems, field.Invalid(r.path.Child("options"), field.OmitValueType{}, err.Error()))
+	}
 }
 
 func (r *typedReader) cautions() []string {
