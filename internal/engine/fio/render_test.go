@@ -333,6 +333,8 @@ func TestValidate(t *testing.T) {
 		{"name with a line", profileWith(withOption("nice=1\nexec_prerun", "id")), "fio.options", "not on the list"},
 		{"option of another engine", profileWith(withOption("sqthread_poll", "1")), "fio.options[sqthread_poll]", "only io_uring"},
 		{"offload of a queue", profileWith(withDepth(2), withOption("io_submit_mode", "offload")), "fio.options", "fio does not end"},
+		{"zones of no size", profileWith(withOption("zonemode", "strided")), "fio.options", "set zonesize"},
+		{"zones that are off", profileWith(withOption("zonesize", "64k")), "fio.options", "zonemode=strided"},
 		{"job file and field", profileWith(withJobFile(userJobFile, "2560Ki"), withJobs(1)), "fio.jobs", "replaces all other fields"},
 		{"job file and dataset", profileWith(withJobFile(userJobFile, "1Gi")), "fio.jobFile", "set datasetSize to 2621440"},
 	} {
@@ -349,6 +351,7 @@ func TestValidate(t *testing.T) {
 	for _, profile := range []*v1alpha1.FioProfile{
 		profileWith(), profileWith(distributed("zoned:60/10:40/90")), profileWith(distributed("zoned:60/0:40/20")),
 		profileWith(withOption("io_submit_mode", "offload")), profileWith(withDepth(2), withOption("io_submit_mode", "inline")),
+		profileWith(withOption("zonemode", "strided"), withOption("zonesize", "64k")), profileWith(withOption("zonesize", "0")),
 	} {
 		if problems := Validate(nil, profile); len(problems) > 0 {
 			t.Errorf("a good profile: %v", problems)
