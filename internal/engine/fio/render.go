@@ -237,8 +237,9 @@ var contentSettings = []string{
 	"openfiles", "thread", "cpus_allowed", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy", "iomem",
 }
 
-// blockSettings are the options that determine the size of operations. A precondition sets them too.
-var blockSettings = []string{"bs", "bsrange", "bssplit", "ba", "bs_unaligned"}
+// blockSettings are the options that determine the size of operations. A precondition sets them too. It does not set
+// ba, with which fio uses no random map, so that random writes would leave out many blocks.
+var blockSettings = []string{"bs", "bsrange", "bssplit", "bs_unaligned"}
 
 // A layout writes large blocks, and each job keeps several of them outstanding. layoutMemoryBytes limits the
 // outstanding bytes of all jobs of a client. A precondition uses the profile's block size, so even one block per job

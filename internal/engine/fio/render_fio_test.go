@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -131,6 +132,30 @@ func TestPreconditionWithRealFio(t *testing.T) {
 	snapshot := runStep(t, directory, profile, Parameters{Purpose: Precondition, Passes: 2})
 	if got := snapshot.Operations[measure.Write]; got.Bytes != 16<<20 || got.Operations != 4096 {
 		t.Errorf("%+v, want 16 MiB in 4096 operations", got.Counter)
+	}
+}
+
+// A precondition writes every block, also if ba turns off fio's random map in the load.
+func TestPreconditionOfAlignedBlocksWithRealFio(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	zeros := make([]byte, 1<<20)
+	if err := os.WriteFile(filepath.Join(directory, "data.0.0"), zeros, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runStep(t, directory, profileWith(withDataset("1Mi"), withOption("ba", "64k")), Parameters{Purpose: Precondition})
+	content, err := os.ReadFile(filepath.Join(directory, "data.0.0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := 0
+	for block := range slices.Chunk(content, 4096) {
+		if bytes.Equal(block, zeros[:4096]) {
+			left++
+		}
+	}
+	if left > 0 || len(content) != len(zeros) {
+		t.Errorf("%d blocks were not overwritten, and the file has %d bytes", left, len(content))
 	}
 }
 
