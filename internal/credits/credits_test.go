@@ -77,7 +77,11 @@ func TestAccountOfADay(t *testing.T) {
 	near(t, "wait for 90 % of what nobody knows", a.SecondsTo(90), 0.9*87381, 1)
 	near(t, "half a drain", a.Demand(math.Inf(1), 7710), 7710*(80<<20), 1)
 	near(t, "fill then", a.Percent(), 50, 0.01)
-	near(t, "the rest", a.SecondsToEmpty(), 7710, 1)
+	near(t, "the rest", a.SecondsToEmpty(math.Inf(1)), 7710, 1)
+	near(t, "the rest at half of the speed", a.SecondsToEmpty(46<<20), 2*7710, 1)
+	if !math.IsInf(a.SecondsToEmpty(12<<20), 1) {
+		t.Error("a load below the refill empties the bucket")
+	}
 	near(t, "the rest and an hour", a.Demand(math.Inf(1), 7710+3600), 7710*(80<<20)+3600*(12<<20), 1e8)
 	if a.Percent() != 0 || a.LeastPercent() != 0 {
 		t.Errorf("after the drain it is between %g and %g %%", a.LeastPercent(), a.Percent())
@@ -99,7 +103,7 @@ func TestAccountOfADay(t *testing.T) {
 func TestEmptied(t *testing.T) {
 	a := credits.Open(hdd)
 	a.Emptied()
-	if a.LeastPercent() != 0 || a.Fill() != 0 || a.SecondsToEmpty() != 0 {
+	if a.LeastPercent() != 0 || a.Fill() != 0 || a.SecondsToEmpty(math.Inf(1)) != 0 {
 		t.Errorf("%g left", a.Fill())
 	}
 }

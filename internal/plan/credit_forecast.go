@@ -44,8 +44,13 @@ func (p *phaseMaker) charge(step *Step) {
 	}
 	step.Credits = map[string]Credits{}
 	for name, one := range p.forecasts {
-		one.bound(step, slices.Contains(step.Targets, name), took, known)
-		if !slices.Contains(step.Targets, name) {
+		takesPart := slices.Contains(step.Targets, name)
+		drains := 0.0
+		if takesPart && step.Purpose == Drain {
+			drains = p.demand(step, name)
+		}
+		one.bound(step, drains, took, known)
+		if !takesPart {
 			if !known {
 				one.idle(step.Least())
 			} else {
@@ -78,9 +83,10 @@ func (p *phaseMaker) load(step *Step, target string, one *creditForecast, took t
 		took -= time.Duration(account.Work(p.demand(step, target), p.work(step, target)) * float64(time.Second))
 		one.idle(max(0, took))
 	case Drain:
-		emptied := account.SecondsToEmpty() <= took.Seconds()
-		account.Demand(p.demand(step, target), took.Seconds())
-		if emptied && p.demand(step, target) >= account.Bucket().Burst {
+		demand := p.demand(step, target)
+		emptied := account.SecondsToEmpty(demand) <= took.Seconds()
+		account.Demand(demand, took.Seconds())
+		if emptied {
 			account.Emptied()
 		}
 	case Measure:
@@ -104,12 +110,13 @@ func (p *phaseMaker) cached(step *Step, target string) bool {
 	return demand.Load.CachedShare == 1 && !slices.ContainsFunc(p.documented[target].Limits, counts)
 }
 
-// bound advances the ceiling of a forecast to the end of a step. took is the length of the step or, if known is false,
-// a lower bound on the length.
-func (t *creditForecast) bound(step *Step, takesPart bool, took time.Duration, known bool) {
+// bound advances the ceiling of a forecast to the end of a step. demand is the rate at which a drain loads the target,
+// or 0 if none does. took is the length of the step or, if known is false, a lower bound on the length.
+func (t *creditForecast) bound(step *Step, demand float64, took time.Duration, known bool) {
 	bucket := t.account.Bucket()
+	bucket.Burst = min(bucket.Burst, demand)
 	switch {
-	case takesPart && step.Purpose == Drain:
+	case bucket.Drains():
 		if bucket.DrainSeconds(t.ceiling) <= step.Duration.Seconds() {
 			t.ceiling = 0
 		}
@@ -154,10 +161,10 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 		case step.WorkBound():
 			account := one.account
 			took = max(took, time.Duration(account.Work(p.demand(step, target), p.work(step, target))*float64(time.Second)))
-		case one.account.SecondsToEmpty() < minVisible.Seconds() && !step.Redrain:
+		case one.account.SecondsToEmpty(p.demand(step, target)) < minVisible.Seconds() && !step.Redrain:
 			took = step.Duration
 		default:
-			fall := wholeSeconds(one.account.SecondsToEmpty())
+			fall := wholeSeconds(one.account.SecondsToEmpty(p.demand(step, target)))
 			if !step.Redrain {
 				fall += sampled // a drop in the rate is detected only at the end of the second in which it occurs
 			}
@@ -244,16 +251,20 @@ func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
 		if one == nil {
 			continue
 		}
-		bucket := one.account.Bucket()
+		bucket, spent := one.account.Bucket(), "burst"
+		demand := p.demand(step, target)
+		if demand < bucket.Burst {
+			bucket.Burst, spent = demand, "rate limit"
+		}
 		if !bucket.Drains() {
-			p.warn(at, "%s: the credits of target %s never run out, because its limits refill them at %s and spend them at %s at most",
+			p.warn(at, "%s: the credits of target %s never run out, because they refill at %s and are spent at %s at most",
 				v1alpha1.WarningRunTooShort, target, measure.FormatBytesPerSecond(bucket.Refill), measure.FormatBytesPerSecond(bucket.Burst))
 			continue
 		}
-		if need := wholeSeconds(one.account.SecondsToEmpty()); need > step.Duration {
-			p.warn(at, "%s: target %s is expected to hold %s of credits, which last %s at burst - refill (%s - %s), but the drain ends after %s. "+
+		if need := wholeSeconds(one.account.SecondsToEmpty(demand)); need > step.Duration {
+			p.warn(at, "%s: target %s is expected to hold %s of credits, which last %s at %s - refill (%s - %s), but the drain ends after %s. "+
 				"Raise it to at least %s", v1alpha1.WarningRunTooShort, target, amount(one.account.Fill()),
-				length(need), measure.FormatBytesPerSecond(bucket.Burst), measure.FormatBytesPerSecond(bucket.Refill),
+				length(need), spent, measure.FormatBytesPerSecond(bucket.Burst), measure.FormatBytesPerSecond(bucket.Refill),
 				length(step.Duration), length(need+step.LeastBaseline()))
 		}
 	}

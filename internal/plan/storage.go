@@ -274,13 +274,11 @@ func (p *phaseMaker) warnInBurst(at *field.Path, step *Step, times int) {
 			continue
 		}
 		demand := p.demand(step, target)
-		bucket := one.account.Bucket()
-		if demand <= bucket.Refill {
+		if demand <= one.account.Bucket().Refill {
 			continue
 		}
-		bucket.Burst = min(bucket.Burst, demand)
 		loaded := time.Duration(times) * (step.WarmUp + step.Duration)
-		if need := wholeSeconds(bucket.DrainSeconds(one.account.Fill())); need > loaded {
+		if need := wholeSeconds(one.account.SecondsToEmpty(demand)); need > loaded {
 			p.warn(at, "%s: the credits of target %s are expected to last %s, longer than any phase loads it: the run measures only the burst. "+
 				"Add a burstDrain phase to measure both", v1alpha1.WarningRunTooShort, target, length(need))
 		}
