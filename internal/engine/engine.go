@@ -162,8 +162,9 @@ type Description struct {
 	BlockBytes uint64
 	// MaxOutstanding is the maximum number of operations outstanding at any time.
 	MaxOutstanding uint64
-	// ClientBytes is the total size of the client's files.
-	ClientBytes uint64
+	// ClientBytes is the total size of the client's files. UnusedBytes is the size of those that the load does not access,
+	// because only steps with more jobs use them.
+	ClientBytes, UnusedBytes uint64
 	// LimitBytesPerSecond and LimitIOPS are the workload's rate limit; 0 if there is none.
 	LimitBytesPerSecond, LimitIOPS float64
 	// ClosedLoop is true if each operation starts when a previous one completes: the profile sets neither a rate limit

@@ -117,7 +117,7 @@ func (a *DemandModel) demand(spec *v1alpha1.Engine, step engine.Step) (Demand, b
 	return Demand{
 		Load:         limits.Load{BlockBytes: float64(made.BlockBytes), Operation: operation(made.Reads, made.Writes)},
 		Outstanding:  float64(made.MaxOutstanding) * clients,
-		DatasetBytes: float64(made.ClientBytes) * clients,
+		DatasetBytes: float64(made.ClientBytes-made.UnusedBytes) * clients,
 		Random:       made.Random,
 		Limit:        limits.Rate{BytesPerSecond: made.LimitBytesPerSecond * clients, OperationsPerSecond: made.LimitIOPS * clients},
 	}, true

@@ -22,6 +22,10 @@ func TestDemandOfStoredSteps(t *testing.T) {
 		newest, known := demands.Of(&step, "a")
 		step.LayoutJobs = nil
 		oldest, also := demands.Of(&step, "a")
+		if want := []float64{2 * 64 << 20, 2 * 16 << 20, 2 * 64 << 20}[i]; newest.DatasetBytes != want {
+			t.Errorf("step %d: accesses %g bytes, want %g", i, newest.DatasetBytes, want)
+		}
+		oldest.DatasetBytes = newest.DatasetBytes // The part that a step accesses is unknown without the jobs of the layout.
 		if !known || !also || newest != oldest || newest.Load.Operation != limits.Write {
 			t.Errorf("step %d: %+v %v, without the jobs of the layout %+v %v", i, newest, known, oldest, also)
 		}

@@ -189,7 +189,7 @@ func (b *builder) judgePageCache(machines []*machine) {
 	var clients []int
 	var dataset, memory uint64
 	for _, m := range machines {
-		bytes := b.described.ClientBytes * uint64(len(m.clients))
+		bytes := (b.described.ClientBytes - b.described.UnusedBytes) * uint64(len(m.clients))
 		if m.memoryBytes == 0 || bytes >= m.memoryBytes {
 			continue
 		}

@@ -2,6 +2,7 @@ package fio
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -42,6 +43,11 @@ func Describe(profile *v1alpha1.FioProfile, parameters Parameters) (engine.Descr
 	}
 	made.SyncsAtEnd = made.Writes && !unsynced
 	made.ClientBytes = what.bytes(false)
+	used := load{sections: slices.Clone(what.sections)}
+	for i := range used.sections {
+		used.sections[i].layoutJobs = used.sections[i].jobs
+	}
+	made.UnusedBytes = made.ClientBytes - used.bytes(false)
 	made.Files = func(yield func(string, uint64) bool) {
 		// Parse the profile again instead of storing the parsed sections, which would make the description large.
 		if what, problems := read(field.NewPath("fio"), profile, &parameters); len(problems) == 0 {
