@@ -73,7 +73,14 @@ func loadOf(steps []planStep, target string) string {
 		if err != nil || made.Metadata {
 			continue
 		}
-		add(&order, map[bool]string{true: "random", false: "sequential"}[made.Random])
+		switch {
+		case made.Mixed:
+			add(&order, "random and sequential")
+		case made.Random:
+			add(&order, "random")
+		default:
+			add(&order, "sequential")
+		}
 		if made.Reads {
 			add(&operations, "reads")
 		}

@@ -147,8 +147,9 @@ type Description struct {
 	// Reads, Writes and Trims are true if the load performs such operations. Syncs is true if writes are flushed during
 	// the load or are synchronous. SyncsAtEnd is true if every writer flushes its files when it ends.
 	Reads, Writes, Trims, Syncs, SyncsAtEnd bool
-	// Buffered is true if some I/O goes through the page cache. Random is true if the offsets are in random order.
-	Buffered, Random bool
+	// Buffered is true if some I/O goes through the page cache. Random is true if some offsets are in random order, and
+	// Mixed is true if others are not.
+	Buffered, Random, Mixed bool
 	// NoStorage is true if the load accesses no files. Metadata is true if it works on file names instead of file data.
 	NoStorage, Metadata bool
 	// NeedsFiles is true if the load reads files that an earlier step must have laid out. Rewrites is true if the load

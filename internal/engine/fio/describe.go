@@ -18,12 +18,14 @@ func Describe(profile *v1alpha1.FioProfile, parameters Parameters) (engine.Descr
 		return engine.Description{}, fmt.Errorf("describe a fio profile: %w", problems.ToAggregate())
 	}
 	made := engine.Description{NoStorage: true, Cautions: what.cautions}
-	unsynced := false
+	unsynced, sequential := false, false
 	for i := range what.sections {
 		s := &what.sections[i]
 		made.Reads = made.Reads || s.reads
 		made.Writes = made.Writes || s.writes
 		made.Trims = made.Trims || s.trims
+		made.Random = made.Random || s.random()
+		sequential = sequential || !s.random()
 		// The mmap engine writes to memory, so its writes are not synchronous even if the file is open for synchronous
 		// writes.
 		made.Syncs = made.Syncs || s.syncs || s.writes && s.synchronous() && s.engine != string(v1alpha1.FioMmap)
@@ -41,6 +43,7 @@ func Describe(profile *v1alpha1.FioProfile, parameters Parameters) (engine.Descr
 		made.NoStorage = false
 		made.Buffered = made.Buffered || !s.direct
 	}
+	made.Mixed = made.Random && sequential
 	made.SyncsAtEnd = made.Writes && !unsynced
 	made.ClientBytes = what.bytes(false)
 	used := load{sections: slices.Clone(what.sections)}

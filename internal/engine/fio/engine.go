@@ -45,7 +45,6 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 		return made, err
 	}
 	p := e.Profile
-	made.Random = p.Pattern == v1alpha1.FioRandom
 	made.Layer = func(target string) any { return layerOf(target, p) }
 	if p.JobFile == "" && p.FileSharing != v1alpha1.FilesShared && p.IOEngine != v1alpha1.FioNull {
 		made.JobFiles = engine.JobFiles{Bytes: p.DatasetSize.Value(), FilesPerJob: 1}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // load is a parsed profile, with or without a job file. Its sections run at the same time.
@@ -117,6 +118,11 @@ func (s *loadSection) checkSettings() error {
 		return errors.New("zonesize applies only to zonemode=strided: set it, or remove zonesize")
 	}
 	return nil
+}
+
+// random reports whether the section accesses its files in random order.
+func (s *loadSection) random() bool {
+	return slices.ContainsFunc(s.settings, func(one setting) bool { return one.name == "rw" && strings.HasPrefix(one.value, "rand") })
 }
 
 // synchronous reports whether each write returns only after its data has been written to the storage.

@@ -371,10 +371,8 @@ func (s *loadSection) largestBlock() uint64 {
 // overwrite returns the value of rw with which fio overwrites the section's files: randwrite if the section accesses
 // them at random, otherwise write.
 func (s *loadSection) overwrite() string {
-	for _, one := range s.settings {
-		if one.name == "rw" && strings.HasPrefix(one.value, "rand") {
-			return "randwrite"
-		}
+	if s.random() {
+		return "randwrite"
 	}
 	return "write"
 }

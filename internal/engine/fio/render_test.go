@@ -365,7 +365,7 @@ func TestDescribe(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !traits.Reads || !traits.Writes || traits.Trims || !traits.Syncs || !traits.Buffered || traits.NoStorage ||
-		traits.SyncsAtEnd {
+		traits.SyncsAtEnd || !traits.Random || !traits.Mixed {
 		t.Errorf("%+v", traits)
 	}
 	if traits.Jobs != 3 || traits.MaxOutstanding != 17 || traits.ClientBytes != 2560<<10 || traits.BlockBytes != 0 {
@@ -380,6 +380,23 @@ func TestDescribe(t *testing.T) {
 	}
 	if !traits.NoStorage || traits.Buffered || len(maps.Collect(traits.Files)) != 0 || traits.MaxOutstanding != 8 || traits.BlockBytes != 4096 {
 		t.Errorf("%+v", traits)
+	}
+}
+
+// A job file and typed fields for the same load are described alike.
+func TestDescribeOfOrder(t *testing.T) {
+	for name, test := range map[string]struct {
+		profile *v1alpha1.FioProfile
+		random  bool
+	}{
+		"random":              {profileWith(), true},
+		"random job file":     {profileWith(withJobFile("[a]\nrw=randread\nsize=8m\n", "8Mi")), true},
+		"sequential":          {profileWith(sequential), false},
+		"sequential job file": {profileWith(withJobFile("[a]\nrw=rw\nsize=8m\n", "8Mi")), false},
+	} {
+		if made, err := (Engine{test.profile}).Describe(&engine.Step{}); err != nil || made.Random != test.random || made.Mixed {
+			t.Errorf("%s: random %t, mixed %t, %v", name, made.Random, made.Mixed, err)
+		}
 	}
 }
 
