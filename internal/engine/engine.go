@@ -144,9 +144,11 @@ type Use struct {
 
 // Description describes what a load does in a step. Its figures apply to one client.
 type Description struct {
-	// Reads, Writes and Trims are true if the load performs such operations. Syncs is true if writes are flushed during
-	// the load or are synchronous. SyncsAtEnd is true if every writer flushes its files when it ends.
-	Reads, Writes, Trims, Syncs, SyncsAtEnd bool
+	// Reads, Writes and Trims are true if the load performs such operations.
+	Reads, Writes, Trims bool
+	// Dirty is true if some writes go to the page cache, and are neither flushed during the load nor synchronous.
+	// SyncsAtEnd is true if all of them are flushed when the load ends.
+	Dirty, SyncsAtEnd bool
 	// Buffered is true if some I/O goes through the page cache. Random is true if some offsets are in random order, and
 	// Mixed is true if others are not.
 	Buffered, Random, Mixed bool

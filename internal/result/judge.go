@@ -105,7 +105,7 @@ func (b *builder) judgeTool() {
 // judgeFlush warns if buffered writes were not flushed in the measured time. A flush at the end is part of the measured
 // time if the amount of work is fixed. The rates of a timed load do not include it, so it must be short.
 func (b *builder) judgeFlush() {
-	if !b.measured || b.load.SpansClients || !b.described.Buffered || !b.described.Writes || b.described.Syncs {
+	if !b.measured || b.load.SpansClients || !b.described.Dirty {
 		return
 	}
 	if !b.described.SyncsAtEnd {

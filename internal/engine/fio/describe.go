@@ -26,10 +26,6 @@ func Describe(profile *v1alpha1.FioProfile, parameters Parameters) (engine.Descr
 		made.Trims = made.Trims || s.trims
 		made.Random = made.Random || s.random()
 		sequential = sequential || !s.random()
-		// The mmap engine writes to memory, so its writes are not synchronous even if the file is open for synchronous
-		// writes.
-		made.Syncs = made.Syncs || s.syncs || s.writes && s.synchronous() && s.engine != string(v1alpha1.FioMmap)
-		unsynced = unsynced || s.writes && !s.has("end_fsync", "1")
 		made.Jobs += s.jobs
 		made.MaxOutstanding += s.outstanding()
 		if i == 0 {
@@ -41,10 +37,22 @@ func Describe(profile *v1alpha1.FioProfile, parameters Parameters) (engine.Descr
 			continue
 		}
 		made.NoStorage = false
-		made.Buffered = made.Buffered || !s.direct
+		if s.direct {
+			continue
+		}
+		made.Buffered = true
+		if s.reads {
+			made.Cached = engine.Cached{Why: "the reads are not direct, and the data on", Remedy: "set direct to true, or raise datasetSize"}
+		}
+		// The mmap engine writes to memory, so its writes are not synchronous even if the file is open for synchronous
+		// writes.
+		if s.writes && !s.syncs && !(s.synchronous() && s.engine != string(v1alpha1.FioMmap)) {
+			made.Dirty = true
+			unsynced = unsynced || !s.has("end_fsync", "1")
+		}
 	}
 	made.Mixed = made.Random && sequential
-	made.SyncsAtEnd = made.Writes && !unsynced
+	made.SyncsAtEnd = made.Dirty && !unsynced
 	made.ClientBytes = what.bytes(false)
 	used := load{sections: slices.Clone(what.sections)}
 	for i := range used.sections {

@@ -55,12 +55,10 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	if step.Layout() {
 		// A layout writes the whole dataset. Its block size and queue depth differ from those of the load.
 		made.Reads, made.Writes, made.Trims, made.BlockBytes, made.MaxOutstanding, made.UnusedBytes = false, true, false, 0, 0, 0
+		made.Cached = engine.Cached{}
 		return made, nil
 	}
 	made.NeedsFiles = made.Reads
-	if made.Reads && made.Buffered {
-		made.Cached = engine.Cached{Why: "the reads are not direct, and the data on", Remedy: "set direct to true, or raise datasetSize"}
-	}
 	made.ClosedLoop = p.JobFile == "" && p.RateLimit == nil && !e.hasThinkTime() && step.Overrides.Offer.IOPS == 0
 	if limit := p.RateLimit; limit != nil {
 		if limit.BytesPerSecond != nil {

@@ -364,7 +364,7 @@ func TestDescribe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !traits.Reads || !traits.Writes || traits.Trims || !traits.Syncs || !traits.Buffered || traits.NoStorage ||
+	if !traits.Reads || !traits.Writes || traits.Trims || traits.Dirty || !traits.Buffered || traits.NoStorage ||
 		traits.SyncsAtEnd || !traits.Random || !traits.Mixed {
 		t.Errorf("%+v", traits)
 	}
@@ -400,26 +400,35 @@ func TestDescribeOfOrder(t *testing.T) {
 	}
 }
 
-// Writes that are synchronous count as flushed, except with mmap, which writes to memory.
-func TestDescribeOfSynchronousWrites(t *testing.T) {
+// Writes that are synchronous count as flushed, except with mmap, which writes to memory. Each section counts for itself.
+func TestDescribeOfDirtyPages(t *testing.T) {
 	buffered := func(edits ...edit) *v1alpha1.FioProfile {
 		return profileWith(append([]edit{withReadPercent(0), withDirect(false), withEngine(v1alpha1.FioPsync)}, edits...)...)
 	}
+	sections := func(first, second string) *v1alpha1.FioProfile {
+		return profileWith(withJobFile("[a]\nsize=4m\n"+first+"[b]\nsize=4m\n"+second, "8Mi"))
+	}
 	for name, test := range map[string]struct {
-		profile *v1alpha1.FioProfile
-		want    bool
+		profile              *v1alpha1.FioProfile
+		dirty, atEnd, cached bool
 	}{
-		"not at all":  {buffered(), false},
-		"dsync":       {buffered(withOption("sync", "dsync")), true},
-		"sync=1":      {buffered(withOption("sync", "1")), true},
-		"sync=0":      {buffered(withOption("sync", "0")), false},
-		"none":        {buffered(withOption("sync", "none")), false},
-		"reads":       {buffered(withOption("sync", "sync"), withReadPercent(100)), false},
-		"mmap":        {buffered(withOption("sync", "sync"), withEngine(v1alpha1.FioMmap)), false},
-		"in job file": {profileWith(withJobFile("[a]\nrw=write\nsync=sync\nsize=8m\n", "8Mi")), true},
+		"not at all":           {profile: buffered(), dirty: true},
+		"dsync":                {profile: buffered(withOption("sync", "dsync"))},
+		"sync=1":               {profile: buffered(withOption("sync", "1"))},
+		"sync=0":               {profile: buffered(withOption("sync", "0")), dirty: true},
+		"none":                 {profile: buffered(withOption("sync", "none")), dirty: true},
+		"reads":                {profile: buffered(withOption("sync", "sync"), withReadPercent(100)), cached: true},
+		"mmap":                 {profile: buffered(withOption("sync", "sync"), withEngine(v1alpha1.FioMmap)), dirty: true},
+		"in job file":          {profile: profileWith(withJobFile("[a]\nrw=write\nsync=sync\nsize=8m\n", "8Mi"))},
+		"beside a log":         {profile: sections("rw=write\nfsync=1\n", "rw=write\n"), dirty: true},
+		"beside a direct log":  {profile: sections("rw=write\ndirect=1\nsync=dsync\n", "rw=write\nend_fsync=1\n"), dirty: true, atEnd: true},
+		"one flushed at end":   {profile: sections("rw=write\n", "rw=write\nend_fsync=1\n"), dirty: true},
+		"beside direct writes": {profile: sections("rw=read\n", "rw=write\ndirect=1\n"), cached: true},
+		"beside direct reads":  {profile: sections("rw=read\ndirect=1\n", "rw=write\nfsync=1\n")},
 	} {
-		if made, err := Describe(test.profile, Parameters{}); err != nil || made.Syncs != test.want || !made.Buffered {
-			t.Errorf("%s: syncs %t, buffered %t, %v", name, made.Syncs, made.Buffered, err)
+		made, err := Describe(test.profile, Parameters{})
+		if cached := made.Cached.Why != ""; err != nil || made.Dirty != test.dirty || made.SyncsAtEnd != test.atEnd || cached != test.cached {
+			t.Errorf("%s: dirty %t, at the end %t, cached %t, %v", name, made.Dirty, made.SyncsAtEnd, cached, err)
 		}
 	}
 	small, err := Engine{smallFiles(withOption("sync", "dsync"))}.Describe(fileStep(v1alpha1.OperationWrite))

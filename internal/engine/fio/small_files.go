@@ -146,6 +146,7 @@ func (e Engine) describeFiles(step *engine.Step) (engine.Description, error) {
 		made.ClientBytes += s.fileCount() * s.fileBytes
 		allocated += s.fileCount() * ((s.fileBytes + defaultChunk - 1) / defaultChunk * defaultChunk)
 	}
+	made.Dirty = made.Writes && made.Buffered
 	if operation == v1alpha1.OperationWrite {
 		made.Reserved = engine.Reserved{Key: "smallFiles " + strconv.FormatUint(allocated, 10), Bytes: allocated}
 	}

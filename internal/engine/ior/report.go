@@ -120,7 +120,7 @@ const leastFlushes = 5
 func (e Engine) judgeFlushes(step *engine.Step, report *engine.Report, findings *engine.Findings) {
 	made, err := Describe(e.Profile, step.Clients, step.Processes)
 	workBound := step.Purpose == v1alpha1.StepMeasure && step.Duration == 0
-	if err != nil || !report.Measured || workBound || !made.Writes || !made.Buffered || made.Syncs {
+	if err != nil || !report.Measured || workBound || !made.Dirty {
 		return
 	}
 	const remedy = ": set direct to true, or increase the phase's repetitions and make each one longer (raise stonewall or blockSize)"
