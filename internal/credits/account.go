@@ -62,9 +62,9 @@ func (a Account) SecondsTo(percent float64) float64 {
 	return max(0, a.bucket.FillSeconds(percent)-a.least/a.bucket.Refill)
 }
 
-// SecondsToEmpty returns how long a load that demands the given rate per second takes to empty the bucket if it was full
-// initially; math.Inf(1) means unlimited demand. It returns infinity if credits refill at least as fast as they are
-// spent.
+// SecondsToEmpty returns how long a load that demands the given rate per second takes to empty the bucket if it was
+// full initially; math.Inf(1) means unlimited demand. It returns infinity if credits refill at least as fast as they
+// are spent.
 func (a Account) SecondsToEmpty(demand float64) float64 {
 	bucket := a.bucket
 	bucket.Burst = min(bucket.Burst, demand)

@@ -262,8 +262,9 @@ func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
 			continue
 		}
 		if need := wholeSeconds(one.account.SecondsToEmpty(demand)); need > step.Duration {
-			p.warn(at, "%s: target %s is expected to hold %s of credits, which last %s at %s - refill (%s - %s), but the drain ends after %s. "+
-				"Raise it to at least %s", v1alpha1.WarningRunTooShort, target, amount(one.account.Fill()),
+			p.warn(at, "%s: target %s is expected to hold %s of credits, which last %s at %s - refill (%s - %s), "+
+				"but the drain ends after %s. Raise it to at least %s",
+				v1alpha1.WarningRunTooShort, target, amount(one.account.Fill()),
 				length(need), spent, measure.FormatBytesPerSecond(bucket.Burst), measure.FormatBytesPerSecond(bucket.Refill),
 				length(step.Duration), length(need+step.LeastBaseline()))
 		}

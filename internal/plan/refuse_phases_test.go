@@ -225,11 +225,13 @@ func TestWarnings(t *testing.T) {
 		"a redrain that is too short": {fsx().BurstDrain("burst", "2m", "1h").Redrain("refill", "2h").AtMost("2h5m"),
 			[]string{"phases[1].cooldown.maxDuration: RunTooShort: target share is expected to hold 115.2 GB"}},
 		"credits that never end": {on().Throughput("10M", "10M", "1G", "").BurstDrain("burst", "2m", "1h"),
-			[]string{"the credits of target a never run out, because they refill at 10.00 MB/s and are spent at 10.00 MB/s at most"}},
-		"a drain below the refill": {fsx().Workload(slow()).BurstDrain("burst", "2m", "40m"), []string{"phases[0].burstDrain.maxDuration: RunTooShort: " +
-			"the credits of target share never run out, because they refill at 16.00 MB/s and are spent at 16.00 MB/s at most"}},
-		"a drain of a limited load": {fsx().Workload(limitedTo("20M")).BurstDrain("burst", "2m", "40m"), []string{"which last 2h1m53s " +
-			"at rate limit - refill (80.00 MB/s - 16.00 MB/s), but the drain ends after 40m. Raise it to at least 2h3m17s"}},
+			[]string{"the credits of target a never run out, because they refill at 10.00 MB/s and are spent at 10.00 MB/s"}},
+		"a drain below the refill": {fsx().Workload(slow()).BurstDrain("burst", "2m", "40m"),
+			[]string{"phases[0].burstDrain.maxDuration: RunTooShort: the credits of target share never run out, " +
+				"because they refill at 16.00 MB/s and are spent at 16.00 MB/s at most"}},
+		"a drain of a limited load": {fsx().Workload(limitedTo("20M")).BurstDrain("burst", "2m", "40m"),
+			[]string{"which last 2h1m53s at rate limit - refill (80.00 MB/s - 16.00 MB/s), but the drain ends after 40m. " +
+				"Raise it to at least 2h3m17s"}},
 		"a pause that fills the bucket": {fsx().BurstDrain("burst", "2m", "1h").Redrain("refill", "9h"),
 			[]string{"phases[1].cooldown.redrain.idle: the bucket of target share is expected to be full after 8h7m30s, so the measured refill would be too low: shorten the pause"}},
 		"a pause on a bucket that is not empty": {fsx().BurstDrain("burst", "2m", "1h").Cooldown("wait", "1h").Redrain("refill", "1h"),

@@ -170,8 +170,9 @@ var targetCases = map[string]func() targetCase{
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningDirtyPages}}
 	},
 	"dirty-pages-beside-a-log": func() targetCase {
-		return targetCase{benchmark: writing().Workload(builders.JobFile("[log]\nrw=write\nfsync=1\nsize=64m\n[bulk]\nrw=write\nbs=1m\nsize=64m\n", "128Mi")),
-			clients: objects(writer(0)), warnings: []v1alpha1.WarningType{v1alpha1.WarningDirtyPages}}
+		const jobFile = "[log]\nrw=write\nfsync=1\nsize=64m\n[bulk]\nrw=write\nbs=1m\nsize=64m\n"
+		return targetCase{benchmark: writing().Workload(builders.JobFile(jobFile, "128Mi")), clients: objects(writer(0)),
+			warnings: []v1alpha1.WarningType{v1alpha1.WarningDirtyPages}}
 	},
 	"flushed-at-end": func() targetCase {
 		return targetCase{benchmark: writing().Workload(builders.Fio().BlockSize("1Mi").Buffered().FsyncAtEnd()), clients: objects(writer(0)), warnings: short}

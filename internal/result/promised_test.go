@@ -53,7 +53,8 @@ func TestCachesOfAPart(t *testing.T) {
 		if len(problems) > 0 {
 			t.Fatal(problems.ToAggregate())
 		}
-		client := builders.Client("data", 0).Does(10, measure.Read, hundred, ms).Mutate(func(c *result.Client) { c.MemoryBytes = 32 << 30 })
+		client := builders.Client("data", 0).Does(10, measure.Read, hundred, ms).
+			Mutate(func(c *result.Client) { c.MemoryBytes = 32 << 30 })
 		history := result.History{Documented: limits.Computed{Cache: limits.Cache{Bytes: 8 << 30}}}
 		for i, want := range map[int]bool{1: true, 2: false} {
 			made := result.Target(planned.Steps[i], "data", objects(client), history)

@@ -42,7 +42,9 @@ func Describe(profile *v1alpha1.FioProfile, parameters Parameters) (engine.Descr
 		}
 		made.Buffered = true
 		if s.reads {
-			made.Cached = engine.Cached{Why: "the reads are not direct, and the data on", Remedy: "set direct to true, or raise datasetSize"}
+			made.Cached = engine.Cached{
+				Why: "the reads are not direct, and the data on", Remedy: "set direct to true, or raise datasetSize",
+			}
 		}
 		// The mmap engine writes to memory, so its writes are not synchronous even if the file is open for synchronous
 		// writes.

@@ -54,8 +54,8 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	}
 	if step.Layout() {
 		// A layout writes the whole dataset. Its block size and queue depth differ from those of the load.
-		made.Reads, made.Writes, made.Trims, made.BlockBytes, made.MaxOutstanding, made.UnusedBytes = false, true, false, 0, 0, 0
-		made.Cached = engine.Cached{}
+		made.Reads, made.Writes, made.Trims, made.Cached = false, true, false, engine.Cached{}
+		made.BlockBytes, made.MaxOutstanding, made.UnusedBytes = 0, 0, 0
 		return made, nil
 	}
 	made.NeedsFiles = made.Reads

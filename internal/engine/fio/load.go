@@ -122,7 +122,9 @@ func (s *loadSection) checkSettings() error {
 
 // random reports whether the section accesses its files in random order.
 func (s *loadSection) random() bool {
-	return slices.ContainsFunc(s.settings, func(one setting) bool { return one.name == "rw" && strings.HasPrefix(one.value, "rand") })
+	return slices.ContainsFunc(s.settings, func(one setting) bool {
+		return one.name == "rw" && strings.HasPrefix(one.value, "rand")
+	})
 }
 
 // synchronous reports whether each write returns only after its data has been written to the storage.

@@ -110,7 +110,8 @@ func TestPrepareAndMeasureWithRealFio(t *testing.T) {
 			measured := runStep(t, directory, test.profile, Parameters{Purpose: Measure, Duration: time.Second, Seed: 2})
 			checkFiles(t, directory, maps.Collect(traits.Files))
 			for operation, expected := range map[measure.Operation]bool{
-				measure.Read: traits.Reads, measure.Write: traits.Writes, measure.Sync: test.name == "sequential-write" || test.name == "job-file",
+				measure.Read: traits.Reads, measure.Write: traits.Writes,
+				measure.Sync: test.name == "sequential-write" || test.name == "job-file",
 			} {
 				total := &measured.Operations[operation]
 				if (total.Operations > 0) != expected || !total.HasBins() {

@@ -332,7 +332,8 @@ func TestValidate(t *testing.T) {
 		{"second line", profileWith(withOption("nice", "1\nexec_prerun=id")), "fio.options[nice]", "not printable ASCII"},
 		{"name with a line", profileWith(withOption("nice=1\nexec_prerun", "id")), "fio.options", "not on the list"},
 		{"option of another engine", profileWith(withOption("sqthread_poll", "1")), "fio.options[sqthread_poll]", "only io_uring"},
-		{"offload of a queue", profileWith(withDepth(2), withOption("io_submit_mode", "offload")), "fio.options", "fio does not end"},
+		{"offload of a queue", profileWith(withDepth(2), withOption("io_submit_mode", "offload")),
+			"fio.options", "fio does not end"},
 		{"zones of no size", profileWith(withOption("zonemode", "strided")), "fio.options", "set zonesize"},
 		{"zones that are off", profileWith(withOption("zonesize", "64k")), "fio.options", "zonemode=strided"},
 		{"job file and field", profileWith(withJobFile(userJobFile, "2560Ki"), withJobs(1)), "fio.jobs", "replaces all other fields"},
@@ -350,8 +351,10 @@ func TestValidate(t *testing.T) {
 	}
 	for _, profile := range []*v1alpha1.FioProfile{
 		profileWith(), profileWith(distributed("zoned:60/10:40/90")), profileWith(distributed("zoned:60/0:40/20")),
-		profileWith(withOption("io_submit_mode", "offload")), profileWith(withDepth(2), withOption("io_submit_mode", "inline")),
-		profileWith(withOption("zonemode", "strided"), withOption("zonesize", "64k")), profileWith(withOption("zonesize", "0")),
+		profileWith(withOption("io_submit_mode", "offload")),
+		profileWith(withOption("io_submit_mode", "inline"), withDepth(2)),
+		profileWith(withOption("zonemode", "strided"), withOption("zonesize", "64k")),
+		profileWith(withOption("zonesize", "0")),
 	} {
 		if problems := Validate(nil, profile); len(problems) > 0 {
 			t.Errorf("a good profile: %v", problems)
@@ -394,17 +397,20 @@ func TestDescribeOfOrder(t *testing.T) {
 		"sequential":          {profileWith(sequential), false},
 		"sequential job file": {profileWith(withJobFile("[a]\nrw=rw\nsize=8m\n", "8Mi")), false},
 	} {
-		if made, err := (Engine{test.profile}).Describe(&engine.Step{}); err != nil || made.Random != test.random || made.Mixed {
+		made, err := Engine{test.profile}.Describe(&engine.Step{})
+		if err != nil || made.Random != test.random || made.Mixed {
 			t.Errorf("%s: random %t, mixed %t, %v", name, made.Random, made.Mixed, err)
 		}
 	}
 }
 
-// Writes that are synchronous count as flushed, except with mmap, which writes to memory. Each section counts for itself.
+// Writes that are synchronous count as flushed, except with mmap, which writes to memory. Each section counts for
+// itself.
 func TestDescribeOfDirtyPages(t *testing.T) {
 	buffered := func(edits ...edit) *v1alpha1.FioProfile {
 		return profileWith(append([]edit{withReadPercent(0), withDirect(false), withEngine(v1alpha1.FioPsync)}, edits...)...)
 	}
+	const flushedAtEnd = "rw=write\nend_fsync=1\n"
 	sections := func(first, second string) *v1alpha1.FioProfile {
 		return profileWith(withJobFile("[a]\nsize=4m\n"+first+"[b]\nsize=4m\n"+second, "8Mi"))
 	}
@@ -421,13 +427,14 @@ func TestDescribeOfDirtyPages(t *testing.T) {
 		"mmap":                 {profile: buffered(withOption("sync", "sync"), withEngine(v1alpha1.FioMmap)), dirty: true},
 		"in job file":          {profile: profileWith(withJobFile("[a]\nrw=write\nsync=sync\nsize=8m\n", "8Mi"))},
 		"beside a log":         {profile: sections("rw=write\nfsync=1\n", "rw=write\n"), dirty: true},
-		"beside a direct log":  {profile: sections("rw=write\ndirect=1\nsync=dsync\n", "rw=write\nend_fsync=1\n"), dirty: true, atEnd: true},
-		"one flushed at end":   {profile: sections("rw=write\n", "rw=write\nend_fsync=1\n"), dirty: true},
+		"beside a direct log":  {profile: sections("rw=write\ndirect=1\n", flushedAtEnd), dirty: true, atEnd: true},
+		"one flushed at end":   {profile: sections("rw=write\n", flushedAtEnd), dirty: true},
 		"beside direct writes": {profile: sections("rw=read\n", "rw=write\ndirect=1\n"), cached: true},
 		"beside direct reads":  {profile: sections("rw=read\ndirect=1\n", "rw=write\nfsync=1\n")},
 	} {
 		made, err := Describe(test.profile, Parameters{})
-		if cached := made.Cached.Why != ""; err != nil || made.Dirty != test.dirty || made.SyncsAtEnd != test.atEnd || cached != test.cached {
+		cached := made.Cached.Why != ""
+		if err != nil || made.Dirty != test.dirty || made.SyncsAtEnd != test.atEnd || cached != test.cached {
 			t.Errorf("%s: dirty %t, at the end %t, cached %t, %v", name, made.Dirty, made.SyncsAtEnd, cached, err)
 		}
 	}

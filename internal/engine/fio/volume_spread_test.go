@@ -186,7 +186,8 @@ func TestSpreadRefuses(t *testing.T) {
 	for want, profile := range map[string]*v1alpha1.FioProfile{
 		"zonemode=strided is not supported on raw devices": profileWith(sequential, withOption("zonemode", "strided"),
 			withOption("zonesize", "4k"), withOption("zoneskip", "64k")),
-		"from section [zones], or use a volume":  profileWith(withJobFile("[zones]\nsize=8m\nzonemode=strided\nzonesize=64k\n", "8Mi")),
+		"from section [zones], or use a volume": profileWith(
+			withJobFile("[zones]\nsize=8m\nzonemode=strided\nzonesize=64k\n", "8Mi")),
 		"needs 131072 for operations of up to":   profileWith(withJobFile("[a]\nsize=64k\nbssplit=4k/50:64k/50\n", "64Ki")),
 		"fio.datasetSize: Invalid value: 65536:": profileWith(withDataset("64Ki"), withBlock("64Ki"), withOption("ba", "4k")),
 	} {

@@ -38,7 +38,8 @@ func Describe(profile *v1alpha1.IORProfile, clients, ranksPerClient int) (Sizes,
 	}
 	ranks := clients * ranksPerClient
 	sizes := Sizes{FileSizes: map[string]uint64{}, Description: engine.Description{
-		Reads: w.reads, Writes: w.writes, Buffered: !w.direct, Dirty: w.writes && !w.direct && !w.synchronous(), SyncsAtEnd: w.fsync,
+		Reads: w.reads, Writes: w.writes, Buffered: !w.direct,
+		Dirty: w.writes && !w.direct && !w.synchronous(), SyncsAtEnd: w.fsync,
 		BlockBytes: uint64(w.transfer), MaxOutstanding: uint64(ranksPerClient), // #nosec G115 -- both are positive
 	}}
 	sizes.bytes(uint64(w.block)*uint64(w.segments), clients, ranksPerClient) // #nosec G115 -- both are positive
