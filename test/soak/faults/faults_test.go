@@ -83,7 +83,7 @@ var faults = []fault{
 		"		if seeded(`refill-ignored`) {\n			refill = 0\n		}\n		amount += l.done(s, until) - refill*(",
 		simulation, "^TestScenarios$/^facts$"},
 	{"rank-start-counted", "internal/agent/mpi/rank_meter.go",
-		"		m.base = before\n		return\n", "		if m.base = before; seeded(`rank-start-counted`) {\n			m.base = process.IO{}\n		}\n		return\n",
+		"		m.base = before\n		if before", "		if m.base = before; seeded(`rank-start-counted`) {\n			m.base = process.IO{}\n		}\n		if before",
 		simulation, "^TestMdtest$"},
 	{"last-look-lost", "internal/agent/mpi/process.go",
 		"		now := m.step.Clock.Monotonic()\n		load := m.meter",
