@@ -228,7 +228,7 @@ func (r *Reconciler) remove(ctx context.Context, object client.Object) error {
 }
 
 // ignoreUnlabelled drops the refusal to change or delete an object that has lost LabelBenchmark: the admission policy
-// for the operator protects all objects without this label. Otherwise, whoever removes the label would keep the run
+// for the operator protects all objects without this label. Otherwise, a user who removes the label would keep the run
 // from ending, and other runs waiting for it. Kubernetes deletes the object with the run.
 func ignoreUnlabelled(ctx context.Context, object client.Object, err error) error {
 	if err == nil || isLabelled(object) || ignoreRefusal(err) != nil {

@@ -86,7 +86,7 @@ func TestForgedPodIsAUser(t *testing.T) {
 	}
 	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "run", UID: "run"}}
 	if !r.counts(t.Context(), run, pod) {
-		t.Error("a pod that somebody else created does not count")
+		t.Error("a pod that another user created does not count")
 	}
 	must(t, r.addProof(pod, ended.UID))
 	if r.counts(t.Context(), run, pod) {

@@ -41,7 +41,7 @@ func TestPodAfterTheEnd(t *testing.T) {
 	}
 }
 
-// TestUnlabelledObjectsEndTheirRun checks that a run ends although somebody has removed the label without which the
+// TestUnlabelledObjectsEndTheirRun checks that a run ends although a user has removed the label without which the
 // admission policy refuses to change and delete its objects. Here the objects are a pod of a Kueue group and the
 // NetworkPolicy.
 func TestUnlabelledObjectsEndTheirRun(t *testing.T) {

@@ -298,8 +298,8 @@ func mayRun(pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp == nil {
 		return true
 	}
-	// Count from the request to delete the pod. The end of its grace period can be years away: whoever deletes a pod may
-	// choose the period.
+	// Count from the request to delete the pod. The end of its grace period can be years away, because the request may
+	// set any period.
 	requested := pod.DeletionTimestamp.Time
 	if grace := pod.DeletionGracePeriodSeconds; grace != nil {
 		requested = requested.Add(-time.Duration(*grace) * time.Second)

@@ -109,7 +109,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 			r.put("data.0.0", fill(0))
 			file := filepath.Join(r.directory, dataPath, "data.0.0")
 			must(r.t, os.Remove(file))
-			must(r.t, os.Symlink(filepath.Join(r.t.TempDir(), "of-somebody-else"), file))
+			must(r.t, os.Symlink(filepath.Join(r.t.TempDir(), "of-another-user"), file))
 		}, change: func(l *agentapi.LoadRequest) {
 			l.Dataset = &agentapi.Dataset{NewBytes: 1 << 20, Files: []*agentapi.DataFile{{Name: "data.0.0", Bytes: 1 << 20}}}
 		}, reason: tool.ReasonVolume, words: []string{"data.0.0 belongs to another owner (it is not a regular file)"}},

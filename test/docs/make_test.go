@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// dryRun is what make would run. Its environment is not this test's, because make may have started the test and set
-// variables.
+// dryRun returns what make would run. Its environment is not this test's, because make may have started the test and
+// set variables.
 func dryRun(t *testing.T, environment string, arguments ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "make", append([]string{"--dry-run"}, arguments...)...)
@@ -138,7 +138,7 @@ eval "$1"
 PATH=$2 exec "$3" hack/ensure-packages prometheus
 `
 
-// Debian starts a service when it installs its package. One that was there before is somebody's.
+// Debian starts a service when it installs its package. A service that existed before stays as it is.
 func TestInstalledServicesAreStopped(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can mount")

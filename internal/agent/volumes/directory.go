@@ -232,7 +232,7 @@ func (f *Files) checkFiles() error {
 			case errors.Is(err, fs.ErrNotExist):
 				missing++
 			case err != nil:
-				// For example, the file is a link, which the tool would follow to a file of somebody else.
+				// For example, the file is a link, which the tool would follow to another user's file.
 				return tool.Refuse(tool.ReasonOf(err), err)
 			case coverage.Doubtful:
 				have += min(coverage.ApparentBytes, file.GetBytes())

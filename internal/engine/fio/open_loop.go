@@ -19,7 +19,7 @@ import (
 // with constant service time, the measured share of operations above the 99th percentile was 26 % too low with 10 x
 // rate x latency jobs, 9 % too low with 40 x, and 4 % too low with 60 x. So openLoop uses 40 x rate x latency jobs, or
 // fewer where fio or the API do not allow that many, but never fewer than 10 x. fio's own open loop,
-// io_submit_mode=offload, does not end when a rate is set (fio 3.33).
+// io_submit_mode=offload, does not end if the queue depth is above 1 (fio 3.33).
 const (
 	leastPerOutstanding = 10
 	jobsPerOutstanding  = 40
