@@ -138,7 +138,7 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 		}
 	}
 	more, err := r.populate(ctx, run, session, seen)
-	if err != nil {
+	if err := errors.Join(err, r.removeLost(ctx, run, session, seen.pods)); err != nil {
 		return ctrl.Result{}, err
 	}
 	if more {

@@ -22,6 +22,7 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/record"
 )
 
 const (
@@ -197,6 +198,29 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 	}
 	m.served = true
 	return nil
+}
+
+// removeLost deletes the pods of lost clients that the run continues without. Such a client may only be unreachable,
+// and its load would affect later figures. Call removeLost after the status is stored; otherwise, a restarted operator
+// could create these pods again.
+func (r *Reconciler) removeLost(
+	ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod,
+) error {
+	if run.Spec.Run.Clients.OnLoss != v1alpha1.OnLossContinueDegraded || ending(run) {
+		return nil
+	}
+	var problems []error
+	for _, key := range s.order {
+		m := s.members[key]
+		pod := pods[objects.PodName(run, m.pod)]
+		if !m.lost || pod == nil || endedOnly(pod) != nil || record.LossOf(run, key) == nil {
+			continue
+		}
+		if err := r.remove(ctx, pod); err != nil {
+			problems = append(problems, fmt.Errorf("delete pod %s of a lost client: %w", pod.Name, err))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // formerPod returns a pod of the same client that must be gone before its replacement is created, or nil.

@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -163,5 +165,60 @@ func TestRefusedClaim(t *testing.T) {
 	must(t, r.inspect(t.Context(), run, s))
 	if s.claimed == nil || s.claimed.refusal == nil || !strings.Contains(s.claimed.refusal.Message, "existing PersistentVolume with-data") {
 		t.Errorf("once the quota allows it: %+v", s.claimed)
+	}
+}
+
+// TestLoadOfALostClientEnds checks that the pod of a client that the run continues without is deleted once the loss is
+// stored, because the client may only be unreachable.
+func TestLoadOfALostClientEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		policy v1alpha1.OnLoss
+		phase  corev1.PodPhase
+		want   bool
+	}{
+		"it runs":      {v1alpha1.OnLossContinueDegraded, corev1.PodRunning, true},
+		"it has ended": {v1alpha1.OnLossContinueDegraded, corev1.PodFailed, false},
+		"the run ends": {v1alpha1.OnLossFailRun, corev1.PodRunning, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var pods []corev1.Pod
+			stored, deleted := false, false
+			r := offline(t, interceptor.Funcs{
+				List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
+					if all, is := list.(*corev1.PodList); is {
+						all.Items = slices.Clone(pods)
+					}
+					return nil
+				},
+				SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch,
+					...client.SubResourcePatchOption) error {
+					stored = true
+					return nil
+				},
+				Delete: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.DeleteOption) error {
+					if !stored || object.GetName() != "run-t0-1-1" {
+						t.Errorf("%s is deleted, and the loss is stored: %t", object.GetName(), stored)
+					}
+					deleted = true
+					return nil
+				},
+			})
+			r.events = events.NewFakeRecorder(16)
+			run := crowded(t, "run", crowd("claim", 1, 2).OnLoss(c.policy, 1))
+			s := r.resumed(t, run)
+			s.claimed = &claimed{} // inspected
+			for i, key := range s.order {
+				pod := objects.Pod(r.options.Settings, run, s.members[key].pod, objects.Storage{})
+				pod.UID, pod.Status.Phase = types.UID(pod.Name), []corev1.PodPhase{corev1.PodRunning, c.phase}[i]
+				must(t, r.addProof(pod, run.UID))
+				pods = append(pods, *pod)
+			}
+			s.members[s.order[1]].gone("unreachable for 1m0s")
+			_, err := r.conduct(t.Context(), run)
+			must(t, err)
+			if !stored || deleted != c.want {
+				t.Errorf("stored: %t, deleted: %t", stored, deleted)
+			}
+		})
 	}
 }
