@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -234,6 +235,16 @@ func TestEventsAreReadOfSomePods(t *testing.T) {
 	for _, one := range clients {
 		if one.Message != "its pod is Pending and not yet scheduled to a node" {
 			t.Errorf("client %s: %q", one.Key, one.Message)
+		}
+	}
+}
+
+// TestRetriesAreFrequent checks that a run is tried again within one beat, no matter how often it has failed.
+func TestRetriesAreFrequent(t *testing.T) {
+	limiter := retries()
+	for tries := range 30 {
+		if wait := limiter.When(ctrl.Request{}); wait <= 0 || wait > beat {
+			t.Fatalf("after %d failures, the next try is in %s", tries+1, wait)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -130,12 +131,17 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Watches(&v1alpha1.BenchmarkRun{}, handler.EnqueueRequestsFromMapFunc(r.waitingRequests), builder.WithPredicates(freesCapacity())).
 		Owns(&corev1.Pod{}, builder.WithPredicates(predicate.Funcs{DeleteFunc: r.podDeleted})).
 		WatchesRawSource(source.Channel(r.sessions.changed, &handler.TypedEnqueueRequestForObject[*v1alpha1.BenchmarkRun]{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: options.ParallelRuns}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: options.ParallelRuns, RateLimiter: retries()}).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up the BenchmarkRun controller: %w", err)
 	}
 	return nil
+}
+
+// retries delays the retry of a failed reconcile by at most one beat, because the timeouts of a run continue meanwhile.
+func retries() workqueue.TypedRateLimiter[ctrl.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](soon, beat)
 }
 
 // indexRun is the index of pods by the UID of the run that controls them.
