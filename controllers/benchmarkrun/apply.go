@@ -70,12 +70,14 @@ type clients struct {
 }
 
 // Replace implements drive.Clients: it plans a new pod for each of the given clients. The pod is created only after the
-// client's previous pod is gone. Any of the run's claims that were deleted in the meantime are recreated as well.
+// client's previous pod is gone. Any of the run's claims that were deleted in the meantime are recreated as well. The
+// claims are inspected again, because other users may have moved to another node, together with the volumes.
 func (c clients) Replace(keys []decide.ClientKey) error {
 	for _, key := range keys {
 		c.s.expect(c.run, key, c.s.members[key].pod.Attempt+1)
 	}
 	c.s.common = c.commonOf(c.run)
+	c.s.claimed = nil
 	return nil
 }
 

@@ -21,7 +21,8 @@ import (
 type user struct {
 	// pod is the name of the pod. It is empty if the pod is in another namespace, because users who can read runs are
 	// not necessarily allowed to see that pod.
-	pod  string
+	pod string
+	// node is the pod's stayingNode.
 	node string
 	// other is true if the pod uses a different claim for the same storage.
 	other bool
@@ -54,9 +55,9 @@ func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all 
 			for _, one := range all {
 				switch {
 				case namespace == run.Namespace && uses(pod, one.claim.Name):
-					here[one] = append(here[one], user{pod: pod.Name, node: pod.Spec.NodeName})
+					here[one] = append(here[one], user{pod: pod.Name, node: stayingNode(pod)})
 				case slices.ContainsFunc(same[one], func(key client.ObjectKey) bool { return key.Namespace == namespace && uses(pod, key.Name) }):
-					by := user{node: pod.Spec.NodeName, other: true}
+					by := user{node: stayingNode(pod), other: true}
 					if namespace == run.Namespace {
 						by.pod = pod.Name
 					}
@@ -72,6 +73,14 @@ func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all 
 		}
 	}
 	return found, nil
+}
+
+// stayingNode returns the node of a pod, or "" if the pod is being deleted, perhaps because the node is being drained.
+func stayingNode(pod *corev1.Pod) string {
+	if !pod.DeletionTimestamp.IsZero() {
+		return ""
+	}
+	return pod.Spec.NodeName
 }
 
 // eachPod passes each pod of a namespace to the function show. If the operator may not list pods, it passes none. Each
@@ -160,7 +169,7 @@ func nodeOf(users []user) string {
 	node := ""
 	for _, one := range users {
 		switch {
-		case one.other:
+		case one.other, one.node == "":
 		case node == "":
 			node = one.node
 		case node != one.node:

@@ -19,7 +19,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// claimed is the result of inspecting a run's claims. They are inspected before the run creates its first pod.
+// claimed is the result of inspecting a run's claims. They are inspected before the run creates pods.
 type claimed struct {
 	// storage maps the name of each target to the properties of its storage that affect its pods.
 	storage map[string]objects.Storage
@@ -46,10 +46,10 @@ type volumeUse struct {
 	path   *field.Path
 }
 
-// inspect checks the claims of a run once per session, that is, once in each operator process that conducts the run. If
-// a claim is unsuitable for the run, the run fails before any pod is created. After the first step, claims are not
-// checked again. If the claims of the templates cannot be checked, for example because a quota is exceeded or a webhook
-// does not answer, the run's clients wait, and the next reconcile tries again.
+// inspect checks the claims of a run once per session, that is, once in each operator process that conducts the run,
+// and again when clients are replaced. If a claim is unsuitable for the run, the run fails before any pod is created.
+// After the first step, no claim makes the run fail. If the claims of the templates cannot be checked, for example
+// because a quota is exceeded or a webhook does not answer, the run's clients wait, and the next reconcile tries again.
 func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session) error {
 	if s.claimed != nil || ending(run) || !run.DeletionTimestamp.IsZero() {
 		return nil

@@ -222,3 +222,37 @@ func TestLoadOfALostClientEnds(t *testing.T) {
 		})
 	}
 }
+
+// TestReplacementFollowsTheVolume checks that the replacement of a lost client is scheduled on the node to which the
+// other user of its volume has moved, and not on a node that this user is leaving.
+func TestReplacementFollowsTheVolume(t *testing.T) {
+	r := offline(t, interceptor.Funcs{})
+	run := crowded(t, "run", crowd("claim", 1, 1))
+	s := r.resumed(t, run)
+	must(t, r.client.Create(t.Context(), &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: "claim-0"},
+		Spec:       builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")}))
+	for _, c := range []struct {
+		on      string
+		leaving bool
+		want    string
+	}{{on: "node-1", want: "node-1"}, {on: "node-2", want: "node-2"}, {on: "node-3", leaving: true}} {
+		database := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: "database-on-" + c.on}}
+		database.Spec.NodeName = c.on
+		database.Spec.Volumes = []corev1.Volume{{Name: "data"}}
+		database.Spec.Volumes[0].PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim-0"}
+		if c.leaving {
+			database.Finalizers = []string{"test.storagebench.dev/stay"}
+		}
+		must(t, r.client.Create(t.Context(), database))
+		if c.leaving {
+			must(t, r.client.Delete(t.Context(), database))
+		}
+		must(t, r.inspect(t.Context(), run, s))
+		if got := s.storage("t0").Node; got != c.want {
+			t.Errorf("the database is on %s, leaving: %t; the client is scheduled on %q", c.on, c.leaving, got)
+		}
+		must(t, r.client.Delete(t.Context(), database))
+		must(t, clients{r, run, s, observation{}}.Replace(s.order))
+	}
+}
