@@ -248,3 +248,42 @@ func TestRetriesAreFrequent(t *testing.T) {
 		}
 	}
 }
+
+// TestClientEndsBesideASidecar checks that a client whose agent has ended is lost for that reason, although a container
+// that a webhook has added keeps the pod running. Without such a container, the pod ends too, and its final status
+// tells more.
+func TestClientEndsBesideASidecar(t *testing.T) {
+	killed := corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}
+	for name, c := range map[string]struct {
+		exit  corev1.ContainerStateTerminated
+		alone bool
+		want  string
+		tidy  bool
+	}{
+		"killed": {exit: killed, want: "its pod run-t0-0-1 ended: container client: exit code 137 (OOMKilled)"},
+		"exits": {exit: corev1.ContainerStateTerminated{Reason: "Completed"},
+			want: "its pod run-t0-0-1 ended: its agent exited", tidy: true},
+		"killed, alone": {exit: killed, alone: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := offline(t, interceptor.Funcs{})
+			run := crowded(t, "run", crowd("claim", 1, 1))
+			s := r.resumed(t, run)
+			m := s.members[s.order[0]]
+			pod := &corev1.Pod{}
+			pod.Name, pod.UID, pod.Status.Phase = objects.PodName(run, m.pod), "pod", corev1.PodRunning
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{
+				{Name: "client", State: corev1.ContainerState{Terminated: &c.exit}},
+				{Name: "log-shipper", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+			}
+			if c.alone {
+				pod.Status.ContainerStatuses = pod.Status.ContainerStatuses[:1]
+			}
+			must(t, r.look(t.Context(), run, s, m, map[string]*corev1.Pod{pod.Name: pod}))
+			got := s.conductor.Clients()[0].Message
+			if m.lost != (c.want != "") || m.lost && got != c.want || m.tidy != c.tidy {
+				t.Errorf("lost: %t, tidy: %t, %q, want %q", m.lost, m.tidy, got, c.want)
+			}
+		})
+	}
+}

@@ -139,10 +139,11 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *se
 		return nil
 	case m.uid != "" && pod.UID != m.uid:
 		m.gone("its pod " + name + " was deleted and recreated externally")
-	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
+	case endedOnly(pod) != nil, agentExit(pod) != nil:
 		m.uid = pod.UID
+		exit := agentExit(pod)
 		// An agent that could not remove its data exits with an error, so the pod succeeds only if the data is gone.
-		m.tidy = pod.Status.Phase == corev1.PodSucceeded
+		m.tidy = pod.Status.Phase == corev1.PodSucceeded || exit != nil && exit.ExitCode == 0
 		m.gone("its pod " + name + " " + ended(pod) + ": " + exitReason(pod))
 	default:
 		m.uid = pod.UID
@@ -160,6 +161,24 @@ func endedOnly(pod *corev1.Pod) *corev1.Pod {
 		return pod
 	}
 	return nil
+}
+
+// agentExit returns how the agent's container has ended, if another container, which a webhook has added, keeps the pod
+// from ending. Otherwise it returns nil, because the final status of a pod tells more, for example that it was evicted.
+func agentExit(pod *corev1.Pod) *corev1.ContainerStateTerminated {
+	var exit *corev1.ContainerStateTerminated
+	others := false
+	for i := range pod.Status.ContainerStatuses {
+		if one := &pod.Status.ContainerStatuses[i]; one.Name == objects.ClientContainer {
+			exit = one.State.Terminated
+		} else if one.State.Terminated == nil {
+			others = true
+		}
+	}
+	if !others {
+		return nil
+	}
+	return exit
 }
 
 func ended(pod *corev1.Pod) string {

@@ -189,7 +189,7 @@ func eventTime(event *corev1.Event) time.Time {
 	return event.CreationTimestamp.Time
 }
 
-// exitReason returns the reason why a pod ended.
+// exitReason returns the reason why a pod, or the agent in it, ended.
 func exitReason(pod *corev1.Pod) string {
 	var words []string
 	if pod.Status.Reason != "" || pod.Status.Message != "" {
@@ -209,8 +209,11 @@ func exitReason(pod *corev1.Pod) string {
 		}
 		words = append(words, said)
 	}
-	if len(words) == 0 {
-		return "phase " + string(pod.Status.Phase)
+	switch {
+	case len(words) > 0:
+		return strings.Join(words, "; ")
+	case agentExit(pod) != nil:
+		return "its agent exited"
 	}
-	return strings.Join(words, "; ")
+	return "phase " + string(pod.Status.Phase)
 }
