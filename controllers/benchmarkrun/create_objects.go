@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,7 +41,15 @@ func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s
 	if s.claimed == nil || len(absent) == 0 || ending(run) || !run.DeletionTimestamp.IsZero() {
 		return false, nil
 	}
-	left, err := r.makeCommon(ctx, s, maxCreates)
+	left, err := r.makeCommon(ctx, run, s, maxCreates)
+	if errors.Is(err, errLeaving) {
+		for _, key := range absent {
+			// A claim that is being deleted stays until the client's former pod is gone.
+			if before := formerPod(run, s.members[key], seen.pods); before != nil {
+				err = errors.Join(err, r.remove(ctx, before))
+			}
+		}
+	}
 	if err != nil {
 		s.explainAbsent(err)
 		return false, ignoreRefusal(err)
@@ -98,7 +107,8 @@ func ending(run *v1alpha1.BenchmarkRun) bool {
 // regular reconcile tries again.
 func ignoreRefusal(err error) error {
 	switch {
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsNotFound(err), errors.Is(err, errNotOurs):
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsNotFound(err),
+		errors.Is(err, errNotOurs), errors.Is(err, errLeaving):
 		return nil
 	case apierrors.IsBadRequest(err): // a webhook rejected the object without a code
 		return nil
@@ -110,6 +120,9 @@ func ignoreRefusal(err error) error {
 // operator did not create it.
 var errNotOurs = errors.New("an object with this name exists, but this operator did not create it: delete the object")
 
+// errLeaving is wrapped by the error for an object that can be created only once a former one of that name is gone.
+var errLeaving = errors.New("the former object with this name is being deleted")
+
 // commonOf returns the objects that all clients of a run share, in order of creation.
 func (r *Reconciler) commonOf(run *v1alpha1.BenchmarkRun) []client.Object {
 	all := []client.Object{objects.NetworkPolicy(r.options.Settings, run)}
@@ -120,12 +133,15 @@ func (r *Reconciler) commonOf(run *v1alpha1.BenchmarkRun) []client.Object {
 }
 
 // makeCommon creates the missing objects that all clients of a run share, up to the given number of objects. It returns
-// how many more objects the reconcile may create.
-func (r *Reconciler) makeCommon(ctx context.Context, s *session, most int) (left int, err error) {
+// how many more objects the reconcile may create. An object that is being deleted counts as missing only if a client
+// without a pod needs it.
+func (r *Reconciler) makeCommon(
+	ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, most int,
+) (left int, err error) {
 	for left = most; left > 0 && len(s.common) > 0; left-- {
 		object := s.common[0]
 		kind := object.GetObjectKind().GroupVersionKind().Kind
-		if _, err := r.ensure(ctx, object); err != nil {
+		if _, err := r.ensure(ctx, object); err != nil && (!errors.Is(err, errLeaving) || s.awaits(run, object)) {
 			return 0, fmt.Errorf("create %s %s: %w", kind, object.GetName(), err)
 		}
 		s.common = slices.Delete(s.common, 0, 1)
@@ -133,8 +149,17 @@ func (r *Reconciler) makeCommon(ctx context.Context, s *session, most int) (left
 	return left, nil
 }
 
+// awaits reports whether a client whose pod does not exist yet needs an object. The labels of the object select the
+// clients that use it.
+func (s *session) awaits(run *v1alpha1.BenchmarkRun, object client.Object) bool {
+	uses := labels.SelectorFromSet(object.GetLabels())
+	return slices.ContainsFunc(s.absentClients(), func(key decide.ClientKey) bool {
+		return s.members[key].uid == "" && uses.Matches(labels.Set(objects.ClientLabels(run, key.Target, key.Index)))
+	})
+}
+
 // ensure creates an object, or verifies that the operator created the existing object of that name for the same
-// owner. It reports whether this call created it.
+// owner and that it is not being deleted. It reports whether this call created it.
 func (r *Reconciler) ensure(ctx context.Context, object client.Object) (created bool, err error) {
 	owner := object.GetOwnerReferences()[0].UID
 	if err := r.addProof(object, owner); err != nil {
@@ -153,6 +178,9 @@ func (r *Reconciler) ensure(ctx context.Context, object client.Object) (created 
 	}
 	if !r.hasProof(there, owner) {
 		return false, errNotOurs
+	}
+	if !there.GetDeletionTimestamp().IsZero() {
+		return false, errLeaving
 	}
 	object.SetUID(there.GetUID())
 	return false, nil

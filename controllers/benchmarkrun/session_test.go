@@ -256,3 +256,53 @@ func TestReplacementFollowsTheVolume(t *testing.T) {
 		must(t, clients{r, run, s, observation{}}.Replace(s.order))
 	}
 }
+
+// TestClaimThatIsDeletedIsRecreated checks that the replacement of a lost client waits until its claim, which is being
+// deleted, is gone, and gets a new one. Neither its former pod nor the claim of another client delays that.
+func TestClaimThatIsDeletedIsRecreated(t *testing.T) {
+	r := offline(t, interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, object client.Object,
+		options ...client.CreateOption) error {
+		object.SetUID(types.UID("uid of " + object.GetName()))
+		return c.Create(ctx, object, options...)
+	}})
+	spec := builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")
+	run := crowded(t, "run", crowd("claim", 1, 2).Template(v1alpha1.ClaimPerClient, v1alpha1.ClaimForRun, spec))
+	s := r.resumed(t, run)
+	populate := func(pods map[string]*corev1.Pod) {
+		t.Helper()
+		s.claimed = &claimed{} // inspected
+		_, err := r.populate(t.Context(), run, s, observation{pods: pods})
+		must(t, err)
+	}
+	read := func(name string, object client.Object) error {
+		return r.client.Get(t.Context(), client.ObjectKey{Namespace: run.Namespace, Name: name}, object)
+	}
+	populate(nil)
+	claim := &corev1.PersistentVolumeClaim{}
+	for _, name := range []string{"run-t0-data-1", "run-t0-data-0"} {
+		must(t, read(name, claim))
+		claim.Finalizers = []string{"kubernetes.io/pvc-protection"}
+		must(t, r.client.Update(t.Context(), claim))
+		must(t, r.client.Delete(t.Context(), claim))
+	}
+	pod := &corev1.Pod{}
+	must(t, read("run-t0-0-1", pod))
+	pod.Status.Phase = corev1.PodFailed
+	must(t, clients{r, run, s, observation{}}.Replace(s.order[:1]))
+	populate(map[string]*corev1.Pod{pod.Name: pod})
+	if err := read("run-t0-0-1", pod); !apierrors.IsNotFound(err) {
+		t.Errorf("the former pod keeps the claim: %v", err)
+	}
+	want := "create PersistentVolumeClaim run-t0-data-0: the former object with this name is being deleted"
+	if why := s.members[s.order[0]].why; why != want {
+		t.Errorf("the client waits because %q", why)
+	}
+	must(t, read("run-t0-data-0", claim))
+	claim.Finalizers = nil
+	must(t, r.client.Update(t.Context(), claim))
+	populate(nil)
+	must(t, read("run-t0-0-2", pod))
+	if err := read("run-t0-data-0", claim); err != nil || !claim.DeletionTimestamp.IsZero() {
+		t.Errorf("the claim is not created again: %v, %+v", err, claim.ObjectMeta)
+	}
+}
