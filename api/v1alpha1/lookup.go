@@ -42,6 +42,30 @@ func (s *BenchmarkRunStatus) Result(phase, target string) *TargetResult {
 	return nil
 }
 
+// Attempt returns the attempt of a step whose results count, or nil if the step has not begun. This is the newest
+// attempt, unless one before it succeeded and moved more bytes: after the loss of a client, a layout is repeated, and
+// clients that still have their data write nothing.
+func (s *BenchmarkRunStatus) Attempt(step string) *StepStatus {
+	var counts *StepStatus
+	for i := range s.Steps {
+		fact := &s.Steps[i]
+		if fact.ID != step || counts != nil && counts.State == StepSucceeded && counts.bytes() > fact.bytes() {
+			continue
+		}
+		counts = fact
+	}
+	return counts
+}
+
+// bytes returns the number of bytes that the attempt moved on all targets.
+func (s *StepStatus) bytes() int64 {
+	sum := int64(0)
+	for i := range s.IO {
+		sum += s.IO[i].Bytes
+	}
+	return sum
+}
+
 // Target returns the result of a target, or nil if there is none.
 func (p *PhaseResult) Target(name string) *TargetResult {
 	for i := range p.Targets {

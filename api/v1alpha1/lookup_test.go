@@ -27,3 +27,33 @@ func TestWorkloadOf(t *testing.T) {
 		t.Errorf("%+v of no run", got)
 	}
 }
+
+// TestAttempt: the newest attempt of a step counts, but not a repeated layout in which clients found their data.
+func TestAttempt(t *testing.T) {
+	attempt := func(number int32, state v1alpha1.StepState, bytes ...int64) v1alpha1.StepStatus {
+		made := v1alpha1.StepStatus{ID: "00-layout", Attempt: number, State: state}
+		for _, moved := range bytes {
+			made.IO = append(made.IO, v1alpha1.StepIO{Bytes: moved})
+		}
+		return made
+	}
+	const failed, succeeded = v1alpha1.StepFailed, v1alpha1.StepSucceeded
+	wrote := attempt(1, succeeded, 30, 10)
+	for name, test := range map[string]struct {
+		steps []v1alpha1.StepStatus
+		want  int32
+	}{
+		"repeated after a failure": {[]v1alpha1.StepStatus{attempt(1, failed, 40), attempt(2, succeeded, 5)}, 2},
+		"found its data":           {[]v1alpha1.StepStatus{wrote, {ID: "01-read", Attempt: 3}, attempt(2, succeeded)}, 1},
+		"one client wrote again":   {[]v1alpha1.StepStatus{wrote, attempt(2, succeeded, 10)}, 1},
+		"all clients wrote again":  {[]v1alpha1.StepStatus{wrote, attempt(2, succeeded, 30, 10)}, 2},
+	} {
+		status := &v1alpha1.BenchmarkRunStatus{Steps: test.steps}
+		if got := status.Attempt("00-layout"); got.Attempt != test.want || got.ID != "00-layout" {
+			t.Errorf("%s: %+v, want attempt %d", name, got, test.want)
+		}
+		if got := status.Attempt("02-write"); got != nil {
+			t.Errorf("%s: %+v of a step that has not begun", name, got)
+		}
+	}
+}

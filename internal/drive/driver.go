@@ -120,8 +120,13 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 	case decide.RecordResult:
 		step, ended := d.step(run, action), d.Conductor.Results(action.Attempt)
 		record.Result(run, step, action.Attempt, ended, d.now())
-		over := record.Series(run, step, action.Attempt, ended, d.Conductor.Latencies(action.Attempt))
-		return Outcome{Series: &over, Then: func() error { d.Conductor.Forget(action.Attempt); return nil }}, nil
+		out := Outcome{Then: func() error { d.Conductor.Forget(action.Attempt); return nil }}
+		// A repeated layout that found its data keeps the series of the attempt that wrote it.
+		if int(run.Status.Attempt(step.ID).Attempt) == action.Attempt.Number {
+			over := record.Series(run, step, action.Attempt, ended, d.Conductor.Latencies(action.Attempt))
+			out.Series = &over
+		}
+		return out, nil
 	case decide.Retry:
 		record.Retry(run, d.step(run, action), action, d.Conductor.Results(action.Attempt.Previous()), d.now())
 	case decide.Replace:

@@ -70,3 +70,18 @@ func TestCancelledTooLate(t *testing.T) {
 		})
 	}
 }
+
+// TestSeriesOfTheAttemptThatCounts checks that a repeated layout in which clients found their data does not replace the
+// series of the attempt that wrote it.
+func TestSeriesOfTheAttemptThatCounts(t *testing.T) {
+	for bytes, want := range map[int64]bool{0: true, 1e9: false} {
+		run, d := begun(t, new(asked))
+		run.Status.Steps = []v1alpha1.StepStatus{{ID: "00-write", Attempt: 1, State: v1alpha1.StepSucceeded,
+			IO: []v1alpha1.StepIO{{Target: "data", Bytes: bytes}}}}
+		out, err := d.Note(run, nil, decide.Snapshot{}, decide.Action{Kind: decide.RecordResult,
+			Attempt: decide.Attempt{Step: "00-write", Number: 2}})
+		if err != nil || (out.Series != nil) != want {
+			t.Errorf("attempt 1 wrote %d bytes: attempt 2 has the series %+v, %v", bytes, out.Series, err)
+		}
+	}
+}

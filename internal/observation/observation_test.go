@@ -62,6 +62,19 @@ func TestQueries(t *testing.T) {
 	}
 }
 
+// TestQueryOfARepeatedLayout: a layout that is repeated after the loss of a client, and finds its data, does no I/O.
+func TestQueryOfARepeatedLayout(t *testing.T) {
+	made := run(v1alpha1.Observation{Name: "a", Query: "up"})
+	wrote := &made.Status.Steps[1]
+	wrote.State, wrote.IO = v1alpha1.StepSucceeded, []v1alpha1.StepIO{{Target: "store", Bytes: 1e9}}
+	made.Status.Steps = append(made.Status.Steps, v1alpha1.StepStatus{ID: "drain-1", Attempt: 3,
+		State: v1alpha1.StepSucceeded, StartTime: micro(300), EndTime: micro(301)})
+	got := observation.Queries(made, interval)[0]
+	if got.Step != "drain-1" || !got.Start.Equal(at(0)) || !got.End.Equal(at(135)) {
+		t.Errorf("the first query is %+v", got)
+	}
+}
+
 // TestResolution checks that the evaluations of a query cover its time, at most an interval apart, within what
 // Prometheus accepts.
 func TestResolution(t *testing.T) {

@@ -49,10 +49,9 @@ func Checks(run *v1alpha1.RunSpec, now time.Time) []Query {
 // interval.
 func Queries(run *v1alpha1.BenchmarkRun, interval time.Duration) []Query {
 	var all []Query
-	newest := newestAttempts(run)
 	for i := range run.Spec.Steps {
 		planned := &run.Spec.Steps[i]
-		w, ok := windowOf(newest[planned.ID], planned)
+		w, ok := windowOf(run.Status.Attempt(planned.ID), planned)
 		if !ok {
 			continue
 		}
@@ -80,26 +79,15 @@ func End(run *v1alpha1.BenchmarkRun) time.Time {
 	return last
 }
 
-// newestAttempts returns the status of the newest attempt of each step, by the step's ID.
-func newestAttempts(run *v1alpha1.BenchmarkRun) map[string]*v1alpha1.StepStatus {
-	newest := map[string]*v1alpha1.StepStatus{}
-	for i := range run.Status.Steps {
-		if fact := &run.Status.Steps[i]; newest[fact.ID] == nil || fact.Attempt > newest[fact.ID].Attempt {
-			newest[fact.ID] = fact
-		}
-	}
-	return newest
-}
-
 // windowOf returns a query for the time from the first to the last I/O of a step's attempt. For an idle step, which
 // does no I/O, it returns a query for the whole pause.
-func windowOf(newest *v1alpha1.StepStatus, planned *v1alpha1.ResolvedStep) (Query, bool) {
-	if newest == nil || newest.EndTime == nil {
+func windowOf(fact *v1alpha1.StepStatus, planned *v1alpha1.ResolvedStep) (Query, bool) {
+	if fact == nil || fact.EndTime == nil {
 		return Query{}, false
 	}
-	start, measured, end := newest.FirstIOTime, newest.MeasuredTime, newest.LastIOTime
+	start, measured, end := fact.FirstIOTime, fact.MeasuredTime, fact.LastIOTime
 	if planned.Purpose == v1alpha1.StepIdle {
-		start, measured, end = newest.StartTime, newest.StartTime, newest.EndTime
+		start, measured, end = fact.StartTime, fact.StartTime, fact.EndTime
 	}
 	if start == nil || end == nil || !end.After(start.Time) {
 		return Query{}, false

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/chart"
@@ -68,6 +71,28 @@ func TestConclusionOfATarget(t *testing.T) {
 		if got := conclusionOf(d, "burst", target); got != want {
 			t.Errorf("%s: %q, want %q", target, got, want)
 		}
+	}
+}
+
+// TestTimelineOfARepeatedLayout checks that a layout that is repeated after the loss of a client, and finds its data,
+// keeps the times of its writes.
+func TestTimelineOfARepeatedLayout(t *testing.T) {
+	at := func(second int) *metav1.MicroTime { return new(metav1.NewMicroTime(time.Unix(int64(second), 0))) }
+	d := Document{}
+	d.Spec.Steps = []v1alpha1.ResolvedStep{{ID: "00", Phase: "layout"}, {ID: "01", Phase: "read"}}
+	d.Steps = []v1alpha1.StepStatus{
+		{ID: "00", Attempt: 1, State: v1alpha1.StepSucceeded, StartTime: at(1), FirstIOTime: at(2), LastIOTime: at(9),
+			IO: []v1alpha1.StepIO{{Target: "data", Bytes: 1e9}}},
+		{ID: "01", Attempt: 1, State: v1alpha1.StepFailed, StartTime: at(10), FirstIOTime: at(11)},
+		{ID: "00", Attempt: 2, State: v1alpha1.StepSucceeded, StartTime: at(20)},
+		{ID: "01", Attempt: 2, State: v1alpha1.StepSucceeded, StartTime: at(30), FirstIOTime: at(31), LastIOTime: at(39)},
+	}
+	got := ""
+	for _, s := range spansOf(d) {
+		got += fmt.Sprintf("%s from %d to %d; ", s.name, s.first.Unix(), s.last.Unix())
+	}
+	if got != "layout from 2 to 9; read from 31 to 39; " {
+		t.Error(got)
 	}
 }
 

@@ -172,11 +172,8 @@ func observedLines(d Document, observation string) (lines []chart.Line, negative
 
 // measuredFrom returns the start of the measured time of a step in Unix nanoseconds, or 0 if it is unknown.
 func measuredFrom(d Document, step string) int64 {
-	from := int64(0)
-	for i := range d.Steps {
-		if d.Steps[i].ID == step && d.Steps[i].MeasuredTime != nil {
-			from = d.Steps[i].MeasuredTime.UnixNano()
-		}
+	if fact := d.Attempt(step); fact != nil && fact.MeasuredTime != nil {
+		return fact.MeasuredTime.UnixNano()
 	}
-	return from
+	return 0
 }

@@ -51,32 +51,22 @@ func (p *page) timeline(d Document) {
 		"complete; no rate includes it. Pause before is from the last completion of the previous phase to the first I/O.")
 }
 
-// spansOf returns the time span of each phase, in the order in which the phases started. It uses only the last attempt
-// of each step.
+// spansOf returns the time span of each phase, in the order in which the phases started. It uses only the attempt of
+// each step whose results count.
 func spansOf(d Document) []span {
 	phases := map[string]string{}
+	var facts []*v1alpha1.StepStatus
 	for _, step := range d.Spec.Steps {
-		phases[step.ID] = step.Phase
-	}
-	newest := map[string]v1alpha1.StepStatus{}
-	for _, fact := range d.Steps {
-		if known, found := newest[fact.ID]; !found || fact.Attempt > known.Attempt {
-			newest[fact.ID] = fact
+		if fact := d.Attempt(step.ID); fact != nil && fact.StartTime != nil {
+			phases[step.ID], facts = step.Phase, append(facts, fact)
 		}
 	}
-	facts := make([]v1alpha1.StepStatus, 0, len(newest))
-	for _, fact := range newest {
-		facts = append(facts, fact)
-	}
-	slices.SortFunc(facts, func(a, b v1alpha1.StepStatus) int {
-		return cmp.Or(instant(a.StartTime).Compare(instant(b.StartTime)), cmp.Compare(a.ID, b.ID))
+	slices.SortFunc(facts, func(a, b *v1alpha1.StepStatus) int {
+		return cmp.Or(a.StartTime.Compare(b.StartTime.Time), cmp.Compare(a.ID, b.ID))
 	})
 	var spans []span
 	for _, fact := range facts {
-		name, known := phases[fact.ID]
-		if !known || fact.StartTime == nil {
-			continue
-		}
+		name := phases[fact.ID]
 		at := slices.IndexFunc(spans, func(s span) bool { return s.name == name })
 		if at < 0 {
 			at = len(spans)
