@@ -23,8 +23,12 @@ func Begin(run *v1alpha1.BenchmarkRun, now time.Time) {
 }
 
 // Intent records the planned start and end of a step, before any client is notified. It does not change an existing
-// intent.
+// intent. The attempts of a run are in the order in which they started, so that the last one is the current one: an
+// attempt that was added before a layout was repeated moves to the end.
 func Intent(run *v1alpha1.BenchmarkRun, planned plan.Step, action decide.Action) {
+	run.Status.Steps = slices.DeleteFunc(run.Status.Steps, func(fact v1alpha1.StepStatus) bool {
+		return fact.ID == action.Attempt.Step && int(fact.Attempt) == action.Attempt.Number && fact.StartTime == nil
+	})
 	fact := step(run, action.Attempt)
 	fact.State = v1alpha1.StepRunning
 	if fact.StartTime == nil {

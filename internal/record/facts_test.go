@@ -115,6 +115,32 @@ func TestIntentStays(t *testing.T) {
 	check(t, run)
 }
 
+// TestLastAttemptIsCurrent: if the loss of a client repeats a step and, before it, the layout, the attempt that starts
+// is the last in the list.
+func TestLastAttemptIsCurrent(t *testing.T) {
+	run, planned := begun(t, usual())
+	layout, write := planned.Steps[0], planned.Steps[1]
+	start := func(step plan.Step, number int) {
+		t.Helper()
+		action := decide.Action{Attempt: decide.Attempt{Step: step.ID, Number: number}, Start: builders.Start}
+		record.Intent(run, step, action)
+		if last := run.Status.Steps[len(run.Status.Steps)-1]; last.ID != step.ID || int(last.Attempt) != number {
+			t.Errorf("%s starts, and the last attempt is %s#%d", action.Attempt, last.ID, last.Attempt)
+		}
+	}
+	start(layout, 1)
+	record.Result(run, layout, first(layout), []result.Client{writer(0).Obj(), writer(1).Obj()}, builders.Start)
+	start(write, 1)
+	record.Retry(run, write, decide.Action{Attempt: decide.Attempt{Step: write.ID, Number: 2}}, nil, builders.Start)
+	record.Relayout(run, "a")
+	start(layout, 2)
+	start(write, 2)
+	if len(run.Status.Steps) != 4 {
+		t.Errorf("the attempts are %+v", run.Status.Steps)
+	}
+	check(t, run)
+}
+
 // TestSnapshotTakesTheNewestAttempt checks that the order in which attempts are listed does not matter.
 func TestSnapshotTakesTheNewestAttempt(t *testing.T) {
 	run, planned := begun(t, usual())
