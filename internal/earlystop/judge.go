@@ -36,7 +36,7 @@ func judgeOf(step plan.Step, target string, documented, measured limits.Rates) j
 	distinct := known.Burst == 0 || known.Burst > aboveBaseline*known.Baseline
 	switch {
 	case (step.Redrain || before) && step.Purpose == plan.Drain && known.Baseline > 0 && distinct:
-		return &redrain{baseline: known.Baseline, seconds: step.LeastBaseline().Seconds()}
+		return &redrain{baseline: known.Baseline, least: measured.Baseline / 10, seconds: step.LeastBaseline().Seconds()}
 	case step.Purpose == plan.Drain:
 		return newDrain(step, documented.Baseline, step.Load(target).SpansClients)
 	}
@@ -145,9 +145,13 @@ func (s *steadiness) add(sample second) string {
 // for long enough. The burst before that may last only a few seconds.
 type redrain struct {
 	baseline, seconds float64
+	// least is the rate below which the store stalls, which says nothing about its credits. It is 0 if the baseline is
+	// only documented: the load may then stay far below it.
+	least float64
 	// since is the end of the last second in which the rate was above the baseline.
 	since float64
-	// sum is the number of bytes, and length the number of seconds, since the rate was last above the baseline.
+	// sum is the number of bytes, and length the number of seconds, since the rate was last above the baseline, except
+	// while the store stalled.
 	sum, length float64
 }
 
@@ -157,12 +161,14 @@ const aboveBaseline = 1.25
 
 func (r *redrain) add(sample second) string {
 	length := sample.EndSeconds - sample.StartSeconds
-	if sample.Rate > aboveBaseline*r.baseline {
+	switch {
+	case sample.Rate > aboveBaseline*r.baseline:
 		r.since, r.sum, r.length = sample.EndSeconds, 0, 0
 		return ""
+	case sample.Rate >= r.least:
+		r.sum += sample.Rate * length
+		r.length += length
 	}
-	r.sum += sample.Rate * length
-	r.length += length
 	if r.length < r.seconds {
 		return ""
 	}

@@ -256,6 +256,17 @@ func TestShortRedrainEndsOnTheKnownBaseline(t *testing.T) {
 	}
 }
 
+// TestStallIsNoBaseline: a store that stalls in a redrain is not back at its baseline.
+func TestStallIsNoBaseline(t *testing.T) {
+	step := drainStep(15 * time.Second)
+	step.Redrain = true
+	w := newWorld(step, 2, nil)
+	w.baselines = map[string]limits.Rates{"a": {Baseline: 16e6}}
+	if at, why := endOf(w, 5, 60, 50e6, 0); at != 0 {
+		t.Errorf("it ended at %d s: %s", at, why)
+	}
+}
+
 // TestDrainBeforeStepsEndsOnAnEmptyBucket: there is no drop to see.
 func TestDrainBeforeStepsEndsOnAnEmptyBucket(t *testing.T) {
 	for _, kind := range []v1alpha1.PhaseKind{v1alpha1.PhaseSweep, v1alpha1.PhaseSearch} {
