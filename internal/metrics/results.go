@@ -83,8 +83,8 @@ func (p *points) result(target *v1alpha1.TargetResult) {
 func (p *points) observations(run *v1alpha1.BenchmarkRun, phase string) {
 	for i := range run.Spec.Run.Observations {
 		name := run.Spec.Run.Observations[i].Name
-		for _, series := range observation.InPhase(run.Spec.Steps, run.Status.Observations, name, phase) {
-			p.add(resultObserved, series.Mean(), phase, name, series.Labels, "Mean")
+		for _, series := range observation.InPhase(&run.Spec, &run.Status, name, phase) {
+			p.add(resultObserved, series.Mean, phase, name, series.Labels, "Mean")
 			p.add(resultObserved, series.Min, phase, name, series.Labels, "Min")
 			p.add(resultObserved, series.Max, phase, name, series.Labels, "Max")
 		}

@@ -204,6 +204,28 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
+// TestMeanOfAPhase checks that the mean over a phase weighs its steps by their lengths: even the shortest step has two
+// values.
+func TestMeanOfAPhase(t *testing.T) {
+	made := &v1alpha1.BenchmarkRun{}
+	made.Status.Observations = &v1alpha1.Observations{}
+	for _, step := range []struct {
+		id, mean   string
+		start, end float64
+		points     int32
+	}{{"create", "10", 0, 600, 11}, {"stat", "90", 610, 613, 2}, {"delete", "90", 620, 624, 2}} {
+		made.Spec.Steps = append(made.Spec.Steps, v1alpha1.ResolvedStep{ID: step.id, Phase: "files"})
+		made.Status.Steps = append(made.Status.Steps, v1alpha1.StepStatus{ID: step.id, Attempt: 1,
+			FirstIOTime: micro(step.start), LastIOTime: micro(step.end), EndTime: micro(step.end)})
+		observed := v1alpha1.ObservedSeries{Observation: "cpu", Step: step.id, Points: step.points, Mean: step.mean}
+		made.Status.Observations.Series = append(made.Status.Observations.Series, observed)
+	}
+	got := observation.InPhase(&made.Spec, &made.Status, "cpu", "files")
+	if want := (600*10 + 7*90) / 607.0; len(got) != 1 || math.Abs(got[0].Mean-want) > 1e-9 {
+		t.Errorf("got %+v, want a mean of %g", got, want)
+	}
+}
+
 // TestBounds checks that neither many series nor many points make a result large.
 func TestBounds(t *testing.T) {
 	made := run()

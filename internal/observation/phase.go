@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
@@ -14,26 +15,26 @@ type PhaseSeries struct {
 	Labels      string
 	First, Last float64
 	Min, Max    float64
-
-	// total is the sum of all values; points is their number.
-	total  float64
-	points int64
+	// Mean is the mean over time, of which seconds is the length.
+	Mean    float64
+	seconds float64
 }
-
-// Mean returns the mean of all values.
-func (p *PhaseSeries) Mean() float64 { return p.total / float64(p.points) }
 
 // InPhase returns the values of an observation in a phase, with one entry per series, in the order in which the series
 // first appear in the status.
-func InPhase(steps []v1alpha1.ResolvedStep, observed *v1alpha1.Observations, observation, phase string) []PhaseSeries {
-	if observed == nil {
+func InPhase(
+	spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunStatus, observation, phase string,
+) []PhaseSeries {
+	if status.Observations == nil {
 		return nil
 	}
 	var all []PhaseSeries
-	for i := range observed.Series {
-		s := &observed.Series[i]
-		ofPhase := slices.ContainsFunc(steps, func(step v1alpha1.ResolvedStep) bool { return step.ID == s.Step && step.Phase == phase })
-		if s.Observation != observation || s.Points < 1 || !ofPhase {
+	for i := range status.Observations.Series {
+		s := &status.Observations.Series[i]
+		step := slices.IndexFunc(spec.Steps, func(step v1alpha1.ResolvedStep) bool {
+			return step.ID == s.Step && step.Phase == phase
+		})
+		if s.Observation != observation || s.Points < 1 || step < 0 {
 			continue
 		}
 		at := slices.IndexFunc(all, func(p PhaseSeries) bool { return p.Labels == s.Labels })
@@ -41,17 +42,20 @@ func InPhase(steps []v1alpha1.ResolvedStep, observed *v1alpha1.Observations, obs
 			at = len(all)
 			all = append(all, PhaseSeries{Labels: s.Labels, First: parse(s.First), Min: math.Inf(1), Max: math.Inf(-1)})
 		}
-		all[at].add(s)
+		w, _ := windowOf(status.Attempt(s.Step), &spec.Steps[step])
+		all[at].add(s, w.End.Sub(w.Measured))
 	}
 	return all
 }
 
-// add adds the values of the series in another step.
-func (p *PhaseSeries) add(s *v1alpha1.ObservedSeries) {
+// add adds the values of the series in another step, which measured for the given length of time.
+func (p *PhaseSeries) add(s *v1alpha1.ObservedSeries, length time.Duration) {
 	p.Last = parse(s.Last)
 	p.Min, p.Max = min(p.Min, parse(s.Min)), max(p.Max, parse(s.Max))
-	p.total += parse(s.Mean) * float64(s.Points)
-	p.points += int64(s.Points)
+	// The number of values is not proportional to the length: even the shortest step has two.
+	seconds := max(length.Seconds()-float64(s.MissingSeconds), 0.001)
+	p.seconds += seconds
+	p.Mean += (parse(s.Mean) - p.Mean) * (seconds / p.seconds)
 }
 
 func parse(text string) float64 {

@@ -25,7 +25,7 @@ func (p *page) observations(d Document) {
 		o := &d.Spec.Run.Observations[i]
 		name := printable(o.Name)
 		for _, phase := range d.Phases {
-			rows := observation.InPhase(d.Spec.Steps, d.Observations, o.Name, phase.Name)
+			rows := observation.InPhase(&d.Spec, &d.BenchmarkRunStatus, o.Name, phase.Name)
 			if len(rows) > 1 {
 				least, most := rows[0].Min, rows[0].Max
 				for _, row := range rows {
@@ -39,7 +39,7 @@ func (p *page) observations(d Document) {
 					table.detailRows = append(table.detailRows, len(table.lines))
 				}
 				table.lines = append(table.lines, []string{name, printable(phase.Name), printable(row.Labels), observedText(row.First, o.Unit),
-					observedText(row.Mean(), o.Unit), observedText(row.Min, o.Unit), observedText(row.Max, o.Unit),
+					observedText(row.Mean, o.Unit), observedText(row.Min, o.Unit), observedText(row.Max, o.Unit),
 					observedText(row.Last, o.Unit)})
 			}
 		}
@@ -69,8 +69,8 @@ func observedIn(d Document, phase string) string {
 	for i := range d.Spec.Run.Observations {
 		o := &d.Spec.Run.Observations[i]
 		var means []float64
-		for _, row := range observation.InPhase(d.Spec.Steps, d.Observations, o.Name, phase) {
-			means = append(means, row.Mean())
+		for _, row := range observation.InPhase(&d.Spec, &d.BenchmarkRunStatus, o.Name, phase) {
+			means = append(means, row.Mean)
 		}
 		if len(means) == 0 {
 			continue
