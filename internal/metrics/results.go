@@ -161,7 +161,7 @@ func (p *points) burst(burst *v1alpha1.BurstResult) {
 		default:
 		}
 	}
-	if burst.Bytes != nil {
+	if burst.Bytes != nil && !phasekind.EarlierRefill(burst, burst.Bytes) {
 		p.addEstimate(resultRefill, burst.Bytes.Refill, one, burst.Bytes.RefillSource)
 	}
 }

@@ -53,7 +53,7 @@ func endedRun() *v1alpha1.BenchmarkRun {
 		{Name: "drain", Kind: v1alpha1.PhaseBurstDrain, StartTime: micro(10), EndTime: micro(130), Targets: []v1alpha1.TargetResult{{
 			Target: "share", ClientCPUPermille: new(int64(250)),
 			Burst: &v1alpha1.BurstResult{
-				Exhausted: true, NanosecondsToBaseline: estimate(45_500_000_000),
+				Exhausted: true, NanosecondsToBaseline: estimate(45_500_000_000), IdleNanoseconds: new(int64(600_000_000_000)),
 				Bytes: &v1alpha1.BurstSeries{Burst: estimate(287_500_000), Sustained: estimate(280_000_000), Peak: estimate(400_000_000), Baseline: estimate(32_000_000),
 					Refill: estimate(31_000_000), RefillSource: "Measured", Drops: []v1alpha1.Drop{{Spent: estimate(1)}, {Spent: estimate(9_000_000_000)}}},
 				Operations: &v1alpha1.BurstSeries{Burst: estimate(287_500), Baseline: estimate(32_000), Drops: []v1alpha1.Drop{{Spent: estimate(9000)}}},

@@ -181,7 +181,10 @@ func ofDrain(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string)
 		}
 	case o.Refill != nil:
 		name, what = v1alpha1.FigureRefill, "refill"
-		if series.Refill != nil && series.RefillSource != "Measured" {
+		switch {
+		case phasekind.EarlierRefill(target.Burst, series):
+			return absent(where, "an earlier phase measured the refill: set phase to that phase")
+		case series.Refill != nil && series.RefillSource != "Measured":
 			return absent(where, "the refill is %s, not measured: add a refill phase", strings.ToLower(series.RefillSource))
 		}
 	}

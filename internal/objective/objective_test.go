@@ -120,6 +120,7 @@ func run() (*v1alpha1.BenchmarkRunSpec, *v1alpha1.BenchmarkRunStatus) {
 	plain.Latency.Histogram = nil
 	drained := drain("a", 287_500_000, 32_000_000, true, "Measured")
 	drained.Operations = []v1alpha1.OperationResult{plain}
+	drained.Burst.IdleNanoseconds = pointer[int64](3_600_000_000_000)
 	slow := target("a", operation(v1alpha1.OperationWrite, 8_000_000))
 	slow.Operations[0].Latency.P99Nanoseconds = pointer(int64(measure.LastBucketNanoseconds))
 	mixed := target("a", operation(v1alpha1.OperationRead, 70_000_000), operation(v1alpha1.OperationWrite, 30_000_000))
@@ -191,6 +192,7 @@ func TestEvaluate(t *testing.T) {
 		{Name: "baseline-not-seen", Phase: "drain", Target: "b", Baseline: atLeast("30M")},
 		{Name: "refill-met", Phase: "drain", Target: "a", Refill: atLeast("30M")},
 		{Name: "refill-assumed", Phase: "drain", Target: "b", Refill: atLeast("30M")},
+		{Name: "refill-of-an-earlier-phase", Phase: "operations", Target: "a", Refill: atLeast("1")},
 		{Name: "burst-of-no-drain", Phase: "write", Target: "a", Burst: atLeast("1")},
 		{Name: "documented-met", Phase: "drain", Target: "a", Ratio: &v1alpha1.RatioObjective{Of: "Documented", MinPercent: pointer[int32](95)}},
 		{Name: "documented-missed", Phase: "drain", Ratio: &v1alpha1.RatioObjective{Of: "Documented", MinPercent: pointer[int32](99)}},

@@ -66,8 +66,8 @@ func MainSeries(burst *v1alpha1.BurstResult) (series *v1alpha1.BurstSeries, oper
 }
 
 // Levels returns the figures of a drain, such as the burst, the baseline and the credits spent; the figures of
-// MainSeries come first. If the burst did not end, there is no baseline. The refill is included only if it was
-// measured.
+// MainSeries come first. If the burst did not end, there is no baseline. The refill is included only if the drain
+// measured it.
 func Levels(burst *v1alpha1.BurstResult) []Figure {
 	series, operation := MainSeries(burst)
 	if series == nil {
@@ -98,6 +98,12 @@ func levelsOf(burst *v1alpha1.BurstResult, series *v1alpha1.BurstSeries, operati
 	if last := len(series.Drops) - 1; last >= 0 {
 		add(v1alpha1.FigureSpent, series.Drops[last].Spent, burst.Exhausted)
 	}
-	add(v1alpha1.FigureRefill, series.Refill, series.RefillSource == "Measured")
+	add(v1alpha1.FigureRefill, series.Refill, series.RefillSource == "Measured" && !EarlierRefill(burst, series))
 	return all
+}
+
+// EarlierRefill reports whether an earlier phase measured the refill in a series. The drain used it to compute the
+// credits spent, but did not measure it: only a drain after a pause does.
+func EarlierRefill(burst *v1alpha1.BurstResult, series *v1alpha1.BurstSeries) bool {
+	return series.RefillSource == "Measured" && burst.IdleNanoseconds == nil
 }

@@ -26,7 +26,8 @@ func drain(dimension string, exhausted bool, peak int64) *v1alpha1.BurstResult {
 		return &v1alpha1.BurstSeries{Burst: level(40 * scale), Sustained: level(40 * scale), Peak: level(peak * scale), Baseline: level(3 * scale),
 			Refill: level(2 * scale), RefillSource: "Measured"}
 	}
-	return &v1alpha1.BurstResult{Dimension: dimension, Exhausted: exhausted, Bytes: series(1), Operations: series(1000), NanosecondsToBaseline: level(7)}
+	return &v1alpha1.BurstResult{Dimension: dimension, Exhausted: exhausted, Bytes: series(1), Operations: series(1000),
+		NanosecondsToBaseline: level(7), IdleNanoseconds: new(int64(9))}
 }
 
 func TestMainFigures(t *testing.T) {
@@ -73,6 +74,21 @@ func TestMainFigures(t *testing.T) {
 	} {
 		if got := mainOf(test.kind, &test.result); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestRefillOfAnEarlierPhase checks that a drain without a pause before it does not have the refill that it used as a
+// figure.
+func TestRefillOfAnEarlierPhase(t *testing.T) {
+	burst := drain("Bytes", true, 40)
+	for _, idle := range []*int64{burst.IdleNanoseconds, nil} {
+		burst.IdleNanoseconds = idle
+		for _, operation := range []string{"", phasekind.InOperations} {
+			found := phasekind.Find(phasekind.Levels(burst), v1alpha1.FigureRefill, operation)
+			if (found != nil) != (idle != nil) {
+				t.Errorf("after a pause: %t, %q: the refill is %+v", idle != nil, operation, found)
+			}
 		}
 	}
 }

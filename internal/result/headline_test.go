@@ -32,7 +32,7 @@ func TestHeadline(t *testing.T) {
 	metadata := named("metadata", phase(v1alpha1.PhaseSteady, v1alpha1.TargetResult{Mdtest: &v1alpha1.MdtestResult{
 		Rates: []v1alpha1.MdtestRate{{Operation: "File stat", MeanOPSMilli: 90e6}, {Operation: "File creation", MeanOPSMilli: 18_699e3}}}}))
 	program := named("zip", phase(v1alpha1.PhaseSteady, v1alpha1.TargetResult{Command: &v1alpha1.CommandResult{DurationNanoseconds: 12_340e6}}))
-	refill := phase(v1alpha1.PhaseCooldown, v1alpha1.TargetResult{Burst: &v1alpha1.BurstResult{Exhausted: true,
+	refill := phase(v1alpha1.PhaseCooldown, v1alpha1.TargetResult{Burst: &v1alpha1.BurstResult{Exhausted: true, IdleNanoseconds: pointerTo(int64(600e9)),
 		Bytes: &v1alpha1.BurstSeries{Burst: &v1alpha1.Estimate{Value: 65e6}, Baseline: &v1alpha1.Estimate{Value: 8e6}, Refill: &v1alpha1.Estimate{Value: 4e6}, RefillSource: "Measured"}}})
 	two := phase(v1alpha1.PhaseSteady, figures(64e6))
 	two.Targets[0].Target = "ssd"

@@ -19,7 +19,8 @@ func estimate(value int64) *v1alpha1.Estimate { return &v1alpha1.Estimate{Value:
 // drained returns the result of draining a bucket of bytes.
 func drained(exhausted bool) *v1alpha1.BurstResult {
 	made := &v1alpha1.BurstResult{Exhausted: exhausted, Dimension: "Bytes", NanosecondsToBaseline: estimate(1_800_000_000_000),
-		Bytes: &v1alpha1.BurstSeries{Burst: estimate(400e6), Baseline: estimate(32e6), Refill: estimate(32e6), RefillSource: "Measured"}}
+		IdleNanoseconds: new(int64(1)),
+		Bytes:           &v1alpha1.BurstSeries{Burst: estimate(400e6), Baseline: estimate(32e6), Refill: estimate(32e6), RefillSource: "Measured"}}
 	if exhausted {
 		made.Bytes.Drops = []v1alpha1.Drop{{Spent: estimate(600e9)}}
 	}
