@@ -2,6 +2,7 @@ package limits
 
 import (
 	"math"
+	"slices"
 
 	"github.com/storagebench/storagebench/internal/credits"
 )
@@ -35,6 +36,17 @@ type ThrottleTimeline struct {
 	// Unpublished lists the limits whose baseline is below the load's initial rate and whose bucket size is not
 	// published. If their credits run out, levels end earlier than stated.
 	Unpublished []*Limit
+}
+
+// Spent returns the limits whose credits the load spends. It includes those of an unpublished size, which may run out.
+func (c ThrottleTimeline) Spent() []*Limit {
+	spent := slices.Clone(c.Unpublished)
+	for _, drain := range c.Drains {
+		if !math.IsInf(drain.Seconds, 1) {
+			spent = append(spent, drain.Limit)
+		}
+	}
+	return spent
 }
 
 // limitBucket tracks the credits of one limit while a timeline is computed.

@@ -278,6 +278,43 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// TestDrainBeforeCells checks that a phase on the baseline relies on the drain before it only if both certainly spend
+// the same credits.
+func TestDrainBeforeCells(t *testing.T) {
+	known := func() *builders.BenchmarkBuilder { return on().Throughput("10M", "20M", "3G", "") }
+	operations := func(r *v1alpha1.RunSpec) {
+		r.Targets[0].Documented.IOPS = &v1alpha1.RateLimits{Baseline: new(resource.MustParse("300")),
+			Burst: new(resource.MustParse("2000")), Bucket: new(resource.MustParse("100k"))}
+	}
+	for name, test := range map[string]struct {
+		benchmark *builders.BenchmarkBuilder
+		block     string
+		drains    int
+	}{
+		"the same blocks":                {on(), "1Mi", 1},
+		"other blocks":                   {on(), "4Ki", 2},
+		"other blocks of one bucket":     {known(), "4Ki", 1},
+		"other blocks of another bucket": {known().Mutate(operations), "4Ki", 2},
+		"the same blocks of two buckets": {known().Mutate(operations), "1Mi", 1},
+	} {
+		b := test.benchmark.Workload(builders.Fio().BlockSize("1Mi")).BurstDrain("burst", "2m", "1h").
+			Sweep("x", v1alpha1.RegimeBaseline, "1s", v1alpha1.SweepAxes{BlockSize: builders.BlockSizes(test.block)})
+		made, problems := plan.Make(b.Run(), 1)
+		if len(problems) > 0 {
+			t.Fatal(problems.ToAggregate())
+		}
+		drains := 0
+		for _, step := range made.Steps {
+			if step.Purpose == plan.Drain {
+				drains++
+			}
+		}
+		if drains != test.drains {
+			t.Errorf("%s: %d drains, want %d", name, drains, test.drains)
+		}
+	}
+}
+
 // slow demands 4 MB/s of each client, as much as the refill for four clients.
 func slow() *builders.FioBuilder { return limitedTo("4M") }
 

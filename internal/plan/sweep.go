@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
@@ -122,9 +123,11 @@ func (s *sweeper) measure(targets []string, index int, repeat bool) bool {
 	return s.add(step, "")
 }
 
-// drainFirst adds a step that drains the buckets, unless the previous step has just done so.
+// drainFirst adds a step that drains the buckets with the load of a cell, unless the previous step has just done so.
 func (p *phaseMaker) drainFirst(at *field.Path, targets []string, c cell) bool {
-	if p.justDrained(targets) {
+	wanted := p.step(Drain, targets)
+	c.put(&wanted)
+	if p.justDrained(&wanted) {
 		return true
 	}
 	most := leastDrain
@@ -133,7 +136,8 @@ func (p *phaseMaker) drainFirst(at *field.Path, targets []string, c cell) bool {
 		if known == nil {
 			most = max(most, unknownDrain)
 			p.warn(at.Child("regime"), "documented.throughput of target %s does not set baseline, burst and bucket: "+
-				"the drain before the cells may end after %s with credits left. Set them, or put a burstDrain phase directly before this one",
+				"the drain before the cells may end after %s with credits left. Set them, "+
+				"or put a burstDrain phase with the same block size directly before this one",
 				target, length(unknownDrain))
 			continue
 		}
@@ -146,13 +150,33 @@ func (p *phaseMaker) drainFirst(at *field.Path, targets []string, c cell) bool {
 	return p.add(step, "drain")
 }
 
-// justDrained reports whether the previous step belongs to another phase and drains all these targets.
-func (p *phaseMaker) justDrained(targets []string) bool {
+// justDrained reports whether the previous step belongs to another phase and drains what the given drain would.
+func (p *phaseMaker) justDrained(wanted *Step) bool {
 	if len(p.plan.Steps) == 0 {
 		return false
 	}
 	last := &p.plan.Steps[len(p.plan.Steps)-1]
-	return last.Purpose == Drain && last.PhaseIndex != p.index && !slices.ContainsFunc(targets, func(name string) bool { return !slices.Contains(last.Targets, name) })
+	if last.Purpose != Drain || last.PhaseIndex == p.index {
+		return false
+	}
+	return !slices.ContainsFunc(wanted.Targets, func(name string) bool {
+		return !slices.Contains(last.Targets, name) || !p.sameCredits(last, wanted, name)
+	})
+}
+
+// sameCredits reports whether a drain certainly spends the credits that another one would spend. Drains with the same
+// block size do. With different block sizes, one may spend bytes and the other operations: only documented limits tell.
+func (p *phaseMaker) sameCredits(drain, wanted *Step, target string) bool {
+	before, _ := p.demands.demand(drain.Workloads[target], drain.For(target))
+	after, _ := p.demands.demand(p.loads[target].spec, wanted.For(target))
+	if before.Load.BlockBytes == after.Load.BlockBytes {
+		return true
+	}
+	known := p.documented[target]
+	spent := known.ThrottleTimeline(before.Load, math.Inf(1)).Spent()
+	needed := known.ThrottleTimeline(after.Load, math.Inf(1)).Spent()
+	return len(needed) > 0 &&
+		!slices.ContainsFunc(needed, func(l *limits.Limit) bool { return !slices.Contains(spent, l) })
 }
 
 // refuseBurst reports targets whose credits are unknown, and targets whose full bucket holds fewer credits than a cell

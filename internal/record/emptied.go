@@ -79,13 +79,7 @@ func (e *emptied) paysFor(load limits.Load, known limits.Computed) bool {
 	if len(names) == 0 {
 		return e.burst.Dimension != "Unknown"
 	}
-	timeline := known.ThrottleTimeline(load, math.Inf(1))
-	spent := timeline.Unpublished
-	for _, drain := range timeline.Drains {
-		if !math.IsInf(drain.Seconds, 1) {
-			spent = append(spent, drain.Limit)
-		}
-	}
+	spent := known.ThrottleTimeline(load, math.Inf(1)).Spent()
 	return len(spent) == 0 ||
 		slices.ContainsFunc(spent, func(l *limits.Limit) bool { return slices.Contains(names, l.Name) })
 }
