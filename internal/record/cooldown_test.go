@@ -1,18 +1,22 @@
 package record
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
 	"github.com/storagebench/storagebench/test/builders"
 )
 
 // TestMeasuredBucketCountsTheLayout checks that the bucket that a drain and a redrain have measured includes what a
-// layout had spent before, which came back more slowly in the pause between them than the drain assumed.
+// layout had spent before, which came back more slowly in the pause between them than the drain assumed. A cooldown
+// waits for that bucket, and its result names it.
 func TestMeasuredBucketCountsTheLayout(t *testing.T) {
 	run, planned := frozen(t, builders.Benchmark("b").Target("data").Prepare("layout").Cooldown("pause", "1h").
 		BurstDrain("burst", "2m", "6h").Redrain("refill", "1h").UntilCredits("wait", 100).Run())
@@ -37,10 +41,18 @@ func TestMeasuredBucketCountsTheLayout(t *testing.T) {
 	refill[0].Burst.Bytes.Refill, refill[0].Burst.Bytes.RefillSource = &v1alpha1.Estimate{Value: 12e6}, "Measured"
 	run.Status.Phases = []v1alpha1.PhaseResult{{Name: "burst", Kind: v1alpha1.PhaseBurstDrain, Targets: burst},
 		{Name: "refill", Kind: v1alpha1.PhaseCooldown, Targets: refill}}
-	step := stepOf(run, planned.Steps[len(planned.Steps)-1])
+	wait := planned.Steps[len(planned.Steps)-1]
+	step := stepOf(run, wait)
 	// The layout spent 600 s * 238 MB/s, 3600 s * 12 MB/s came back, and the drain spent 600 s * 248 MB/s.
 	if got, want := step.Until.Sub(time.Unix(end, 0)), 248_400/12*time.Second; (got - want).Abs() > time.Second {
 		t.Errorf("the cooldown waits %s, want %s", got, want)
+	}
+	run.Status.Steps = append(run.Status.Steps, v1alpha1.StepStatus{ID: wait.ID, Attempt: 1,
+		StartTime: micro(time.Unix(end, 0)), EndTime: micro(step.Until)})
+	history := historyOf(run, plan.NewDemandModel(&run.Spec.Run), wait, decide.Attempt{Step: wait.ID, Number: 1}, "data")
+	made := result.Cooldown(wait, "data", history, time.Unix(end, 0), step.Until).Cooldown
+	if !strings.Contains(made.Message, "waited for 100 % of the drained bucket of 248.4 GB to refill") {
+		t.Errorf("the cooldown says %q", made.Message)
 	}
 }
 

@@ -78,8 +78,20 @@ func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target s
 		}
 		return made
 	}
-	if bytes == nil || *bytes <= 0 {
-		return nil
+	if bucket, ok := measuredBucket(run, demands, phase, target); ok {
+		return limits.OpenMeasured("credits spent in a drain", bucket)
+	}
+	return nil
+}
+
+// measuredBucket returns the bucket that a drain and a redrain before a phase measured. ok is false if they measured
+// none.
+func measuredBucket(
+	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string,
+) (bucket credits.Bucket, ok bool) {
+	refill, _ := measuredRefill(run, phase, target)
+	if refill == nil || *refill <= 0 {
+		return credits.Bucket{}, false
 	}
 	for _, one := range run.Status.Phases {
 		if one.Name == phase {
@@ -89,11 +101,11 @@ func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target s
 		if found == nil || found.Burst == nil || found.Burst.Bytes == nil || one.Kind != v1alpha1.PhaseBurstDrain {
 			continue
 		}
-		if bucket, ok := spentBucket(found.Burst.Bytes, *bytes, ioOfDrain(run, demands, one.Name, target)); ok {
-			return limits.OpenMeasured("credits spent in a drain", bucket)
+		if bucket, ok = spentBucket(found.Burst.Bytes, *refill, ioOfDrain(run, demands, one.Name, target)); ok {
+			return bucket, true
 		}
 	}
-	return nil
+	return credits.Bucket{}, false
 }
 
 // spentBucket returns a bucket with the measured rates of a drain. Its size is the amount of credits that the drain has

@@ -37,6 +37,8 @@ func historyOf(
 	made.BucketEmpty = bucketEmpty(run, planned, attempt, target, &made)
 	made.Drained = onBaseline(run.Spec.Run.Phase(planned.Phase)) && lastDrain(run, demands, demand.Load, target) != nil
 	made.DrainSpent, made.DrainSpentOperations = drainSpent(run, planned.Phase, target)
+	bucket, _ := measuredBucket(run, demands, planned.Phase, target)
+	made.MeasuredBucket = bucket.Size
 	made.CreditPercentAtStart, made.CreditPercentAtEnd, made.Fills = credit(run, demands, planned, attempt, target)
 	made.Concluded = concludedAt(run, attempt)
 	return made

@@ -121,6 +121,9 @@ type History struct {
 	// DrainSpent and DrainSpentOperations are the credits that the first drain to spend them all spent, in bytes and in
 	// operations. They are nil if they were not measured.
 	DrainSpent, DrainSpentOperations *Spent
+	// MeasuredBucket is the size, in bytes, of the bucket that an earlier drain and a redrain measured, or 0 if they
+	// measured none.
+	MeasuredBucket float64
 	// BucketEmpty is true if the burst credits are known to be spent at the start of the step, or if there are none.
 	// For a redrain, it describes the bucket at the end of the I/O before the idle time instead.
 	BucketEmpty bool

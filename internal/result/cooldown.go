@@ -46,8 +46,8 @@ func untilCredits(step plan.Step, history History) string {
 		refill, from = measured, "measured"
 	}
 	size, sizeFrom := bucket.bucket, "documented"
-	if size == 0 && history.DrainSpent != nil && history.DrainSpent.Amount > 0 {
-		size, sizeFrom, dimension = history.DrainSpent.Amount, "drained", inBytes
+	if size == 0 {
+		size, sizeFrom, dimension = history.MeasuredBucket, "drained", inBytes
 	}
 	why := ""
 	switch {

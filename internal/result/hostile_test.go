@@ -146,7 +146,7 @@ func somewhen(random *rand.Rand) result.History {
 		history.MeasuredRefill, history.MeasuredRefillOperations = number(), number()
 	}
 	if random.IntN(2) == 0 {
-		history.DrainSpent = &result.Spent{Amount: *number(), Refill: *number()}
+		history.DrainSpent, history.MeasuredBucket = &result.Spent{Amount: *number(), Refill: *number()}, *number()
 	}
 	if random.IntN(2) == 0 {
 		declared := limitsOf(scaled)
