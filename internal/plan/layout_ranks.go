@@ -53,6 +53,18 @@ func (f rankFiles) add(key rankKey, set rankSet) {
 	}
 }
 
+// shrink limits the files with a name to a size: they are removed and written again with that size.
+func (f rankFiles) shrink(name string, bytes uint64) {
+	for key, sets := range f {
+		if key.name != name {
+			continue
+		}
+		for i := range sets {
+			sets[i].bytes = min(sets[i].bytes, bytes)
+		}
+	}
+}
+
 // ranksOf returns the files of an MPI job.
 func (m *maker) ranksOf(target string, step *Step, made *engine.Description) (rankKey, rankSet) {
 	key, set := rankKey{name: made.Ranks.Name}, rankSet{ranks: made.Ranks.Count, bytes: made.Ranks.Bytes}
@@ -109,6 +121,9 @@ func (m *maker) planRanks(target string, step *Step, made *engine.Description) {
 	key, set := m.ranksOf(target, step, made)
 	switch {
 	case step.Purpose == Prepare:
+		if made.Rewrites {
+			data.laidRanks.shrink(key.name, set.bytes)
+		}
 		data.laidRanks.add(key, set)
 		data.brokenBy, data.signed[key.name] = "", made.Signed
 		return

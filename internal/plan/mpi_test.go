@@ -94,6 +94,9 @@ var mpiRefusals = map[string]refusal{
 		"spec.run.phases[0]", "files of 8 ranks on target a, but no earlier phase lays them out: reads of unwritten space do not reach the storage. Put a phase"},
 	"read of larger files": {mpi().Prepare("layout").Steady("read", "1m").WithLoad(builders.IOR().Block("32Mi").Reads().Engine()),
 		"spec.run.phases[1]", "fewer or smaller"},
+	"read of larger files than the last layout's": {mpi().Prepare("layout").
+		Prepare("smaller").WithLoad(builders.IOR().Block("8Mi").Engine()).
+		Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()), "spec.run.phases[2]", "fewer or smaller"},
 	"read of more ranks": {mpi().Prepare("layout").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 4).WithLoad(builders.IOR().Reads().Engine()),
 		"spec.run.phases[1]", "set clients.processesPerClient to the maximum"},
 	"read of what was written anew": {mpi().Prepare("layout").Steady("write", "1m").Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()),
@@ -182,10 +185,14 @@ func TestSteadyOfWritesAndReads(t *testing.T) {
 
 // TestOverwrittenFilesStay checks that files that were overwritten in place can be read later.
 func TestOverwrittenFilesStay(t *testing.T) {
-	_, problems := plan.Make(mpi().Prepare("layout").Steady("write", "1m").WithLoad(builders.IOR().Overwrites().Engine()).
-		Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()).Run(), 1)
-	if len(problems) > 0 {
-		t.Error(problems.ToAggregate())
+	for _, b := range []*builders.BenchmarkBuilder{
+		mpi().Prepare("layout").Steady("write", "1m").WithLoad(builders.IOR().Overwrites().Engine()),
+		mpi().Prepare("layout").Prepare("smaller").WithLoad(builders.IOR().Block("8Mi").Overwrites().Engine()),
+	} {
+		run := b.Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()).Run()
+		if _, problems := plan.Make(run, 1); len(problems) > 0 {
+			t.Error(problems.ToAggregate())
+		}
 	}
 }
 

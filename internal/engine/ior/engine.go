@@ -120,7 +120,8 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	made.Random = isTrue(e.Profile.Random)
 	made.NoHoles = isNotFalse(e.Profile.FilePerProcess) && !made.Random
 	made.NeedsFiles = made.Reads && !made.Writes && !step.Layout()
-	made.Rewrites = made.Writes && !step.Layout() && !(isTrue(e.Profile.UseExistingFiles) && isNotFalse(e.Profile.KeepFiles))
+	keeps := step.Layout() || isNotFalse(e.Profile.KeepFiles)
+	made.Rewrites = made.Writes && !(isTrue(e.Profile.UseExistingFiles) && keeps)
 	if made.Reads && made.Buffered {
 		made.Cached = engine.Cached{Why: "the reads are not direct, and the data on", Remedy: "set direct to true, or raise blockSize"}
 	}
