@@ -314,6 +314,28 @@ func TestManyNotices(t *testing.T) {
 	}
 }
 
+// TestEndAfterManyNotices checks that the notices of a step's end are kept, even if too many were sent during the step.
+func TestEndAfterManyNotices(t *testing.T) {
+	t.Parallel()
+	var records []*agentapi.Record
+	for range 100 {
+		notice := &agentapi.Notice{Warning: "IOStalled"}
+		records = append(records, &agentapi.Record{Entry: &agentapi.Record_Notice{Notice: notice}})
+	}
+	records = append(records, ended(func(e *agentapi.Ended) {
+		e.Notices = []*agentapi.Notice{{Warning: "DirectIONotHonoured"}}
+	}))
+	described := good()
+	described.LastSequence = uint64(len(records))
+	c := conduct(t, 1, time.Hour)
+	c.Connect(endpoint(t, 0, serve(t, 0, &fake{describe: described, watch: sends(sequence(records...))})))
+	await(t, c, 0, "ready", is(decide.Ready))
+	got := clientAttempt(t, c, first, 0).Notices
+	if len(got) != 66 || got[64].Warning != "DirectIONotHonoured" || got[65].Message != "and 36 more warnings" {
+		t.Errorf("%d notices are kept: %+v", len(got), got)
+	}
+}
+
 func heap() int64 {
 	runtime.GC()
 	var stats runtime.MemStats

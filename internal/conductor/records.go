@@ -24,7 +24,7 @@ type clientAttempt struct {
 	samples samples
 	running running
 	notices []*agentapi.Notice
-	// dropped counts the notices beyond maxNotices, which are not kept.
+	// dropped counts the notices that are not kept; see maxNotices.
 	dropped int
 	ended   *agentapi.Ended
 	usage   *result.Usage
@@ -165,7 +165,7 @@ func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, curr
 		}
 	case *agentapi.Record_Notice:
 		if current {
-			c.takeNotice(p, entry.Notice)
+			c.takeNotice(p, entry.Notice, maxNotices)
 		}
 	case *agentapi.Record_Ended:
 		if current {
@@ -258,8 +258,9 @@ func (p *clientAttempt) noteImplausible(err error) {
 	}
 }
 
-func (c *client) takeNotice(p *clientAttempt, notice *agentapi.Notice) {
-	if len(p.notices) >= maxNotices {
+// takeNotice keeps a notice of an attempt that has fewer than most of them.
+func (c *client) takeNotice(p *clientAttempt, notice *agentapi.Notice, most int) {
+	if len(p.notices) >= most {
 		p.dropped++
 		return
 	}
@@ -276,8 +277,9 @@ func (c *client) takeEnded(attempt decide.Attempt, p *clientAttempt, ended *agen
 		p.noteImplausible(errors.New("its agent reported the end of the step twice"))
 		return
 	}
+	// Notices of the end can disqualify the result, so those sent during the step must not take their place.
 	for _, notice := range ended.GetNotices() {
-		c.takeNotice(p, notice)
+		c.takeNotice(p, notice, 2*maxNotices)
 	}
 	p.ended = &agentapi.Ended{
 		Outcome:            ended.GetOutcome(),

@@ -15,7 +15,8 @@ import (
 // reports, so that other code can rely on them. Elsewhere, Budget limits the memory for reports, codec refuses messages
 // that need too much memory, and requested determines which attempts an agent may report on.
 const (
-	// maxNotices is the maximum number of notices that are kept per attempt.
+	// maxNotices is the maximum number of notices that are kept of those sent during an attempt. As many more are kept
+	// of those sent at its end.
 	maxNotices = 64
 	// maxMessageLength, maxToolMessages and maxVersionLength limit the lengths of a message, of all messages of a tool,
 	// and of a name or version, in characters.
