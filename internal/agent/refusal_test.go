@@ -274,6 +274,25 @@ func TestLookAtTheFiles(t *testing.T) {
 	}
 }
 
+// TestCachedPartOfALargeDataset: a step that accesses little of its files is judged by what it moved.
+func TestCachedPartOfALargeDataset(t *testing.T) {
+	t.Parallel()
+	for option, warns := range map[string]bool{"direct=0": true, "direct=1": false} {
+		r := serve(t, nil)
+		r.put("data.1.0", func(file *os.File) { must(t, file.Truncate(1<<30)) })
+		load := request("a", global+"ioengine=psync\nrw=write\nbs=64k\nsize=8m\n"+option+"\n[job]\n")
+		load.GetFio().Direct = true
+		load.Dataset = &agentapi.Dataset{Files: []*agentapi.DataFile{
+			{Name: "data.0.0", Bytes: 8 << 20}, {Name: "data.1.0", Bytes: 1 << 30}}}
+		ended, records := r.run(load, noLimit)
+		said, warned := notices(ended, records)["DirectIONotHonoured"]
+		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || warned != warns ||
+			warns && !strings.HasSuffix(said, "are in the page cache after a step that moved 8388608") {
+			t.Errorf("%s: %v", option, ended)
+		}
+	}
+}
+
 func TestToolRefuses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -162,7 +162,7 @@ func (p *Spread) Layout() (reusable bool, err error) {
 // links.
 func (p *Spread) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 	for i, volume := range p.volumes {
-		found := &agentapi.Ended{Outcome: ended.GetOutcome()}
+		found := &agentapi.Ended{Outcome: ended.GetOutcome(), Operations: ended.GetOperations()}
 		volume.Inspect(found, wrote, hung)
 		if found.GetOutcome() != ended.GetOutcome() {
 			ended.Outcome, ended.Reason = found.GetOutcome(), found.GetReason()
