@@ -21,13 +21,15 @@ const (
 
 // judgePromise compares the result with the documented limits of the storage.
 func (b *builder) judgePromise() {
+	if b.result.Clients > 0 && !b.described.NoStorage {
+		b.judgeVolumes()
+	}
 	demand, known := b.demand()
 	if len(b.usable) == 0 || !known || demand.Metadata {
 		return
 	}
 	p := PointOfTarget(b.step.Phase, b.step.Kind, demand, &b.result)
 	p.Documented = b.history.Documented
-	b.judgeVolumes()
 	b.judgeServerCache(p)
 	b.judgeFast(p)
 	b.judgeBilled(p)

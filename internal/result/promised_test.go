@@ -67,3 +67,42 @@ func TestCachesOfAPart(t *testing.T) {
 		}
 	}
 }
+
+// The properties of the volumes matter to every load that uses them, also to one whose demand is unknown.
+func TestVolumesOfEveryLoad(t *testing.T) {
+	t.Parallel()
+	handmade := func(load v1alpha1.Engine, kind v1alpha1.PhaseKind, operation v1alpha1.Operation) plan.Step {
+		return plan.Step{
+			Phase: "load", Kind: kind, Purpose: plan.Measure, Targets: []string{"data"}, Clients: 1, Cell: -1,
+			Workloads: map[string]*v1alpha1.Engine{"data": &load}, Overrides: plan.Overrides{Operation: operation},
+		}
+	}
+	writer := objects(builders.Client("data", 0).Does(3, measure.Write, hundred, ms))
+	history := result.History{
+		Described: &v1alpha1.StorageDescription{Volumes: []v1alpha1.VolumeDescription{{
+			Name: "pv", Driver: "disk.csi.azure.com", MadeForRun: true,
+			Parameters: map[string]string{"cachingMode": "ReadOnly"},
+		}}},
+		Documented: limits.Computed{Limits: []limits.Limit{
+			{Name: "disk", Layer: limits.LayerDisk, Dimension: limits.Bytes, Units: 1, Baseline: 32e6, Burst: 260e6, Bucket: 1e9},
+		}},
+	}
+	files := builders.Fio().Dataset("1Mi").Mutate(func(p *v1alpha1.FioProfile) { p.QueueDepth = nil }).Engine()
+	for name, test := range map[string]struct {
+		step    plan.Step
+		clients []result.Client
+		warns   bool
+	}{
+		"a program":   {commandStep(t), []result.Client{ranProgram(0, "a"), ranProgram(1, "b")}, true},
+		"small files": {handmade(files, v1alpha1.PhaseSmallFiles, v1alpha1.OperationWrite), writer, true},
+		"fio":         {handmade(builders.Fio().Engine(), v1alpha1.PhaseSteady, ""), writer, true},
+		"no storage":  {handmade(builders.Fio().Null().Engine(), v1alpha1.PhaseSteady, ""), writer, false},
+	} {
+		made := result.Target(test.step, "data", test.clients, history)
+		for _, kind := range []v1alpha1.WarningType{v1alpha1.WarningHostCacheOn, v1alpha1.WarningFreshVolume} {
+			if slices.Contains(types(made.Warnings), kind) != test.warns {
+				t.Errorf("%s: %s expected: %t, warnings %+v", name, kind, test.warns, made.Warnings)
+			}
+		}
+	}
+}
