@@ -233,6 +233,10 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 		found.SlowerPPM = &v1alpha1.Estimate{Value: measure.Round(share.Mean * 1e6), Lower: new(max(0, measure.Round((share.Mean-share.Half)*1e6))),
 			Upper: new(measure.Round((share.Mean + share.Half) * 1e6))}
 		found.AchievedIOPSMilli = achieved(into.Operations)
+		if rate := missedUnproven(asked, decision.Rate, trials); rate > 0 {
+			doubt = fmt.Sprintf("a step at %s has no valid figures and counts as missed, so the highest rate may be higher: "+
+				"run the search again", measure.FormatOperationsPerSecond(float64(rate)))
+		}
 		found.AtLeast = decision.Missed == 0 && decision.Rate >= asked.Max
 		found.Message = fmt.Sprintf("%s is the highest rate with %s, confirmed by %d steps: %s were slower, at most %s with 95 %% confidence",
 			measure.FormatOperationsPerSecond(float64(decision.Rate)), bound, len(rounds), measure.FormatTail(share.Mean), measure.FormatTail(share.Mean+share.Half))
@@ -251,6 +255,25 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 	if doubt != "" {
 		into.Warnings = withWarnings(into.Warnings, []v1alpha1.Warning{v1alpha1.NewWarning(v1alpha1.WarningSearchInconclusive, step.Kind, doubt)}, step.Kind)
 	}
+}
+
+// missedUnproven returns the lowest rate above the confirmed rate that counts as missed, if that is because a step had no
+// valid figures, which show nothing about the store. Otherwise it returns 0.
+func missedUnproven(asked *search.Question, confirmed int64, trials []search.Trial) int64 {
+	lowest, unproven := int64(math.MaxInt64), int64(0)
+	for i := range trials {
+		t := &trials[i]
+		if t.Offered <= confirmed || t.Offered > lowest || !t.Confirms && asked.Met(t) {
+			continue
+		}
+		if t.Offered < lowest {
+			lowest, unproven = t.Offered, 0
+		}
+		if !t.Known {
+			unproven = t.Offered
+		}
+	}
+	return unproven
 }
 
 // achieved returns the rate of all operations that move data, with its interval.

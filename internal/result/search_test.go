@@ -59,8 +59,10 @@ func seek(t *testing.T, phase *v1alpha1.Phase, slowerPPM func(rate int64) uint64
 	return seekAfter(t, phase, asked(t, phase), slowerPPM)
 }
 
-// seekAfter runs a search like seek, with a history.
-func seekAfter(t *testing.T, phase *v1alpha1.Phase, history result.History, slowerPPM func(rate int64) uint64) v1alpha1.TargetResult {
+// seekAfter runs a search like seek, with a history and with more warnings of the step at each rate.
+func seekAfter(t *testing.T, phase *v1alpha1.Phase, history result.History, slowerPPM func(rate int64) uint64,
+	more ...func(rate int64) []v1alpha1.Warning,
+) v1alpha1.TargetResult {
 	t.Helper()
 	var into v1alpha1.TargetResult
 	for index := 0; ; index++ {
@@ -71,6 +73,9 @@ func seekAfter(t *testing.T, phase *v1alpha1.Phase, history result.History, slow
 		step := plan.Step{Phase: "search", Kind: v1alpha1.PhaseSearch, Purpose: plan.Measure, Cell: index, Duration: time.Minute, Clients: 1, Targets: []string{"data"},
 			Confirms: decision.Stage == search.Confirming}.Offering(decision.Rate, history.Search.Latency)
 		made := offered(t, float64(decision.Rate), slowerPPM(decision.Rate), warned(v1alpha1.WarningStartSkew, v1alpha1.PhaseSearch, "skewed"))
+		for _, warnings := range more {
+			made.Warnings = append(made.Warnings, warnings(decision.Rate)...)
+		}
 		result.Fold(phase, &into, step, history, made)
 		once := *into.DeepCopy()
 		if result.Fold(phase, &into, step, history, made); cmp.Diff(once, into) != "" {
@@ -173,6 +178,29 @@ func TestSearchConcludes(t *testing.T) {
 		}
 		if !inconclusive || (len(found.Operations) > 0) != test.found {
 			t.Errorf("%s: %+v, %d operations", name, found.Warnings, len(found.Operations))
+		}
+	}
+}
+
+// TestInvalidStepOfASearch: a step without valid figures counts as missed, but shows nothing about the store. That does
+// not matter if a lower rate missed the objective.
+func TestInvalidStepOfASearch(t *testing.T) {
+	for invalid, doubt := range map[int64]bool{800: true, 1600: false} {
+		found := seekAfter(t, searchPhase(), asked(t, searchPhase()), func(rate int64) uint64 {
+			if rate > 1000 {
+				return 20_000
+			}
+			return 5000
+		}, func(rate int64) []v1alpha1.Warning {
+			if rate != invalid {
+				return nil
+			}
+			return []v1alpha1.Warning{warned(v1alpha1.WarningCommonWindowTooShort, v1alpha1.PhaseSearch, "short")}
+		})
+		at := slices.Index(types(found.Warnings), v1alpha1.WarningSearchInconclusive)
+		if !found.Search.Found || (at >= 0) != doubt ||
+			doubt && !strings.Contains(found.Warnings[at].Message, "a step at 800.0 IOPS has no valid figures") {
+			t.Errorf("invalid at %d: %+v, warnings %+v", invalid, found.Search, found.Warnings)
 		}
 	}
 }
