@@ -58,6 +58,7 @@ func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, ma
 	case step.Confirms && len(rounds) > 1:
 		pool(into, &made)
 		into.Warnings = withWarnings(into.Warnings, made.Warnings, step.Kind)
+		judgePooled(into, step.Kind)
 	case step.Confirms:
 		replaceFigures(into, &made)
 		into.Warnings = slices.Clone(made.Warnings)
@@ -186,22 +187,42 @@ func pooledError(a, b *v1alpha1.OperationResult, before, after float64) *int64 {
 
 // pooledLatency merges two distributions. It returns nil if one is unknown.
 func pooledLatency(a, b *v1alpha1.LatencyResult) *v1alpha1.LatencyResult {
-	if a == nil || b == nil {
+	sum, known := latencyOf(a)
+	more, alsoKnown := latencyOf(b)
+	if !known || !alsoKnown {
 		return nil
 	}
-	var sum measure.Latency
-	for _, one := range []*v1alpha1.LatencyResult{a, b} {
-		var bins measure.Histogram
-		if bins.UnmarshalBinary(one.Histogram) != nil {
-			return nil
-		}
-		made, err := measure.LatencyFromMean(bins, uint64(one.Samples), float64(one.MeanNanoseconds), uint64(one.MinNanoseconds), uint64(one.MaxNanoseconds)) //nolint:gosec // Counts and times are not negative.
-		if err != nil {
-			return nil
-		}
-		sum.Merge(&made)
-	}
+	sum.Merge(&more)
 	return withHistogram(latency(&sum), &sum.Histogram)
+}
+
+// latencyOf returns the distribution of a result, or false if it is unknown.
+func latencyOf(from *v1alpha1.LatencyResult) (measure.Latency, bool) {
+	var bins measure.Histogram
+	if from == nil || bins.UnmarshalBinary(from.Histogram) != nil {
+		return measure.Latency{}, false
+	}
+	samples := uint64(from.Samples)                                         //nolint:gosec // A count is not negative.
+	least, most := uint64(from.MinNanoseconds), uint64(from.MaxNanoseconds) //nolint:gosec // Times are not negative.
+	made, err := measure.LatencyFromMean(bins, samples, float64(from.MeanNanoseconds), least, most)
+	return made, err == nil
+}
+
+// judgePooled replaces the warning about too few samples in single steps by one about the pooled samples.
+func judgePooled(into *v1alpha1.TargetResult, kind v1alpha1.PhaseKind) {
+	var pooled builder
+	for i := range into.Operations {
+		operation, err := measure.ParseOperation(string(into.Operations[i].Operation))
+		all, known := latencyOf(into.Operations[i].Latency)
+		if err != nil || !known {
+			return
+		}
+		pooled.judgeLatency(operation, &all, 0)
+	}
+	into.Warnings = slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool {
+		return w.Type == v1alpha1.WarningTooFewSamples
+	})
+	into.Warnings = withWarnings(into.Warnings, pooled.warnings.list(kind), kind)
 }
 
 // conclude records the state and the result of the search so far.

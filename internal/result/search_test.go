@@ -205,6 +205,20 @@ func TestInvalidStepOfASearch(t *testing.T) {
 	}
 }
 
+// TestTooFewPooledSamples: the warning counts the samples of all confirming steps.
+func TestTooFewPooledSamples(t *testing.T) {
+	phase := searchPhase()
+	phase.Search.Rate.Max = 100
+	few := warned(v1alpha1.WarningTooFewSamples, v1alpha1.PhaseSearch, "Read: 6000 samples are too few for p99.9, p99.99")
+	found := seekAfter(t, phase, asked(t, phase), func(int64) uint64 { return 5000 }, func(int64) []v1alpha1.Warning {
+		return []v1alpha1.Warning{few}
+	})
+	at := slices.Index(types(found.Warnings), v1alpha1.WarningTooFewSamples)
+	if at < 0 || found.Warnings[at].Message != "Read: 30000 samples are too few for p99.99" {
+		t.Errorf("warnings %+v", found.Warnings)
+	}
+}
+
 // TestSlowerIsRoundedUp: a share that exceeds a whole number of millionths counts as the next one.
 func TestSlowerIsRoundedUp(t *testing.T) {
 	phase := searchPhase()
