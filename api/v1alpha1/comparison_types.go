@@ -21,7 +21,7 @@ type TargetComparison struct {
 	// figures are the figures measured on both targets, most significant first.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:MaxItems=12
 	Figures []FigureComparison `json:"figures,omitempty"`
 
 	// cells counts how often each target was faster in the cells of a sweep or the steps of a ramp.

@@ -62,8 +62,8 @@ func compareTargets(run *v1alpha1.BenchmarkRun, planned plan.Step) {
 	}
 }
 
-// maxFigures is the API's limit on the number of figures of a comparison.
-const maxFigures = 8
+// maxFigures is the API's limit on the number of figures of a comparison. No phase has more main figures.
+const maxFigures = 12
 
 // limitFigures drops the last figures of a comparison that has more than the API allows. It moves the main figures to
 // the front, so that they are kept.

@@ -39,12 +39,13 @@ func TestSharedNodes(t *testing.T) {
 	}
 }
 
-// TestComparisonsFit checks that a comparison with more figures than the API allows keeps the main ones.
-func TestComparisonsFit(t *testing.T) {
+// compared returns the figures in the comparison of two targets that both performed the given operations.
+func compared(t *testing.T, kind v1alpha1.PhaseKind, operations ...v1alpha1.Operation) []v1alpha1.FigureComparison {
+	t.Helper()
 	target := func(name string) v1alpha1.TargetResult {
 		made := v1alpha1.TargetResult{Target: name, Clients: 1}
 		made.Usage = &v1alpha1.UsageResult{CompressionRatioMilli: new(int64(2000))}
-		for _, operation := range []v1alpha1.Operation{v1alpha1.OperationRead, v1alpha1.OperationWrite} {
+		for _, operation := range operations {
 			made.Operations = append(made.Operations, v1alpha1.OperationResult{
 				Operation: operation, Bytes: 1 << 30, Operations: 1 << 10,
 				BytesPerSecond: new(int64(100e6)), IOPSMilli: new(int64(95_000)),
@@ -54,10 +55,28 @@ func TestComparisonsFit(t *testing.T) {
 	}
 	run := &v1alpha1.BenchmarkRun{}
 	run.Status.Phases = []v1alpha1.PhaseResult{
-		{Name: "mixed", Kind: v1alpha1.PhaseSteady, Targets: []v1alpha1.TargetResult{target("a"), target("b")}}}
-	compareTargets(run, plan.Step{Phase: "mixed", Kind: v1alpha1.PhaseSteady, Purpose: plan.Measure})
+		{Name: "load", Kind: kind, Targets: []v1alpha1.TargetResult{target("a"), target("b")}}}
+	compareTargets(run, plan.Step{Phase: "load", Kind: kind, Purpose: plan.Measure})
 	figures := run.Status.Phases[0].Comparisons[0].Figures
-	if len(figures) != maxFigures || figures[2].Figure != v1alpha1.FigureCompressionRatio {
-		t.Errorf("%d figures, want %d, the third a ratio:\n%+v", len(figures), maxFigures, figures)
+	if len(figures) != maxFigures {
+		t.Errorf("%s: %d figures, want %d:\n%+v", kind, len(figures), maxFigures, figures)
+	}
+	return figures
+}
+
+// TestComparisonsFit checks that a comparison with more figures than the API allows keeps the main ones.
+func TestComparisonsFit(t *testing.T) {
+	mixed := compared(t, v1alpha1.PhaseSteady, v1alpha1.OperationRead, v1alpha1.OperationWrite, v1alpha1.OperationTrim)
+	if mixed[3].Figure != v1alpha1.FigureCompressionRatio {
+		t.Errorf("the fourth figure is not the ratio:\n%+v", mixed)
+	}
+	phase := v1alpha1.SmallFilesPhase{}
+	kept := map[v1alpha1.FigureName]int{}
+	for _, figure := range compared(t, v1alpha1.PhaseSmallFiles, phase.OperationsOrDefault()...) {
+		kept[figure.Figure]++
+	}
+	if kept[v1alpha1.FigureIOPS] != 5 || kept[v1alpha1.FigureP99Latency] != 5 ||
+		kept[v1alpha1.FigureCompressionRatio] != 1 {
+		t.Errorf("small files: %v", kept)
 	}
 }
