@@ -569,6 +569,10 @@ type StepIO struct {
 	// operations is the number of completed operations, not counting syncs, which spend no credits.
 	// +optional
 	Operations int64 `json:"operations"`
+	// firstIOTime is the start time of the first I/O on the target. Unset if that of the step is less than a second
+	// earlier.
+	// +optional
+	FirstIOTime *metav1.MicroTime `json:"firstIOTime,omitempty"`
 	// lastIOTime is the time at which the last I/O on the target completed. Unset if that of the step is less than a
 	// second later.
 	// +optional

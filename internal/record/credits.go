@@ -148,8 +148,10 @@ func ioOfDrain(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, tar
 	if bucket := emptiedFor(run, demands, demand.Load, target, earlier); bucket != nil {
 		earlier = slices.DeleteFunc(earlier, func(one attemptIO) bool { return !one.span.End.After(bucket.until) })
 	}
-	measured := latest(drain.span.Start, timeOf(newestAttempt(run, drain.step.ID).MeasuredTime))
-	return drainIO{earlier: earlier, start: drain.span.Start, measured: measured}
+	// The recorded times are those of the target that started first. All targets have the same warm-up.
+	fact := newestAttempt(run, drain.step.ID)
+	warmUp := max(timeOf(fact.MeasuredTime).Sub(timeOf(fact.FirstIOTime)), 0)
+	return drainIO{earlier: earlier, start: drain.span.Start, measured: drain.span.Start.Add(warmUp)}
 }
 
 // deficit returns the credits that the bucket lacked at the start of the drain, minus those that came back from then

@@ -142,8 +142,8 @@ func bucketEmpty(
 	}
 	// A pause can occur without an Idle step: the run may have loaded only other targets, or a node or the operator may
 	// have been unavailable.
-	began := timeOf(step(run, attempt).FirstIOTime)
-	paused := !began.IsZero() && began.Sub(end) > longGap
+	io, loaded := span(step(run, attempt), target)
+	paused := loaded && io.Start.Sub(end) > longGap
 	return empty && !paused && !idlePrecedes(run, planned, target)
 }
 

@@ -58,6 +58,21 @@ func loaded(id string, attempt int32, from, to, bytes, operations int64) v1alpha
 		IO: []v1alpha1.StepIO{{Target: "data", Bytes: (to - from) * bytes, Operations: (to - from) * operations}}}
 }
 
+// TestDrainOfALateTarget checks that the warm-up of a target that starts later than the others ends later too.
+func TestDrainOfALateTarget(t *testing.T) {
+	late := loaded("burst", 1, 0, 600, 30e6, 450)
+	late.MeasuredTime = &metav1.MicroTime{Time: time.Unix(15, 0)}
+	late.IO[0].FirstIOTime = &metav1.MicroTime{Time: time.Unix(60, 0)}
+	run := &v1alpha1.BenchmarkRun{}
+	run.Spec.Steps = []v1alpha1.ResolvedStep{
+		{ID: "burst", Phase: "burst", Purpose: v1alpha1.StepDrain, Targets: []string{"other", "data"}}}
+	run.Status.Steps = []v1alpha1.StepStatus{late}
+	got := ioOfDrain(run, plan.NewDemandModel(&run.Spec.Run), "burst", "data")
+	if got.start.Unix() != 60 || got.measured.Unix() != 75 {
+		t.Errorf("it starts at %d s and is measured from %d s, want 60 s and 75 s", got.start.Unix(), got.measured.Unix())
+	}
+}
+
 // drainOf is the result of a drain of target data, with a baseline in bytes and one in operations per second.
 func drainOf(exhausted bool, dimension string, bytes, operations int64) []v1alpha1.TargetResult {
 	if !exhausted {

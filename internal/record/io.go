@@ -17,7 +17,7 @@ func noteIO(fact *v1alpha1.StepStatus, targets []string, clients []result.Client
 	fact.IO = nil
 	for _, target := range targets {
 		var bytes, operations uint64
-		var end time.Time
+		var start, end time.Time
 		worked := false
 		for i := range clients {
 			client := &clients[i]
@@ -30,22 +30,26 @@ func noteIO(fact *v1alpha1.StepStatus, targets []string, clients []result.Client
 				continue
 			}
 			for sample := range client.Samples {
-				first = earliest(first, time.Unix(0, sample.StartNanoseconds))
+				start = earliest(start, time.Unix(0, sample.StartNanoseconds))
 				end = latest(end, time.Unix(0, sample.EndNanoseconds))
 				charged := measure.Charged(sample.Counters)
 				bytes, operations = measure.Sum(bytes, charged.Bytes), measure.Sum(operations, charged.Operations)
 				worked = worked || charged.Operations > 0 || sample.Counters[measure.Sync].Operations > 0
 			}
 		}
-		last = latest(last, end)
+		first, last = earliest(first, start), latest(last, end)
 		if worked {
-			fact.IO = append(fact.IO, v1alpha1.StepIO{
-				Target: target, Bytes: measure.Clamp(bytes), Operations: measure.Clamp(operations), LastIOTime: micro(end)})
+			fact.IO = append(fact.IO, v1alpha1.StepIO{Target: target, Bytes: measure.Clamp(bytes),
+				Operations: measure.Clamp(operations), FirstIOTime: micro(start), LastIOTime: micro(end)})
 		}
 	}
 	for i := range fact.IO {
-		// Most targets end together. Their times would only make the status longer.
-		if io := &fact.IO[i]; last.Sub(timeOf(io.LastIOTime)) < result.SampleInterval {
+		// Most targets start and end together. Their times would only make the status longer.
+		io := &fact.IO[i]
+		if timeOf(io.FirstIOTime).Sub(first) < result.SampleInterval {
+			io.FirstIOTime = nil
+		}
+		if last.Sub(timeOf(io.LastIOTime)) < result.SampleInterval {
 			io.LastIOTime = nil
 		}
 	}
@@ -80,7 +84,7 @@ func span(fact *v1alpha1.StepStatus, target string) (made result.Span, ok bool) 
 		return result.Span{}, false
 	}
 	return result.Span{
-		Start:      fact.FirstIOTime.Time,
+		Start:      cmp.Or(fact.IO[i].FirstIOTime, fact.FirstIOTime).Time,
 		End:        cmp.Or(fact.IO[i].LastIOTime, fact.LastIOTime).Time,
 		Bytes:      uint64(max(fact.IO[i].Bytes, 0)),
 		Operations: uint64(max(fact.IO[i].Operations, 0)),

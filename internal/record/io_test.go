@@ -31,19 +31,23 @@ func TestNoteIOLeavesOutSyncs(t *testing.T) {
 	}
 }
 
-// TestSpanOfATarget checks that a target's I/O ends with its own last operation, not with that of a slower target in the
-// same step. The refill is computed from the time for which the target was idle.
+// TestSpanOfATarget checks that a target's I/O starts with its own first and ends with its own last operation, not with
+// those of the other targets in the same step. The refill is computed from the time for which the target was idle.
 func TestSpanOfATarget(t *testing.T) {
-	does := func(target string, seconds int) result.Client {
-		return builders.Client(target, 0).Does(seconds, measure.Write, builders.Counter(200, 4096), time.Millisecond).Obj()
+	does := func(target string, from time.Duration, seconds int) result.Client {
+		return builders.Client(target, 0).Later(from).
+			Does(seconds, measure.Write, builders.Counter(200, 4096), time.Millisecond).Obj()
 	}
 	var fact v1alpha1.StepStatus
-	noteIO(&fact, []string{"a", "b"}, []result.Client{does("a", 10), does("b", 40)})
-	for target, seconds := range map[string]time.Duration{"a": 10, "b": 40} {
-		want := builders.Start.Add(seconds * time.Second)
-		if got, ok := span(&fact, target); !ok || !got.End.Equal(want) {
-			t.Errorf("target %s: got %+v, want the end %s", target, got, want)
+	noteIO(&fact, []string{"a", "b"}, []result.Client{does("a", 0, 10), does("b", 20*time.Second, 20)})
+	for target, seconds := range map[string][2]time.Duration{"a": {0, 10}, "b": {20, 40}} {
+		start, end := builders.Start.Add(seconds[0]*time.Second), builders.Start.Add(seconds[1]*time.Second)
+		if got, ok := span(&fact, target); !ok || !got.Start.Equal(start) || !got.End.Equal(end) {
+			t.Errorf("target %s: got %+v, want %s to %s", target, got, start, end)
 		}
+	}
+	if !fact.FirstIOTime.Time.Equal(builders.Start) {
+		t.Errorf("the step started at %s, want %s", fact.FirstIOTime, builders.Start)
 	}
 	if want := builders.Start.Add(40 * time.Second); !fact.LastIOTime.Time.Equal(want) {
 		t.Errorf("the step ended at %s, want %s", fact.LastIOTime, want)
