@@ -98,10 +98,34 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 	case !inCells && o.Cell != nil:
 		return fmt.Sprintf("it is a %s phase, which has no cells: remove cell", phasekind.Name(kind))
 	}
-	if o.Latency != nil && !timesOperations(o, run, phase) {
-		return "only fio measures latency, but the phase's workload uses another engine: set throughput or iops instead"
+	if o.Latency != nil {
+		return withoutLatency(o, run, phase)
 	}
 	return ""
+}
+
+// withoutLatency returns the reason why a phase has no latency on one of the objective's targets, or "" if it has.
+func withoutLatency(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) string {
+	var timed, untimed []string
+	for i := range run.Targets {
+		target := run.Targets[i].Name
+		workload := run.WorkloadOf(phase, target)
+		switch {
+		case workload == nil, o.Target != "" && o.Target != target, !phasekind.Loads(phase, target):
+		case engines.Of(&workload.Engine).TimesOperations:
+			timed = append(timed, target)
+		default:
+			untimed = append(untimed, target)
+		}
+	}
+	switch {
+	case len(untimed) == 0:
+		return ""
+	case len(timed) == 0:
+		return "only fio measures latency, but the phase's workload uses another engine: set throughput or iops instead"
+	}
+	return fmt.Sprintf("only fio measures latency, but the workload of target %s uses another engine: "+
+		"set target, such as %s", untimed[0], timed[0])
 }
 
 // hasCell reports whether a cell selector matches a cell of the phase, which is a ramp or a sweep.
@@ -241,13 +265,4 @@ func operations(load engine.Load, step engine.Step) []string {
 		}
 	}
 	return does
-}
-
-// timesOperations reports whether the phase's workload on any of the objective's targets uses a tool that times each
-// operation.
-func timesOperations(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) bool {
-	return slices.ContainsFunc(run.Targets, func(t v1alpha1.Target) bool {
-		workload := run.WorkloadOf(phase, t.Name)
-		return (o.Target == "" || o.Target == t.Name) && workload != nil && engines.Of(&workload.Engine).TimesOperations
-	})
 }

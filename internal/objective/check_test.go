@@ -40,7 +40,9 @@ func TestCheck(t *testing.T) {
 	apart.Steady, mixed.Steady = &v1alpha1.SteadyPhase{}, &v1alpha1.SteadyPhase{}
 	mixed.TargetWorkloads[0].Workload = program
 	beside.Interference = &v1alpha1.InterferencePhase{Victims: []string{"a"}}
-	run.Phases = append(run.Phases, apart, mixed, beside)
+	aside := beside
+	aside.Name, aside.TargetWorkloads = "aside", mixed.TargetWorkloads
+	run.Phases = append(run.Phases, apart, mixed, beside, aside)
 	half := &v1alpha1.CellSelector{ReadPercent: pointer[int32](50)}
 	jobs := &v1alpha1.CellSelector{Jobs: pointer[int32](8)}
 	readJobs := &v1alpha1.CellSelector{Jobs: pointer[int32](8), ReadPercent: pointer[int32](100)}
@@ -65,7 +67,8 @@ func TestCheck(t *testing.T) {
 		"throughput of a ramp":       {v1alpha1.Objective{Phase: "ramp", Throughput: atLeast("1M")}, "set cell"},
 		"cell of a steady phase":     {v1alpha1.Objective{Phase: "steady", Cell: jobs, Throughput: atLeast("1M")}, "remove cell"},
 		"latency of a program":       {v1alpha1.Objective{Phase: "zip", Latency: latency("99", "1ms")}, "only fio measures latency"},
-		"latency of two workloads":   {v1alpha1.Objective{Phase: "mixed", Latency: latency("99", "1ms")}, ""},
+		"latency of two workloads":   {v1alpha1.Objective{Phase: "mixed", Latency: latency("99", "1ms")}, "target b uses another engine: set target, such as a"},
+		"latency of an idle program": {v1alpha1.Objective{Phase: "aside", Latency: latency("99", "1ms")}, ""},
 		"latency of its fio":         {v1alpha1.Objective{Phase: "mixed", Target: "a", Latency: latency("99", "1ms")}, ""},
 		"latency of its program":     {v1alpha1.Objective{Phase: "mixed", Target: "b", Latency: latency("99", "1ms")}, "only fio measures latency"},
 		"latency of two programs":    {v1alpha1.Objective{Phase: "own", Latency: latency("99", "1ms")}, "only fio measures latency"},
