@@ -113,12 +113,24 @@ func (b *builder) judgeFlush() {
 			"writes go to the page cache and are not flushed in the measured time: set direct, or fsync.atEnd")
 		return
 	}
-	allowed := max(maxFlush, time.Duration(maxFlushShare*float64(b.result.WindowNanoseconds)))
-	if late := b.result.InFlightNanoseconds; late != nil && time.Duration(*late) > allowed {
+	if b.result.InFlightNanoseconds == nil {
+		return
+	}
+	flush := time.Duration(*b.result.InFlightNanoseconds) - b.slowestRead()
+	if flush > max(maxFlush, time.Duration(maxFlushShare*float64(b.result.WindowNanoseconds))) {
 		b.warnings.add(v1alpha1.WarningDirtyPages, nil,
 			"writes go to the page cache, and their flush took %s after the load: set direct, or measure for longer",
-			time.Duration(*late).Round(100*time.Millisecond))
+			flush.Round(100*time.Millisecond))
 	}
+}
+
+// slowestRead returns the longest latency of a read. The flush starts after the reads in flight, which take no longer.
+func (b *builder) slowestRead() time.Duration {
+	var slowest uint64
+	for i := range b.usable {
+		slowest = max(slowest, b.usable[i].Operations[measure.Read].Latency.MaxNanoseconds)
+	}
+	return time.Duration(measure.Clamp(slowest))
 }
 
 func versionList(versions map[string]int) string {

@@ -172,6 +172,20 @@ func TestFlushAfterTheLoad(t *testing.T) {
 	}
 }
 
+// TestReadsInFlightAreNoFlush checks that the time of the reads in flight after the load is not taken for a flush.
+func TestReadsInFlightAreNoFlush(t *testing.T) {
+	mixed := builders.Fio().BlockSize("1Mi").ReadPercent(50).Buffered().FsyncAtEnd()
+	for late, warns := range map[time.Duration]bool{9 * time.Second: false, 12 * time.Second: true} {
+		client := builders.Client("data", 0).Does(10, measure.Read, builders.Counter(5, mebibyte), 9*time.Second).
+			Also(measure.Write, builders.Counter(5, mebibyte), ms).
+			Sample(late, measure.Read, builders.Counter(32, mebibyte), 9*time.Second)
+		got := result.Target(stepOf(t, reading(mixed)), "data", objects(client), result.History{})
+		if slices.Contains(types(got.Warnings), v1alpha1.WarningDirtyPages) != warns {
+			t.Errorf("%s after the load: warnings %v", late, got.Warnings)
+		}
+	}
+}
+
 // TestLayoutReused: nothing was written because everything was already right. That is not a failure.
 func TestLayoutReused(t *testing.T) {
 	reused := func(index int) *builders.ClientBuilder {
