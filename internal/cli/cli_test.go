@@ -142,6 +142,17 @@ func TestParseEveryRun(t *testing.T) {
 	}
 }
 
+// TestParseOfAKilledRun checks that output that ends with a status dump is not taken for that of a complete run.
+func TestParseOfAKilledRun(t *testing.T) {
+	for run, complete := range map[string]bool{"sighup": false, "sigkill": false, "late-dump": true, "ramp": true} {
+		got := call("", "parse", "fio", "../engine/fio/testdata/runs/"+run+".stdout")
+		if strings.Contains(got.stdout, `"complete": true`) != complete ||
+			strings.Contains(got.stdout, `"StatusDump: `) == complete {
+			t.Errorf("%s: %s", run, got)
+		}
+	}
+}
+
 // TestParseStandardInput checks that parse reads standard input and rejects what is not a result.
 func TestParseStandardInput(t *testing.T) {
 	for name, input := range map[string]string{

@@ -87,8 +87,8 @@ type fioResult struct {
 	fio.Result
 	// jobs holds an entry for each group of jobs, or for each job.
 	jobs []fio.Job
-	// interrupted is true if fio reported that a signal stopped it early. The Result then covers the time until the
-	// signal.
+	// interrupted is true if fio reported that a signal stopped it early, or if the output ends with a status dump. The
+	// Result then covers the time until the signal or the dump.
 	interrupted bool
 }
 
@@ -113,10 +113,17 @@ func readFio(streams Streams, name string) (fioResult, error) {
 			"only the last of %d JSON documents is used: unless the others are status dumps of the same run, "+
 				"put each into a file of its own", output.Documents)})
 	}
-	interrupted := strings.Contains(output.Noise, "fio: terminating on signal ")
-	if interrupted {
+	interrupted := true
+	switch left := output.Last.SecondsLeft; {
+	case strings.Contains(output.Noise, "fio: terminating on signal "):
 		judged.Warnings = append(judged.Warnings, fio.Warning{Kind: fio.WarnToolMessages,
 			Message: "a signal stopped fio before it completed"})
+	case left > 0:
+		judged.Warnings = append(judged.Warnings, fio.Warning{Kind: "StatusDump", Message: fmt.Sprintf(
+			"the output ends with a status dump, %d s before the expected end of fio: fio was killed or is still running",
+			left)})
+	default:
+		interrupted = false
 	}
 	return fioResult{name: name, Result: judged, jobs: output.Last.Jobs, interrupted: interrupted}, nil
 }

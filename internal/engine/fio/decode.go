@@ -58,6 +58,7 @@ func Decode(raw []byte) (*Document, error) {
 		if err != nil {
 			return nil, fmt.Errorf("jobs[%d] (%s): %w", i, clip(job.Name), err)
 		}
+		document.SecondsLeft = max(document.SecondsLeft, secondsLeft(item))
 		if racy != nil && document.Racy == nil {
 			document.Racy = fmt.Errorf("jobs[%d] (%s): %w", i, clip(job.Name), racy)
 		}
@@ -67,6 +68,16 @@ func Decode(raw []byte) (*Document, error) {
 		return nil, fmt.Errorf("%w: the list of jobs is empty", ErrNoResult)
 	}
 	return document, nil
+}
+
+// secondsLeft returns the "eta" of a job, or 0 if it is absent or unknown. fio prints the largest int or more for an
+// unknown one, and none in client/server mode.
+func secondsLeft(job *value) int64 {
+	seconds, err := job.member("eta").signed()
+	if err != nil || seconds < 0 || seconds >= math.MaxInt32 {
+		return 0
+	}
+	return seconds
 }
 
 // isClientSum reports whether an entry in the output of fio's client/server mode holds the totals of all clients.

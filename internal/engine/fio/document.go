@@ -3,13 +3,16 @@ package fio
 import "github.com/storagebench/storagebench/internal/measure"
 
 // Document is one JSON object of fio's output, decoded and checked for consistency. It is either the result of a run or
-// a dump that was written during the run. The JSON does not distinguish them.
+// a dump that was written during the run. Of the JSON, only SecondsLeft can tell them apart.
 type Document struct {
 	// Version is fio's version, such as "fio-3.33".
 	Version string
 	// TimestampMilliseconds is the wall clock of fio's machine when the document was written; 0 if fio printed none
 	// (client/server mode of 3.33).
 	TimestampMilliseconds int64
+	// SecondsLeft is the time that fio expected its jobs to take from then on ("eta"). It is 0 in the result of a run,
+	// and also in dumps of the first two and the last seconds.
+	SecondsLeft int64
 	// Jobs has one entry per reporting group. With group_reporting, a group contains several jobs.
 	Jobs []Job
 	// ClientServer is true for the output of fio's own client/server mode.
