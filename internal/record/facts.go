@@ -71,12 +71,13 @@ func Retry(run *v1alpha1.BenchmarkRun, planned plan.Step, action decide.Action, 
 	fit(run)
 }
 
-// Relayout adds a new attempt to each layout step of a target that has ended. It is called after the loss of a client,
-// which may have destroyed data. The layout must be repeated even if the data survived, because only the client's
-// replacement can check whether the data still exists, and only once it is running.
+// Relayout adds a new attempt to each layout step of a target that has ended, and to the step that created the small
+// files of the current step. It is called after the loss of a client, which may have destroyed data. The layout must be
+// repeated even if the data survived, because only the client's replacement can check whether the data still exists,
+// and only once it is running.
 func Relayout(run *v1alpha1.BenchmarkRun, target string) {
-	for _, planned := range run.Spec.Steps {
-		if !phasekind.Of(planned.Kind).LaysOut || !slices.Contains(planned.Targets, target) {
+	for i, planned := range run.Spec.Steps {
+		if !phasekind.Of(planned.Kind).LaysOut && !filesInUse(run, i) || !slices.Contains(planned.Targets, target) {
 			continue
 		}
 		newest := newestAttempt(run, planned.ID)
@@ -86,6 +87,30 @@ func Relayout(run *v1alpha1.BenchmarkRun, target string) {
 		step(run, decide.Attempt{Step: planned.ID, Number: int(newest.Attempt) + 1}).State = v1alpha1.StepStarting
 	}
 	fit(run)
+}
+
+// filesInUse reports whether the step with the given index creates small files that a step without a result works on.
+func filesInUse(run *v1alpha1.BenchmarkRun, index int) bool {
+	creator := &run.Spec.Steps[index]
+	if !createsFiles(creator) {
+		return false
+	}
+	for i := index + 1; i < len(run.Spec.Steps); i++ {
+		user := &run.Spec.Steps[i]
+		if user.Phase != creator.Phase || !slices.Equal(user.Targets, creator.Targets) || createsFiles(user) {
+			return false
+		}
+		if newest := newestAttempt(run, user.ID); newest == nil || newest.EndTime == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// createsFiles reports whether a step creates the files of a smallFiles phase.
+func createsFiles(step *v1alpha1.ResolvedStep) bool {
+	return step.Overrides != nil &&
+		(step.Overrides.Operation == v1alpha1.OperationCreate || step.Overrides.Operation == v1alpha1.OperationWrite)
 }
 
 // newestAttempt returns the status of a step's last attempt, or nil if there is none.

@@ -467,6 +467,34 @@ func TestThousandClients(t *testing.T) {
 	}
 }
 
+// TestRelayoutOfSmallFiles checks that the loss of a client repeats the step that created the files of the current
+// step, and no other.
+func TestRelayoutOfSmallFiles(t *testing.T) {
+	files := builders.Fio().Mutate(func(p *v1alpha1.FioProfile) {
+		p.Pattern, p.QueueDepth, p.FilesPerJob = v1alpha1.FioSequential, nil, new(int32(64))
+	})
+	phase := v1alpha1.Phase{Name: "files", SmallFiles: &v1alpha1.SmallFilesPhase{}}
+	const create, write = "00-000-files-create", "00-002-files-write"
+	for ended, want := range []string{"", create, "", write, write, ""} {
+		run, planned := begun(t, builders.Benchmark("b").Target("a").Clients(2).Workload(files).Phase(phase))
+		for _, step := range planned.Steps[:ended] {
+			record.Result(run, step, first(step), []result.Client{writer(0).Obj(), writer(1).Obj()}, builders.Start)
+		}
+		record.Relayout(run, "a")
+		record.Relayout(run, "a") // as an operator does whose predecessor died before it replaced the client
+		again := ""
+		for _, fact := range run.Status.Steps {
+			if fact.Attempt > 1 {
+				again += fact.ID
+			}
+		}
+		if again != want {
+			t.Errorf("lost after %d of %d steps: repeated %q, want %q", ended, len(planned.Steps), again, want)
+		}
+		check(t, run)
+	}
+}
+
 // TestManyAttempts checks that the oldest repeated attempts are dropped, and that the state of a step is never lost.
 func TestManyAttempts(t *testing.T) {
 	run, planned := begun(t, usual())

@@ -164,6 +164,28 @@ func TestLoss(t *testing.T) {
 	}
 }
 
+// TestLossOfSmallFiles: a client dies while small files are read. Its replacement has none, so they are written again
+// before the step is repeated.
+func TestLossOfSmallFiles(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		files := builders.Fio().BlockSize("4Ki").Dataset("80000Ki").Jobs(4).Mutate(func(p *v1alpha1.FioProfile) {
+			p.Pattern, p.QueueDepth, p.FilesPerJob = v1alpha1.FioSequential, nil, new(int32(5000))
+		})
+		phase := v1alpha1.Phase{Name: "files", SmallFiles: &v1alpha1.SmallFilesPhase{
+			Operations: []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}}}
+		w := world(t, builders.Benchmark("b").Target("store").Clients(2).Workload(files).Phase(phase), even(), 1)
+		w.DataGoes = true
+		during(w, "00-001-files-read", 4*time.Second, func() { w.House.Kill(client(1)) })
+		run := conduct(t, w)
+		complete(t, run)
+		once(t, w, run)
+		if attempts := len(run.Status.Steps); attempts != 4 {
+			t.Errorf("there were %d attempts, not two of each step: %+v", attempts, run.Status.Steps)
+		}
+	})
+}
+
 // exact holds the rates of steady phases against what the store answered in the very same window, and the bytes of all
 // steps against all that it answered.
 func exact(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {

@@ -39,35 +39,43 @@ var _ tool.Tool = (*Fio)(nil)
 type Files struct {
 	mu      sync.Mutex
 	written map[string]uint64
+	// small is true once the files of a smallFiles phase have been written.
+	small bool
 }
 
-func (f *Files) missing(wanted []*agentapi.DataFile) string {
+// missing returns the name of a file that a load reads and that does not exist, or "" if there is none.
+func (f *Files) missing(load *agentapi.LoadRequest) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, file := range wanted {
+	for _, file := range load.GetDataset().GetReads() {
 		if f.written[file.GetName()] < file.GetBytes() {
 			return file.GetName()
 		}
 	}
+	small := strings.Contains(load.GetFio().GetJob(), "filename_format=small")
+	if small && len(load.GetDataset().GetNewFolders()) == 0 && !f.small {
+		return "small.0"
+	}
 	return ""
 }
 
-func (f *Files) write(all []*agentapi.DataFile) {
+func (f *Files) write(data *agentapi.Dataset) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.written == nil {
 		f.written = map[string]uint64{}
 	}
-	for _, file := range all {
+	for _, file := range data.GetWrites() {
 		f.written[file.GetName()] = max(f.written[file.GetName()], file.GetBytes())
 	}
+	f.small = f.small || len(data.GetNewFolders()) > 0
 }
 
 // Lose removes all files.
 func (f *Files) Lose() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.written = nil
+	f.written, f.small = nil, false
 }
 
 const fioVersion = "fio-3.42"
@@ -80,7 +88,7 @@ func (f *Fio) Describe(context.Context) []*agentapi.Tool {
 // Load implements tool.Tool.
 func (f *Fio) Load(step *tool.Step) (tool.Load, error) {
 	request := step.Request
-	if name := f.files.missing(request.GetDataset().GetReads()); name != "" {
+	if name := f.files.missing(request); name != "" {
 		return nil, status.Errorf(codes.FailedPrecondition, "file %s is to be read and was not laid out", name)
 	}
 	asked, err := demandOf(request.GetFio())
@@ -118,7 +126,7 @@ func demandOf(given *agentapi.FioTool) (demand, error) {
 		return demand{}, err
 	}
 	if given.GetDurationNanoseconds() == 0 {
-		asked.work = int64(given.GetWrittenBytes())
+		asked.work = int64(max(given.GetWrittenBytes(), given.GetOperations()*uint64(block)))
 	}
 	return asked, nil
 }
@@ -323,7 +331,7 @@ func (l *fioLoad) ended(why string, last, latest time.Time) *agentapi.Ended {
 			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, "DeadlineExceeded"
 		}
 	} else {
-		l.files.write(l.request.GetDataset().GetWrites())
+		l.files.write(l.request.GetDataset())
 	}
 	if last.After(l.measured) {
 		ended.IoStartNanoseconds, ended.IoEndNanoseconds = l.clock.At(l.measured), l.clock.At(last)

@@ -64,7 +64,7 @@ var faults = []fault{
 `,
 		"internal/result", "^TestPercentilesOfAllClients$"},
 	{"skipped-relayout", "internal/record/facts.go",
-		"		if !phasekind.Of(planned.Kind).LaysOut ||", "		if seeded(`skipped-relayout`) || !phasekind.Of(planned.Kind).LaysOut ||",
+		"		if !phasekind.Of(planned.Kind).LaysOut &&", "		if seeded(`skipped-relayout`) || !phasekind.Of(planned.Kind).LaysOut &&",
 		simulation, "^TestLoss$/^RestartStep,_data_goes_true$"},
 	{"wrong-attempt", "internal/conductor/translate.go",
 		"	p := c.attempts[attempt]\n	if p == nil {\n		return result.Client{}, false\n	}\n	clock",
