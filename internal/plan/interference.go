@@ -44,6 +44,7 @@ func (p *phaseMaker) interference(phase *v1alpha1.InterferencePhase) {
 		p.problems = append(p.problems, field.Invalid(p.path.Child("mode"), p.phase.Mode,
 			"not supported in an interference phase, whose victims and aggressors determine which targets are loaded together: remove mode"))
 	}
+	p.refuseDegraded()
 	if !p.loadable() || len(p.problems) > before {
 		return
 	}

@@ -69,6 +69,15 @@ func (p *phaseMaker) compatible() bool {
 	return len(p.problems) == before
 }
 
+// refuseDegraded refuses to continue without lost clients in a phase that compares its steps with each other: the later
+// steps would have less load. With one client per target, such a run fails anyway.
+func (p *phaseMaker) refuseDegraded() {
+	if p.run.Clients.OnLoss == v1alpha1.OnLossContinueDegraded && p.plan.ClientsPerTarget > 1 {
+		p.addOnce(field.Invalid(p.root.Child("clients", "onLoss"), p.run.Clients.OnLoss,
+			"phase "+p.phase.Name+" compares steps that must have the same clients: use RestartStep or FailRun"))
+	}
+}
+
 // compatibleTogether refuses to load targets together if some workloads run for a given time and others until a fixed
 // amount of work is done.
 func (p *phaseMaker) compatibleTogether() {

@@ -103,6 +103,9 @@ var phaseRefusals = map[string]refusal{
 	"search that ends in its warm-up": {on().Workload(sharedReads()).Prepare("l").Search("x", "99", "5ms", 1000, "5s").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[1].Search.Rate.Min = new(int64(300))
 	}), "spec.run.phases[1]", "would end during the warm-up"},
+	"search with fewer and fewer clients": {on().Workload(sharedReads()).Prepare("l").Search("x", "99", "5ms", 1000, "1m").
+		OnLoss(v1alpha1.OnLossContinueDegraded, 1), "spec.run.clients.onLoss",
+		"phase x compares steps that must have the same clients: use RestartStep or FailRun"},
 	"search without a layout": {on().Workload(sharedReads()).Search("x", "99", "5ms", 1000, "1m"), "spec.run.phases[0]", "Put a phase with `prepare: {}`"},
 
 	// interference
@@ -133,6 +136,8 @@ var phaseRefusals = map[string]refusal{
 	"interference of an instant": {pair().Interference("x", []string{"a"}, []string{"c"}, "0s"), "spec.run.phases[0].interference.blockDuration", "at least 1s"},
 	"interference of one after the other": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").Sequential(),
 		"spec.run.phases[0].mode", "not supported in an interference phase, whose victims and aggressors determine which targets are loaded together: remove mode"},
+	"interference with fewer and fewer clients": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").
+		OnLoss(v1alpha1.OnLossContinueDegraded, 1), "spec.run.clients.onLoss", "use RestartStep or FailRun"},
 	"interference without a layout": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").With(builders.Fio().Reads()),
 		"spec.run.phases[0]", "Put a phase with `prepare: {}`"},
 	"interference by work": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").ForLoad("c", v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"unzip"}}}),

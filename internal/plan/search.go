@@ -27,6 +27,7 @@ func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
 		p.problems = append(p.problems, field.Invalid(p.path.Child("mode"), p.phase.Mode,
 			"a search loads one target at a time, because each has its own highest rate: set mode to Sequential"))
 	}
+	p.refuseDegraded()
 	if !p.searchable() || len(p.problems) > before {
 		return
 	}
