@@ -78,8 +78,14 @@ func (p *Pair) figures(add func(v1alpha1.FigureComparison, Difference)) {
 }
 
 // uncompared lists the main figures that cannot be compared because one of the two results lacks the figure or has a
-// value of 0. It returns "" if there are none. It ignores the compression ratio, which some stores do not report.
+// value of 0. It returns "" if there are none. It ignores the compression ratio, which some stores do not report. If a
+// search met its objective even at the highest rate that it could offer, uncompared returns that instead.
 func (p *Pair) uncompared() string {
+	for _, one := range []*v1alpha1.TargetResult{p.Baseline, p.Target} {
+		if one.Search != nil && one.Search.AtLeast && has(one, v1alpha1.WarningSearchInconclusive) {
+			return one.Target + " met the objective even at rate.max, so its highest rate is unknown: raise rate.max"
+		}
+	}
 	kind, levels := phasekind.Of(p.Kind), p.levels()
 	baseline, target := kind.Figures(p.Baseline), kind.Figures(p.Target)
 	var ofBaseline, ofTarget []string

@@ -92,7 +92,17 @@ func TestSearchesOnTheBaseline(t *testing.T) {
 	if len(targets) != 1 || len(targets[0].Figures) == 0 {
 		t.Errorf("two targets: %+v, want figures", targets)
 	}
-	two.Search = &v1alpha1.SearchResult{}
+	two.Search.AtLeast = true // up to the baseline of the drain
+	if all = runs(); len(all) != 1 {
+		t.Errorf("a search that ended at the baseline: %+v, want only figures", all)
+	}
+	two.Warnings = []v1alpha1.Warning{{Type: v1alpha1.WarningSearchInconclusive, Severity: v1alpha1.SeverityWarning}}
+	all = runs()
+	const unknown = "two met the objective even at rate.max, so its highest rate is unknown: raise rate.max"
+	if len(all) != 2 || all[1].Refused != unknown {
+		t.Errorf("a search that ended at rate.max: %+v, want its highest rate refused", all)
+	}
+	two.Search, two.Warnings = &v1alpha1.SearchResult{}, nil
 	all = runs()
 	if len(all) != 2 || all[1].Refused != "two has no Write IOPS, Write P99Latency" {
 		t.Errorf("a search that found no rate: %+v, want its figures refused", all)
