@@ -80,7 +80,8 @@ func below(a, b interface{ Parse() (time.Duration, error) }) bool {
 // unsuitable returns the reason why a phase cannot provide the objective's figure, or "" if it can.
 func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) string {
 	kind := phase.Kind()
-	inCells := phasekind.Of(kind).InCells()
+	traits := phasekind.Of(kind)
+	inCells := traits.InCells()
 	redrains := kind == v1alpha1.PhaseCooldown && phase.Cooldown.Redrain != nil
 	drains := kind == v1alpha1.PhaseBurstDrain || redrains
 	switch {
@@ -93,6 +94,9 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 		return ""
 	case kind == v1alpha1.PhaseCooldown && !redrains:
 		return "it is a cooldown without load: name another phase"
+	case o.Ratio != nil && !redrains && (!traits.Limited || traits.PicksRates):
+		return fmt.Sprintf("%s phases are not compared with documented limits: "+
+			"use a steady, ramp, sweep, burstDrain or refill phase, or set throughput or iops", phasekind.Name(kind))
 	case inCells && o.Cell == nil:
 		return fmt.Sprintf("it is a %s phase, which has a result for each cell: set cell, such as {jobs: 8}", phasekind.Name(kind))
 	case !inCells && o.Cell != nil:

@@ -29,6 +29,7 @@ func TestCheck(t *testing.T) {
 		v1alpha1.Phase{Name: "reads", Steady: &v1alpha1.SteadyPhase{}, Workload: random(100)},
 		v1alpha1.Phase{Name: "files", SmallFiles: &v1alpha1.SmallFilesPhase{}, Workload: random(70)},
 		v1alpha1.Phase{Name: "creates", SmallFiles: &v1alpha1.SmallFilesPhase{Operations: []v1alpha1.Operation{v1alpha1.OperationCreate}}, Workload: random(70)},
+		v1alpha1.Phase{Name: "rates", Search: &v1alpha1.SearchPhase{}, Workload: random(100)},
 		v1alpha1.Phase{Name: "both", Steady: &v1alpha1.SteadyPhase{}, Workload: random(70)},
 		v1alpha1.Phase{Name: "mixes", Sweep: mixes, Workload: random(100)},
 		v1alpha1.Phase{Name: "extremes", Sweep: &v1alpha1.SweepPhase{Axes: v1alpha1.SweepAxes{Jobs: []int32{1, 8}, ReadPercent: []int32{0, 100}}}, Workload: random(50)})
@@ -43,6 +44,8 @@ func TestCheck(t *testing.T) {
 	aside := beside
 	aside.Name, aside.TargetWorkloads = "aside", mixed.TargetWorkloads
 	run.Phases = append(run.Phases, apart, mixed, beside, aside)
+	documented := &v1alpha1.RatioObjective{Of: "Documented"}
+	const noLimits = "are not compared with documented limits: use a steady"
 	half := &v1alpha1.CellSelector{ReadPercent: pointer[int32](50)}
 	jobs := &v1alpha1.CellSelector{Jobs: pointer[int32](8)}
 	readJobs := &v1alpha1.CellSelector{Jobs: pointer[int32](8), ReadPercent: pointer[int32](100)}
@@ -73,6 +76,11 @@ func TestCheck(t *testing.T) {
 		"latency of its program":     {v1alpha1.Objective{Phase: "mixed", Target: "b", Latency: latency("99", "1ms")}, "only fio measures latency"},
 		"latency of two programs":    {v1alpha1.Objective{Phase: "own", Latency: latency("99", "1ms")}, "only fio measures latency"},
 		"documented of a whole ramp": {v1alpha1.Objective{Phase: "ramp", Ratio: &v1alpha1.RatioObjective{Of: "Documented"}}, "set cell"},
+		"documented of a search":     {v1alpha1.Objective{Phase: "rates", Ratio: documented}, "search phases " + noLimits},
+		"documented of small files":  {v1alpha1.Objective{Phase: "files", Ratio: documented}, "smallFiles phases " + noLimits},
+		"documented of a layout":     {v1alpha1.Objective{Phase: "layout", Ratio: documented}, "prepare phases " + noLimits},
+		"documented of a victim":     {v1alpha1.Objective{Phase: "beside", Ratio: documented}, "interference phases " + noLimits},
+		"documented of a refill":     {v1alpha1.Objective{Phase: "refill", Ratio: documented}, ""},
 		"layout of a mix":            {v1alpha1.Objective{Phase: "layout", Throughput: atLeast("1M")}, ""},
 		"reads only":                 {v1alpha1.Objective{Phase: "reads", Latency: latency("99", "1ms")}, ""},
 		"rate of small files":        {v1alpha1.Objective{Phase: "files", IOPS: atLeast("1")}, "must be one of Create, Stat, Write, Read, Delete"},

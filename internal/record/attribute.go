@@ -138,7 +138,8 @@ func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.Target
 				point := a.add(result.PointOfStep(phase.Name, phase.Kind, demand, cell), step)
 				a.set = append(a.set, func() { cell.Attribution = point.Short() })
 			}
-		case kind.InCells(): // the step is the drain before the cells of its phase; its rate is not attributed
+		case kind.InCells(), kind.Interleaved:
+			// The step is the drain before the cells or blocks of its phase. Its rate is not attributed.
 		case len(found.Operations) > 0 && (step.Purpose == v1alpha1.StepMeasure || step.Purpose == v1alpha1.StepDrain):
 			whole := a.prepare(result.PointOfTarget(phase.Name, phase.Kind, demand, found), step)
 			a.levels(found, whole)

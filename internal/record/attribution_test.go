@@ -10,6 +10,10 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/internal/result"
 	"github.com/storagebench/storagebench/test/builders"
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
@@ -256,6 +260,33 @@ func TestHiddenScenarios(t *testing.T) {
 		percent(all.tied), percent(all.causes)/100, wrong)
 	if percent(all.inSet) < 95 || percent(all.first) < 85 || percent(all.causes) > 200 {
 		t.Error("that is less than 95 and 85 of 100, or more than two causes in a set")
+	}
+}
+
+// TestDrainBeforeBlocks checks that the joint drain before the blocks of an interference phase is not attributed: the
+// figures of the phase are those of the blocks with the most neighbours.
+func TestDrainBeforeBlocks(t *testing.T) {
+	benchmark := builders.Benchmark("b").Target("a").Throughput("10M", "200M", "10G", "").Target("c").
+		Interference("cost", []string{"a"}, []string{"c"}, "10s").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Phases[0].Interference.Regime = v1alpha1.RegimeBaseline
+	})
+	run, planned := begun(t, benchmark)
+	for i, step := range planned.Steps[:3] {
+		var clients []result.Client
+		for _, target := range step.Targets {
+			client := builders.Client(target, 0).Later(time.Duration(i) * time.Hour)
+			if step.Purpose == plan.Drain {
+				client.Does(100, measure.Write, builders.Counter(2000, 65536), 4*time.Millisecond)
+			}
+			client.Does(100, measure.Write, builders.Counter(200, 65536), 40*time.Millisecond)
+			clients = append(clients, client.Obj())
+		}
+		record.Result(run, step, first(step), clients, builders.Start.Add(24*time.Hour))
+	}
+	for _, target := range run.Status.Phases[0].Targets {
+		if len(target.Operations) == 0 || len(target.Attributions) > 0 {
+			t.Errorf("target %s: %d operations, attributions %+v", target.Target, len(target.Operations), target.Attributions)
+		}
 	}
 }
 
