@@ -59,7 +59,7 @@ func first(c *figureSource) []v1alpha1.RunFigure {
 	switch {
 	case overall.What == "", c.phase.BurstDrain != nil && fill != nil && *fill < leastFill:
 		return nil
-	case c.phase.Steady != nil && c.rateIsGiven():
+	case (c.phase.Steady != nil || phasekind.Of(c.phase.Kind()).Interleaved) && c.rateIsGiven():
 		return c.figure("mean latency", meanLatency(c.result.Operations), v1alpha1.UnitNanoseconds)
 	}
 	made := c.figure(overall.What, overall.Value, overall.Unit)

@@ -90,6 +90,24 @@ func TestFiguresOfASteadyPhase(t *testing.T) {
 	}
 }
 
+// A victim with a rate limit shows the cost of its neighbours only in its latency.
+func TestFiguresOfAVictim(t *testing.T) {
+	limited := builders.Fio().Mutate(func(p *v1alpha1.FioProfile) {
+		p.RateLimit = &v1alpha1.FioRateLimit{IOPS: new(int64(100))}
+	})
+	result := v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{operation(v1alpha1.OperationRead, 70e6, 7000)}}
+	for want, workload := range map[string]*v1alpha1.Workload{
+		"throughput beside neighbours of p on t=70000000 BytesPerSecond": builders.Fio().Workload(),
+		"mean latency of p on t=70000000000 Nanoseconds less":            limited.Workload(),
+	} {
+		spec, status := steadyOf(workload, result)
+		spec.Run.Phases[0] = v1alpha1.Phase{Name: "p", Interference: &v1alpha1.InterferencePhase{Victims: []string{"t"}}}
+		if got := told(figuresOf(spec, status)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // Credits and time to baseline are compared only between runs that started equally full, and only if the fill is
 // known. The burst of an empty bucket is not a figure. An observed fill takes precedence over the one that follows from
 // documented limits.
