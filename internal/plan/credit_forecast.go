@@ -198,17 +198,21 @@ func (s Step) LeastBaseline() time.Duration {
 }
 
 // demand returns the maximum rate, in bytes per second, at which a step loads a target: infinite unless the workload
-// has a rate limit.
+// has a rate limit, or the step belongs to a search.
 func (p *phaseMaker) demand(step *Step, target string) float64 {
 	made, err := p.demands.describe(p.loads[target].spec, step.For(target))
+	limit := made.Limit() * float64(step.Clients)
+	if p.maxRate > 0 && step.Purpose == Measure {
+		limit = float64(p.maxRate) * float64(made.BlockBytes)
+	}
 	switch {
 	case err != nil || made.NoStorage || made.Metadata:
 		return 0
 	// Ignore the rate limits of a sweep's cells, so that the forecast does not depend on their order.
-	case made.Limit() == 0 || step.Kind == v1alpha1.PhaseSweep:
+	case limit == 0 || step.Kind == v1alpha1.PhaseSweep:
 		return math.Inf(1)
 	}
-	return made.Limit() * float64(step.Clients)
+	return limit
 }
 
 // work returns the number of bytes that a layout writes to a target, or 0 if it is unknown.

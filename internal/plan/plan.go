@@ -105,8 +105,8 @@ type Step struct {
 	RawWrites map[string]bool
 	// Credits is the expected fill level of the credit bucket of each target with known limits. The bucket counts
 	// bytes. The prediction assumes that the bucket was full at the start of the run, that every load was the maximum
-	// that the target and the workload's rate limit allow, and that reads spend nothing if the server's cache is meant to
-	// serve them.
+	// that the target, the workload's rate limit and a search's highest rate allow, and that reads spend nothing if the
+	// server's cache is meant to serve them.
 	Credits map[string]Credits
 	// Reused holds the targets whose files are expected to be laid out already, so that a Prepare step does not write them
 	// again.

@@ -261,6 +261,8 @@ func TestWarnings(t *testing.T) {
 		"a rate that spends less":             {fsx().Steady("slow", "10h").With(slow()).BurstDrain("burst", "2m", "1h"), nil},
 		"operations that spend less":          {fsx().Steady("slow", "10m").With(few()).BurstDrain("burst", "2m", "1h"), nil},
 		"operations that never spend credits": {fsx().Steady("slow", "10m").With(few()), nil},
+		"a search below the refill": {fsx().Workload(sharedReads()).Prepare("l").UntilCredits("wait", 100).
+			Search("slow", "99", "5ms", 1000, "1m").BurstDrain("burst", "2m", "1h").With(builders.Fio().Dataset("8Gi")), nil},
 		"fewer jobs than files": {on().Ramp("x", v1alpha1.RampJobs, "1s", 2, 4),
 			[]string{"spec.run.phases: each job has its own files, which are laid out for 4 jobs: with 2 jobs, a step of x on a uses only 32.00 MiB of each client's data"}},
 		"files of all jobs": {on().Workload(builders.Fio().Mutate(func(p *v1alpha1.FioProfile) { p.FileSharing = v1alpha1.FilesShared })).
@@ -381,7 +383,7 @@ func TestBlocksThatOutlastTheBurst(t *testing.T) {
 	blocks := builders.Benchmark("b").Target("a").Throughput("10M", "20M", "3G", "").Target("c").Clients(4).
 		Interference("x", []string{"a"}, []string{"c"}, "1m").Run()
 	trials := on().Throughput("10M", "20M", "3G", "").Workload(sharedReads()).Prepare("l").
-		Search("x", "99", "5ms", 1000, "1m").Run()
+		Search("x", "99", "5ms", 4000, "1m").Run()
 	for name, run := range map[string]*v1alpha1.RunSpec{"interference": blocks, "search": trials} {
 		t.Run(name, func(t *testing.T) {
 			for bucket, want := range map[string]int{"3G": 0, "300G": 1} {

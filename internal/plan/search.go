@@ -31,6 +31,7 @@ func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
 	if !p.searchable() || len(p.problems) > before {
 		return
 	}
+	p.maxRate = question.Max
 	duration := p.lasting(at.Child("stepDuration"), phase.StepDuration)
 	for _, group := range p.groups() {
 		for _, rate := range []int64{question.Min, question.Max} {
