@@ -169,12 +169,28 @@ func retry(step Step, record Record, reason string, lost ...ClientKey) Action {
 	return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}, Clients: lost, Reason: reason}
 }
 
-// earlierAttempt returns an earlier attempt that is still loaded or running on some clients.
+// earlierAttempt returns an earlier attempt that is still loaded or running on some clients. If an ended step is
+// repeated because a client and its data were lost, this can also be an attempt of a later step: a conductor that has
+// just taken over repeats the ended step before it knows what the other clients are doing.
 func (s Snapshot) earlierAttempt(step Step, record Record) (Attempt, []ClientKey) {
 	for number := 1; number < record.Attempt; number++ {
 		attempt := Attempt{Step: step.ID, Number: number}
 		if live := s.live(step, attempt); len(live) > 0 {
 			return attempt, live
+		}
+	}
+	if record.Attempt == 1 {
+		return Attempt{}, nil
+	}
+	for _, client := range s.Clients {
+		for attempt, part := range client.Attempts {
+			at := slices.IndexFunc(s.Steps, func(other Step) bool { return other.ID == attempt.Step })
+			if attempt.Step == step.ID || at < 0 || part.Progress != Loaded && part.Progress != Running {
+				continue
+			}
+			if live := s.live(s.Steps[at], attempt); len(live) > 0 {
+				return attempt, live
+			}
 		}
 	}
 	return Attempt{}, nil

@@ -186,6 +186,30 @@ func TestLossOfSmallFiles(t *testing.T) {
 	})
 }
 
+// TestOperatorDiesAfterLoss: a client dies with its data while a step runs, and an operator dies at any action. The next
+// one repeats the layout before it has heard of the other client, which is still at the step.
+func TestOperatorDiesAfterLoss(t *testing.T) {
+	for at := range 18 {
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T) {
+				w := world(t, usual(), even(), 1)
+				w.DataGoes = true
+				during(w, "02-read", 2*time.Second, func() { w.House.Kill(client(1)) })
+				died := false
+				w.Before = func(action decide.Action) bool {
+					dies := !died && action.Kind != decide.Wait && len(w.Actions) == at+1
+					died = died || dies
+					return dies
+				}
+				run := conduct(t, w)
+				complete(t, run)
+				once(t, w, run)
+			})
+		})
+	}
+}
+
 // exact holds the rates of steady phases against what the store answered in the very same window, and the bytes of all
 // steps against all that it answered.
 func exact(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {
