@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
-	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
 )
@@ -114,8 +113,8 @@ func rateWords(r *plan.PromisedRate) string {
 		rate = measure.FormatOperationsPerSecond(r.OperationsPerSecond)
 	}
 	text := rate + " (" + r.Limit
-	if arithmetic := strings.TrimSuffix(r.Arithmetic, limits.Specified); strings.ContainsAny(arithmetic, "=;") {
-		text += ": " + arithmetic
+	if strings.ContainsAny(r.Arithmetic, "=;") {
+		text += ": " + r.Arithmetic
 	}
 	return text + ")"
 }

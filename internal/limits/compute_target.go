@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Specified is appended to the calculation of a limit whose value comes from the specification.
-const Specified = ", as specified"
+// specified is appended to the calculation of a limit whose value comes from the specification.
+const specified = ", as specified"
 
 // declare adds the limits that the specification contains.
 func (made *Computed) declare(declared *v1alpha1.Limits) {
@@ -34,11 +34,11 @@ func (made *Computed) declare(declared *v1alpha1.Limits) {
 		if limit.Baseline == 0 {
 			continue
 		}
-		limit.Arithmetic = in(limit.Baseline, unit) + Specified
+		limit.Arithmetic = in(limit.Baseline, unit) + specified
 		if limit.Burst <= limit.Baseline {
 			limit.Burst, limit.Bucket, limit.Refill = 0, 0, 0
 		} else {
-			limit.BurstArithmetic = in(limit.Burst, unit) + Specified
+			limit.BurstArithmetic = in(limit.Burst, unit) + specified
 			if limit.Bucket > 0 && limit.Refill == 0 {
 				limit.Refill = limit.Baseline
 			}
@@ -46,7 +46,7 @@ func (made *Computed) declare(declared *v1alpha1.Limits) {
 		made.add(limit)
 	}
 	if declared.ServerMemory != nil {
-		made.Cache = Cache{Bytes: plain(declared.ServerMemory), Arithmetic: in(plain(declared.ServerMemory), "GiB") + Specified}
+		made.Cache = Cache{Bytes: plain(declared.ServerMemory), Arithmetic: in(plain(declared.ServerMemory), "GiB") + specified}
 	}
 }
 

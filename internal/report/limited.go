@@ -193,14 +193,9 @@ func suspectText(s *v1alpha1.Suspect) string {
 	return text + " (" + s.Limit + ")"
 }
 
-// specified is limits.Specified: the suffix of the calculation of a limit whose value comes from the specification.
-// This package may not import package limits.
-const specified = ", as specified"
-
 // calculation returns the arithmetic by which a limit was calculated. It returns "" if the limit is just a number,
 // because a table already shows this number.
 func calculation(arithmetic string) string {
-	arithmetic = strings.TrimSuffix(arithmetic, specified)
 	if !strings.ContainsAny(arithmetic, "=x;") {
 		return ""
 	}
