@@ -39,11 +39,11 @@ type usedClaim struct {
 	pods int
 }
 
-// volumeUse is a volume of a target, with its path in the specification.
+// volumeUse is a volume of a target, with the paths of both in the specification.
 type volumeUse struct {
-	target *v1alpha1.Target
-	volume *v1alpha1.Volume
-	path   *field.Path
+	target           *v1alpha1.Target
+	volume           *v1alpha1.Volume
+	targetPath, path *field.Path
 }
 
 // inspect checks the claims of a run once per session, that is, once in each operator process that conducts the run,
@@ -88,10 +88,10 @@ func (r *Reconciler) usedClaims(ctx context.Context, run *v1alpha1.BenchmarkRun)
 	targets := field.NewPath("spec", "run", "targets")
 	var kept map[string]*corev1.PersistentVolumeClaim
 	for i := range run.Spec.Run.Targets {
-		target := &run.Spec.Run.Targets[i]
+		target, at := &run.Spec.Run.Targets[i], targets.Index(i)
 		for j := range target.Volumes {
 			volume := &target.Volumes[j]
-			want := volumeUse{target: target, volume: volume, path: targets.Index(i).Child("volumes").Index(j)}
+			want := volumeUse{target: target, volume: volume, targetPath: at, path: at.Child("volumes").Index(j)}
 			switch {
 			case volume.ClaimTemplate == nil:
 				found, err := r.named(ctx, run, &all, volume.ClaimName)
@@ -233,29 +233,11 @@ func refusal(run *v1alpha1.BenchmarkRun, all []*usedClaim, planned plan.Plan) *f
 				return problem
 			}
 			if claims.Raw(&one.claim.Spec) {
-				if problem := refuseDevice(claim, one.pods, want.target); problem != nil {
-					return problem
+				if problems := claims.CheckRaw(want.targetPath, want.target, claim, one.pods); len(problems) > 0 {
+					return problems[0]
 				}
 			}
 		}
-	}
-	return nil
-}
-
-// refuseDevice returns an error if a claim that is a raw device cannot be used as intended, or nil if it can. For
-// templates, the plan has checked the same.
-func refuseDevice(claim claims.Claim, pods int, target *v1alpha1.Target) *field.Error {
-	refuse := func(why string) *field.Error {
-		return field.Invalid(claim.Path, claim.Name, "claim "+claim.Name+" is a raw device, "+why)
-	}
-	switch {
-	case pods > 1:
-		return refuse(fmt.Sprintf("on which %d clients would overwrite each other: set spec.run.clients.count to 1 "+
-			"and use the claim in one target, or use a claimTemplate with scope PerClient", pods))
-	case target.Path != "":
-		return refuse("which has no directories: remove path from the target")
-	case target.Lustre != nil:
-		return refuse("which has no file system: remove lustre from the target")
 	}
 	return nil
 }

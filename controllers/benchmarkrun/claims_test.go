@@ -145,11 +145,12 @@ func TestRawClaim(t *testing.T) {
 		want   string
 	}{
 		"one client":      {1, v1alpha1.Target{}, ""},
-		"several clients": {2, v1alpha1.Target{}, "claim disk is a raw device, on which 2 clients would overwrite each other"},
-		"a directory":     {1, v1alpha1.Target{Path: "bench"}, "remove path from the target"},
-		"striping":        {1, v1alpha1.Target{Lustre: &v1alpha1.LustreStriping{}}, "remove lustre from the target"},
+		"several clients": {2, v1alpha1.Target{}, "volume.claimName: Invalid value: \"disk\": claim disk is a raw device, on which 2 clients would overwrite each other"},
+		"a directory":     {1, v1alpha1.Target{Path: "bench"}, "target.path: Forbidden: claim disk is a raw device, which has no directories"},
+		"striping":        {1, v1alpha1.Target{Lustre: &v1alpha1.LustreStriping{}}, "target.lustre: Forbidden: claim disk is a raw device, which has no file system"},
 	} {
-		use := volumeUse{target: &c.target, volume: &v1alpha1.Volume{ClaimName: "disk"}, path: field.NewPath("volume")}
+		use := volumeUse{target: &c.target, volume: &v1alpha1.Volume{ClaimName: "disk"},
+			targetPath: field.NewPath("target"), path: field.NewPath("volume")}
 		used := &usedClaim{claim: claim, pods: c.pods, volumes: []volumeUse{use}}
 		got := refusal(&v1alpha1.BenchmarkRun{}, []*usedClaim{used}, plan.Plan{})
 		if (got == nil) != (c.want == "") || got != nil && !strings.Contains(got.Error(), c.want) {

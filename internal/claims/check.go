@@ -65,6 +65,29 @@ func Check(run *field.Path, claim Claim, use Use) *field.Error {
 	return nil
 }
 
+// CheckRaw returns an error for each reason why a target cannot use a claim that is a raw device. at is the path of the
+// target.
+func CheckRaw(at *field.Path, target *v1alpha1.Target, claim Claim, pods int) field.ErrorList {
+	var problems field.ErrorList
+	is := subject(claim) + " is a raw device, "
+	if pods > 1 {
+		where, value := claim.Path, claim.Name
+		remedy := " and use the claim in one target, or use a claimTemplate with scope PerClient"
+		if claim.Name == "" {
+			where, value, remedy = claim.Path.Child("scope"), string(v1alpha1.ClaimShared), ", or set scope to PerClient"
+		}
+		problems = append(problems, field.Invalid(where, value,
+			fmt.Sprintf("%son which %d clients would overwrite each other: set clients.count to 1%s", is, pods, remedy)))
+	}
+	if target.Path != "" {
+		problems = append(problems, field.Forbidden(at.Child("path"), is+"which has no directories: remove path"))
+	}
+	if target.Lustre != nil {
+		problems = append(problems, field.Forbidden(at.Child("lustre"), is+"which has no file system: remove lustre"))
+	}
+	return problems
+}
+
 // readingAlone describes, in error messages, the only way to use a volume that cannot be written to.
 const readingAlone = "dataPolicy: Retain and fio phases that only read data that an earlier run with the same prepare phases has laid out"
 
@@ -101,8 +124,12 @@ func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target strin
 			if volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient {
 				use.Pods = 1
 			}
-			if problem := Check(root, Claim{Path: at, Modes: spec.AccessModes, Asked: spec.AccessModes}, use); problem != nil {
+			claim := Claim{Path: at, Modes: spec.AccessModes, Asked: spec.AccessModes}
+			if problem := Check(root, claim, use); problem != nil {
 				problems = append(problems, problem)
+			}
+			if Raw(spec) {
+				problems = append(problems, CheckRaw(root.Child("targets").Index(i), &target, claim, use.Pods)...)
 			}
 		}
 	}

@@ -1,5 +1,5 @@
-// Package claims decides what a run may do with a PersistentVolumeClaim, based on the claim's access modes. Its
-// functions have no side effects.
+// Package claims decides what a run may do with a PersistentVolumeClaim, based on the claim's access modes and its
+// volume mode. Its functions have no side effects.
 //
 // Kubernetes does not prevent uses of a claim that cannot work. It can schedule pods that share a ReadWriteOnce claim
 // to several nodes. Only the pods on one of these nodes then get the volume, so the pods on the other nodes never

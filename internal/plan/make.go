@@ -60,7 +60,7 @@ func Make(run *v1alpha1.RunSpec, seed int64, options ...Option) (Plan, field.Err
 	m.placeVolumes()
 	m.warnSmallClaims()
 	m.checkObservations()
-	m.problems = append(m.problems, claims.Templates(m.root, run, m.plan.FirstWrite)...)
+	m.addOnce(claims.Templates(m.root, run, m.plan.FirstWrite)...)
 	m.plan.DatasetHash = m.datasetHash()
 	return m.plan, m.problems
 }

@@ -157,10 +157,14 @@ var refusals = map[string]refusal{
 	}), "spec.run.targets[0].allowRawDeviceWrites", "phase write writes to the target's raw devices: set it to true"},
 	"raw template with a path": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Volumes[0], r.Targets[0].Path, r.Targets[0].AllowRawDeviceWrites = rawVolume(), "bench", yes()
-	}), "spec.run.targets[0].path", "a raw device has no directories"},
+	}), "spec.run.targets[0].path", "is a raw device, which has no directories"},
+	"raw template with striping": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Targets[0].Volumes[0], r.Targets[0].AllowRawDeviceWrites = rawVolume(), yes()
+		r.Targets[0].Lustre = &v1alpha1.LustreStriping{StripeCount: new(int32(2))}
+	}), "spec.run.targets[0].lustre", "is a raw device, which has no file system"},
 	"raw template of many clients": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Volumes[0], r.Clients.Count, r.Targets[0].AllowRawDeviceWrites = rawVolume(), 2, yes()
-	}), "spec.run.targets[0].volumes[0].claimTemplate.scope", "overwrite each other on one raw device"},
+	}), "spec.run.targets[0].volumes[0].claimTemplate.scope", "on which 2 clients would overwrite each other"},
 	"an unknown preset": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Documented = &v1alpha1.Limits{Preset: "aws-fsx-windows/hhd-32"}
 	}), "spec.run.targets[0].documented.preset", "aws-fsx-windows/hhd-32\": does not exist in the catalog of limits; similar names are aws-fsx-windows/hdd-32, "},

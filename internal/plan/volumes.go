@@ -64,25 +64,15 @@ func (m *maker) refuseVolumes() {
 			if volume.ClaimTemplate != nil {
 				templates++
 			}
-			if !isRaw(volume) {
-				continue
-			}
-			raw++
-			if volume.ClaimTemplate.Scope != v1alpha1.ClaimPerClient && m.plan.ClientsPerTarget > 1 {
-				m.addOnce(field.Invalid(path.Child("volumes").Index(j).Child("claimTemplate", "scope"), string(volume.ClaimTemplate.Scope),
-					"clients would overwrite each other on one raw device: use PerClient, or set clients.count to 1"))
+			if isRaw(volume) {
+				raw++
 			}
 		}
 		switch {
 		case raw == 0 && templates == len(target.Volumes) && allowsRawWrites(target):
 			m.addOnce(field.Forbidden(path.Child("allowRawDeviceWrites"), "the target has no raw device: remove it, or set volumeMode: Block in its claimTemplate"))
-		case raw == 0:
-		case raw < templates:
+		case raw > 0 && raw < templates:
 			m.addOnce(field.Forbidden(path.Child("volumes"), "the target mixes raw devices and file systems: split it into two targets"))
-		case target.Path != "":
-			m.addOnce(field.Forbidden(path.Child("path"), "a raw device has no directories: remove it"))
-		case target.Lustre != nil:
-			m.addOnce(field.Forbidden(path.Child("lustre"), "a raw device has no file system: remove it"))
 		}
 		if target.AllowRawDeviceWrites != nil && !allowsRawWrites(target) || raw > 0 && !allowsRawWrites(target) {
 			// Steps may read the existing content of the device, so do not require a layout. Agents check how much of
