@@ -168,12 +168,14 @@ func writeTo(streams Streams, name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// replaceFile replaces a file atomically, through a temporary file in the same directory, and keeps its mode. It writes
-// directly to a file that is not a regular file, such as a device, and to a file that can be written but not replaced,
-// because its directory is read-only or because it is a mount point.
+// replaceFile replaces a file atomically, through a temporary file in the same directory, and keeps its owner, group and
+// mode. It writes directly to a file that is not a regular file, such as a device, and to a file that can be written but
+// not replaced, because its directory is read-only, because it is a mount point, or because the user may not create a
+// file with its owner and group.
 func replaceFile(name string, text []byte) error {
 	mode, exists := fs.FileMode(0o644), false
-	if info, err := os.Stat(name); err == nil {
+	info, err := os.Stat(name)
+	if err == nil {
 		if !info.Mode().IsRegular() {
 			return os.WriteFile(name, text, 0o644)
 		}
@@ -186,9 +188,12 @@ func replaceFile(name string, text []byte) error {
 	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err == nil {
 		if exists {
+			err = keepOwner(file, info)
 			_ = file.Chmod(mode) // not limited by the umask; some file systems have no modes
 		}
-		_, err = file.Write(text)
+		if err == nil {
+			_, err = file.Write(text)
+		}
 		if err = errors.Join(err, file.Close()); err == nil {
 			err = os.Rename(temporary, name)
 		}
@@ -200,4 +205,21 @@ func replaceFile(name string, text []byte) error {
 		return os.WriteFile(name, text, mode)
 	}
 	return err
+}
+
+// keepOwner gives a new file the owner and group of an old one. It returns fs.ErrPermission if it cannot.
+func keepOwner(file *os.File, old fs.FileInfo) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	want, known := old.Sys().(*syscall.Stat_t)
+	have, _ := info.Sys().(*syscall.Stat_t)
+	if !known || want.Uid == have.Uid && want.Gid == have.Gid {
+		return nil
+	}
+	if file.Chown(int(want.Uid), int(want.Gid)) != nil {
+		return fs.ErrPermission
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/storagebench/storagebench/internal/report"
@@ -71,6 +72,28 @@ func TestSaveReplacesAFile(t *testing.T) {
 	}
 	if info, err := os.Stat(old); err != nil || info.Mode() != 0o600 || info.Size() < 1000 {
 		t.Errorf("the saved file: %v, %v", info, err)
+	}
+}
+
+// TestSaveKeepsTheOwner checks that root leaves a file that it replaces to the file's owner.
+func TestSaveKeepsTheOwner(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file to another user")
+	}
+	const user, group = 65534, 65533
+	name := filepath.Join(t.TempDir(), "r.json")
+	document := readDocument(t, "result-a.json")
+	if err := errors.Join(os.WriteFile(name, nil, 0o640), os.Chown(name, user, group), saveAs(name, document)); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stat, known := info.Sys().(*syscall.Stat_t)
+	if !known || stat.Uid != user || stat.Gid != group || info.Mode() != 0o640 || info.Size() < 1000 {
+		t.Errorf("the saved file has mode %s and %d bytes, and %+v", info.Mode(), info.Size(), stat)
 	}
 }
 
