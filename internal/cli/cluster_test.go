@@ -2,11 +2,13 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -224,4 +226,34 @@ func TestWatchOfAnOldObject(t *testing.T) {
 	if err != nil || watches != 1 || !slices.Equal(seen, []string{"7", "9000"}) {
 		t.Errorf("%d watches, saw %v: %v", watches, seen, err)
 	}
+}
+
+// TestWatchThatEndsAtOnce checks that an object is not read without pause if a proxy ends each watch at once, and that
+// this is not reported as an outage.
+func TestWatchThatEndsAtOnce(t *testing.T) {
+	run := &v1alpha1.BenchmarkRun{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.BenchmarkRunKind},
+		ObjectMeta: metav1.ObjectMeta{Name: "b-1", Namespace: "default"},
+	}
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewSimpleDynamicClient(runtime.NewScheme(), object(t, run))
+		client.PrependWatchReactor("benchmarkruns", func(clienttesting.Action) (bool, apiwatch.Interface, error) {
+			ended := apiwatch.NewFake()
+			ended.Stop()
+			return true, ended, nil
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		var problems bytes.Buffer
+		seen := 0
+		err := (&cluster{client: client, namespace: "default"}).each(ctx, runResource, run.Name, &problems, func(*unstructured.Unstructured) error {
+			if seen++; seen > 20 {
+				return errors.New("it is read without pause")
+			}
+			return nil
+		})
+		if !errors.Is(err, context.DeadlineExceeded) || problems.Len() > 0 {
+			t.Errorf("%v, and it says %q", err, problems.String())
+		}
+	})
 }

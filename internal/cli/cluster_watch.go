@@ -48,13 +48,15 @@ func (c *cluster) each(ctx context.Context, resource schema.GroupVersionResource
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err == nil:
-			continue // the watch request timed out
+			// The watch request timed out. The pause below is for a proxy that ends each watch at once.
 		case apierrors.IsNotFound(err) && met:
 			return errDeleted
 		case !met || apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
 			return explained(err)
 		}
-		_, _ = fmt.Fprintf(problems, "the cluster does not answer (%v); trying again\n", err)
+		if err != nil {
+			_, _ = fmt.Fprintf(problems, "the cluster does not answer (%v); trying again\n", err)
+		}
 		select {
 		case <-time.After(patience):
 		case <-ctx.Done():
