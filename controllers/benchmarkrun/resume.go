@@ -65,9 +65,7 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 		done:    make(chan struct{}),
 	}
 	made.driver = drive.NewDriver(drive.Driver{Plan: planned, Conductor: made.conductor, Shared: shared(run),
-		// A lost client loses its data too: its agent removes the data on the operator's command to exit, or the claim is
-		// deleted.
-		DataGoes: true, Observer: r.observer(run)})
+		Observer: r.observer(run)})
 	for _, step := range planned.Steps {
 		made.phases[step.ID] = step.Phase
 	}

@@ -29,8 +29,6 @@ type Driver struct {
 	Conductor *conductor.Conductor
 	// Shared reports whether all clients of a target work in one directory.
 	Shared func(target string) bool
-	// DataGoes is true if the loss of a client destroys its data, so that a replacement must lay out the data again.
-	DataGoes bool
 	// Observer evaluates the run's observations. It is nil if no Prometheus is configured.
 	Observer Observer
 
@@ -172,16 +170,15 @@ func (d *Driver) load(run *v1alpha1.BenchmarkRun, action decide.Action) (Outcome
 	return act(func() { d.Conductor.Load(action.Attempt, action.Clients, requests) }), nil
 }
 
-// replace records the replacement of lost clients.
+// replace records the replacement of lost clients. A replacement must lay out the data again, because the data is lost
+// with the client: its agent removes the data on the command to exit, or its claim is deleted.
 func (d *Driver) replace(run *v1alpha1.BenchmarkRun, action decide.Action, snapshot decide.Snapshot) {
 	for _, client := range snapshot.Clients {
 		if !slices.Contains(action.Clients, client.Key) {
 			continue
 		}
 		record.Lost(run, client, true, d.now())
-		if d.DataGoes {
-			record.Relayout(run, client.Key.Target)
-		}
+		record.Relayout(run, client.Key.Target)
 	}
 }
 

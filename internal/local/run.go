@@ -109,8 +109,7 @@ func (r *runner) conduct(ctx context.Context) error {
 	return drive.New(drive.Options{
 		// In a local run, all clients of a target share one directory, no matter what the claims specify.
 		Driver: drive.NewDriver(drive.Driver{Plan: r.options.Plan, Conductor: r.conductor, Shared: func(string) bool { return true },
-			// An agent that is told to end removes its data.
-			DataGoes: true, Observer: r.options.Observer}),
+			Observer: r.options.Observer}),
 		Run: r.run, Clients: r,
 		Storage: r.noteStorage,
 		Store:   r.store,

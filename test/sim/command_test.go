@@ -78,8 +78,8 @@ func TestCommandFails(t *testing.T) {
 	}
 }
 
-// TestCommandLoss: a client is lost in the middle of its program. The step is repeated after its setup, or the run goes on
-// without the client, or it fails.
+// TestCommandLoss: a client is lost in the middle of its program. The step is repeated, or the run goes on without the
+// client, or it fails. The setup runs again as the layout, which is lost with the client, and before the repeated step.
 func TestCommandLoss(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -89,7 +89,7 @@ func TestCommandLoss(t *testing.T) {
 		bytes   int64
 		setups  uint64
 	}{
-		{v1alpha1.OnLossRestartStep, v1alpha1.StageComplete, 2, 400 << 20, 4},
+		{v1alpha1.OnLossRestartStep, v1alpha1.StageComplete, 2, 400 << 20, 6},
 		{v1alpha1.OnLossContinueDegraded, v1alpha1.StageComplete, 1, 200 << 20, 2},
 		{v1alpha1.OnLossFailRun, v1alpha1.StageFailed, 0, 0, 2},
 	} {

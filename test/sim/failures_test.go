@@ -116,21 +116,18 @@ func during(w *sim.World, step string, after time.Duration, do func()) {
 func TestLoss(t *testing.T) {
 	for _, test := range []struct {
 		policy   v1alpha1.OnLoss
-		dataGoes bool
 		stage    string
 		attempts map[string]int32 // of steps, where there is more than one
 		degraded bool
 	}{
-		{policy: v1alpha1.OnLossRestartStep, stage: v1alpha1.StageComplete, attempts: map[string]int32{"02-read": 2}},
-		{policy: v1alpha1.OnLossRestartStep, dataGoes: true, stage: v1alpha1.StageComplete, attempts: map[string]int32{"00-layout": 2, "02-read": 2}},
+		{policy: v1alpha1.OnLossRestartStep, stage: v1alpha1.StageComplete, attempts: map[string]int32{"00-layout": 2, "02-read": 2}},
 		{policy: v1alpha1.OnLossContinueDegraded, stage: v1alpha1.StageComplete, degraded: true},
 		{policy: v1alpha1.OnLossFailRun, stage: v1alpha1.StageFailed},
 	} {
-		t.Run(fmt.Sprintf("%s, data goes %t", test.policy, test.dataGoes), func(t *testing.T) {
+		t.Run(string(test.policy), func(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(t *testing.T) {
 				w := world(t, usual().OnLoss(test.policy, 2), even(), 1)
-				w.DataGoes = test.dataGoes
 				during(w, "02-read", 4*time.Second, func() { w.House.Kill(client(1)) })
 				run := conduct(t, w)
 				if run.Status.Stage != test.stage || len(run.Status.LostClients) != 1 {
@@ -175,7 +172,6 @@ func TestLossOfSmallFiles(t *testing.T) {
 		phase := v1alpha1.Phase{Name: "files", SmallFiles: &v1alpha1.SmallFilesPhase{
 			Operations: []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}}}
 		w := world(t, builders.Benchmark("b").Target("store").Clients(2).Workload(files).Phase(phase), even(), 1)
-		w.DataGoes = true
 		during(w, "00-001-files-read", 4*time.Second, func() { w.House.Kill(client(1)) })
 		run := conduct(t, w)
 		complete(t, run)
@@ -194,7 +190,6 @@ func TestOperatorDiesAfterLoss(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(t *testing.T) {
 				w := world(t, usual(), even(), 1)
-				w.DataGoes = true
 				during(w, "02-read", 2*time.Second, func() { w.House.Kill(client(1)) })
 				died := false
 				w.Before = func(action decide.Action) bool {

@@ -43,8 +43,6 @@ type World struct {
 	// Observed holds the values of the observations. Observer, if set, evaluates them.
 	Observed []series.Observed
 	Observer drive.Observer
-	// DataGoes is true if a client's files are lost with the client.
-	DataGoes bool
 	// Stored, if set, is called after facts have been stored, and Before, if set, before they are stored. If they return
 	// true, the operator dies; after Before, the facts are lost.
 	Stored, Before func(decide.Action) bool
@@ -145,8 +143,7 @@ func (w *World) operate(ctx context.Context) error {
 		}
 	}
 	loop := drive.New(drive.Options{Run: run, Clients: o, Store: o.store, Driver: drive.NewDriver(drive.Driver{Plan: w.Plan, Conductor: o.conductor,
-		Shared: func(string) bool { return run.Spec.Run.UsesMPI() }, DataGoes: w.DataGoes,
-		Observer: w.Observer})})
+		Shared: func(string) bool { return run.Spec.Run.UsesMPI() }, Observer: w.Observer})})
 	if err := loop.Until(ctx); err != nil {
 		return err
 	}
@@ -187,10 +184,8 @@ func (o *operator) connect(key decide.ClientKey) error {
 	}
 	m := o.House.Member(key)
 	if m == nil || m.attempt < attempt {
-		if o.DataGoes && m != nil {
-			o.House.Files(key).Lose()
-		}
 		if m != nil {
+			o.House.Files(key).Lose() // a lost client loses its data too
 			o.House.Kill(key)
 		}
 		if err := o.House.start(key, attempt); err != nil {
