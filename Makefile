@@ -141,7 +141,8 @@ fix: ## Fix what the linter can fix by itself
 	"$$(hack/tool golangci-lint)" run --fix ./...
 
 # Tests delete all benchmarks of their cluster. So each checkout has a cluster for its tests, beside that of `make demo`.
-test soak bench: export STORAGEBENCH_CLUSTER_STATE ?= $(if $(filter /%,$(XDG_STATE_HOME)),$(XDG_STATE_HOME),/var/lib)/storagebench-test$(subst /,-,$(CURDIR))
+TESTS_STATE = $(if $(filter /%,$(XDG_STATE_HOME)),$(XDG_STATE_HOME),/var/lib)/storagebench-test$(subst /,-,$(CURDIR))
+test soak bench: export STORAGEBENCH_CLUSTER_STATE ?= $(TESTS_STATE)
 
 .PHONY: test
 test: packages mpi-packages browser-packages cluster-packages build programs ## Run all tests, with real fio and a real one-node Kubernetes (needs root)
@@ -206,8 +207,9 @@ ior: mpi-packages ## Build IOR and mdtest from IOR_SOURCE, a folder with their s
 	@if go run ./test/cluster/cmd/cluster status >/dev/null 2>&1; then go run ./test/cluster/cmd/cluster load-image bin/images/ior.tar; fi
 
 .PHONY: cluster-down
-cluster-down: ## Stop the cluster and remove everything that it created
+cluster-down: ## Stop the cluster, and one that tests of this checkout left up, and remove everything that they created
 	go run ./test/cluster/cmd/cluster down
+	go run ./test/cluster/cmd/cluster --state '$(TESTS_STATE)' down
 
 .PHONY: cluster-status
 cluster-status: ## Show which parts of the cluster run, and where its logs are

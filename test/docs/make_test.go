@@ -35,9 +35,9 @@ func inMake(t *testing.T, target, variable, environment string) string {
 	return ""
 }
 
-// Tests delete all benchmarks of their cluster.
-func TestTestsHaveTheirOwnCluster(t *testing.T) {
-	const variable = "STORAGEBENCH_CLUSTER_STATE"
+// ownState is the name of the folder with the state of this checkout's cluster for tests.
+func ownState(t *testing.T) string {
+	t.Helper()
 	folder, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,13 @@ func TestTestsHaveTheirOwnCluster(t *testing.T) {
 	if folder, err = filepath.EvalSymlinks(folder); err != nil {
 		t.Fatal(err)
 	}
-	own := "/storagebench-test" + strings.ReplaceAll(folder, "/", "-")
+	return "/storagebench-test" + strings.ReplaceAll(folder, "/", "-")
+}
+
+// Tests delete all benchmarks of their cluster.
+func TestTestsHaveTheirOwnCluster(t *testing.T) {
+	const variable = "STORAGEBENCH_CLUSTER_STATE"
+	own := ownState(t)
 	for _, test := range []struct {
 		target, environment, want string
 	}{
@@ -60,6 +66,16 @@ func TestTestsHaveTheirOwnCluster(t *testing.T) {
 	} {
 		if got := inMake(t, test.target, variable, test.environment); got != test.want {
 			t.Errorf("make %s with %q uses the cluster in %q, want %q", test.target, test.environment, got, test.want)
+		}
+	}
+}
+
+// Tests that are killed leave their cluster up.
+func TestTheTestsClusterIsStoppedToo(t *testing.T) {
+	output := dryRun(t, "XDG_STATE_HOME=/state", "cluster-down")
+	for _, want := range []string{"cluster down\n", "cluster --state '/state" + ownState(t) + "' down\n"} {
+		if !strings.Contains(output, want) {
+			t.Errorf("make cluster-down does not run %q:\n%s", want, output)
 		}
 	}
 }
