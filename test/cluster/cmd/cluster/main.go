@@ -49,6 +49,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, node.Run(os.Args[2]))
 		os.Exit(1)
 	}
+	// Debian's su keeps the PATH of the user, which lacks the folders of root's programs, such as runc and nft.
+	if err := os.Setenv("PATH", os.Getenv("PATH")+":/usr/local/sbin:/usr/sbin:/sbin"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	state := flag.String("state", cluster.DefaultState(), "the folder of the cluster's state, also "+cluster.StateVariable)
 	flag.Usage = usage
 	flag.Parse()
