@@ -74,7 +74,7 @@ func install(config *rest.Config) error {
 	if cluster, err = client.New(config, client.Options{Scheme: controlplane.Scheme()}); err != nil {
 		return err
 	}
-	manifests, err := render.Install(os.DirFS("../../config"), "")
+	manifests, err := render.Folder(os.DirFS("../../config"), render.Default, "")
 	if err != nil {
 		return err
 	}

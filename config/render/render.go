@@ -30,11 +30,8 @@ const (
 	Kueue      = "kueue"
 )
 
-// Install returns all manifests of config/default as YAML documents. config holds the files of the folder config.
-// version is the image tag; if it is empty, the tags in the files are kept.
-func Install(config fs.FS, version string) ([]byte, error) { return Folder(config, Default, version) }
-
-// Folder returns all manifests of the given folder, as Install does for config/default.
+// Folder returns all manifests of the given folder of config as YAML documents. config holds the files of the folder
+// config. version is the image tag; if it is empty, the tags in the files are kept.
 func Folder(config fs.FS, folder, version string) ([]byte, error) {
 	memory, err := read(config)
 	if err != nil {

@@ -87,13 +87,6 @@ func (b *Budget) split(scope string, limit int64, shed func(string)) *Budget {
 	return made
 }
 
-// Used returns the bytes counted against the budget.
-func (b *Budget) Used() int64 {
-	b.locks.counting.Lock()
-	defer b.locks.counting.Unlock()
-	return b.used
-}
-
 // Limit returns the budget's limit in bytes.
 func (b *Budget) Limit() int64 { return b.limit }
 

@@ -9,6 +9,13 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
+// Used returns the bytes counted against the budget.
+func (b *Budget) Used() int64 {
+	b.locks.counting.Lock()
+	defer b.locks.counting.Unlock()
+	return b.used
+}
+
 // clientsOf returns a client's budget that appends to lost when the client is dropped, and then frees its bytes.
 func clientsOf(run *Budget, name string, lost *[]string) *Budget {
 	var made *Budget

@@ -18,8 +18,6 @@ type ChangePoint struct {
 	Before, After float64
 	// Change is the relative change of the level: -0.1 means that the new level is 10 % lower.
 	Change float64
-	// Chance is the probability that a change at least as sharp would appear if the runs were in random order.
-	Chance float64
 	// Differences lists the entries of HistoryRun.Facts that differ between Previous and Run, sorted by name.
 	Differences []FactChange
 }
@@ -55,7 +53,7 @@ func ChangePoints(history []HistoryRun, name string, policy RegressionPolicy) ([
 	}
 	d := divider{x: x, random: rand.New(rand.NewPCG(1306, 4933))} // #nosec G404 -- reproducible results
 	d.divide(0, len(x))
-	slices.SortFunc(d.cuts, func(a, b cut) int { return a.at - b.at })
+	slices.Sort(d.cuts)
 	return d.points(runs, policy.Tolerance), nil
 }
 
@@ -81,16 +79,11 @@ func figures(history []HistoryRun, name string, policy *RegressionPolicy) ([]*Hi
 	return runs, x
 }
 
-// cut is a position at which a history is divided: before the run with index `at`.
-type cut struct {
-	at     int
-	chance float64
-}
-
 type divider struct {
 	x      []float64
 	random *rand.Rand
-	cuts   []cut
+	// cuts are the positions at which a history is divided: each before the run with this index.
+	cuts []int
 }
 
 // divide cuts the runs [from, to) at the sharpest change of level, unless the change may be due to chance, and then
@@ -110,7 +103,7 @@ func (d *divider) divide(from, to int) {
 			}
 		}
 	}
-	d.cuts = append(d.cuts, cut{at: from + at, chance: float64(rarer) / (orders + 1)})
+	d.cuts = append(d.cuts, from+at)
 	d.divide(from, from+at)
 	d.divide(from+at, to)
 }
@@ -160,18 +153,18 @@ func (d *divider) points(runs []*HistoryRun, tolerance float64) []ChangePoint {
 	for {
 		points := make([]ChangePoint, len(d.cuts))
 		least := -1
-		for i, c := range d.cuts {
+		for i, at := range d.cuts {
 			from, to := 0, len(d.x)
 			if i > 0 {
-				from = d.cuts[i-1].at
+				from = d.cuts[i-1]
 			}
 			if i+1 < len(d.cuts) {
-				to = d.cuts[i+1].at
+				to = d.cuts[i+1]
 			}
-			before, after := mean(d.x[from:c.at]), mean(d.x[c.at:to])
+			before, after := mean(d.x[from:at]), mean(d.x[at:to])
 			points[i] = ChangePoint{
-				Run: runs[c.at].ID, Previous: runs[c.at-1].ID, Started: runs[c.at].Started, Before: math.Exp(before), After: math.Exp(after),
-				Change: math.Expm1(after - before), Chance: c.chance, Differences: differences(runs[c.at-1], runs[c.at]),
+				Run: runs[at].ID, Previous: runs[at-1].ID, Started: runs[at].Started, Before: math.Exp(before), After: math.Exp(after),
+				Change: math.Expm1(after - before), Differences: differences(runs[at-1], runs[at]),
 			}
 			if math.Abs(points[i].Change) < tolerance && (least < 0 || math.Abs(points[i].Change) < math.Abs(points[least].Change)) {
 				least = i

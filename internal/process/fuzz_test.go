@@ -19,7 +19,7 @@ func FuzzParseStat(f *testing.F) {
 		}
 		// The name does not affect any other field.
 		got, err := parseStat([]byte("42 (" + name + ") D 1 41 40 0 -1 4194560 100 200 0 0 7 3 20 10 20 0 1 0 12345 1000"))
-		want := Process{PID: 42, PPID: 1, PGID: 41, Session: 40, Command: name, State: 'D', StartTicks: 12345, CPU: 400 * time.Millisecond}
+		want := Process{PID: 42, PPID: 1, PGID: 41, Command: name, State: 'D', StartTicks: 12345, CPU: 400 * time.Millisecond}
 		if err != nil || got != want {
 			t.Errorf("name %q: got %+v, %v", name, got, err)
 		}

@@ -19,8 +19,8 @@ const ticksPerSecond = 100
 
 // Process is an entry of the process table.
 type Process struct {
-	PID, PPID, PGID, Session int
-	Command                  string
+	PID, PPID, PGID int
+	Command         string
 	// State is the process state as a letter, as in /proc/PID/stat: for example R, S, D (uninterruptible sleep, usually
 	// blocked on an I/O) or Z (exited, not reaped).
 	State byte
@@ -56,7 +56,6 @@ const (
 	statState = iota
 	statPPID
 	statPGID
-	statSession
 	statUserTime       = 11
 	statStart          = 19
 	statFieldsRequired = 20
@@ -95,7 +94,7 @@ func parseStat(text []byte) (Process, error) {
 		ticks += value
 	}
 	return Process{
-		PID: pid, PPID: int(numbers[statPPID]), PGID: int(numbers[statPGID]), Session: int(numbers[statSession]),
+		PID: pid, PPID: int(numbers[statPPID]), PGID: int(numbers[statPGID]),
 		Command: string(text[open+1 : end]), State: fields[statState][0],
 		StartTicks: uint64(numbers[statStart]), //nolint:gosec // a time since boot
 		CPU:        time.Duration(ticks) * (time.Second / ticksPerSecond),

@@ -17,9 +17,9 @@ func TestParseStat(t *testing.T) {
 		text string
 		want Process
 	}{
-		"plain":       {"42 (fio)" + rest, Process{PID: 42, PPID: 1, PGID: 42, Session: 43, Command: "fio", State: 'S', StartTicks: 12345, CPU: 400 * time.Millisecond}},
-		"parentheses": {"42 (a) R 7 (b c)" + rest, Process{PID: 42, PPID: 1, PGID: 42, Session: 43, Command: "a) R 7 (b c", State: 'S', StartTicks: 12345, CPU: 400 * time.Millisecond}},
-		"empty name":  {"42 ()" + rest, Process{PID: 42, PPID: 1, PGID: 42, Session: 43, State: 'S', StartTicks: 12345, CPU: 400 * time.Millisecond}},
+		"plain":       {"42 (fio)" + rest, Process{PID: 42, PPID: 1, PGID: 42, Command: "fio", State: 'S', StartTicks: 12345, CPU: 400 * time.Millisecond}},
+		"parentheses": {"42 (a) R 7 (b c)" + rest, Process{PID: 42, PPID: 1, PGID: 42, Command: "a) R 7 (b c", State: 'S', StartTicks: 12345, CPU: 400 * time.Millisecond}},
+		"empty name":  {"42 ()" + rest, Process{PID: 42, PPID: 1, PGID: 42, State: 'S', StartTicks: 12345, CPU: 400 * time.Millisecond}},
 	}
 	for name, test := range tests {
 		if got, err := parseStat([]byte(test.text)); err != nil || got != test.want {

@@ -23,7 +23,7 @@ const (
 )
 
 var rendered = sync.OnceValues(func() ([]byte, error) {
-	return render.Install(os.DirFS("../../config"), version)
+	return render.Folder(os.DirFS("../../config"), render.Default, version)
 })
 
 // all gives every object, in the order in which it is applied.

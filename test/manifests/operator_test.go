@@ -158,11 +158,11 @@ func TestOrder(t *testing.T) {
 
 func TestTagOfTheFilesWithoutAVersion(t *testing.T) {
 	config := os.DirFS("../../config")
-	plain, err := render.Install(config, "")
+	plain, err := render.Folder(config, render.Default, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	stamped, err := render.Install(config, "v9")
+	stamped, err := render.Folder(config, render.Default, "v9")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestTagOfTheFilesWithoutAVersion(t *testing.T) {
 	if !bytes.Equal(bytes.ReplaceAll(plain, []byte("storagebench.invalid/operator:dev"), []byte("storagebench.invalid/operator:v9")), stamped) {
 		t.Error("a version changes more than the tag")
 	}
-	if _, err := render.Install(os.DirFS(t.TempDir()), ""); err == nil {
+	if _, err := render.Folder(os.DirFS(t.TempDir()), render.Default, ""); err == nil {
 		t.Error("an empty folder gives manifests")
 	}
 }

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 // API server does not know.
 func apply(config *rest.Config) error {
 	api = config
-	manifests, err := render.Install(os.DirFS("../../config"), version)
+	manifests, err := render.Folder(os.DirFS("../../config"), render.Default, version)
 	if err != nil {
 		return err
 	}
