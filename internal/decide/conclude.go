@@ -29,6 +29,17 @@ func (s Snapshot) running(step Step, record Record, attempt Attempt, counts coun
 	return Action{Kind: Conclude, Attempt: attempt, Clients: counts.running, Reason: reason, Until: s.latestEnd(record)}
 }
 
+// stopConcluded turns a wait for clients into a stop of those clients that still run a concluded step. An earlier
+// conductor may have died before it stopped them, and the other clients can take minutes to be reached.
+func (s Snapshot) stopConcluded(step Step, record Record, action Action) Action {
+	attempt := Attempt{Step: step.ID, Number: record.Attempt}
+	live := s.live(step, attempt)
+	if action.Kind != Wait || record.Concluded.IsZero() || len(live) == 0 {
+		return action
+	}
+	return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: earlier(action.Until, s.latestEnd(record))}
+}
+
 // allRun reports whether all remaining clients of the step are running. Once a client has ended or is about to be lost,
 // the remaining load is not the requested one, so the step must not be concluded from its samples.
 func (c counts) allRun() bool {

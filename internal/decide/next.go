@@ -50,7 +50,7 @@ func (s Snapshot) next(now time.Time) Action {
 		return Action{Kind: Stop, Attempt: old, Clients: live, Until: action.Until}
 	}
 	if pending {
-		return action
+		return s.stopConcluded(*step, begun, action)
 	}
 	if step.Idle {
 		return s.idle(*step, begun, now)

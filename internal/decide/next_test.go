@@ -145,24 +145,35 @@ func TestTakeoverOfAnOverdueRun(t *testing.T) {
 }
 
 // TestTakeoverAfterAConclusion checks that a conductor that takes over long after a step was concluded asks the clients
-// to stop, because the earlier one may have died before it did.
+// to stop, because the earlier one may have died before it did. It does not wait until it has reached all of them.
 func TestTakeoverAfterAConclusion(t *testing.T) {
-	w := newWorld(1, 1, steps()...)
-	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: w.now.Add(-time.Hour),
-		Deadline: w.now.Add(time.Hour), Concluded: w.now.Add(-10 * time.Minute)}
-	w.snapshot.ConductedSince = w.now
-	attempt := decide.Attempt{Step: "00-layout", Number: 1}
-	w.clients[0].Connection = decide.Ready
-	w.clients[0].Attempts[attempt] = decide.ClientStep{Progress: decide.Running}
-	w.snapshot.Clients = w.seen()
-	until := w.now.Add(w.snapshot.Policy.StopGrace)
-	want := decide.Action{Kind: decide.Stop, Attempt: attempt, Clients: []decide.ClientKey{key(0)}, Until: until}
-	if diff := cmp.Diff(want, decide.Next(w.snapshot, w.now)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	got := decide.Next(w.snapshot, until)
-	if got.Kind != decide.Fail || got.Failure.Reason != decide.ReasonUnresponsive {
-		t.Errorf("%s after that, want the run to fail", got)
+	for _, clients := range []int{1, 2} {
+		w := newWorld(1, clients, steps()...)
+		w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: w.now.Add(-time.Hour),
+			Deadline: w.now.Add(time.Hour), Concluded: w.now.Add(-10 * time.Minute)}
+		w.snapshot.ConductedSince = w.now
+		attempt := decide.Attempt{Step: "00-layout", Number: 1}
+		w.clients[0].Connection = decide.Ready
+		w.clients[0].Attempts[attempt] = decide.ClientStep{Progress: decide.Running}
+		w.snapshot.Clients = w.seen()
+		until := w.now.Add(w.snapshot.Policy.StopGrace)
+		want := decide.Action{Kind: decide.Stop, Attempt: attempt, Clients: []decide.ClientKey{key(0)}, Until: until}
+		if diff := cmp.Diff(want, decide.Next(w.snapshot, w.now)); diff != "" {
+			t.Errorf("%d clients (-want +got):\n%s", clients, diff)
+		}
+		got := decide.Next(w.snapshot, until)
+		if got.Kind != decide.Fail || got.Failure.Reason != decide.ReasonUnresponsive {
+			t.Errorf("%d clients: %s after that, want the run to fail", clients, got)
+		}
+		w.clients[0].Attempts[attempt] = decide.ClientStep{Progress: decide.Ended}
+		w.snapshot.Clients = w.seen()
+		want = decide.Action{Kind: decide.RecordResult, Attempt: attempt}
+		if clients > 1 {
+			want = decide.Action{Kind: decide.Wait, Until: w.now.Add(w.snapshot.Policy.StartTimeout)}
+		}
+		if diff := cmp.Diff(want, decide.Next(w.snapshot, w.now)); diff != "" {
+			t.Errorf("%d clients, once that one has ended (-want +got):\n%s", clients, diff)
+		}
 	}
 }
 

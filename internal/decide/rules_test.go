@@ -112,15 +112,16 @@ func inTurn(w *world, a decide.Action) string {
 	return ""
 }
 
-// askedFor requires that load belongs to the current attempt of the next step, or is stopped before anything else is
-// waited for. It considers only clients that the conductor can reach and that obey.
+// askedFor requires that load belongs to the current attempt of the next step, which is not concluded, or is stopped
+// before anything else is waited for. It considers only clients that the conductor can reach and that obey.
 func askedFor(w *world, a decide.Action) string {
 	step, record := w.next()
 	for _, client := range w.clients {
 		for attempt, part := range client.Attempts {
 			switch {
 			case client.Connection != decide.Ready, !live(part), w.unmet[client.Key], w.does(w.deaf, client, attempt), w.impatient():
-			case !w.snapshot.FinishSent.IsZero(), attempt == decide.Attempt{Step: step.ID, Number: record.Attempt}:
+			case !w.snapshot.FinishSent.IsZero(),
+				attempt == decide.Attempt{Step: step.ID, Number: record.Attempt} && record.Concluded.IsZero():
 			case attempt.Step == step.ID && (a.Kind == decide.Stop && a.Attempt == attempt || a.Kind == decide.Fail ||
 				a.Kind == decide.Retry || a.Kind == decide.Replace):
 			default:
