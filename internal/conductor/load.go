@@ -85,14 +85,11 @@ func (c *Conductor) Requests(step plan.Step, attempt int, keys []decide.ClientKe
 			return nil, &decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: fmt.Sprintf(
 				"the clients of target %s share a raw device and would overwrite each other's data: set claimTemplate.scope to PerClient, or use one client", key.Target)}
 		}
-		_, _, err := render(step, key, seed, job)
-		if err != nil && step.Load(key.Target).SpansClients {
-			// The client's version of the tool does not support the arguments. The plan could not check them, because
-			// the version was unknown when the run was planned.
-			err = &decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: err.Error()}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("step %s: %w", step.ID, err)
+		if _, _, err := render(step, key, seed, job); err != nil {
+			// The plan could not check this: the version of the client's tool was unknown, or another version of the
+			// operator made the plan. The same error would come again, so it ends the run.
+			return nil, fmt.Errorf("step %s: %w", step.ID,
+				&decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: err.Error()})
 		}
 		ofClient[key] = job
 	}

@@ -1,6 +1,7 @@
 package conductor_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,21 @@ func TestLoadRequestNamesTheClient(t *testing.T) {
 	bad := builders.JobFile("[job]\nexec_prerun=reboot\n", "1Mi").Obj()
 	step := plan.Step{ID: "00-a", Purpose: plan.Measure, Duration: time.Second, Workloads: map[string]*v1alpha1.Engine{"target": {Fio: bad}}}
 	if _, err := conductor.LoadRequest(step, clientKey(3), 1, conductor.Job{}); err == nil || !strings.HasPrefix(err.Error(), "client target/3: ") || !strings.Contains(err.Error(), "exec_prerun") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestRequestsThatCannotBeBuilt checks that a load that this version cannot build fails the run, instead of being tried
+// again and again.
+func TestRequestsThatCannotBeBuilt(t *testing.T) {
+	t.Parallel()
+	bad := builders.JobFile("[job]\nexec_prerun=reboot\n", "1Mi").Obj()
+	step := plan.Step{ID: "00-a", Purpose: plan.Measure, Duration: time.Second, Targets: []string{"target"}, Clients: 1,
+		Workloads: map[string]*v1alpha1.Engine{"target": {Fio: bad}}}
+	c := conduct(t, 1, time.Hour)
+	_, err := c.Requests(step, 1, []decide.ClientKey{clientKey(0)}, 1, func(string) bool { return true })
+	failure, fails := errors.AsType[*decide.Failure](err)
+	if !fails || failure.Reason != v1alpha1.ReasonInvalidWorkload || !strings.Contains(failure.Message, "exec_prerun") {
 		t.Errorf("got %v", err)
 	}
 }
