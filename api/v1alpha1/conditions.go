@@ -137,7 +137,7 @@ const (
 	ReasonPreempted = "Preempted"
 	// ReasonReplaced: another run was due, and concurrencyPolicy is Replace.
 	ReasonReplaced = "Replaced"
-	// ReasonStopped: a user or Kueue stopped the run, or it had ended before and its status is lost.
+	// ReasonStopped: a user or Kueue stopped the run, or it had begun before and its status is lost.
 	ReasonStopped = "Stopped"
 	// ReasonInternalError: storagebench itself failed.
 	ReasonInternalError = "InternalError"

@@ -37,6 +37,9 @@ const (
 	AnnotationRequestedAt = Group + "/requested-at"
 	// AnnotationReplaced on a BenchmarkRun ends the run so that another run can replace it. The value is the reason.
 	AnnotationReplaced = Group + "/replaced"
+	// AnnotationBegun on a BenchmarkRun is the UID of the run, added before its first pod is created. If it is the UID
+	// of another run, the run was restored from a backup, or copied.
+	AnnotationBegun = Group + "/begun"
 	// AnnotationProof on an object of a run proves that the operator created it. The value derives from
 	// the operator's master key.
 	AnnotationProof = Group + "/proof"

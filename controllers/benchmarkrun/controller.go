@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -77,9 +78,10 @@ func (r *Reconciler) begin(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctr
 }
 
 func (r *Reconciler) noteBeginning(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
-	if !controllerutil.ContainsFinalizer(run, v1alpha1.FinalizerRun) {
+	if !controllerutil.ContainsFinalizer(run, v1alpha1.FinalizerRun) || run.Annotations[v1alpha1.AnnotationBegun] == "" {
 		before := run.DeepCopy()
 		controllerutil.AddFinalizer(run, v1alpha1.FinalizerRun)
+		metav1.SetMetaDataAnnotation(&run.ObjectMeta, v1alpha1.AnnotationBegun, string(run.UID))
 		if err := r.client.Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 			return fmt.Errorf("add the finalizer: %w", err)
 		}

@@ -281,22 +281,35 @@ func TestLoadThatLingers(t *testing.T) {
 	w.until(second, "live", func() bool { return live(second) })
 }
 
-// TestRestoredRunIsNotRepeated checks that an ended run does not begin again if a backup restores it without its
-// status.
+// TestRestoredRunIsNotRepeated checks that a run that had ended, or was live, does not begin again if a backup restores
+// it without its status. A run whose start was not recorded, because the operator died, begins.
 func TestRestoredRunIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)
+	none := func(*v1alpha1.BenchmarkRun) {}
+	interrupted := w.queueing(w.namespace, "interrupted", none)
+	before := interrupted.DeepCopy()
+	interrupted.Annotations = map[string]string{v1alpha1.AnnotationBegun: string(interrupted.UID)}
+	must(t, api.Patch(t.Context(), interrupted, client.MergeFrom(before)))
 	w.operate()
 	defer func() { w.stop() }()
-	run := w.queueing(w.namespace, "restored", func(run *v1alpha1.BenchmarkRun) {
-		run.Labels = map[string]string{v1alpha1.LabelOver: isOver}
-	})
-	w.until(run, "begun or ended", func() bool { return run.Status.StartTime != nil || run.Status.EndTime != nil })
-	failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)
-	if run.Status.StartTime != nil || failed == nil || failed.Reason != v1alpha1.ReasonStopped {
-		t.Errorf("the run began at %v, %+v", run.Status.StartTime, failed)
+	w.until(interrupted, "live", func() bool { return live(interrupted) })
+	first := w.queueing(w.namespace, "first", none)
+	w.until(first, "live", func() bool { return live(first) })
+	for name, restore := range map[string]func(*v1alpha1.BenchmarkRun){
+		"ended": func(run *v1alpha1.BenchmarkRun) { run.Labels = map[string]string{v1alpha1.LabelOver: isOver} },
+		"live": func(run *v1alpha1.BenchmarkRun) {
+			run.Annotations, run.Finalizers = first.Annotations, first.Finalizers
+		},
+	} {
+		run := w.queueing(w.namespace, name, restore)
+		w.until(run, "begun or ended", func() bool { return run.Status.StartTime != nil || run.Status.EndTime != nil })
+		failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)
+		if run.Status.StartTime != nil || failed == nil || failed.Reason != v1alpha1.ReasonStopped {
+			t.Errorf("%s: the run began at %v, %+v", name, run.Status.StartTime, failed)
+		}
+		w.check(run)
 	}
-	w.check(run)
 }
 
 // TestForgedPodHoldsNobody checks that a pod that a user created, with a run that has ended as its owner, keeps no run

@@ -35,16 +35,18 @@ func markOver(run *v1alpha1.BenchmarkRun) bool {
 	return true
 }
 
-// lostStatus returns why a run that has not begun according to its status must not begin, or nil if it may. The label
-// stays on a run that a backup restores without its status. Other runs would not wait for it, because they skip runs
-// with the label.
+// lostStatus returns why a run that has not begun according to its status must not begin, or nil if it may. If a backup
+// restores a run without its status, the run keeps its label and annotation, but gets another UID. Other runs would not
+// wait for a run with the label. A run whose annotation has its own UID may begin: the operator died before it recorded
+// the start.
 func lostStatus(run *v1alpha1.BenchmarkRun) *decide.Failure {
-	if run.Labels[v1alpha1.LabelOver] != isOver {
+	begun := run.Annotations[v1alpha1.AnnotationBegun]
+	if run.Labels[v1alpha1.LabelOver] != isOver && (begun == "" || begun == string(run.UID)) {
 		return nil
 	}
 	return &decide.Failure{
 		Reason: v1alpha1.ReasonStopped,
-		Message: "the run had ended before, but its status is lost, for example because a backup was restored without it: " +
+		Message: "the run had begun before, but its status is lost, for example because a backup was restored without it: " +
 			"delete the run",
 	}
 }
