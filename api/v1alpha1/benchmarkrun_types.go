@@ -290,7 +290,7 @@ type BenchmarkRunStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are Waiting, Complete, Failed, Valid, ObjectivesMet and DataRemoved.
+	// conditions are Waiting, Complete, Failed, Valid, ObjectivesMet, DataRemoved and ObjectsDeleted.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

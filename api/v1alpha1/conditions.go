@@ -39,6 +39,9 @@ const (
 	// ConditionDataRemoved is True if the run's data was removed, or kept on purpose. If it is False,
 	// status.dataLeft lists the paths.
 	ConditionDataRemoved = "DataRemoved"
+	// ConditionObjectsDeleted is False if the API server refuses to delete objects of a run that has ended; otherwise
+	// absent. The message names the objects.
+	ConditionObjectsDeleted = "ObjectsDeleted"
 )
 
 // Reasons for a StorageBenchmark's Ready, Reconciling and Stalled conditions. If the newest run failed, these
@@ -176,6 +179,10 @@ const (
 	// ReasonRemovalFailed: some data could not be removed; status.dataLeft lists it.
 	ReasonRemovalFailed = "RemovalFailed"
 )
+
+// ReasonDeletionRefused is the reason of a BenchmarkRun's ObjectsDeleted condition: the API server refuses to delete
+// objects of the run.
+const ReasonDeletionRefused = "DeletionRefused"
 
 // Stages of benchmarks and runs, each in one word. They are for display; programs should read the conditions.
 const (

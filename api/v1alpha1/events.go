@@ -56,6 +56,8 @@ const (
 	EventResumed = "Resumed"
 	// EventDataLeft: data of a run could not be removed.
 	EventDataLeft = "DataLeft"
+	// EventObjectsLeft: the API server refuses to delete objects of a run that has ended.
+	EventObjectsLeft = "ObjectsLeft"
 	// EventLimitsFaulty: the ConfigMap of documented limits cannot be used.
 	EventLimitsFaulty = "LimitsFaulty"
 	// EventProfileKept: a profile with the name of a library profile is left unchanged, because it does not belong to

@@ -14,8 +14,8 @@ const (
 	LabelAttempt = Group + "/attempt"
 	// LabelQueue is the queue of a run.
 	LabelQueue = Group + "/queue"
-	// LabelOver is "true" on a BenchmarkRun that has ended and has no objects left in the cluster.
-	// With it, a label selector can exclude such runs.
+	// LabelOver is "true" on a BenchmarkRun that has ended and has no objects left in the cluster, except those that
+	// the API server refuses to delete. With it, a label selector can exclude such runs.
 	LabelOver = Group + "/over"
 )
 

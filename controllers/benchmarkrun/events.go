@@ -65,6 +65,9 @@ func runEventsOf(run, before *v1alpha1.BenchmarkRun) []runEvent {
 	if before.Status.EndTime == nil && ended {
 		end(run, failed, add)
 	}
+	if left := refusedDeletion(run); left != nil && refusedDeletion(before) == nil {
+		add(corev1.EventTypeWarning, v1alpha1.EventObjectsLeft, "DeleteObjects", "%s", left.Message)
+	}
 	return all
 }
 
@@ -124,6 +127,11 @@ func end(run *v1alpha1.BenchmarkRun, failed *metav1.Condition, add adder) {
 	for _, left := range run.Status.DataLeft {
 		add(corev1.EventTypeWarning, v1alpha1.EventDataLeft, "RemoveData", "%s: %s", left.Path, left.Reason)
 	}
+}
+
+// refusedDeletion returns the condition that names objects that the API server refuses to delete, or nil.
+func refusedDeletion(run *v1alpha1.BenchmarkRun) *metav1.Condition {
+	return meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionObjectsDeleted)
 }
 
 // isTrue returns the condition of the given type if it is True, otherwise nil.

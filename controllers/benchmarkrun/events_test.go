@@ -74,6 +74,9 @@ func TestNews(t *testing.T) {
 			s.Conditions = []metav1.Condition{condition(v1alpha1.ConditionValid, metav1.ConditionTrue)}
 			s.EndTime = at
 		}), []string{"RunComplete all phases"}},
+		"cannot tidy up": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
+			s.Conditions = []metav1.Condition{condition(v1alpha1.ConditionObjectsDeleted, metav1.ConditionFalse)}
+		}), []string{"ObjectsLeft of this"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := runEventsOf(test.run, test.before)

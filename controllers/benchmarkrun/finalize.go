@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +14,16 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/record"
+)
+
+const (
+	// deletionBeat is the interval at which the operator tries again to delete objects that the API server refuses to
+	// delete.
+	deletionBeat = 30 * time.Second
+	// deletionPatience limits how long a run that has ended waits for them. Then it ends without, so that a user can
+	// delete it, and other runs need not wait for it. They still wait for pods of it that may be running.
+	deletionPatience = 10 * time.Minute
 )
 
 // finalize deletes the objects that an ended run has created, then removes its finalizer.
@@ -25,10 +36,22 @@ func (r *Reconciler) finalize(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 	if !finalized && !marked {
 		// Look for remaining pods: the cache may lag, so a pod that was created just before the run ended may appear in
 		// it only after all other pods were deleted.
-		return ctrl.Result{}, r.clearPods(ctx, run)
+		return ctrl.Result{}, errors.Join(r.clearPods(ctx, run)...)
 	}
-	if err := r.clear(ctx, run); err != nil {
+	refused, err := r.clear(ctx, run)
+	if err != nil {
 		return ctrl.Result{}, err
+	}
+	now, noted := time.Now(), before.DeepCopy()
+	if len(refused) == 0 || r.sessions.mayExplain(client.ObjectKeyFromObject(run), now) {
+		record.ObjectsLeft(noted, leftMessage(refused), now)
+	}
+	if err := r.store(ctx, before, noted); err != nil {
+		return retryConflict(err, "record which objects of the run are left")
+	}
+	left := refusedDeletion(noted)
+	if len(refused) > 0 && (left == nil || now.Before(left.LastTransitionTime.Add(deletionPatience))) {
+		return ctrl.Result{RequeueAfter: deletionBeat}, nil
 	}
 	if err := r.client.Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return retryConflict(err, "remove the finalizer")
@@ -36,20 +59,43 @@ func (r *Reconciler) finalize(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 	return ctrl.Result{}, nil
 }
 
-// clear deletes the run's objects. Before it deletes an object, it verifies that the object belongs to the run.
-func (r *Reconciler) clear(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
-	problems := []error{r.clearPods(ctx, run), r.removeOwn(ctx, run, objects.NetworkPolicy(r.options.Settings, run))}
+// clear deletes the run's objects. Before it deletes an object, it verifies that the object belongs to the run. It
+// returns refusals of the API server separately from other errors.
+func (r *Reconciler) clear(ctx context.Context, run *v1alpha1.BenchmarkRun) (refused []error, err error) {
+	problems := append(r.clearPods(ctx, run), r.removeOwn(ctx, run, objects.NetworkPolicy(r.options.Settings, run)))
 	for _, claim := range objects.Claims(run) {
 		problems = append(problems, r.removeOwn(ctx, run, claim))
 	}
-	return errors.Join(problems...)
+	var failed []error
+	for _, problem := range problems {
+		switch {
+		case problem == nil:
+		case ignoreRefusal(problem) == nil:
+			refused = append(refused, problem)
+		default:
+			failed = append(failed, problem)
+		}
+	}
+	return refused, errors.Join(failed...)
+}
+
+// leftMessage names the objects that the API server refuses to delete, or returns "" if there are none.
+func leftMessage(refused []error) string {
+	if len(refused) == 0 {
+		return ""
+	}
+	message := "the API server refuses to delete objects of the run: let the operator delete them, or delete them yourself"
+	for _, refusal := range refused {
+		message += "; " + refusal.Error()
+	}
+	return message
 }
 
 // clearPods deletes those pods of the run that the cache shows.
-func (r *Reconciler) clearPods(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
+func (r *Reconciler) clearPods(ctx context.Context, run *v1alpha1.BenchmarkRun) []error {
 	pods, err := r.podsOf(ctx, run)
 	if err != nil {
-		return err
+		return []error{err}
 	}
 	var problems []error
 	for i := range pods {
@@ -60,7 +106,7 @@ func (r *Reconciler) clearPods(ctx context.Context, run *v1alpha1.BenchmarkRun) 
 			problems = append(problems, fmt.Errorf("delete pod %s: %w", pods[i].Name, err))
 		}
 	}
-	return errors.Join(problems...)
+	return problems
 }
 
 // endGroup marks the Kueue pod group of a pod as ended, so that Kueue releases the pod and its quota.
@@ -85,6 +131,7 @@ func (r *Reconciler) endGroup(ctx context.Context, pod *corev1.Pod) error {
 
 // removeOwn reads an object by its name, and deletes it if the run owns it.
 func (r *Reconciler) removeOwn(ctx context.Context, run *v1alpha1.BenchmarkRun, object client.Object) error {
+	kind := object.GetObjectKind().GroupVersionKind().Kind
 	err := r.direct.Get(ctx, client.ObjectKeyFromObject(object), object)
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -93,7 +140,7 @@ func (r *Reconciler) removeOwn(ctx context.Context, run *v1alpha1.BenchmarkRun, 
 		err = r.remove(ctx, object)
 	}
 	if err != nil {
-		return fmt.Errorf("delete %T %s: %w", object, object.GetName(), err)
+		return fmt.Errorf("delete %s %s: %w", kind, object.GetName(), err)
 	}
 	return nil
 }

@@ -2,14 +2,19 @@ package benchmarkrun
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -99,5 +104,81 @@ func TestUnlabelledObjectsEndTheirRun(t *testing.T) {
 	w.until(run, "marked as over", func() bool { return over(run)() && run.Labels[v1alpha1.LabelOver] == isOver })
 	if refused.Load() < 3 {
 		t.Errorf("%d requests were refused, want two for the pod and one for the policy", refused.Load())
+	}
+}
+
+// refusing refuses the operator's requests that refuses selects, as an admission policy would.
+func (w *world) refusing(refuses func(verb string, object client.Object) bool) {
+	refusal := func(object client.Object) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "objects"}, object.GetName(),
+			errors.New("policy test forbids it"))
+	}
+	w.newClient = func(config *rest.Config, options client.Options) (client.Client, error) {
+		inner, err := client.NewWithWatch(config, options)
+		if err != nil {
+			return nil, err
+		}
+		return interceptor.NewClient(inner, interceptor.Funcs{
+			Delete: func(ctx context.Context, c client.WithWatch, object client.Object,
+				options ...client.DeleteOption) error {
+				if refuses("delete", object) {
+					return refusal(object)
+				}
+				return c.Delete(ctx, object, options...)
+			},
+			Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch,
+				options ...client.PatchOption) error {
+				if refuses("patch", object) {
+					return refusal(object)
+				}
+				return c.Patch(ctx, object, patch, options...)
+			},
+		}), nil
+	}
+}
+
+// TestRefusedDeletion checks that a run names an object that the API server refuses to delete. It waits for some time
+// until the object can be deleted, and then ends without.
+func TestRefusedDeletion(t *testing.T) {
+	t.Parallel()
+	for name, allow := range map[string]bool{"allowed later": true, "never allowed": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newQuietWorld(t)
+			var allowed atomic.Bool
+			w.refusing(func(verb string, object client.Object) bool {
+				_, is := object.(*networkingv1.NetworkPolicy)
+				return is && verb == "delete" && !allowed.Load()
+			})
+			w.operate()
+			t.Cleanup(func() { w.stop() })
+			run := w.queueing(w.namespace, "run", func(*v1alpha1.BenchmarkRun) {})
+			policy := objects.NetworkPolicy(objects.Settings{}, run)
+			w.wait("the run has no NetworkPolicy", func() bool { return !w.gone(policy) })
+			w.finishes(run)
+			w.until(run, "told what is left", func() bool { return refusedDeletion(run) != nil })
+			want := "let the operator delete them, or delete them yourself; delete NetworkPolicy run: "
+			got := reason(run, v1alpha1.ConditionObjectsDeleted)
+			if !strings.Contains(got, want) || !strings.Contains(got, "policy test forbids it") {
+				t.Errorf("the condition is %q, want %q and the cause", got, want)
+			}
+			if len(run.Finalizers) == 0 || run.Labels[v1alpha1.LabelOver] == isOver {
+				t.Errorf("the run did not wait: finalizers %v, labels %v", run.Finalizers, run.Labels)
+			}
+			w.check(run)
+			allowed.Store(allow)
+			must(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+				must(t, api.Get(t.Context(), client.ObjectKeyFromObject(run), run))
+				run.Status.Message = "look again"
+				if left := refusedDeletion(run); left != nil && !allow {
+					left.LastTransitionTime.Time = left.LastTransitionTime.Add(-deletionPatience)
+				}
+				return api.Status().Update(t.Context(), run)
+			}))
+			w.until(run, "marked as over", func() bool { return over(run)() && run.Labels[v1alpha1.LabelOver] == isOver })
+			if gone := w.gone(policy); gone != allow || (refusedDeletion(run) == nil) != allow {
+				t.Errorf("the policy is gone: %t; the condition: %q", gone, reason(run, v1alpha1.ConditionObjectsDeleted))
+			}
+		})
 	}
 }

@@ -163,14 +163,17 @@ type sessions struct {
 	mu      sync.Mutex
 	live    map[client.ObjectKey]*session
 	written map[client.ObjectKey]*v1alpha1.BenchmarkRun
+	// explained holds the last time that a refusal of the API server was reported in a run.
+	explained map[client.ObjectKey]time.Time
 }
 
 func newSessions() *sessions {
 	return &sessions{
-		changed: make(chan changed, 64),
-		memory:  conductor.ProcessBudget(),
-		live:    map[client.ObjectKey]*session{},
-		written: map[client.ObjectKey]*v1alpha1.BenchmarkRun{},
+		changed:   make(chan changed, 64),
+		memory:    conductor.ProcessBudget(),
+		live:      map[client.ObjectKey]*session{},
+		written:   map[client.ObjectKey]*v1alpha1.BenchmarkRun{},
+		explained: map[client.ObjectKey]time.Time{},
 	}
 }
 
@@ -262,4 +265,17 @@ func (s *sessions) forget(key client.ObjectKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.written, key)
+	delete(s.explained, key)
+}
+
+// mayExplain reports whether a refusal of the API server may be reported in a run now. Each report changes the run and
+// so causes another reconcile. If the refusals differ, they would follow each other without a pause.
+func (s *sessions) mayExplain(key client.ObjectKey, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Sub(s.explained[key]) < beat {
+		return false
+	}
+	s.explained[key] = now
+	return true
 }

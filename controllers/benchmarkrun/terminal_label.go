@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// isOver is the value of LabelOver on a run that has ended and has no objects left in the cluster.
+// isOver is the value of LabelOver on a run that is over.
 const isOver = "true"
 
 // notOver selects the runs without LabelOver, which are live or waiting. Listing only these keeps the lists short,
@@ -25,8 +25,7 @@ func notOver() labels.Selector {
 	return labels.NewSelector().Add(*requirement)
 }
 
-// markOver labels a run that has ended and has no objects left in the cluster. It returns false if the run already has
-// the label.
+// markOver labels a run that is over. It returns false if the run already has the label.
 func markOver(run *v1alpha1.BenchmarkRun) bool {
 	if run.Labels[v1alpha1.LabelOver] == isOver {
 		return false

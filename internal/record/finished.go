@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -72,6 +73,15 @@ func removed(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Time
 	default:
 		set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue, v1alpha1.ReasonRemoved, "", now)
 	}
+}
+
+// ObjectsLeft records why objects of a run that has ended still exist. An empty message means that none is left.
+func ObjectsLeft(run *v1alpha1.BenchmarkRun, message string, now time.Time) {
+	if message == "" {
+		meta.RemoveStatusCondition(&run.Status.Conditions, v1alpha1.ConditionObjectsDeleted)
+		return
+	}
+	set(run, v1alpha1.ConditionObjectsDeleted, metav1.ConditionFalse, v1alpha1.ReasonDeletionRefused, message, now)
 }
 
 // places counts directories and raw devices.

@@ -74,7 +74,8 @@ func (c *Checker) Check(tb testing.TB, run *v1alpha1.BenchmarkRun) {
 func checkCondition(tb testing.TB, condition metav1.Condition) {
 	tb.Helper()
 	switch {
-	case !slices.Contains(types, condition.Type) && condition.Type != v1alpha1.ConditionWaiting:
+	case !slices.Contains(types, condition.Type) && condition.Type != v1alpha1.ConditionWaiting &&
+		condition.Type != v1alpha1.ConditionObjectsDeleted:
 		tb.Errorf("condition %s is not documented", condition.Type)
 	case !reasonPattern.MatchString(condition.Reason):
 		tb.Errorf("condition %s has the reason %q, which the API refuses", condition.Type, condition.Reason)
