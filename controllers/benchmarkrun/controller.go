@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	ctrl "sigs.k8s.io/controller-runtime"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -22,12 +23,20 @@ import (
 // beat is the interval at which a live run is reconciled if no event triggers a reconcile earlier.
 const beat = 5 * time.Second
 
-// Reconcile makes one decision about a run and carries it out.
+// Reconcile makes one decision about a run and carries it out. If the API server refuses a request, the run says so.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	run, err := r.read(ctx, request.NamespacedName)
+	result, err := r.reconcile(ctx, request.NamespacedName)
+	if err != nil && ignoreRefusal(err) == nil {
+		r.explainRefusal(ctx, request.NamespacedName, err)
+	}
+	return result, err
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, key client.ObjectKey) (ctrl.Result, error) {
+	run, err := r.read(ctx, key)
 	if apierrors.IsNotFound(err) {
-		r.sessions.forget(request.NamespacedName)
-		r.admitted.forget(request.NamespacedName)
+		r.sessions.forget(key)
+		r.admitted.forget(key)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
@@ -43,6 +52,28 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return r.finalize(ctx, run)
 	}
 	return r.begin(ctx, run)
+}
+
+// explainRefusal reports that the API server refuses a request without which a run cannot go on. It does so in an event
+// and, unless the run has ended, in the run's status.
+func (r *Reconciler) explainRefusal(ctx context.Context, key client.ObjectKey, refusal error) {
+	run, err := r.read(ctx, key)
+	if err != nil {
+		return
+	}
+	before := run.DeepCopy()
+	message := v1alpha1.Truncate("the API server refuses a request of the operator, which tries again: "+
+		refusal.Error(), maxMessage)
+	if run.Status.Message == message || !r.sessions.mayExplain(key, time.Now()) {
+		return
+	}
+	if run.Status.EndTime == nil {
+		run.Status.Message = message
+		if err := r.store(ctx, before, run); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to record why the run cannot go on")
+		}
+	}
+	r.sendEvent(run, corev1.EventTypeWarning, v1alpha1.EventRequestRefused, "Reconcile", "%s", message)
 }
 
 // read returns the newest known version of the run: the cached one, or the last one that this process wrote.

@@ -199,7 +199,10 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 		}
 		if before := formerPod(run, m, pods); before != nil {
 			m.why = fmt.Sprintf("waiting for deletion of the previous pod %s (node %s)", before.Name, before.Spec.NodeName)
-			return r.remove(ctx, before)
+			if err := r.remove(ctx, before); err != nil {
+				return fmt.Errorf("delete the previous pod %s: %w", before.Name, err)
+			}
+			return nil
 		}
 		pod = objects.Pod(r.options.Settings, run, m.pod, s.storage(m.pod.Target))
 		created, err := r.ensure(ctx, pod)

@@ -182,3 +182,21 @@ func TestRefusedDeletion(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusedStart checks that a run says why it cannot begin, and begins once it can.
+func TestRefusedStart(t *testing.T) {
+	t.Parallel()
+	w := newQuietWorld(t)
+	var allowed atomic.Bool
+	w.refusing(func(verb string, object client.Object) bool {
+		_, is := object.(*v1alpha1.BenchmarkRun)
+		return is && verb == "patch" && !allowed.Load()
+	})
+	w.operate()
+	t.Cleanup(func() { w.stop() })
+	run := w.queueing(w.namespace, "run", func(*v1alpha1.BenchmarkRun) {})
+	const want = "which tries again: record the start of the run: add the finalizer: "
+	w.until(run, "told why it cannot begin", func() bool { return strings.Contains(run.Status.Message, want) })
+	allowed.Store(true)
+	w.until(run, "live", func() bool { return live(run) })
+}
