@@ -2,11 +2,9 @@ package sim_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -403,22 +401,5 @@ func begunOnce(t *testing.T, w *sim.World) {
 		if times != 1 {
 			t.Errorf("fio began %s %d times", name, times)
 		}
-	}
-}
-
-// TestSameAgain: two runs of the same world are the same, to the last byte of their facts.
-func TestSameAgain(t *testing.T) {
-	t.Parallel()
-	var told [2]string
-	for i := range told {
-		synctest.Test(t, func(t *testing.T) {
-			run := conduct(t, world(t, usual(), even(), 1))
-			text, err := json.Marshal(run.Status.Phases)
-			must(t, err)
-			told[i] = string(text)
-		})
-	}
-	if told[0] != told[1] {
-		t.Errorf("first\n%s\nthen\n%s", told[0], told[1])
 	}
 }

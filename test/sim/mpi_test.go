@@ -1,12 +1,10 @@
 package sim_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -229,26 +227,6 @@ func TestMdtest(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestMPISameAgain: two runs of the same job have the same figures, to the last bit.
-func TestMPISameAgain(t *testing.T) {
-	t.Parallel()
-	var told [2]string
-	for i := range told {
-		synctest.Test(t, func(t *testing.T) {
-			run := conduct(t, world(t, ranks(), even(), 1))
-			complete(t, run)
-			for _, phase := range run.Status.Phases {
-				text, err := json.Marshal([]any{phase.Targets[0].Operations, phase.Targets[0].IOR})
-				must(t, err)
-				told[i] += string(text)
-			}
-		})
-	}
-	if told[0] != told[1] {
-		t.Errorf("first\n%s\nthen\n%s", told[0], told[1])
-	}
 }
 
 // TestMdtestDeadline: mdtest that does not end within its phase has no result, and no rank of it is left.
