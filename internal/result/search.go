@@ -247,6 +247,10 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 		} else {
 			doubt = fmt.Sprintf("the first rate, %s, missed the objective: lower rate.min, or accept a longer latency", measure.FormatOperationsPerSecond(float64(asked.Min)))
 		}
+		if rate := missedUnproven(asked, 0, trials); rate > 0 {
+			doubt = fmt.Sprintf("a step at %s has no valid figures and counts as missed: run the search again",
+				measure.FormatOperationsPerSecond(float64(rate)))
+		}
 	default:
 		rounds := asked.Rounds(decision.Rate, trials)
 		share := search.Slower(rounds)

@@ -205,6 +205,21 @@ func TestInvalidStepOfASearch(t *testing.T) {
 	}
 }
 
+// TestInvalidFirstStepOfASearch: if no rate was found because a step has no valid figures, the warning says so.
+func TestInvalidFirstStepOfASearch(t *testing.T) {
+	question := asked(t, searchPhase())
+	found := seekAfter(t, searchPhase(), question, func(int64) uint64 { return 5000 }, func(rate int64) []v1alpha1.Warning {
+		if rate != question.Search.Min {
+			return nil
+		}
+		return []v1alpha1.Warning{warned(v1alpha1.WarningCommonWindowTooShort, v1alpha1.PhaseSearch, "short")}
+	})
+	at := slices.Index(types(found.Warnings), v1alpha1.WarningSearchInconclusive)
+	if found.Search.Found || at < 0 || !strings.Contains(found.Warnings[at].Message, "has no valid figures") {
+		t.Errorf("%+v, warnings %+v", found.Search, found.Warnings)
+	}
+}
+
 // TestTooFewPooledSamples: the warning counts the samples of all confirming steps.
 func TestTooFewPooledSamples(t *testing.T) {
 	phase := searchPhase()
