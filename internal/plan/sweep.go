@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -170,7 +171,8 @@ func (p *phaseMaker) sameCredits(drain, wanted *Step, target string) bool {
 	before, _ := p.demands.demand(drain.Workloads[target], drain.For(target))
 	after, _ := p.demands.demand(p.loads[target].spec, wanted.For(target))
 	if before.Load.BlockBytes == after.Load.BlockBytes {
-		return true
+		// The block size is 0 if a load uses several.
+		return before.Load.BlockBytes > 0 || reflect.DeepEqual(drain.Workloads[target], p.loads[target].spec)
 	}
 	known := p.documented[target]
 	spent := known.ThrottleTimeline(before.Load, math.Inf(1)).Spent()

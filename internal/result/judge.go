@@ -119,7 +119,7 @@ func (b *builder) judgeFlush() {
 	flush := time.Duration(*b.result.InFlightNanoseconds) - b.slowestRead()
 	if flush > max(maxFlush, time.Duration(maxFlushShare*float64(b.result.WindowNanoseconds))) {
 		b.warnings.add(v1alpha1.WarningDirtyPages, nil,
-			"writes go to the page cache, and their flush took %s after the load: set direct, or measure for longer",
+			"writes go to the page cache, and their flush took at least %s after the load: set direct, or measure for longer",
 			flush.Round(100*time.Millisecond))
 	}
 }
