@@ -77,7 +77,7 @@ func (c clients) Replace(keys []decide.ClientKey) error {
 		c.s.expect(c.run, key, c.s.members[key].pod.Attempt+1)
 	}
 	c.s.common = c.commonOf(c.run)
-	c.s.claimed = nil
+	c.s.inspectAgain = true
 	return nil
 }
 

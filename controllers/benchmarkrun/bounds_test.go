@@ -249,6 +249,23 @@ func TestRetriesAreFrequent(t *testing.T) {
 	}
 }
 
+// TestLostClientTidies checks that the data of a client that was lost as unreachable counts as removed once its agent has
+// ended and removed it.
+func TestLostClientTidies(t *testing.T) {
+	r := offline(t, interceptor.Funcs{})
+	run := crowded(t, "run", crowd("claim", 1, 1))
+	s := r.resumed(t, run)
+	m := s.members[s.order[0]]
+	m.uid = "pod"
+	m.gone("unreachable for 1m0s")
+	pod := &corev1.Pod{}
+	pod.Name, pod.UID, pod.Status.Phase = objects.PodName(run, m.pod), m.uid, corev1.PodSucceeded
+	must(t, r.look(t.Context(), run, s, m, map[string]*corev1.Pod{pod.Name: pod}))
+	if !m.lost || !m.tidy {
+		t.Errorf("lost: %t, tidy: %t", m.lost, m.tidy)
+	}
+}
+
 // TestClientEndsBesideASidecar checks that a client whose agent has ended is lost for that reason, although a container
 // that a webhook has added keeps the pod running. Without such a container, the pod ends too, and its final status
 // tells more.

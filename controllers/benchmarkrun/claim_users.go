@@ -22,7 +22,7 @@ type user struct {
 	// pod is the name of the pod. It is empty if the pod is in another namespace, because users who can read runs are
 	// not necessarily allowed to see that pod.
 	pod string
-	// node is the pod's stayingNode.
+	// node is the node of the pod, or empty if the pod is being deleted.
 	node string
 	// other is true if the pod uses a different claim for the same storage.
 	other bool

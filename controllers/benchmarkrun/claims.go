@@ -51,7 +51,7 @@ type volumeUse struct {
 // After the first step, no claim makes the run fail. If the claims of the templates cannot be checked, for example
 // because a quota is exceeded or a webhook does not answer, the run's clients wait, and the next reconcile tries again.
 func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session) error {
-	if s.claimed != nil || ending(run) || !run.DeletionTimestamp.IsZero() {
+	if s.claimed != nil && !s.inspectAgain || ending(run) || !run.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	all, err := r.usedClaims(ctx, run)
@@ -77,7 +77,7 @@ func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	if len(run.Status.Steps) == 0 {
 		found.checkIdle(all, users)
 	}
-	s.claimed = found
+	s.claimed, s.inspectAgain = found, false
 	return nil
 }
 

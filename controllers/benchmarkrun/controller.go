@@ -171,7 +171,12 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 		}
 	}
 	more, err := r.populate(ctx, run, session, seen)
-	if err := errors.Join(err, r.removeLost(ctx, run, session, seen.pods)); err != nil {
+	lost := r.removeLost(ctx, run, session, seen.pods)
+	if lost != nil && ignoreRefusal(lost) == nil {
+		r.explainRefusal(ctx, client.ObjectKeyFromObject(run), lost)
+		lost = nil // The next reconcile tries again. Meanwhile, the run goes on.
+	}
+	if err := errors.Join(err, lost); err != nil {
 		return ctrl.Result{}, err
 	}
 	if more {

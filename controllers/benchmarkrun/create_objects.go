@@ -38,7 +38,7 @@ const (
 // missing, and the next reconcile tries again.
 func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, seen observation) (more bool, err error) {
 	absent := s.absentClients()
-	if s.claimed == nil || len(absent) == 0 || ending(run) || !run.DeletionTimestamp.IsZero() {
+	if s.claimed == nil || s.inspectAgain || len(absent) == 0 || ending(run) || !run.DeletionTimestamp.IsZero() {
 		return false, nil
 	}
 	left, err := r.makeCommon(ctx, run, s, maxCreates)

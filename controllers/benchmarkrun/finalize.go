@@ -36,7 +36,12 @@ func (r *Reconciler) finalize(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 	if !finalized && !marked {
 		// Look for remaining pods: the cache may lag, so a pod that was created just before the run ended may appear in
 		// it only after all other pods were deleted.
-		return ctrl.Result{}, errors.Join(r.clearPods(ctx, run)...)
+		err := errors.Join(r.clearPods(ctx, run)...)
+		if err != nil && ignoreRefusal(err) == nil {
+			// The condition ObjectsDeleted has said why.
+			return ctrl.Result{RequeueAfter: deletionBeat}, nil
+		}
+		return ctrl.Result{}, err
 	}
 	refused, err := r.clear(ctx, run)
 	if err != nil {

@@ -111,11 +111,16 @@ func filter(pods []corev1.Pod, keep func(*corev1.Pod) bool) []corev1.Pod {
 // look updates the session's information about a client from the client's pod: it records the address of the agent, or
 // that the pod is gone.
 func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, m *member, pods map[string]*corev1.Pod) error {
-	if m.lost {
-		return nil
-	}
 	name := objects.PodName(run, m.pod)
 	pod := pods[name]
+	if m.lost {
+		if pod == nil {
+			pod = s.former(name, m.uid)
+		}
+		// The agent of a lost client may have ended since, because removeLost deleted its pod, and removed its data.
+		m.tidy = m.tidy || pod != nil && pod.UID == m.uid && pod.Status.Phase == corev1.PodSucceeded
+		return nil
+	}
 	if pod == nil && m.uid != "" {
 		// The pod may exist although the cache does not show it yet. Ask the API server, because a replacement may be
 		// created only once this pod is certainly gone.

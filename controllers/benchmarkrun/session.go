@@ -52,8 +52,10 @@ type session struct {
 	common []client.Object
 	// ownPods records, by UID, whether the operator created each pod that names the run as its owner.
 	ownPods map[types.UID]bool
-	// claimed is the result of inspecting the run's claims. It is nil until they are inspected (again).
-	claimed *claimed
+	// claimed is the result of inspecting the run's claims. It is nil until they are inspected. inspectAgain is true if
+	// they must be inspected again before clients are replaced.
+	claimed      *claimed
+	inspectAgain bool
 	// progress determines when to report a step's progress. absent determines when to report which clients are not
 	// connected.
 	progress, absent reports

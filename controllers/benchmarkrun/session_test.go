@@ -270,7 +270,7 @@ func TestClaimThatIsDeletedIsRecreated(t *testing.T) {
 	s := r.resumed(t, run)
 	populate := func(pods map[string]*corev1.Pod) {
 		t.Helper()
-		s.claimed = &claimed{} // inspected
+		s.claimed, s.inspectAgain = &claimed{}, false // inspected
 		_, err := r.populate(t.Context(), run, s, observation{pods: pods})
 		must(t, err)
 	}
