@@ -2,6 +2,7 @@ package objective
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -111,14 +112,10 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 // withoutLatency returns the reason why a phase has no latency on one of the objective's targets, or "" if it has.
 func withoutLatency(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) string {
 	var timed, untimed []string
-	for i := range run.Targets {
-		target := run.Targets[i].Name
-		workload := run.WorkloadOf(phase, target)
-		switch {
-		case workload == nil, o.Target != "" && o.Target != target, !phasekind.Loads(phase, target):
-		case engines.Of(&workload.Engine).TimesOperations:
+	for target, workload := range workloadsOf(o, run, phase) {
+		if engines.Of(&workload.Engine).TimesOperations {
 			timed = append(timed, target)
-		default:
+		} else {
 			untimed = append(untimed, target)
 		}
 	}
@@ -219,18 +216,31 @@ func operationsOf(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.
 		step.Purpose, step.Duration = v1alpha1.StepPrepare, 0
 	}
 	var all [][]string
-	for i := range run.Targets {
-		target := run.Targets[i].Name
-		workload := run.WorkloadOf(phase, target)
-		if workload == nil || o.Target != "" && o.Target != target || !phasekind.Loads(phase, target) {
-			continue
-		}
+	for _, workload := range workloadsOf(o, run, phase) {
 		for _, percent := range readPercents(o, phase) {
 			step.Overrides.ReadPercent = percent
 			all = append(all, operations(engines.Of(&workload.Engine), step))
 		}
 	}
 	return all
+}
+
+// workloadsOf returns the workload of each target of an objective that the phase loads, by the target's name.
+func workloadsOf(
+	o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase,
+) iter.Seq2[string, *v1alpha1.Workload] {
+	return func(yield func(string, *v1alpha1.Workload) bool) {
+		for i := range run.Targets {
+			target := run.Targets[i].Name
+			workload := run.WorkloadOf(phase, target)
+			if workload == nil || o.Target != "" && o.Target != target || !phasekind.Loads(phase, target) {
+				continue
+			}
+			if !yield(target, workload) {
+				return
+			}
+		}
+	}
 }
 
 // readPercents returns the read percentages of the cells that an objective selects. A nil entry means the read
