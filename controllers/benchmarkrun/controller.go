@@ -61,13 +61,13 @@ func (r *Reconciler) explainRefusal(ctx context.Context, key client.ObjectKey, r
 	if err != nil {
 		return
 	}
-	before := run.DeepCopy()
 	message := v1alpha1.Truncate("the API server refuses a request of the operator, which tries again: "+
 		refusal.Error(), maxMessage)
 	if run.Status.Message == message || !r.sessions.mayExplain(key, time.Now()) {
 		return
 	}
 	if run.Status.EndTime == nil {
+		before := run.DeepCopy()
 		run.Status.Message = message
 		if err := r.store(ctx, before, run); err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Failed to record why the run cannot go on")
