@@ -95,9 +95,7 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 	case decide.Load:
 		return d.load(run, action)
 	case decide.Start:
-		if len(run.Status.Environments) == 0 {
-			record.Environments(run, d.Conductor.Environments())
-		}
+		d.noteEnvironments(run)
 		record.Intent(run, d.step(run, action), action)
 		return act(func() { d.Conductor.Start(action.Attempt, action.Clients, action.Start, action.Deadline) }), nil
 	case decide.Stop:
@@ -141,6 +139,13 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 		return act(func() { clients.Finish(action.Clients) }), nil
 	}
 	return Outcome{}, nil
+}
+
+// noteEnvironments records the environments of the clients before the first step.
+func (d *Driver) noteEnvironments(run *v1alpha1.BenchmarkRun) {
+	if len(run.Status.Environments) == 0 {
+		record.Environments(run, d.Conductor.Environments())
+	}
 }
 
 // act returns an Outcome that calls do after the status is stored. No further decision is needed until the conductor

@@ -78,6 +78,7 @@ func (l *Loop) Until(ctx context.Context) error {
 		snapshot.Cancel = l.cancelled
 		action := l.Next(snapshot)
 		if action.Kind == decide.Start && l.Storage != nil {
+			l.noteEnvironments(l.Run) // Storage takes the mounts from there.
 			if err := l.Storage(); err != nil {
 				return fmt.Errorf("record the documented limits of the storage: %w", err)
 			}

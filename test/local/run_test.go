@@ -44,6 +44,8 @@ func TestGoodRun(t *testing.T) {
 	if environment := document.Environments; len(environment) != 1 || environment[0].Clients != 2 ||
 		!strings.HasPrefix(environment[0].ToolVersion, "fio-") || environment[0].Volumes[0].FileSystem == "" {
 		t.Errorf("the environment is %+v", environment)
+	} else if storage := document.Storage; len(storage) != 1 || storage[0].Volumes[0].FileSystem != environment[0].Volumes[0].FileSystem {
+		t.Errorf("the environment is %+v, but the recorded storage is %+v", environment, storage)
 	}
 	checkReportAgain(t, got)
 }
