@@ -52,9 +52,9 @@ func (b Bucket) FillSeconds(percent float64) float64 { return b.Size * percent /
 // clamp limits a fill level to the range 0 to Size.
 func (b Bucket) clamp(fill float64) float64 { return min(max(fill, 0), b.Size) }
 
-// pass describes how a bucket with a given fill level serves a demand, in two periods. The first period is `seconds`
-// long. During it, the bucket lets load through at the rate `first`, and the fill level changes by `drift` per second.
-// After that, the rate is `then`, and the fill level is constant.
+// pass describes how a bucket with a given fill level serves a demand, in two periods. In the first, which lasts for
+// `seconds`, the bucket lets load through at the rate `first`, and the fill level changes by `drift` per second. In the
+// second, the rate is `then`, and the fill level is constant.
 type pass struct {
 	first, seconds, drift, then float64
 }

@@ -3,8 +3,8 @@
 // results use the same arithmetic.
 //
 // A bucket holds credits, in bytes or in operations. While it has credits, it lets load through at its burst rate,
-// otherwise at its baseline. What it lets through is deducted from the credits, which grow continuously at the
-// refill rate:
+// otherwise at its baseline. Each byte or operation that it lets through costs one credit. Credits grow continuously at
+// the refill rate:
 //
 //	credits' = refill - let through,   0 <= credits <= size
 //

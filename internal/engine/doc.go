@@ -41,8 +41,8 @@
 //
 // Traits are plain data, for example whether the clients of a target run one job together, or whether the load ends by
 // itself. If other packages need to know something that no trait and no field of Description provides, add a trait or a
-// field, so that they need not compare the kind of the engine. A linter rejects the engine-specific fields of
-// v1alpha1.Engine and v1alpha1.TargetResult, and the names of the engines, outside the packages of the engines.
+// field, so that they do not have to compare engine kinds. Outside the engines' packages, a linter rejects the
+// engine-specific fields of v1alpha1.Engine and v1alpha1.TargetResult, and the names of engines.
 //
 // An engine whose tool the agent understands has three more parts, which only the agent and the engine itself use:
 //

@@ -71,7 +71,7 @@ type Traits struct {
 	Versions []string
 	// SpansClients is true if the clients of a target run one MPI job together.
 	SpansClients bool
-	// WorkBound is true if the load ends by itself when its work is done, regardless of the phase's duration.
+	// WorkBound is true if the load ends when its work is done, regardless of the phase's duration.
 	WorkBound bool
 	// Opaque is true if the tool's I/O cannot be predicted.
 	Opaque bool
@@ -87,12 +87,12 @@ type Traits struct {
 	ReusesFiles bool
 	// SizeField is the profile field that determines the size of the dataset, for messages that suggest raising it.
 	SizeField string
-	// Layers is the JSON key of this engine's layouts in the value that package plan hashes to identify the datasets of
-	// a run.
+	// Layers is the JSON key under which package plan lists this engine's layouts in the value that it hashes to
+	// identify the datasets of a run.
 	Layers string
 }
 
-// Step contains those parameters of a step that an engine needs. They apply to one target.
+// Step contains the parameters of a step that an engine needs, for one target.
 type Step struct {
 	Purpose v1alpha1.StepPurpose
 	// Clients is the number of clients of the target. Processes is the number of ranks per client. Both are at least 1.
@@ -149,8 +149,8 @@ type Description struct {
 	// Dirty is true if some writes go to the page cache, and are neither flushed during the load nor synchronous.
 	// SyncsAtEnd is true if all of them are flushed when the load ends.
 	Dirty, SyncsAtEnd bool
-	// Buffered is true if some I/O goes through the page cache. Random is true if some offsets are in random order, and
-	// Mixed is true if others are not.
+	// Buffered is true if some I/O goes through the page cache. Random is true if some I/O is at random offsets, and Mixed
+	// is true if some I/O is random and some sequential.
 	Buffered, Random, Mixed bool
 	// NoStorage is true if the load accesses no files. Metadata is true if it works on file names instead of file data.
 	NoStorage, Metadata bool
@@ -179,8 +179,8 @@ type Description struct {
 	Files iter.Seq2[string, uint64]
 	// Ranks describes the files of an MPI job.
 	Ranks RankFiles
-	// Signed identifies what the load writes, or expects to read, if it verifies data. Data with another signature does
-	// not pass. Signed is empty without verification.
+	// Signed is the signature of the data that a verifying load writes or expects to read. Data with another signature
+	// fails verification. Signed is empty if the load does not verify data.
 	Signed string
 	// Reserved is space for files whose names are unknown. Loads whose reservations have the same key share the space.
 	Reserved Reserved

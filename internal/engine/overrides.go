@@ -32,8 +32,8 @@ type Overrides struct {
 type Offer struct {
 	// IOPS is the rate of each client in operations per second; 0 for a closed loop.
 	IOPS int64
-	// Latency is the latency of the store up to which operations must arrive at the offered rate. It determines the number
-	// of jobs.
+	// Latency is the highest latency of the store at which operations must still arrive at the offered rate. It
+	// determines the number of jobs.
 	Latency time.Duration
 }
 

@@ -88,7 +88,7 @@ type Program struct {
 	// Duration is the time from the program's start to its exit. Flush is the additional time, after the exit, until all
 	// remaining data of the program had been written to the storage.
 	Duration, Flush time.Duration
-	// CutShort is true if the program was stopped before it exited by itself.
+	// CutShort is true if the program was stopped before it finished.
 	CutShort bool
 	// Counts holds the I/O that each source counted, the most trusted source first.
 	Counts []Count

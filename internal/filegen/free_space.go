@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkRoom returns an error if there is no room for all files. It is called before any file is created. Files left by
-// an earlier call need no additional room, because they are overwritten.
+// checkRoom returns an error if the file system has too little space or too few inodes for all files. It is called
+// before any file is created. Files left by an earlier call need no additional space, because they are overwritten.
 func (m *maker) checkRoom() error {
 	folder, err := m.root.Open(".")
 	if err != nil {
@@ -26,7 +26,7 @@ func (m *maker) checkRoom() error {
 	}
 	free := space.Bavail * uint64(unit)
 	count, total := uint64(m.options.Count), uint64(m.options.TotalBytes) //nolint:gosec // Check has bounded them.
-	// Skip this check if the file system does not report a number of inodes, as is common.
+	// Skip this check on file systems that do not report a number of inodes. There are many of them.
 	if want := count - min(count, files) + 2; space.Files > 0 && space.Ffree < want {
 		return fmt.Errorf("too few free inodes: %d files are needed, but only %d more can be created: remove files, or lower --count", want, space.Ffree)
 	}

@@ -48,7 +48,7 @@ type note struct {
 
 const format = 1
 
-// Check returns an error that describes what is wrong with the options.
+// Check returns an error for the first invalid option.
 func (o Options) Check() error {
 	switch {
 	case o.Directory == "" || !filepath.IsLocal(o.Directory) || filepath.Clean(o.Directory) == ".":
@@ -66,7 +66,7 @@ func (o Options) Check() error {
 	}
 	for _, extension := range o.Extensions {
 		if extension == "" || !filepath.IsLocal("x."+extension) || path.Base("x."+extension) != "x."+extension || len(extension) > 16 {
-			return fmt.Errorf("--extensions: %q is not valid", extension)
+			return fmt.Errorf("--extensions: %q: must be a file name extension of at most 16 characters, such as jpg", extension)
 		}
 	}
 	return nil
@@ -183,7 +183,7 @@ func (m *maker) isNew() error {
 	return nil
 }
 
-// remove removes the files that an earlier call created, and their folders. It returns an error if the directory
+// remove removes the files that an earlier call created, and their subdirectories. It returns an error if the directory
 // contains anything else.
 func (m *maker) remove(earlier *note) error {
 	const what = "remove the files created with other arguments: %w"
@@ -196,8 +196,8 @@ func (m *maker) remove(earlier *note) error {
 			return fmt.Errorf(what, err)
 		}
 		if (index+1)%perFolder == 0 || index+1 == earlier.Count {
-			// Ignore the error: if the folder contains anything else, the removal of its parent directory below fails
-			// too, and that error is returned.
+			// Ignore the error: if the subdirectory contains anything else, the removal of its parent directory below fails too,
+			// and that error is returned.
 			_ = m.root.Remove(filepath.Dir(name))
 		}
 	}

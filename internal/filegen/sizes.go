@@ -37,10 +37,10 @@ func sizes(count int, total int64, seed uint64) []int64 {
 	return all
 }
 
-// perFolder is the maximum number of files in a folder.
+// perFolder is the maximum number of files in a subdirectory.
 const perFolder = 100
 
-// nameOf returns the path of a file below the directory: its folder and its name.
+// nameOf returns the path of a file below the directory: its subdirectory and its name.
 func nameOf(index int, extensions []string) string {
 	return fmt.Sprintf("%03d/file-%05d.%s", index/perFolder, index, extensions[index%len(extensions)])
 }

@@ -13,8 +13,8 @@ const (
 	lastBucket     = numBuckets - 1
 )
 
-// LastBucketNanoseconds is the key of fio's last bucket, about 17.1 s. Slower operations are counted there too, so a
-// percentile equal to it is only a lower bound.
+// LastBucketNanoseconds is the key of fio's last bucket, about 17.1 s. That bucket also counts all slower
+// operations, so a percentile equal to this key is only a lower bound.
 const LastBucketNanoseconds uint64 = 17_112_760_320
 
 // bucketOf returns the index of the bucket that holds a latency, like plat_val_to_idx in fio's stat.c.

@@ -31,8 +31,8 @@ type Histogram struct {
 }
 
 // HistogramOf builds a histogram from pairs of key and count, as in "bins" of fio's json+. It returns an error for a
-// key that is not on fio's grid: the figures come from another tool, or from a fio with another grid, and cannot be
-// merged without loss. It also returns an error if the sum of the counts overflows.
+// key that is not on fio's grid: the figures come from another tool, or from a version of fio with another grid, and
+// cannot be merged without loss. It also returns an error if the sum of the counts overflows.
 func HistogramOf(bins iter.Seq2[uint64, uint64]) (Histogram, error) {
 	var h Histogram
 	for key, n := range bins {

@@ -160,7 +160,7 @@ func (l *Latency) Without(part *Histogram) (Latency, error) {
 		return Latency{}, err
 	}
 	if l.Count < part.Count() {
-		return Latency{}, fmt.Errorf("leave out %d of only %d latencies: %w", part.Count(), l.Count, ErrCounterReset)
+		return Latency{}, fmt.Errorf("subtract %d latencies from only %d: %w", part.Count(), l.Count, ErrCounterReset)
 	}
 	rest := Latency{Histogram: bins, Count: l.Count - part.Count()}
 	if rest.Count == 0 {

@@ -9,7 +9,7 @@ const maxLateIntervals = 30
 // a job that is blocked in an I/O. Before fio 3.42, such a dump counts the bytes up to the instant at which it was
 // requested but is stamped with the time at which it was written, and all bytes of the delay are in the next, short
 // sample (measured: 32.6 and then 2,805 MB/s instead of 150 MB/s). The fio engine moves these bytes to the right sample
-// if it can determine which one that is. MergeLate repairs the other samples:
+// if it can identify that sample. MergeLate repairs the other samples:
 //
 //   - A late sample, over 1.5 intervals long, is merged with its successor, and if that is late too, with the next
 //     one, and so on. Such a chain ends at 30 intervals. Without that limit, a run in which every dump is late would

@@ -7,7 +7,7 @@ import (
 )
 
 // MinSamplesAbove is the number of samples that must lie above a percentile for it to be reported. With fewer samples,
-// the percentile would depend on a few single I/Os and would not be reproducible.
+// the percentile would depend on a few individual I/Os and would not be reproducible.
 const MinSamplesAbove = 10
 
 // fioPercentileScale converts a percentile to an integer without loss of precision: fio prints percentiles with six

@@ -13,9 +13,9 @@ import (
 // from 1970, MaxInstant is in the year 2116. The difference between any two accepted instants fits an int64.
 const MaxInstant = int64(1)<<62 - 1
 
-// Series holds the ordered samples of one client and returns what that client had completed at any instant. I/O
-// inside a sample is assumed to be evenly spread. Nothing counts as completed between samples, before the first or
-// after the last.
+// Series holds the ordered samples of one client and returns what the client had completed by any instant. I/O
+// inside a sample is assumed to be evenly spread. No I/O counts as completed between samples, before the first or after
+// the last.
 //
 // The zero value is empty and ready to use. Do not append both to a copy and to its original.
 type Series struct {

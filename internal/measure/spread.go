@@ -11,7 +11,7 @@ type ClientValue struct {
 	Value  float64
 }
 
-// Spread is the range of a figure over the clients. Each value belongs to a real client that can be inspected.
+// Spread is the range of a figure over the clients. Each value comes from one client, which can then be inspected.
 type Spread struct {
 	Best, Median, Worst ClientValue
 }

@@ -33,7 +33,7 @@ func (u Uint128) Add(v Uint128) Uint128 {
 	return Uint128{High: high, Low: low}
 }
 
-// sub returns u minus v, and true unless v is greater than u.
+// sub returns u minus v. It returns false if v is greater than u.
 func (u Uint128) sub(v Uint128) (Uint128, bool) {
 	low, borrow := bits.Sub64(u.Low, v.Low, 0)
 	high, under := bits.Sub64(u.High, v.High, borrow)

@@ -66,8 +66,8 @@ func Find(figures []Figure, name v1alpha1.FigureName, operation string) *Figure 
 }
 
 // ratio returns the compression ratio of the files if the store reports it. The ratio is computed from counted bytes,
-// so it has no random error. If the store does not compress, the ratio is 1. It is then not a main figure, and only
-// serves the comparison with stores that compress.
+// so it has no random error. If the store does not compress, the ratio is 1. In that case it is not a main figure, but
+// can be compared with the ratios of stores that compress.
 func ratio(usage *v1alpha1.UsageResult) []Figure {
 	if usage == nil {
 		return nil

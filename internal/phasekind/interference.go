@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// interference measures targets alone and beside neighbours, in turn. The figures of the phase are those measured with
-// the most neighbours. A block of the report compares them with those measured without neighbours.
+// interference alternates between measuring targets alone and beside neighbours. The figures of the phase are those
+// measured with the most neighbours. A section of the report compares them with those measured without neighbours.
 var interference = Kind{
 	Label:       "interference",
 	Interleaved: true,
@@ -41,12 +41,12 @@ var interference = Kind{
 		if rolesText(one) == rolesText(other) {
 			return ""
 		}
-		return fmt.Sprintf("their interference phases differ: %s; and %s", rolesText(one), rolesText(other))
+		return fmt.Sprintf("the interference phases differ: %s; and %s", rolesText(one), rolesText(other))
 	},
 }
 
 func rolesText(phase *v1alpha1.InterferencePhase) string {
-	return fmt.Sprintf("victims %v, aggressors %v, %v at a time, regime %s", phase.Victims, phase.Aggressors, Neighbours(phase), phase.Regime)
+	return fmt.Sprintf("victims %v, aggressors %v, neighbours %v, regime %s", phase.Victims, phase.Aggressors, Neighbours(phase), phase.Regime)
 }
 
 // Loads reports whether a phase loads a target. Only an interference phase leaves out targets.

@@ -93,7 +93,7 @@ func (k Kind) Figures(result *v1alpha1.TargetResult) []Figure {
 }
 
 // WithoutFigures explains why a phase with steps has no figures for the phase as a whole, for example because a search
-// found no rate. It returns "" for kinds whose figures are those of their cells.
+// found no rate. It returns "" for kinds whose figures belong to their cells.
 func (k Kind) WithoutFigures(result *v1alpha1.TargetResult) string {
 	if k.without == nil {
 		return ""

@@ -45,8 +45,8 @@ func Operations(result *v1alpha1.TargetResult) []Figure {
 	return all
 }
 
-// Drained reports whether a result's operations are those of a drain whose credits ran out. Their means then mix burst
-// and baseline. In a phase with steps, the drain only precedes the steps in which the operations were measured.
+// Drained reports whether a result's operations come from a drain whose credits ran out. Their means then mix burst and
+// baseline. In a phase with steps, the drain only precedes the steps in which the operations were measured.
 func Drained(result *v1alpha1.TargetResult) bool {
 	return result.Burst != nil && result.Burst.Exhausted && len(result.Steps) == 0
 }

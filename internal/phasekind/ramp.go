@@ -30,7 +30,7 @@ var ramp = Kind{
 		if one.Dimension == other.Dimension && slices.Equal(one.Steps, other.Steps) {
 			return ""
 		}
-		return fmt.Sprintf("their ramps have different steps: %s %v and %s %v",
+		return fmt.Sprintf("the ramps have different steps: %s %v and %s %v",
 			one.Dimension, one.Steps, other.Dimension, other.Steps)
 	},
 }

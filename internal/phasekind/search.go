@@ -46,11 +46,11 @@ var search = Kind{
 		if a.Search.Objective == b.Search.Objective && a.Search.Regime == b.Search.Regime {
 			return ""
 		}
-		return "their searches have different objectives or regimes"
+		return "the searches have different objectives or regimes"
 	},
 }
 
-// Trials returns the steps of a search that offered a rate, in order. It returns nil if the phase is not a search.
+// Trials returns, in order, those steps of a search that offered a rate. It returns nil if the phase is not a search.
 func Trials(result *v1alpha1.TargetResult) []*v1alpha1.StepResult {
 	var all []*v1alpha1.StepResult
 	for i := range result.Steps {

@@ -29,7 +29,7 @@ var sweep = Kind{
 		if one == other {
 			return ""
 		}
-		return fmt.Sprintf("their sweeps have different axes: %s and %s", one, other)
+		return fmt.Sprintf("the sweeps have different axes: %s and %s", one, other)
 	},
 }
 

@@ -62,7 +62,7 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 				"or a phase for each set of arguments"))
 		}
 	case phase.Sweep != nil:
-		add(field.Forbidden(use.At.Child("sweep"), "not supported by the command engine, to which the axes of a sweep do not apply: use a ramp of Clients, or a phase for each "+
+		add(field.Forbidden(use.At.Child("sweep"), "not supported by the command engine: use a ramp of Clients, or a phase for each "+
 			"set of arguments"))
 	}
 	return problems

@@ -14,8 +14,7 @@ type Exit struct {
 	Signal syscall.Signal
 }
 
-// killed is the difference between the number of a signal and the exit code that shells report for a program that was
-// killed by this signal.
+// killed is added to the number of the signal that killed a program, to form an exit code as shells do.
 const killed = 128
 
 // ExitCode returns the exit code, or 128 plus the number of the signal that killed the program.

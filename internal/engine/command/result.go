@@ -164,7 +164,7 @@ func judgeCounts(compared []disagreement, findings *engine.Findings) *int64 {
 		if len(apart) > 1 {
 			text += fmt.Sprintf(" (the worst of %d clients)", len(apart))
 		}
-		findings.Warnings = append(findings.Warnings, engine.Warning{Type: v1alpha1.WarningBytesUncertain, Clients: apart, Text: text + "; results use the former"})
+		findings.Warnings = append(findings.Warnings, engine.Warning{Type: v1alpha1.WarningBytesUncertain, Clients: apart, Text: text + "; the result uses the first count"})
 	}
 	return new(measure.Round(worst.choice.Share * 1000))
 }

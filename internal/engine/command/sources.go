@@ -24,8 +24,7 @@ func Sort(counts []Count) {
 // Known reports whether source is in Order.
 func Known(source v1alpha1.CommandSource) bool { return slices.Contains(Order, source) }
 
-// Choice is the count to use for a program. It also holds the count that differs most from it, which comes from another
-// source.
+// Choice is the count to use for a program. It also holds the count of the source that disagrees most with it.
 type Choice struct {
 	Count
 	// Other is the count that differs most from the chosen one. Direction, "read" or "written", is the direction in

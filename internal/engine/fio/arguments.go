@@ -6,7 +6,7 @@ import (
 )
 
 // Arguments returns arguments that make fio read its job from standard input and print its running totals at the given
-// interval, which is truncated to whole milliseconds but never to less than 1 ms. With an interval of 0, fio prints
+// interval, which is truncated to whole milliseconds, with a minimum of 1 ms. With an interval of 0, fio prints
 // only the result.
 func Arguments(interval time.Duration) []string {
 	arguments := []string{"--output-format=json+", "--eta=never"}

@@ -70,8 +70,8 @@ func Decode(raw []byte) (*Document, error) {
 	return document, nil
 }
 
-// secondsLeft returns the "eta" of a job, or 0 if it is absent or unknown. fio prints the largest int or more for an
-// unknown one, and none in client/server mode.
+// secondsLeft returns the "eta" of a job, or 0 if it is absent or unknown. If fio does not know the eta, it prints
+// the largest int or a greater number. In client/server mode it prints no eta.
 func secondsLeft(job *value) int64 {
 	seconds, err := job.member("eta").signed()
 	if err != nil || seconds < 0 || seconds >= math.MaxInt32 {
@@ -169,7 +169,7 @@ func decodeJob(item *value) (job Job, racy, err error) {
 	return job, racy, err
 }
 
-// countFileOperations corrects the counts of fio's engines for operations on file names (fileEngines). fio counts these
+// countFileOperations corrects the counts of a job whose I/O engine works on file names (fileEngines). fio counts such
 // operations as reads or writes although they move no data, and reports the time of each call as completion latency.
 // countFileOperations assigns them to the operation that the engine performs, sets their bytes to 0, and uses the
 // completion latency as the total latency. instant is true if all operations together took less than a millisecond,
@@ -198,8 +198,8 @@ func countFileOperations(job *Job, ioengine *value) (instant bool) {
 
 // countDataSyncs moves fdatasync operations from the short reads to the syncs. fio's array of operation counts ends
 // with syncs, so each fdatasync increments the field after the array, which counts short reads (tested with 3.33; 3.14
-// and others print the same). If the job does not read, all short reads are fdatasync operations. If it reads, some
-// short reads may be real: countDataSyncs then moves no more than the difference between the timed and the counted
+// and other versions behave the same). If the job does not read, all short reads are fdatasync operations. If it reads,
+// some short reads may be real: countDataSyncs then moves no more than the difference between the timed and the counted
 // syncs.
 func countDataSyncs(job *Job) {
 	read, sync := &job.Operations[measure.Read], &job.Operations[measure.Sync]

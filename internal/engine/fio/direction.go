@@ -174,7 +174,8 @@ func checkBins(name string, latency *measure.Latency, mean float64) error {
 	return nil
 }
 
-// firstAndLastBin returns the first and last bins that are not empty, and the sum over all bins.
+// firstAndLastBin returns the keys of the first and last bins that are not empty, and the sum of all latencies, each
+// taken as the key of its bin.
 func firstAndLastBin(bins *measure.Histogram) (first, last uint64, sum float64) {
 	seen := false
 	for nanoseconds, n := range bins.Bins() {

@@ -4,7 +4,7 @@
 // # Rendering
 //
 // Render returns the text of a job file, which is fed to `fio -` (see Arguments) with the client's dataset directory as
-// working directory. The text names files only relative to this directory. Their names are data.JOB.FILE in all kinds
+// working directory. The text names files only relative to this directory. Files are named data.JOB.FILE in all kinds
 // of steps, so a measured step uses the files that a prepare step wrote. The names differ with several volumes or raw
 // devices (see spread). A user's own job file is parsed more strictly than fio parses it, checked option by option
 // against an allow-list, and rendered anew; no byte of it is passed through unchecked.
@@ -23,7 +23,7 @@
 // # Sampling
 //
 // With --status-interval fio prints its totals repeatedly. Sampler turns them into measure.Sample values. The
-// following diagram is taken from stat.c and libfio.c of fio 3.33 and of fio's master branch of August 2026. Experiments
+// following diagram is based on stat.c and libfio.c of fio 3.33 and of fio's master branch of August 2026. Experiments
 // with 3.33 confirmed it:
 //
 //	requested       waits for jobs' pending I/O            written

@@ -3,7 +3,7 @@ package fio
 import "github.com/storagebench/storagebench/internal/measure"
 
 // Document is one JSON object of fio's output, decoded and checked for consistency. It is either the result of a run or
-// a dump that was written during the run. Of the JSON, only SecondsLeft can tell them apart.
+// a dump that was written during the run. Only a SecondsLeft above 0 shows that it is a dump.
 type Document struct {
 	// Version is fio's version, such as "fio-3.33".
 	Version string
@@ -11,7 +11,7 @@ type Document struct {
 	// (client/server mode of 3.33).
 	TimestampMilliseconds int64
 	// SecondsLeft is the time that fio expected its jobs to take from then on ("eta"). It is 0 in the result of a run,
-	// and also in dumps of the first two and the last seconds.
+	// and also in dumps from its first two seconds and its last seconds.
 	SecondsLeft int64
 	// Jobs has one entry per reporting group. With group_reporting, a group contains several jobs.
 	Jobs []Job

@@ -158,8 +158,8 @@ func parametersOf(step *engine.Step, client *engine.Client) Parameters {
 	return parameters
 }
 
-// layer holds the settings, other than the files, that determine what a prepare phase writes on a target. It omits
-// settings that only affect how fast the files are read or written later.
+// layer holds the settings, other than those of the files, that determine what a prepare phase writes to a target. It
+// omits settings that only affect how fast the files are read or written later.
 type layer struct {
 	Target          string
 	CompressPercent *int32

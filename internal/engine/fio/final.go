@@ -79,7 +79,7 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 	result.Outcome = Complete
 	if exit.Code == stoppedCode {
 		result.Outcome = Stopped
-		result.Message = "fio was stopped early; the measurements up to then are used"
+		result.Message = "fio was stopped early; the figures up to that point are used"
 		if expected.WarmUpMilliseconds > 0 && !result.Snapshot.measured() {
 			// Discard the snapshot's figures. They are from the warm-up, and fio itself would have discarded them at the end of
 			// the warm-up.
@@ -169,7 +169,7 @@ func (j *judge) notFinal() bool {
 		last := j.output.Damaged[len(j.output.Damaged)-1]
 		return j.fail(FailureInvalidOutput, "the last JSON document is unreadable, "+last.String())
 	case j.output.Documents > 1 && hasUnexpectedOutput(j.output.NoiseAfterLast):
-		// The text may be the remains of another document. That document would then be the result, not the last readable one.
+		// The text may be the remains of another document, which would be the result instead of the last readable one.
 		return j.fail(FailureInvalidOutput, "unexpected output after the last JSON document: "+clip(j.output.NoiseAfterLast))
 	case j.output.Last.Racy != nil:
 		return j.fail(FailureInvalidOutput, j.output.Last.Racy.Error())
@@ -228,7 +228,7 @@ func (j *judge) incomplete() bool {
 		return j.cutShort(written)
 	}
 	if wanted, did := j.expected.Operations, j.result.Snapshot.operations(); wanted > 0 && did != wanted {
-		return j.fail(FailureTruncated, fmt.Sprintf("it did %d operations on %d files: one per file was expected", did, wanted))
+		return j.fail(FailureTruncated, fmt.Sprintf("it did %d operations on %d files, want one per file", did, wanted))
 	}
 	return false
 }
@@ -254,7 +254,7 @@ func (j *judge) jobsRuntime() uint64 {
 	return uint64(j.expected.Jobs) * (each - min(each, tolerated(each)))
 }
 
-// tolerated returns the time by which a complete run may be shorter than requested: 2 % plus 250 ms. fio starts to
-// count toward its deadline shortly before it starts the clock for its figures; on a node without an idle processor the
-// difference was 141 ms. The figures cover the measured time and remain valid.
+// tolerated returns the time by which a complete run may be shorter than requested: 2 % plus 250 ms. fio starts its
+// deadline timer shortly before the clock for its figures; on a fully loaded node, the difference was 141 ms. The
+// figures cover the measured time and remain valid.
 func tolerated[T int64 | uint64](milliseconds T) T { return milliseconds/50 + 250 }

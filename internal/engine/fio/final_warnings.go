@@ -30,7 +30,7 @@ func (j *judge) warn() {
 
 func (j *judge) warnOf(operation measure.Operation, total *OperationTotal) {
 	if !total.HasBins() {
-		j.add(WarnNoBins, fmt.Sprintf("%v: no percentiles of lat, because fio printed no histogram of it: "+
+		j.add(WarnNoBins, fmt.Sprintf("%v: no latency percentiles, because fio printed no histogram of lat: "+
 			"use --output-format=json+ and lat_percentiles=1", operation))
 	}
 	if total.ShortOperations > 0 {

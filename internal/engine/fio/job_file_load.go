@@ -71,8 +71,7 @@ func (r *sectionReader) text(name, otherwise string) string {
 	return otherwise
 }
 
-// structural lists the options for which loadSection has separate fields. readSection stores them there, not in
-// settings.
+// structural lists the options that readSection stores in separate fields of a loadSection, and not in its settings.
 var structural = map[string]bool{
 	"ioengine": true, "direct": true, "buffered": true, "rw": true, "numjobs": true, "nrfiles": true,
 	"size": true, "filesize": true, "iodepth": true,
@@ -168,10 +167,10 @@ func (s *loadSection) readFileSizes(r *sectionReader) error {
 	default:
 		s.fileBytes = size / count
 	}
-	// The sum over all sections must not overflow, and no profile can have more (datasetSize).
+	// Limit each section to the maximum of datasetSize, so that the sum over all sections cannot overflow.
 	high, low := bits.Mul64(s.fileBytes, count*uint64(s.jobs)) // #nosec G115 -- at least 1
 	if high != 0 || low > maxDatasetBytes {
-		return fmt.Errorf("%s: its files have more than 1Pi per client: lower size, nrfiles or numjobs", where)
+		return fmt.Errorf("%s: its files take more than 1Pi per client: lower size, nrfiles or numjobs", where)
 	}
 	if s.blockBytes > 0 && s.fileBytes < s.blockBytes {
 		return fmt.Errorf("%s: files of %d bytes are smaller than a block of %d bytes", where, s.fileBytes, s.blockBytes)

@@ -68,7 +68,7 @@ func (p *parser) space() {
 	}
 }
 
-// take skips white space and consumes the next byte if this byte is c. Otherwise it returns false.
+// take skips white space and, if the next byte is c, consumes it. It returns false if the next byte is not c.
 func (p *parser) take(c byte) bool {
 	p.space()
 	if p.peek() != c {

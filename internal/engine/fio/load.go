@@ -105,17 +105,17 @@ func (s *loadSection) has(name, value string) bool {
 	return slices.ContainsFunc(s.settings, func(one setting) bool { return one.name == name && one.value == value })
 }
 
-// checkSettings returns an error for settings with which fio does not start, or does not end. fio checks zones only
-// when it starts.
+// checkSettings returns an error for settings with which fio would not start or would not end. It also checks zones,
+// because fio itself checks them only when it starts.
 func (s *loadSection) checkSettings() error {
 	strided, zoned := s.has("zonemode", "strided"), s.sets("zonesize") && !s.has("zonesize", "0")
 	switch {
 	case s.depth > 1 && s.has("io_submit_mode", "offload"):
 		return errors.New("with io_submit_mode=offload and a queue depth above 1, fio does not end: remove io_submit_mode")
 	case strided && !zoned:
-		return errors.New("zonemode=strided needs zones of a size: set zonesize, such as 64k")
+		return errors.New("zonemode=strided needs a zone size: set zonesize, such as 64k")
 	case zoned && !strided:
-		return errors.New("zonesize applies only to zonemode=strided: set it, or remove zonesize")
+		return errors.New("zonesize applies only to zonemode=strided: set zonemode=strided, or remove zonesize")
 	}
 	return nil
 }

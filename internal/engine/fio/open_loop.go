@@ -33,7 +33,7 @@ func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioPr
 	// one write per second, if the load does both, so the rarer operation limits the number of jobs.
 	rarest := int64(float64(offer.IOPS) * rarerShare(profile))
 	if rarest < 1 {
-		return nil, fmt.Errorf("%d operations per second per client leave less than one read or write per second: raise "+
+		return nil, fmt.Errorf("%d operations per second per client include less than one read or less than one write per second: raise "+
 			"search.rate.min, or lower clients.count", offer.IOPS)
 	}
 	jobs := min(int64(math.Ceil(jobsPerOutstanding*outstanding)), rarest, maxJobs)
@@ -55,11 +55,11 @@ func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioPr
 	return &made, nil
 }
 
-// settle returns for how long, from the start of an open loop's measured time, latencies are ignored. At the end of
-// ramp_time, as at the start of a job, fio 3.33 considers the next operation of every job due, so all jobs issue an
-// operation at once. A server that completes C operations per second needs jobs / (C - rate) seconds to drain this
-// queue, for example 0.4 s at a rate of 65 % of C. Until then, latencies can be as high as jobs / C because of the
-// queue, not because of the offered load.
+// settle returns the length of the period at the start of an open loop's measured time in which latencies are ignored.
+// At the end of ramp_time, as at the start of a job, fio 3.33 considers the next operation of every job due, so all
+// jobs issue an operation at once. A server that completes C operations per second needs jobs / (C - rate) seconds to
+// drain this queue, for example 0.4 s at a rate of 65 % of C. Until then, latencies can be as high as jobs / C because
+// of the queue, not because of the offered load.
 func settle(offer engine.Offer, duration time.Duration) time.Duration {
 	if offer.IOPS == 0 {
 		return 0
@@ -76,8 +76,8 @@ const (
 // enough jobs.
 func caution(offer engine.Offer, jobs int) string {
 	if wanted := math.Ceil(jobsPerOutstanding * float64(offer.IOPS) * offer.Latency.Seconds()); float64(jobs) < wanted {
-		return fmt.Sprintf("at %d operations per second each client has %d jobs, but needs %.0f (%d x rate x latency) to measure how long nearly all operations wait: "+
-			"if the highest rate is near this load, the reported one may be a few percent too high; raise clients.count, or lower search.rate.max", offer.IOPS, jobs, wanted, jobsPerOutstanding)
+		return fmt.Sprintf("at %d operations per second, each client has %d jobs, but needs %.0f (%d x rate x latency) for accurate high percentiles: "+
+			"if the highest rate is near this load, the reported rate may be a few percent too high; raise clients.count, or lower search.rate.max", offer.IOPS, jobs, wanted, jobsPerOutstanding)
 	}
 	return ""
 }

@@ -215,11 +215,11 @@ func checkZones(zones string, inPercent bool) error {
 		number, _ := strconv.ParseUint(access, 10, 64)
 		accesses += number
 		number, _ = strconv.ParseUint(strings.TrimRight(share, "kKmMgGtT"), 10, 64)
-		sizes += min(number, 100) // as fio does
+		sizes += min(number, 100) // fio limits each percentage to 100
 	}
 	switch {
 	case accesses != 100:
-		return fmt.Errorf("the accesses, in whole percentages, add up to %d; they must add up to 100, "+
+		return fmt.Errorf("the access percentages, without decimals, add up to %d, but must add up to 100, "+
 			"as in zoned:60/10:40/90", accesses)
 	case inPercent && sizes > 100:
 		return fmt.Errorf("the sizes add up to %d percent; use at most 100, as in zoned:60/10:40/90", sizes)

@@ -37,13 +37,13 @@ const (
 const (
 	fewBuffers = "fio repeats a few buffers, which a store can deduplicate or compress " +
 		"if blocks are small and few are outstanding"
-	// With both percentages at 50 and blocks of 4 KiB, lz4 reached a ratio of 3.7:1.
+	// With dedupe_percentage and buffer_compress_percentage at 50 and blocks of 4 KiB, lz4 reached a ratio of 3.7:1.
 	repeatedBlocks = "blocks repeat because of dedupe_percentage"
 )
 
-// patternOf derives the data pattern from the options that determine the content of fio's buffers. Its order is that of
-// fio, which ignores buffer_pattern and zero_buffers if either percentage is set. If several sections of a job file set
-// an option, patternOf uses the first value.
+// patternOf derives the data pattern from the options that determine the content of fio's buffers. It gives them the
+// same precedence as fio, which ignores zero_buffers if buffer_compress_percentage or dedupe_percentage is set. If
+// several sections of a job file set an option, patternOf uses the first value.
 func patternOf(profile *v1alpha1.FioProfile, step *engine.Step) engine.Pattern {
 	set := buffersOf(profile)
 	made := engine.Pattern{Remedy: patternRemedy}

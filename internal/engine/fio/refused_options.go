@@ -18,7 +18,7 @@ const (
 	whyEnds    = "it ends the load before the end of the phase"
 	whySame    = "it changes which bytes are accessed, and some may never be laid out: use datasetSize, or size in a job file"
 	whyVerify  = "data verification with fio is not supported"
-	whyPlace   = "fio runs as the pod's user and group, in its control group"
+	whyPlace   = "fio runs as the pod's user and group, in the pod's control group"
 	whyTrace   = "it reads or writes trace or log files"
 	whySpill   = "it writes beyond the dataset"
 	whyErrors  = "it hides errors"

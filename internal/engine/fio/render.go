@@ -78,7 +78,7 @@ func read(path *field.Path, profile *v1alpha1.FioProfile, parameters *Parameters
 	return result, problems
 }
 
-// flatten splits joined errors into single ones.
+// flatten splits joined errors into individual errors.
 func flatten(err error) []error {
 	if err == nil {
 		return nil
@@ -148,8 +148,8 @@ func (w *writer) global(parameters *Parameters) {
 	w.set("lat_percentiles", "1")
 	w.set("clat_percentiles", "1")
 	w.set("fallocate", "none")
-	// Nothing reads fio's statistics of disks. To find them, fio walks all of /sys/block at each start, and reports an error
-	// if a disk is detached meanwhile.
+	// Disable disk statistics, which are not used. To find the disks, fio walks all of /sys/block at each start, and
+	// reports an error if a disk is detached meanwhile.
 	w.set("disk_util", "0")
 	w.set("randseed", strconv.FormatUint(parameters.seed(), 10))
 	w.set("exitall_on_error", "1")
@@ -237,8 +237,8 @@ var contentSettings = []string{
 	"openfiles", "thread", "cpus_allowed", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy", "iomem",
 }
 
-// blockSettings are the options that determine the size of operations. A precondition sets them too. It does not set
-// ba, with which fio uses no random map, so that random writes would leave out many blocks.
+// blockSettings are the options that determine the size of operations. A precondition sets them too. It omits
+// ba, because with ba fio uses no random map, and random writes would miss many blocks.
 var blockSettings = []string{"bs", "bsrange", "bssplit", "bs_unaligned"}
 
 // A layout writes large blocks, and each job keeps several of them outstanding. layoutMemoryBytes limits the

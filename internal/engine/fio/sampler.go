@@ -10,9 +10,9 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// lateMilliseconds is the minimum delay of a dump that counts as late. The delay is the time between fio's request for
-// a dump and the writing of the dump. fio reads some figures when it requests a dump, and others when it writes the
-// dump. In a late dump, these two groups of figures are from clearly different times.
+// lateMilliseconds is the minimum delay of a dump that counts as late. The delay is the time from fio's request for a
+// dump until fio writes it. fio takes some figures at the time of the request, others at the time of the write. In a
+// late dump, these times differ too much to ignore.
 const lateMilliseconds = 100
 
 // ErrNoTimestamp is returned for a document without timestamp_ms, which cannot be sampled.
@@ -30,15 +30,16 @@ type SamplerOptions struct {
 	// work is done. See loadEnd.
 	Duration time.Duration
 	// ToClock translates nanoseconds of the wall clock of fio's machine to the clock of the samples. It is called for
-	// the start and the end of each sample that Add or Close returns, and by MeasuredSince. nil leaves times unchanged.
+	// the start and the end of each sample that Add or Close returns, and by MeasuredSince. If it is nil, times are not
+	// translated.
 	ToClock func(wallNanoseconds int64) int64
 }
 
 // Delta holds the work done between two dumps.
 type Delta struct {
 	// Sample contains the start and the end of its interval. Sample.WarmUp is true if the interval lies within the
-	// warm-up. There is a gap between the last warm-up sample and the first measured sample, because fio drops the figures
-	// of that time.
+	// warm-up. There is a gap between the last warm-up sample and the first measured sample, because fio discards the
+	// figures from that time.
 	Sample measure.Sample
 	// Histograms count the latencies of the completed operations. They are empty during the warm-up, because fio does not
 	// record latencies then.
@@ -131,7 +132,7 @@ func (s *Sampler) Add(document *Document) ([]Delta, error) {
 	case placeUnusable:
 		return nil, nil
 	case placeImpossible:
-		return s.restart(next), fmt.Errorf("dump of fio at %d ms: %w", next.written, measure.ErrCounterReset)
+		return s.restart(next), fmt.Errorf("fio's dump at %d ms: %w", next.written, measure.ErrCounterReset)
 	}
 	deltas := s.release(false)
 	if end := s.loadEnd(next.epoch); end == 0 || next.written <= end {

@@ -125,7 +125,7 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 		ramp := s.options.WarmUp.Milliseconds()
 		earliest := s.ramp.origin + ramp
 		if measured.origin < earliest-min(lateMilliseconds, ramp/4) && next.runtime <= 2*ramp {
-			// According to this dump, the measured part began before the warm-up ended. So the longest runtime is that of a job
+			// According to this dump, the measured part began before the warm-up ended. So the longest runtime belongs to a job
 			// that was still in its warm-up, and the dump mixes figures of both parts. But if the runtime exceeds twice the
 			// warm-up, no job can still be in its warm-up, and the dump is usable: the warm-up ended earlier than assumed,
 			// because its dumps were late and its start was estimated too late.

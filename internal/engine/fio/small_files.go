@@ -26,7 +26,7 @@ import (
 //
 // Without create_on_open, fio itself creates the files for filestat and filedelete before it begins. With
 // create_on_open, fio fails if a file is missing. filecreate opens an existing file and counts it as created, so the
-// agent removes leftover files first. filecreate does not create folders.
+// agent removes leftover files first. filecreate does not create directories.
 //
 // With openfiles=1, fio closes each file before it opens the next. Without it, fio keeps all files open.
 
@@ -110,7 +110,7 @@ func (e Engine) smallFiles(step *engine.Step) (load, error) {
 	return what, checkSmallFiles(&what)
 }
 
-// folder returns the name of the folder that holds the files of one of the section's jobs.
+// folder returns the name of the directory that holds the files of one of the section's jobs.
 func (s *loadSection) folder(job int) string {
 	return fmt.Sprintf("%s.%d", s.folderPrefix(), s.firstJob+job)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Snapshot is the sum of all jobs in a document: totals since fio started or, once the warm-up (ramp_time) has ended,
-// since its end.
+// Snapshot is the sum of all jobs in a document. It counts from the start of fio or, once the warm-up (ramp_time) has
+// ended, from the end of the warm-up.
 type Snapshot struct {
 	Version               string
 	TimestampMilliseconds int64

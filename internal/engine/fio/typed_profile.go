@@ -260,7 +260,7 @@ func (r *typedReader) content() {
 	r.refill()
 }
 
-// refill sets whether each write has new data. With a compress percentage above 0, fio generates new data for each
+// refill decides whether each write gets new data. With a compress percentage above 0, fio generates new data for each
 // write, unless refill_buffers=0 is set. fio then repeats a few buffers: at a percentage of 50, lz4 reached a ratio of
 // 3.9:1, and zstd 934:1. With a percentage of 0, fio repeats a few buffers unless refill_buffers=1 is set: lz4 reached
 // 15:1 with blocks of 4 KiB.

@@ -13,9 +13,9 @@ import (
 )
 
 // maxOpenRepetitions is the number of repetitions to request for a step that storagebench stops. It is far below the
-// maximum of IOR's counters. A step normally ends before IOR completes them. If IOR completes all of them, for example
-// in a step of many hours with repetitions of less than a second, the result of the step has the warning
-// ResultIncomplete.
+// maximum of IOR's counters. Normally, the step ends before IOR has completed all repetitions. If IOR does complete
+// them, for example in a step of many hours with repetitions of less than a second, the result of the step has the
+// warning ResultIncomplete.
 const maxOpenRepetitions = 50_000
 
 // Arguments returns the arguments of IOR for one step, without the program's name. The name of the data file is

@@ -178,7 +178,7 @@ func DescribeMdtest(profile *v1alpha1.MdtestProfile, clients, ranksPerClient int
 func (w *mdtestWorkload) inodes(ranks uint64) uint64 {
 	for _, argument := range w.args {
 		if argument.name == "-S" || argument.name == "-W" {
-			return 0 // -S creates one file for all ranks; -W creates files until its time has passed
+			return 0 // -S creates one file for all ranks; -W stops creating files after a given time
 		}
 	}
 	folders, level := uint64(1), uint64(1)

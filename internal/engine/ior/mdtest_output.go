@@ -191,8 +191,8 @@ func (s *MdtestStream) row(line textLine) {
 	s.rate(line.number, name, figures)
 }
 
-// plainName reports whether a name has the form of mdtest's operations, such as "File creation": at least two words, in
-// lower case after the first letter.
+// plainName reports whether a name has the form of mdtest's names of operations, such as "File creation": at least two
+// words, in lower case except for the first letter.
 func plainName(name string) bool {
 	return strings.Contains(name, " ") && len(name) < 48 && strings.IndexFunc(name[1:], func(c rune) bool { return (c < 'a' || c > 'z') && c != ' ' }) < 0
 }

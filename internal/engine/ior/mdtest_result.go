@@ -36,7 +36,7 @@ func FinalMdtest(output MdtestOutput, exit Exit, stderr string, expected MdtestE
 	case failure == "":
 		result.Outcome = Complete
 	case exit.Stopped && failure != FailureOperations && failure != FailureInvalidOutput && failure != FailureBadOption:
-		result.Outcome, result.Message = Stopped, "it was stopped before it printed its summary"
+		result.Outcome, result.Message = Stopped, "mdtest was stopped before it printed its summary"
 		result.Output.Rates = nil
 	default:
 		result.Outcome, result.Failure = Failed, failure

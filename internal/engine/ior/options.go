@@ -29,8 +29,8 @@ type options struct {
 	allowed map[string]option
 	// fields maps options to the fields of the profile that set them.
 	fields map[string]string
-	// refused maps well-known options to the reason for refusing them. Options that are in none of the maps allowed,
-	// fields and refused are refused too.
+	// refused maps well-known options to the reason for refusing them. Options that are in none of the three maps are
+	// refused too.
 	refused map[string]string
 }
 

@@ -81,7 +81,7 @@ type Output struct {
 	Version string
 	// CommandLine is the command line as IOR printed it; "" for CSV.
 	CommandLine string
-	// limited is true if the command line sets a time limit (-T). CommandLine may be too short to show it.
+	// limited is true if the command line sets a time limit (-T), even if this option is clipped in CommandLine.
 	limited bool
 	API     string
 	// Tests is the number of tests. Only an IOR script has more than one test. Tasks, Nodes and DeclaredRepetitions
@@ -108,7 +108,7 @@ type Output struct {
 	Finished bool
 	// Partial is true if the output ends inside a line or an object.
 	Partial bool
-	// Damaged holds the first damaged parts.
+	// Damaged holds the first damaged parts of the output.
 	Damaged []Damage
 	// Noise is text that was not recognized. Only the beginning and the end of a long text are stored.
 	Noise string

@@ -83,7 +83,7 @@ func (e Mdtest) Result(step *engine.Step, report *engine.Report, into *v1alpha1.
 		})
 	}
 	if len(into.Mdtest.Rates) == 0 {
-		findings.Warn(v1alpha1.WarningResultIncomplete, "mdtest printed no rates: it prints them only at its end")
+		findings.Warn(v1alpha1.WarningResultIncomplete, "mdtest printed no rates: it prints them only when it ends")
 	}
 	return findings
 }
@@ -208,8 +208,8 @@ func reported(length time.Duration) *int64 {
 const sampleEdge = engine.SampleInterval + engine.SampleInterval/2
 
 // judgeRepetitions warns if, at the end of a repetition, the number of bytes in the samples differs from the number
-// that IOR reported. The samples of a time-bound step end with its duration, so IOR may report more at the end of a
-// repetition that ends later.
+// that IOR reported. The samples of a time-bound step end with its duration. A repetition that ends later causes no
+// warning if IOR reports more bytes than the samples.
 func (e Engine) judgeRepetitions(step *engine.Step, report *engine.Report, findings *engine.Findings) {
 	if report.Sampled == nil {
 		return // another warning reports the missing samples

@@ -173,9 +173,9 @@ func (j *judge) decide() {
 		j.result.Outcome = Complete
 	case j.exit.Stopped && (failure == "" || stoppable(failure)):
 		j.result.Outcome = Stopped
-		j.result.Message = "it was stopped early; complete repetitions are used"
+		j.result.Message = "IOR was stopped early; the complete repetitions are used"
 		if !finished {
-			j.result.Message = "it was stopped before a repetition was complete"
+			j.result.Message = "IOR was stopped before the first repetition was complete"
 		}
 	case finished:
 		j.end(CutShort, failure, reason)
