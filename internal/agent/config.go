@@ -12,7 +12,7 @@ import (
 // Config is the configuration that an agent reads when it starts.
 type Config = tool.Config
 
-// VolumeConfig describes a volume of the target: a mounted file system with the run's folder, or a raw device.
+// VolumeConfig describes a volume of the target: a mounted file system with the run's directory, or a raw device.
 type VolumeConfig = tool.VolumeConfig
 
 // ReadConfig decodes and checks a configuration.

@@ -183,8 +183,8 @@ func TestOldAgentLeavesWhatAnotherHasTaken(t *testing.T) {
 	}
 }
 
-// An agent without a directory that exits by itself may have been replaced. Without locks it leaves the directory
-// alone; a conductor knows which agents are gone.
+// An agent that exits without a request from its conductor, and has no directory, may have been replaced. Without
+// locks, it leaves the directory alone; a conductor knows which agents are gone.
 func TestReplacedAgentWithoutADirectoryRemovesNothing(t *testing.T) {
 	t.Parallel()
 	directory := mountStore(t, "noLocks: true\n").directory

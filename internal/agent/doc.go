@@ -1,6 +1,6 @@
 // Package agent implements the process that runs in every client pod, or as a child of the CLI in local mode. It
 // supervises one benchmark tool at a time and samples it. It decides nothing about the run: a conductor loads steps
-// into it, starts them at an instant, and reads its log.
+// into it, starts them at a given instant, and reads its log.
 //
 //	conductor            agent                              tool (fio)
 //	   | Load(step) ------> check mount, space, files

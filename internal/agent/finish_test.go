@@ -301,8 +301,9 @@ func TestNoDescriptorLeaks(t *testing.T) {
 	}
 }
 
-// An agent that exits by itself (its pod is deleted) reports that as the reason for the end of its step, so that the
-// step is repeated instead of counting as short. Steps that it refuses meanwhile are not at fault.
+// An agent that exits without a request from its conductor (its pod is deleted) reports that as the reason for the end
+// of its step, so that the step is repeated instead of counting as short. Steps that it refuses meanwhile are not at
+// fault.
 func TestLeavingIsToldFromStopping(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Timeouts.Finish = time.Hour }) // fio may take its time to stop

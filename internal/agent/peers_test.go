@@ -222,7 +222,7 @@ func TestLaunchOfAnothersStep(t *testing.T) {
 	j.clients[2].load(load)
 	stream, err := client.Launch(t.Context(), &agentapi.LaunchRequest{Step: key("a"), Command: daemonOf("10.0.0.1")})
 	must(t, err)
-	if _, err := stream.Recv(); status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), "is launched by") {
+	if _, err := stream.Recv(); status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), "may be launched only by") {
 		t.Errorf("launch: %v", err)
 	}
 	if _, err := client.Release(t.Context(), &agentapi.ReleaseRequest{Step: key("a")}); status.Code(err) != codes.PermissionDenied {

@@ -320,7 +320,7 @@ func TestToolRefuses(t *testing.T) {
 			})
 			load := request("a", test.job)
 			r.load(load)
-			// A tool that has already exited ends the step by itself.
+			// If the tool has already exited, the step ends without a stop.
 			now := r.agent.env.Clock.Monotonic()
 			_, _ = r.Start(t.Context(), &agentapi.StartRequest{Epoch: 1, Step: key("a"), AtNanoseconds: now, DeadlineNanoseconds: now + 20e9})
 			ended, _ := r.finished("a")

@@ -28,8 +28,8 @@ type Process struct {
 const (
 	// minKeepAlive is the shortest keepalive interval that a conductor may use.
 	minKeepAlive = 5 * time.Second
-	// keepAlive is the time without messages after which the agent checks the connection. The agent waits equally long for
-	// the answer. An agent with an open connection does not count as orphaned, so dead connections must be detected.
+	// keepAlive is the time without messages after which the agent checks the connection, and the time that it then waits
+	// for an answer. An agent with an open connection does not count as orphaned, so dead connections must be detected.
 	keepAlive = 20 * time.Second
 	// leaveTimeout limits how long to try to kill processes that a tool left running.
 	leaveTimeout = 10 * time.Second
@@ -65,7 +65,7 @@ func Serve(p Process) error {
 	defer stopReaping()
 	go process.Reap(reaping)
 	err = served.stay(p, failed, signals)
-	// Let the answer to Finish reach the conductor, but wait at most a second for it to disconnect.
+	// Give the answer to Finish time to reach the conductor, but wait at most a second for the conductor to disconnect.
 	stopped := make(chan struct{})
 	go func() { server.GracefulStop(); close(stopped) }()
 	select {

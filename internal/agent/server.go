@@ -96,7 +96,7 @@ func (a *Agent) admit(epoch uint64) error {
 
 func superseded(epoch, now uint64) error {
 	return tool.WithReason(status.Newf(codes.FailedPrecondition,
-		"epoch %d is over: a leader of epoch %d has taken over this run", epoch, now), agentapi.ReasonSuperseded)
+		"epoch %d has ended: a leader of epoch %d has taken over this run", epoch, now), agentapi.ReasonSuperseded)
 }
 
 // Describe implements agentapi.AgentServer.

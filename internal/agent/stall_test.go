@@ -77,7 +77,7 @@ func TestStuckJob(t *testing.T) {
 	for _, record := range records {
 		if notice := record.GetNotice(); notice.GetWarning() == "IOStalled" {
 			said++
-			if want := "1 of fio's jobs have completed no I/O for 2s"; notice.GetMessage() != want {
+			if want := "1 of fio's jobs completed no I/O for 2s"; notice.GetMessage() != want {
 				t.Errorf("it says %q, want %q", notice.GetMessage(), want)
 			}
 		}

@@ -107,7 +107,7 @@ func (a *Agent) liveLoad(key *agentapi.StepKey) (tool.Load, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.live == nil || tool.StepName(a.live.key) != tool.StepName(key) || !a.live.isLoaded() {
-		return nil, status.Errorf(codes.FailedPrecondition, "step %s is not loaded here", tool.StepName(key))
+		return nil, status.Errorf(codes.FailedPrecondition, "step %s is not loaded on this client", tool.StepName(key))
 	}
 	return a.live.load, nil
 }

@@ -784,12 +784,12 @@ type LoadRequest struct {
 	Step  *StepKey               `protobuf:"bytes,2,opt,name=step,proto3" json:"step,omitempty"`
 	// The agent's own dataset directory on this volume is the tool's working directory.
 	Volume string `protobuf:"bytes,3,opt,name=volume,proto3" json:"volume,omitempty"`
-	// More volumes over which fio's files are spread; the job finds file N of each of its jobs in folder N, which is on
-	// volume N modulo their number. Where they are raw devices, N is the device itself.
+	// More volumes over which fio's files are spread; the job finds file N of each of its jobs in directory N, which is
+	// on volume N modulo their number. Where they are raw devices, N is the device itself.
 	MoreVolumes []string `protobuf:"bytes,5,rep,name=more_volumes,json=moreVolumes,proto3" json:"more_volumes,omitempty"`
 	// The target's raw devices may be written to.
 	RawWrites bool `protobuf:"varint,6,opt,name=raw_writes,json=rawWrites,proto3" json:"raw_writes,omitempty"`
-	// How many such folders the job uses, from 0; 0 where it works in the directory itself.
+	// How many such directories the job uses, from 0; 0 where it works in the dataset directory itself.
 	Folders uint32 `protobuf:"varint,7,opt,name=folders,proto3" json:"folders,omitempty"`
 	// What a step may find, and must leave, in the dataset directory.
 	Dataset *Dataset `protobuf:"bytes,4,opt,name=dataset,proto3" json:"dataset,omitempty"`
@@ -980,9 +980,9 @@ type Dataset struct {
 	UsagePatienceNanoseconds int64 `protobuf:"varint,9,opt,name=usage_patience_nanoseconds,json=usagePatienceNanoseconds,proto3" json:"usage_patience_nanoseconds,omitempty"`
 	// What the step writes may be zeros, so that zeros in a file do not show that it was never written.
 	MayHoldZeros bool `protobuf:"varint,10,opt,name=may_hold_zeros,json=mayHoldZeros,proto3" json:"may_hold_zeros,omitempty"`
-	// Files and folders that the step makes on the volume beyond those of files; 0 where that is not known.
+	// Files and directories that the step makes on the volume beyond those of files; 0 where that is not known.
 	NewFiles uint64 `protobuf:"varint,11,opt,name=new_files,json=newFiles,proto3" json:"new_files,omitempty"`
-	// Folders in which the step makes its files: before it they are made, or emptied.
+	// Directories in which the step makes its files: before it they are made, or emptied.
 	NewFolders    []string `protobuf:"bytes,12,rep,name=new_folders,json=newFolders,proto3" json:"new_folders,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1233,7 +1233,7 @@ type FioTool struct {
 	// Jobs in the file after numjobs; only used to say how many of them stall.
 	Jobs   int32 `protobuf:"varint,4,opt,name=jobs,proto3" json:"jobs,omitempty"`
 	Direct bool  `protobuf:"varint,5,opt,name=direct,proto3" json:"direct,omitempty"`
-	// A file or folder below the volume's folder: the job's buffer_compress_percentage is chosen so that what is
+	// A file or directory below the volume's directory: the job's buffer_compress_percentage is chosen so that what is
 	// written is compressed as far as a sample of it.
 	CompressLike string `protobuf:"bytes,10,opt,name=compress_like,json=compressLike,proto3" json:"compress_like,omitempty"`
 	// Operations that a job bound by work must do, each with one file; 0 where that is not known.

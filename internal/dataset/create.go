@@ -33,8 +33,8 @@ func isTransient(err error) bool {
 	return errors.Is(err, errLostRace) || errors.Is(err, errNoOwner) || errors.Is(err, errReplaced)
 }
 
-// retryChanged calls try, up to attempts times, until it succeeds or fails for a reason other than a concurrent change
-// by another client.
+// retryChanged calls `try` up to `attempts` times, until it succeeds or fails for a reason other than a concurrent
+// change by another client.
 func retryChanged(try func() error) error {
 	var err error
 	for range attempts {
@@ -205,10 +205,11 @@ func isScratch(name, benchmarkUID string) bool {
 	return strings.HasPrefix(name, scratchPrefix+benchmarkUID+"-")
 }
 
-// EmptyFolder creates a folder directly inside the client's directory, or removes everything in it if it exists.
+// EmptyFolder creates a directory directly inside the client's directory. If the directory exists, EmptyFolder removes
+// everything in it.
 func (d *Dataset) EmptyFolder(ctx context.Context, name string) error {
 	if !filepath.IsLocal(name) || name != filepath.Base(name) || name == "." {
-		return &Problem{Reason: ErrBadName, Path: name, Remedy: "use a folder directly inside the dataset's directory"}
+		return &Problem{Reason: ErrBadName, Path: name, Remedy: "use a directory directly inside the dataset's directory"}
 	}
 	folder, err := plainChild(d.client, name)
 	if err != nil {

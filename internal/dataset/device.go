@@ -179,9 +179,9 @@ func (d *Device) proveEmpty() error {
 	return nil
 }
 
-// proveGap returns an error if the device contains data between the mark and our data. We write nothing there, so such
-// data means that another program has written to the device since it was marked. proveGap reads the gap only once,
-// because the device is opened exclusively.
+// proveGap returns an error if the device contains data between the mark and the run's data. storagebench writes
+// nothing there, so such data means that another program has written to the device since it was marked. proveGap reads
+// the gap only once, because the device is opened exclusively.
 func (d *Device) proveGap() error {
 	if d.gapBlank {
 		return nil

@@ -17,9 +17,9 @@ const (
 	placeBytes = 64 << 10
 )
 
-// firstData searches a device for data. It starts at the offset given by from, and returns the offset of the first
-// nonzero byte, or -1 if it reads only zeros. It reads the head and the tail of the device completely, and samples the
-// space between them if it is large.
+// firstData searches a device for data, starting at the offset `from`. It returns the offset of the first nonzero byte,
+// or -1 if it reads only zeros. It reads the head and the tail of the device completely, and samples the space between
+// them if it is large.
 func firstData(device io.ReaderAt, from, size int64) (int64, error) {
 	look := func(at, length int64) (int64, error) { return firstNonzero(device, at, length) }
 	head := min(max(headBytes, from), size)

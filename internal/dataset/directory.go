@@ -63,8 +63,8 @@ func newDirectory(root *os.Root, path string) (*directory, error) {
 	id, err := identity(file)
 	if err != nil {
 		_ = root.Close()
-		// Some file systems look up open files by name. There, statx fails if the directory was removed after it was
-		// opened.
+		// The directory may have been removed after it was opened. statx then fails on file systems that look up open files
+		// by name.
 		return nil, classify(path, "inspect", err)
 	}
 	return &directory{root: root, path: path, id: id}, nil
@@ -197,7 +197,7 @@ func (d *directory) each(visit func(fs.DirEntry) (stop bool, err error)) error {
 		}
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, fs.ErrNotExist):
-			// ErrNotExist means that the directory was removed while it was listed.
+			// ErrNotExist means that the directory was removed while it was listed, so it has no further entries.
 			return nil
 		case err != nil:
 			return classify(d.path, "list", err)

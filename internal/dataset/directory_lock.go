@@ -194,8 +194,8 @@ func (d *Dataset) lockHolder(hash *directory) (file *os.File, locked bool, err e
 		_ = file.Close()
 		return nil, false, err
 	}
-	// The previous holder may have removed the holder record while we opened it. A lock on a removed file protects
-	// nothing.
+	// Check that the holder record still exists, because the previous holder may have removed it while we opened it. A
+	// lock on a removed file protects nothing.
 	if err := isNamed(hash, name, file); err != nil {
 		_ = file.Close()
 		return nil, false, err
@@ -204,8 +204,8 @@ func (d *Dataset) lockHolder(hash *directory) (file *os.File, locked bool, err e
 }
 
 // tryFlock locks a file without waiting. If the file system does not support locks, tryFlock returns false without an
-// error, so that the storage can still be tested. locked is also false if the lock is visible only on this machine
-// while other machines mount the same file system; it still excludes other agents on this machine.
+// error, so that the storage can still be tested. locked is also false if other machines can mount the file system but
+// do not see the lock. Such a lock still excludes other agents on this machine.
 func tryFlock(file *os.File) (locked bool, err error) {
 	err = flock(file, unix.LOCK_EX)
 	if errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
@@ -324,7 +324,7 @@ func (d *Dataset) refersTo(name string, file *os.File) bool {
 	return err == nil && os.SameFile(named, open)
 }
 
-// withHash opens the parent of the client's directory, calls do with the parent, and closes it.
+// withHash opens the parent of the client's directory, calls `do` with it, and closes it.
 func (d *Dataset) withHash(do func(hash *directory) error) error {
 	top, err := openTop(d.mount)
 	if err != nil {

@@ -13,9 +13,9 @@ const (
 	holeBytes = 8 << 20
 )
 
-// probeHoles probes with a scratch file whether the file system reports holes. If it does, a file without reported
-// holes counts as completely written even if it occupies less space than its size, because storage behind FUSE or
-// NFS may compress. The result is false if the probe fails.
+// probeHoles creates a scratch file with a hole to find out whether the file system reports holes. If it does, a file
+// without reported holes counts as completely written even if it occupies less space than its size, because storage
+// behind FUSE or NFS may compress. The result is false if the probe fails.
 func (d *Dataset) probeHoles() bool {
 	d.holes.Do(func() { d.holesShow = probeHole(d.client) })
 	return d.holesShow

@@ -62,7 +62,7 @@ func (d *Dataset) LaidOut() (LaidOut, error) {
 		return nil, fmt.Errorf("read the layout record: %w", err)
 	}
 	if len(text) > layoutMaxBytes {
-		return LaidOut{}, nil // too large to have been written by SetLaidOut
+		return LaidOut{}, nil // SetLaidOut writes no record of this size.
 	}
 	var record layoutText
 	if err := json.Unmarshal(text, &record); err != nil || record.SchemaVersion != schemaVersion || record.Files == nil {
@@ -103,7 +103,7 @@ func (d *Dataset) SetLaidOut(files LaidOut) error {
 
 func (l Location) layoutName() string { return fmt.Sprintf("layout-%d.json", l.Client) }
 
-// withParent calls do with the parent of the client's directory, if the parent still contains the opened directory.
+// withParent calls `do` with the parent of the client's directory, if the parent still contains the opened directory.
 func (d *Dataset) withParent(do func(hash *directory) error) error {
 	return retryChanged(func() error {
 		return d.withHash(func(hash *directory) error {

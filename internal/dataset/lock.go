@@ -70,7 +70,8 @@ func (l *Lock) take(uid *directory) error {
 	case err != nil:
 		return classify(path, "lock", err)
 	}
-	// The previous holder may have removed the lock file while we opened it. A lock on a removed file protects nothing.
+	// Check that the lock file still exists, because the previous holder may have removed it while we opened it. A lock on
+	// a removed file protects nothing.
 	if err := isNamed(uid, lockFile, l.file); err != nil {
 		return err
 	}
@@ -92,7 +93,8 @@ func rewrite(file *os.File, path string, line []byte) error {
 	return nil
 }
 
-// holder describes the run that holds the lock, for an error message. That run may not have written its name yet.
+// holder describes the run that holds the lock, for an error message. The name of that run may be missing or
+// unreadable.
 func (l *Lock) holder() string {
 	text, err := io.ReadAll(io.LimitReader(l.file, ownerMaxBytes))
 	var owner Owner

@@ -23,8 +23,8 @@ const (
 )
 
 // Owners returns the UIDs of benchmarks whose directories on a target were created by the given installation, at most
-// 64 of them. It omits the benchmark with the UID besides, which is usually the caller's own, and directories whose
-// ownership file names another installation or no installation.
+// 64 of them. It omits directories whose ownership file names another installation or none. It also omits the benchmark
+// whose UID is `besides`, usually the caller's own.
 func Owners(mount Mount, installation, besides string) ([]string, error) {
 	if installation == "" {
 		return nil, nil
@@ -165,9 +165,9 @@ func (b *OrphanFilter) refuses(uid *directory) (why string, err error) {
 	case err != nil:
 		return "", err
 	case !b.Own && (owner.Installation == "" || owner.Installation != b.Installation):
-		return "it was created by another installation, or by one without a name", nil
+		return "its ownership file names another installation or none", nil
 	case !locks:
-		return "its file system has no locks, so use by others cannot be ruled out", nil
+		return "its file system does not support locks that all machines see, so another agent may be using it", nil
 	}
 	return "", nil
 }

@@ -51,14 +51,14 @@ func TestRemoveLeft(t *testing.T) {
 				t.Helper()
 				leave(t, mount, gone, func(o *Owner) { o.Installation = "installation-2" })
 			},
-			stays: "created by another installation, or by one without a name", left: []string{"aaaa/client-0/data"},
+			stays: "its ownership file names another installation or none", left: []string{"aaaa/client-0/data"},
 		},
 		"one that says nothing": {
 			arrange: func(t *testing.T, mount Mount) {
 				t.Helper()
 				leave(t, mount, gone, func(o *Owner) { o.Installation = "" })
 			},
-			behind: OrphanFilter{Installation: "-"}, stays: "created by another installation, or by one without a name", left: []string{"aaaa/client-0/data"},
+			behind: OrphanFilter{Installation: "-"}, stays: "its ownership file names another installation or none", left: []string{"aaaa/client-0/data"},
 		},
 		"kept on purpose": {
 			arrange: func(t *testing.T, mount Mount) {

@@ -28,8 +28,8 @@ type Owner struct {
 	Run    string `json:"run"`
 	// CreatedBy is the version of storagebench.
 	CreatedBy string `json:"createdBy"`
-	// Installation identifies the operator that manages the benchmark object. It is empty if no operator manages it. Only
-	// that operator removes the directory once the benchmark is gone.
+	// Installation identifies the operator that manages the benchmark object. It is empty if no operator manages the
+	// object. Only that operator removes the directory once the benchmark is gone.
 	Installation string `json:"installation,omitempty"`
 	// Keep is true if the data is kept on purpose after its run.
 	Keep bool `json:"keep,omitempty"`

@@ -15,8 +15,8 @@ import (
 
 // removeTree empties a directory. It unlinks symbolic links without following them, and does not enter or remove mounts
 // in the directory. It continues after a failed removal, and lists the directory again until no further entry can be
-// removed. It then returns the first error of the last listing. The parameter may is a function that removeTree calls
-// before each removal; if it returns an error, removeTree stops.
+// removed. It then returns the first error of the last listing. It calls `may` before each removal, and stops if `may`
+// returns an error.
 func removeTree(may func() error, d *directory) error {
 	for {
 		var first error
@@ -68,7 +68,7 @@ func removeEntry(may func() error, parent *directory, entry fs.DirEntry) error {
 
 func removeDirectory(may func() error, parent *directory, name string, mode fs.FileMode) error {
 	if mode.Perm()&0o700 != 0o700 {
-		// A program under test may create read-only folders, and entries can only be removed from a writable folder.
+		// A program under test may create read-only directories, and entries can only be removed from a writable directory.
 		// If Chmod fails, the removal of the entries fails too and reports the reason.
 		_ = parent.root.Chmod(name, 0o700)
 	}
@@ -97,14 +97,14 @@ func removeLevel(parent *directory, name, benchmarkUID string, files []string) e
 	}
 	only, err := holdsOnlyOurs(child, files)
 	if err != nil || !only {
-		// Another client may have removed the directory meanwhile, at the end of the same run.
+		// A missing directory is not an error: another client may have removed it at the end of the same run.
 		return ignoreMissing(err)
 	}
 	// Use the open directory instead of its name, which may refer to another directory by now.
 	if err := errors.Join(ignoreMissing(removeLayoutRecords(child)), ignoreMissing(removeHolderRecords(child))); err != nil {
 		return err
 	}
-	// Remove the ownership file last: without it, a retry could not recognize the directory as ours.
+	// Remove the ownership file last: without it, a retry could not recognize the directory as the benchmark's.
 	if err := removeOwnFiles(child, files); err != nil {
 		return err
 	}

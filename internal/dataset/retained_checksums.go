@@ -24,7 +24,7 @@ type Kept struct {
 // OpenKept opens the data that a client laid out under a location's dataset hash. It prefers the data of the location's
 // own benchmark, but accepts the data of any other, because the hash identifies the content. It is for volumes that are
 // mounted read-only, where no directory can be created. The error wraps ErrMissing if there is no such data or its
-// layout is not complete, and ErrHeld if an agent may be writing to all such data.
+// layout is not complete. It wraps ErrHeld if there is such data but agents may be writing to it.
 func OpenKept(mount Mount, location Location) (*Kept, error) {
 	if err := location.Validate(); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func openKept(top *directory, mount Mount, location Location) (*Kept, error) {
 	}
 	hold, err := holdToRead(hash, location)
 	if _, lstatErr := hash.root.Lstat(location.layoutName()); lstatErr != nil {
-		// Without a record nothing is laid out completely. That holds for every directory of a run without a prepare phase.
+		// Without a layout record, no file counts as completely laid out. Runs without a prepare phase have no such record.
 		hold.Release()
 		err = classify(filepath.Join(hash.path, location.layoutName()), "inspect", lstatErr)
 	}
@@ -120,7 +120,7 @@ func holdToRead(hash *directory, location Location) (*Hold, error) {
 	return nil, nil //nolint:nilnil // The file system has no locks.
 }
 
-// OpenFolder opens the user's own folder as the working directory, on a volume that is mounted read-only.
+// OpenFolder opens the user's own directory as the working directory, on a volume that is mounted read-only.
 func OpenFolder(mount Mount) (*Dataset, error) {
 	if !mount.readOnly() {
 		return nil, fmt.Errorf("open %s as the working directory: it must be mounted read-only, because runs on a writable volume use their own directory", mount.Path)

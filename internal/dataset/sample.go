@@ -23,13 +23,13 @@ const (
 	maxSampleEntries = 20_000
 )
 
-// Sample reads records of one of the user's files, or of all files of a folder, to measure how such data compresses. It
-// spreads the records evenly over the files, which it sorts by name, and evenly within each file, so that samples of
+// Sample reads records of one of the user's files, or of all files of a directory, to measure how such data compresses.
+// It spreads the records evenly over the files, which it sorts by name, and evenly within each file, so that samples of
 // unchanged files are equal. It opens files for reading only, follows no symbolic link, stays below root, and skips the
 // files of runs and everything except regular files. It calls visit with each record; visit must not use the record
 // after it returns. Sample returns the number of files that it read.
 //
-// The error wraps ErrMissing if the name does not exist. A folder without data is an error too.
+// The error wraps ErrMissing if the name does not exist. A directory without data is an error too.
 func Sample(ctx context.Context, root, name string, visit func(record []byte)) (files int, err error) {
 	top, err := os.OpenRoot(root)
 	if err != nil {
@@ -89,7 +89,7 @@ type sampled struct {
 	bytes int64
 }
 
-// regularFiles lists the nonempty regular files of a folder, sorted by name. If name is the name of a file, the list
+// regularFiles lists the nonempty regular files of a directory, sorted by name. If name is the name of a file, the list
 // contains only that file.
 func regularFiles(ctx context.Context, top *os.Root, name string) ([]sampled, error) {
 	var found []sampled
@@ -141,7 +141,7 @@ func sampleFile(ctx context.Context, top *os.Root, of sampled, records int, buff
 	}
 	defer func() { _ = file.Close() }()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return false, err // the file was replaced after it was listed
+		return false, err // skip a file that was replaced after it was listed
 	}
 	whole := (of.bytes + SampleRecordBytes - 1) / SampleRecordBytes
 	count := min(int64(records), whole)

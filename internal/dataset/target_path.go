@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// folderMode gives the group access: a folder outlives the run that created it, and the next run may use another user
-// in the same group.
+// folderMode gives the group access: a directory outlives the run that created it, and the next run may use another
+// user in the same group.
 const folderMode = 0o770
 
-// Place is the working location of a run: a folder of a volume that must be mounted at Path.
+// Place is the working location of a run: a directory of a volume that must be mounted at Path.
 type Place struct {
 	// Path is the directory of the volume, which must satisfy Expect.
 	Path   string
@@ -23,10 +23,10 @@ type Place struct {
 	Folder string
 }
 
-// String returns the folder's path.
+// String returns the directory's path.
 func (p Place) String() string { return filepath.Join(p.Path, p.Folder) }
 
-// CheckFolder returns an error unless the folder is empty or a plain relative path inside a volume.
+// CheckFolder returns an error unless the directory is empty or a plain relative path inside a volume.
 func CheckFolder(folder string) error {
 	if folder == "" || filepath.IsLocal(folder) && folder != "." && filepath.Clean(folder) == folder {
 		return nil
@@ -34,18 +34,18 @@ func CheckFolder(folder string) error {
 	return fmt.Errorf("path %q: must be a relative path inside the volume, without '.' and '..', such as bench/a", folder)
 }
 
-// Look verifies the volume and inspects the folder without changing anything. For a missing folder it inspects the
-// parent in which it would be created.
+// Look verifies the volume and inspects the directory without changing anything. For a missing directory it inspects
+// the parent in which it would be created.
 func (p Place) Look() (Mount, error) { return p.prove(looking) }
 
-// Find verifies the volume and the folder. The error wraps ErrMissing if there is no such folder.
+// Find verifies the volume and the directory. The error wraps ErrMissing if there is no such directory.
 func (p Place) Find() (Mount, error) { return p.prove(finding) }
 
-// Make verifies the volume and creates the folder if it is missing. storagebench never removes the folder, because
-// others may use it after the run.
+// Make verifies the volume and creates the directory if it is missing. storagebench never removes the directory,
+// because others may use it after the run.
 func (p Place) Make() (Mount, error) { return p.prove(making) }
 
-// purpose selects how to handle a missing folder.
+// purpose selects how to handle a missing directory.
 type purpose int
 
 const (
@@ -88,7 +88,7 @@ func (p Place) prove(purpose purpose) (Mount, error) {
 	return mount.at(folder, p.Expect)
 }
 
-// makeFolder creates one folder, or opens it if another client has created it meanwhile.
+// makeFolder creates one directory, or opens it if another client has created it meanwhile.
 func makeFolder(parent *directory, name string) (*directory, error) {
 	err := parent.root.Mkdir(name, folderMode)
 	switch {
@@ -104,7 +104,7 @@ func makeFolder(parent *directory, name string) (*directory, error) {
 	return parent.child(name)
 }
 
-// at checks that a folder of the mount is accessible as expected, and returns a Mount that describes the folder.
+// at checks that a directory of the mount is accessible as expected, and returns a Mount that describes the directory.
 func (m Mount) at(folder *directory, expect Expectation) (Mount, error) {
 	file, err := folder.root.Open(".")
 	if err != nil {
@@ -117,7 +117,7 @@ func (m Mount) at(folder *directory, expect Expectation) (Mount, error) {
 	}
 	m.Path, m.Device, m.Inode = folder.path, folder.id.device, folder.id.inode
 	m.IsMountPoint = m.Path == m.MountPoint
-	// Use the space reported for the folder, because a quota on the folder is not visible at the mount point.
+	// Use the space reported for the directory, because a quota on the directory is not visible at the mount point.
 	m.TotalBytes, m.AvailableBytes = space.Blocks*blockSize(space), space.Bavail*blockSize(space)
 	return m, checkAccess(file, m, expect)
 }

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// restFor is the time for which the allocated space must stay unchanged to count as settled. ZFS updates the space
-	// when it commits a transaction group, at least every five seconds.
+	// restFor is how long the allocated space must stay unchanged to count as settled. ZFS updates the space when it
+	// commits a transaction group, at least every five seconds.
 	restFor = 5500 * time.Millisecond
 	// lookAgain is the interval between two measurements of the disk usage.
 	lookAgain = 250 * time.Millisecond
@@ -37,8 +37,8 @@ func (d *Dataset) SettledUsage(ctx context.Context, maxFiles int, patience time.
 	})
 }
 
-// awaitSettled measures the disk usage again and again until it has been unchanged for restFor, or until waiting, the
-// context that limits the wait, is done.
+// awaitSettled measures the disk usage repeatedly until it has been unchanged for restFor, or until the context
+// `waiting` is done.
 func awaitSettled(waiting context.Context, found Usage, look func() (Usage, error)) (Usage, error) {
 	since := time.Now()
 	for {
@@ -71,7 +71,7 @@ func (d *Dataset) writeOut(ctx context.Context, files []string) bool {
 		for _, name := range files {
 			file, err := d.open(name)
 			if err != nil {
-				continue // the file was removed, or is no longer a regular file
+				continue // skip a file that was removed or is no longer a regular file
 			}
 			err = unix.Fsync(int(file.Fd()))
 			_ = file.Close()

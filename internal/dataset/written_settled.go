@@ -33,7 +33,8 @@ func (m Mount) Lateness() time.Duration {
 	return min(late, mostLateness)
 }
 
-// seconds returns the largest value of the mount options with the given names, or usual if none of them is set.
+// seconds returns the largest value of the mount options with the given names. If none of them is set, it returns the
+// usual value.
 func (m Mount) seconds(usual int, names ...string) time.Duration {
 	longest := -1
 	for _, option := range m.Options {

@@ -29,8 +29,8 @@ type cgroup struct {
 	unified          bool
 }
 
-// CgroupCPUStat returns the text of our control group's cpu.stat: the cgroup v1 file if the cpu controller is mounted
-// as v1, otherwise the v2 file.
+// CgroupCPUStat returns the text of cpu.stat of this process's control group: the cgroup v1 file if the cpu controller
+// is mounted as v1, otherwise the v2 file.
 func CgroupCPUStat() (string, error) {
 	group, err := ownCgroup()
 	if err != nil {
@@ -43,8 +43,8 @@ func CgroupCPUStat() (string, error) {
 	return string(text), nil
 }
 
-// CgroupCPULimit returns the tightest CPU limit of our control group and its visible ancestors. limited is false if
-// there is no limit.
+// CgroupCPULimit returns the tightest CPU limit of this process's control group and its visible ancestors. limited is
+// false if there is no limit.
 func CgroupCPULimit() (limit Limit, limited bool, err error) {
 	group, err := ownCgroup()
 	if err != nil {

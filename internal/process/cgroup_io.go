@@ -27,12 +27,12 @@ func (d DeviceIO) Since(before DeviceIO) DeviceIO {
 	}
 }
 
-// ErrNoDeviceIO means that our control group does not count its I/O on a device.
+// ErrNoDeviceIO means that the control group of this process does not count its I/O on a device.
 var ErrNoDeviceIO = errors.New("the control group has no I/O statistics for the device")
 
-// CgroupDeviceIO returns the I/O of our control group on a file system's device. It returns ErrNoDeviceIO if the group
-// contains other processes, if the file system has no device, or if the group is in cgroup v1, which does not charge
-// writeback to any group.
+// CgroupDeviceIO returns the I/O of this process's control group on a file system's device. It returns ErrNoDeviceIO if
+// the group contains other processes, if the file system has no device, or if the group is in cgroup v1, which does not
+// charge writeback to any group.
 func CgroupDeviceIO(device uint64) (DeviceIO, error) {
 	group, err := ownCgroup()
 	if err != nil {

@@ -81,8 +81,8 @@ func parseIO(text string) (IO, error) {
 		"rchar": &counters.ReadBytes, "wchar": &counters.WriteBytes,
 		"syscr": &counters.ReadCalls, "syscw": &counters.WriteCalls,
 	}
-	// The kernel may not provide the counters of storage I/O. Their absence is not an error, because they are only one
-	// of several sources of byte counts.
+	// Some kernels do not provide the counters of storage I/O. Their absence is not an error, because they are only one of
+	// several sources of byte counts.
 	optional := map[string]*uint64{
 		"read_bytes": &counters.StorageReadBytes, "write_bytes": &counters.StorageWriteBytes, "cancelled_write_bytes": &counters.CancelledBytes,
 	}

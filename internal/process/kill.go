@@ -17,8 +17,8 @@ const (
 	killPatience = time.Second
 	killRounds   = 10
 	killPause    = 5 * time.Millisecond
-	// collectPatience is the number of pauses of killPause for which KillDescendants waits before it reaps an exited
-	// child, because another caller may be waiting for that child.
+	// collectPatience is the number of killPause intervals that KillDescendants waits before it reaps an exited child,
+	// because another caller may be waiting for that child.
 	collectPatience = 20
 )
 
@@ -47,7 +47,8 @@ func SetSubreaper() error {
 }
 
 // KillDescendants kills all descendants of a process, except the given processes and their descendants. It returns when
-// none is left, or with a *LeftError when ctx is done. It reaps our children that no caller waits for.
+// none is left, or with a *LeftError when ctx is done. It reaps those children of this process that no caller waits
+// for.
 //
 // A process may fork while it is being killed, so KillDescendants repeats until it finds nothing. If the process is
 // not a subreaper, an orphan can escape to another parent.

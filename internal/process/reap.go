@@ -57,8 +57,8 @@ type endedChild struct {
 	seen time.Time
 }
 
-// reapOnce reaps each child that, according to known, was first found to have exited at least reapAge ago. It returns
-// all other exited children.
+// reapOnce reaps each exited child that an earlier call first found at least reapAge ago. known holds the exited
+// children of the previous call. The result holds those that were not reaped, for the next call.
 func reapOnce(known map[int]endedChild, now func() time.Time) map[int]endedChild {
 	began := now()
 	processes, err := table()

@@ -20,8 +20,8 @@ func (c *Clock) Monotonic() int64 { return c.monotonic.Load() }
 // Wall implements tool.Clock.
 func (c *Clock) Wall() int64 { return c.wall.Load() }
 
-// Set sets both clocks from a Unix time in milliseconds: the monotonic clock to the time since a fixed boot time, and
-// the wall clock to the Unix time plus offset, also in milliseconds.
+// Set sets both clocks from a Unix time in milliseconds. The monotonic clock then shows the time since a fixed boot
+// time, and the wall clock shows the Unix time plus offset milliseconds.
 func (c *Clock) Set(milliseconds, offset int64) {
 	const boot = 1795250000000
 	c.monotonic.Store((milliseconds - boot) * 1e6)

@@ -126,8 +126,8 @@ func (t *Tool) waiting(step *tool.Step, files *volumes.Files, given []string, se
 	return r, nil
 }
 
-// workFolder creates the program's working directory, and returns its path and file info. The folder is inside the
-// client's own directory; symbolic links that lead out of the directory are refused.
+// workFolder creates the program's working directory, and returns its path and file info. The working directory is
+// inside the client's own directory. Symbolic links that lead out of the client's directory are refused.
 func workFolder(files *volumes.Files, folder string) (string, os.FileInfo, error) {
 	path := files.Path()
 	root, err := os.OpenRoot(path)
@@ -153,7 +153,7 @@ func workFolder(files *volumes.Files, folder string) (string, os.FileInfo, error
 }
 
 // findProgram returns the path of a program. It searches PATH for a name without slashes, and resolves any other
-// relative name in the working folder.
+// relative name in the working directory.
 func (t *Tool) findProgram(name, folder string) (string, error) {
 	if !strings.Contains(name, "/") {
 		path, err := t.system.Find(name, t.env.Path)
@@ -230,7 +230,7 @@ func dropCaches(step *tool.Step, directory *volumes.Files) {
 	})
 }
 
-// eachFile calls do for every regular file until do returns false. It skips unreadable entries.
+// eachFile calls `do` for every regular file until `do` returns false. It skips unreadable entries.
 func eachFile(root fs.FS, do func(path string) bool) {
 	_ = fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() && !do(path) {

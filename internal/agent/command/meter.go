@@ -76,8 +76,8 @@ func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
 	return m.total.Since(m.base), nil
 }
 
-// blindShare is a share of all observed bytes. blind ignores missing bytes that do not exceed it, because small
-// differences are normal: a reading may include I/O that is cancelled later, or miss some I/O.
+// blindShare is the share of all observed bytes up to which blind ignores missing bytes. Small differences are normal:
+// a reading may include I/O that is cancelled later, or miss some I/O.
 const blindShare = 0.01
 
 // blind returns a lower bound on the bytes moved by processes that no parent waited for, or 0 if they are at most

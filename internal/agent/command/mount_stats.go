@@ -81,7 +81,7 @@ func parseNFS(text, mountPoint string) (mountCount, bool) {
 	return found, known
 }
 
-// octal escapes a path with octal codes, as the files in /proc do.
+// octal escapes blanks and backslashes in a path, as the kernel does in the files of /proc.
 func octal(path string) string {
 	return strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(path)
 }
@@ -129,7 +129,7 @@ func parseCIFS(text, source string) (mountCount, bool) {
 	return found, known && blocks == 1
 }
 
-// withinShare reports whether a mount's source is the share or a folder in it.
+// withinShare reports whether a mount's source is the share or a directory in it.
 func withinShare(source, share string) bool {
 	return source == share || strings.HasPrefix(source, share+`\`)
 }
@@ -145,7 +145,7 @@ func counted(text string) (uint64, bool) {
 }
 
 // readLustre reads the counters of a Lustre file system. It returns false unless this machine has mounted it exactly
-// once. The source has the form 10.0.0.1@tcp:/fsname/folder, and the folders in /proc have names like
+// once. The source has the form 10.0.0.1@tcp:/fsname/directory, and the directories in /proc have names like
 // fsname-ffff9d2a1c4e8000.
 func readLustre(folder, source string) (mountCount, bool) {
 	_, path, isLustre := strings.Cut(source, ":/")

@@ -85,8 +85,8 @@ func (r *run) remark(ended *agentapi.Ended, end *runEnd) {
 		warn("ToolMessages", "the program ended and left processes running, which were killed: %s", r.reports.left)
 	}
 	if bytes := r.meter.blind(); bytes > 0 {
-		warn("BytesUncertain", "%d bytes were read or written by processes that no parent waited for; these "+
-			"processes may have read or written more", bytes)
+		warn("BytesUncertain", "processes that no parent waited for read or wrote at least %d bytes; their "+
+			"complete I/O is unknown", bytes)
 	}
 	if end.unread != nil {
 		warn("BytesUncertain", "%s", end.unread)

@@ -27,7 +27,7 @@ type runEnd struct {
 	// exit is the exit status of `agent supervise`, or nil if it did not exit.
 	exit *tool.Exit
 	done process.IO
-	// unflushed is the reason why written data may not be on the storage.
+	// unflushed is the reason why some written data may not have reached the storage.
 	unflushed error
 	// unread is the reason why the bytes read and written are unknown.
 	unread error
@@ -187,7 +187,7 @@ func (r *run) watch(deadlineAt int64, end *runEnd, samples *samples) {
 			stop(context.Cause(r.step.Stopped).Error())
 		case <-timer.C:
 			end.overdue = end.stopped == ""
-			stop("its phase's time limit was reached")
+			stop("the phase's time limit was reached")
 		case <-killing:
 			// The program did not exit in time after SIGTERM. Leave hung empty, because the storage is not to blame.
 			killing = nil

@@ -44,7 +44,7 @@ func (t *Tool) findLike(step *tool.Step) (*agentapi.DataSample, error) {
 	if known.found[key] == nil {
 		sample, err := sampleOf(volume.Place().String(), name)
 		if errors.Is(err, dataset.ErrMissing) {
-			return nil, tool.Refuse(tool.ReasonMissing, fmt.Errorf("compressLike: %w: specify a file or a folder "+
+			return nil, tool.Refuse(tool.ReasonMissing, fmt.Errorf("compressLike: %w: specify a file or a directory "+
 				"with your own data, relative to the target's path", err))
 		}
 		if err != nil {

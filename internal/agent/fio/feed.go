@@ -17,9 +17,8 @@ import (
 const (
 	minute      = time.Minute
 	firstRecord = 5 * time.Second
-	// roomForEarly is the size of the log, in bytes, at which a step stops writing short latency records: from then on,
-	// its first records also cover a minute each. The log of a run with a thousand steps has room for only one latency
-	// record per step.
+	// roomForEarly is the size of the log, in bytes, from which a step's first latency records also cover a minute each.
+	// The log of a run with a thousand steps has room for only one latency record per step.
 	roomForEarly = 3 << 20
 )
 

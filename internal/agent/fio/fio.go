@@ -88,8 +88,8 @@ func (t *Tool) Load(step *tool.Step) (tool.Load, error) {
 	return load, nil
 }
 
-// open opens the files of a step and returns them as all. If the step works in one directory, open returns the same
-// files as single. If the step works on several volumes or on a raw device, single is nil.
+// open opens the files of a step. If the step works in one directory, `all` and `single` are the same files. If it
+// works on several volumes or on a raw device, `single` is nil.
 func (t *Tool) open(step *tool.Step, use volumes.Use) (all files, single *volumes.Files, err error) {
 	if t.volumes.IsSpread(step.Request) {
 		all, err = t.volumes.OpenSpread(step, use)
@@ -174,8 +174,8 @@ func (r *reused) Run(int64) *agentapi.Ended {
 		Cpu:                meter.End(r.step.Clock, nil),
 	}
 	files := r.step.Request.GetDataset().GetWrites()
-	tool.Warn(ended, volumes.NoticeReused, "%d bytes in %d files already exist, complete and with the requested content, and "+
-		"were not written again",
+	tool.Warn(ended, volumes.NoticeReused, "%d bytes in %d files already exist, are complete and have the requested "+
+		"content; they were not written again",
 		bytesOf(files), len(files))
 	return ended
 }

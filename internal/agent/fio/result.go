@@ -107,8 +107,8 @@ func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
 	}
 }
 
-// settledLatency returns the latencies recorded after the load had settled. The parameter all holds the latencies of
-// the whole measured time. settling holds those recorded before the load had settled, as counts per histogram bin.
+// settledLatency returns the latencies recorded after the load had settled. It subtracts `settling`, the latencies
+// recorded before the load had settled, from `all`, the latencies of the whole measured time.
 func settledLatency(all *measure.Latency, settling *measure.Histogram) (measure.Latency, error) {
 	if settling.Count() == 0 {
 		return *all, nil

@@ -48,7 +48,7 @@ type supervision struct {
 	// hung is the reason for killing fio.
 	hung string
 	// gone fires once killed processes have had enough time to exit. remains is true if fio's output has still not ended
-	// one second later, which means that one of them is still running.
+	// one second later, which means that a killed process is still running.
 	gone    <-chan time.Time
 	remains bool
 
@@ -153,7 +153,7 @@ func (w *supervision) look() {
 	stalled := w.progress.Stalled(now, timeouts.Stalled)
 	if len(stalled) > 0 && !w.stalling && w.notices < tool.MaxStallNotices {
 		w.notices++
-		w.run.step.Notice(tool.NoticeStalled, "%d of fio's jobs have completed no I/O for %s",
+		w.run.step.Notice(tool.NoticeStalled, "%d of fio's jobs completed no I/O for %s",
 			len(stalled), timeouts.Stalled)
 	}
 	w.stalling = len(stalled) > 0

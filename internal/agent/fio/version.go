@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// knownFio caches the description of fio once fio was found to work, so that a conductor that reconnects during a
-// step does not disturb the measurement.
+// knownFio caches the description of fio once fio was found to work. When a conductor reconnects during a step, the
+// agent then does not start fio again, which would disturb the measurement.
 type knownFio struct {
 	mu   sync.Mutex
 	tool *agentapi.Tool

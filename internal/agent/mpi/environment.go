@@ -8,10 +8,11 @@ import (
 
 // Environment variables that this program sets for the processes started by MPI.
 const (
-	// launchFile is the variable with the path of the input file of `agent launch`. It is set only for mpirun and its
-	// launchers.
+	// launchFile is the variable that holds the path of the input file of `agent launch`. It is set only for mpirun and
+	// its launchers.
 	launchFile = "STORAGEBENCH_LAUNCH"
-	// rankDirectory is the path of the directory in which ranks work; rankDevice holds its device and inode numbers.
+	// rankDirectory is the variable that holds the path of the directory in which ranks work. rankDevice is the variable
+	// that holds the device and inode numbers of that directory.
 	rankDirectory = "STORAGEBENCH_DIRECTORY"
 	rankDevice    = "STORAGEBENCH_DIRECTORY_ID"
 )

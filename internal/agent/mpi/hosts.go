@@ -40,7 +40,7 @@ func hostsOf(tool *agentapi.MpiTool) ([]host, error) {
 			return nil, fmt.Errorf("the address of client %d has host %q, want an IP address", client.GetClient(), name)
 		}
 		if int(client.GetClient()) != i {
-			return nil, fmt.Errorf("client %d is at index %d of the step's clients; want all in order, from 0",
+			return nil, fmt.Errorf("client %d is at index %d of the step's clients, want the clients in order from 0",
 				client.GetClient(), i)
 		}
 		place, known := at[name]

@@ -30,7 +30,7 @@ func (m *member) checkCaller(ctx context.Context) error {
 	config := m.env.Config
 	launcher := identity.ClientOf(config.RunUID, config.Target, int(m.load.GetClients()[0].GetClient()))
 	if caller != launcher {
-		return status.Errorf(codes.PermissionDenied, "step %s is launched by %s, not by %s",
+		return status.Errorf(codes.PermissionDenied, "step %s may be launched only by %s, not by %s",
 			tool.StepName(m.step.Request.GetStep()), launcher, caller)
 	}
 	return nil

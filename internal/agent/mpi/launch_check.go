@@ -20,8 +20,8 @@ var (
 )
 
 // daemonSettings maps each parameter that a daemon's command line may set to the pattern of its values. It contains all
-// parameters that Open MPI 4.1 and 5.0 pass for our jobs. All others are refused, because MPI parameters can name
-// libraries to load (mca_base_component_path, *_prefix), programs to run (plm_*_agent, orte_fork_agent, *_exec,
+// parameters that Open MPI 4.1 and 5.0 pass for storagebench jobs. All others are refused, because MPI parameters can
+// name libraries to load (mca_base_component_path, *_prefix), programs to run (plm_*_agent, orte_fork_agent, *_exec,
 // *_wrapper, debuggers), and files to read and write.
 var daemonSettings = map[string]*regexp.Regexp{
 	// Parameters that identify the daemon within the job.
@@ -37,7 +37,7 @@ var daemonSettings = map[string]*regexp.Regexp{
 	"pmix_session_server": yes,
 	"pmix":                regexp.MustCompile(`^\^[a-z0-9,]{1,64}$`),
 	"plm":                 regexp.MustCompile(`^(rsh|ssh)$`),
-	// Parameters that we set on mpirun's command line.
+	// Parameters that the agent sets on mpirun's command line.
 	"orte_leave_session_attached":     yes,
 	"orte_keep_fqdn_hostnames":        yes,
 	"plm_rsh_no_tree_spawn":           yes,
@@ -65,7 +65,7 @@ var settingFlags = []string{"-mca", "--mca", "--prtemca"}
 // checkDaemon returns an error unless the command is MPI's daemon with the arguments that MPI passes to it.
 func checkDaemon(command []string) error {
 	if len(command) == 0 || !slices.Contains(daemons, command[0]) {
-		return fmt.Errorf("only %s may be launched, and without a path: got %q", strings.Join(daemons, " and "), first(command))
+		return fmt.Errorf("only %s may be launched, by name without a path: got %q", strings.Join(daemons, " and "), first(command))
 	}
 	bytes := 0
 	for _, word := range command {
@@ -82,7 +82,7 @@ func checkDaemon(command []string) error {
 			rest = rest[1:]
 			continue
 		case "--allow-run-as-root":
-			// The agent allows mpirun to run as root, and mpirun passes this flag to its daemons.
+			// The agent allows mpirun to run as root, and mpirun passes --allow-run-as-root to its daemons.
 			rest = rest[1:]
 			continue
 		}

@@ -40,7 +40,7 @@ type launchOrder struct {
 	Step     string          `json:"step"`
 	Attempt  uint32          `json:"attempt"`
 	Identity identity.Bundle `json:"identity"`
-	// Daemon is the only daemon program that this job uses.
+	// Daemon is the name of MPI's daemon program, such as orted. A launcher refuses a command for any other program.
 	Daemon string `json:"daemon"`
 	Hosts  []host `json:"hosts"`
 	// Report is the path of the file to which launchers append launchReports.

@@ -122,7 +122,7 @@ func (l *launcher) Run(deadline int64) *agentapi.Ended {
 	return ended
 }
 
-// start starts mpirun. The parameter where holds the environment variables that name the ranks' directory.
+// start starts mpirun. The variables in `where` name the directory of the ranks.
 func (l *launcher) start(where []string) error {
 	path, err := l.find("mpirun")
 	if err != nil {

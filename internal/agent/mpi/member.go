@@ -91,7 +91,7 @@ func (m *member) Run(deadline int64) *agentapi.Ended {
 		tool.Fail(ended, agentapi.ReasonClientLost, "%s", end.lost)
 	case end.overdue && m.load.GetDurationNanoseconds() == 0:
 		tool.Fail(ended, tool.ReasonDeadline, "%s", end.stopped)
-	case end.overdue && m.covered(): // Complete.
+	case end.overdue && m.covered(): // The outcome is complete.
 	case end.stopped != "":
 		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_STOPPED, tool.ReasonStopped, end.stopped
 	}
@@ -116,8 +116,8 @@ func (m *member) wait(deadlineAt int64) memberEnd {
 			giveUp.Reset(timeout)
 		}
 	}
-	// When the job must stop, client 0 ends it properly and then sends Release. A member that has launched no daemon
-	// need not wait for the Release.
+	// When the job must stop, client 0 ends it properly and then sends Release. A member that has launched no daemon waits
+	// only briefly for the Release.
 	stop := func(reason string) {
 		end.stopped = cmp.Or(end.stopped, reason)
 		if m.isLaunched() {

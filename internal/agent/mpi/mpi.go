@@ -65,8 +65,8 @@ func New(env *tool.Environment, volumes *volumes.Set, system System) *Tool {
 // find returns the path of a program.
 func (t *Tool) find(name string) (string, error) { return t.system.Find(name, t.env.Path) }
 
-// Launch starts the daemon of a job on this client, for client 0. live returns the load of the current step, or an
-// error if the request names another step.
+// Launch starts the daemon of a job on this client, for client 0. The function `live` returns the load of the current
+// step, or an error if the request names another step.
 func (t *Tool) Launch(request *agentapi.LaunchRequest, stream grpc.ServerStreamingServer[agentapi.LaunchOutput],
 	live func() (tool.Load, error)) error {
 	if err := checkDaemon(request.GetCommand()); err != nil {

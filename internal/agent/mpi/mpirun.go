@@ -61,7 +61,7 @@ type job struct {
 	network, nic string
 	program      string
 	arguments    []string
-	// more holds MPI parameters, name and value, that replace the default ones. Only tests set it.
+	// more holds MPI parameters, by name and value, that override the default ones. Only tests set it.
 	more [][2]string
 }
 

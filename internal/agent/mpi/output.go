@@ -16,8 +16,8 @@ import (
 const (
 	// maxSentRepetitions limits the repetitions in a result, because its record must fit into one message.
 	maxSentRepetitions = 1 << 14
-	// maxDisagreement is the largest accepted difference between the bytes in our samples and the bytes that IOR
-	// reports, as a share of the latter.
+	// maxDisagreement is the largest accepted difference between the bytes in our samples and the bytes that IOR reports,
+	// as a share of what IOR reports.
 	maxDisagreement = 0.05
 )
 

@@ -36,7 +36,8 @@ func (p *part) startMPI(command *exec.Cmd) (*mpiProcess, error) {
 		meter: newRankMeter(p.system, handle.PID(), p.load.GetProgram(), p.files.Path(), p.ranks),
 		ended: make(chan struct{}), hung: make(chan string, 1),
 	}
-	// The counters of a new process are 0. On a busy machine, all I/O may be over at the first reading.
+	// Record zeros as the first reading, because a new process has done no I/O. On a busy machine, all I/O may be over
+	// before follow reads the counters for the first time.
 	p.samples.add(p.step.Clock.Monotonic(), process.IO{})
 	go started.follow()
 	return started, nil
@@ -66,7 +67,7 @@ func (m *mpiProcess) follow() {
 		}
 		if idle := stall.Look(m.step, time.Duration(now), load, m.meter.stuck, "ranks have"); idle > m.stallTimeout() {
 			select {
-			case m.hung <- fmt.Sprintf("its ranks completed no I/O for %s", m.stallTimeout()):
+			case m.hung <- fmt.Sprintf("the ranks completed no I/O for %s", m.stallTimeout()):
 			default:
 			}
 		}

@@ -64,7 +64,7 @@ func (t *Tool) describe(ctx context.Context, name string) *agentapi.Tool {
 	} else {
 		version, err := t.askRankProgram(ctx, name, path)
 		if err != nil {
-			return found // not cached, so that the program is asked again
+			return found // Do not cache this, so that the next call asks the program again.
 		}
 		found.Version = version
 	}
@@ -102,8 +102,8 @@ var rankProgramQuestions = map[string][]string{
 var rankProgramVersion = regexp.MustCompile(`(?m)^(?:IOR|mdtest)-([0-9][0-9A-Za-z.+-]{0,31})`)
 
 // askRankProgram returns the version of IOR or mdtest, or "" if the program does not print it outside MPI. A step needs
-// only the program, not its version. It returns an error if the program could not be asked, or did not have the time to
-// answer.
+// only the program, not its version. It returns an error if it could not create a scratch directory, or if the program
+// did not answer in time.
 func (t *Tool) askRankProgram(ctx context.Context, name, path string) (string, error) {
 	scratch, err := os.MkdirTemp("", scratchPattern)
 	if err != nil {

@@ -39,10 +39,10 @@ func Rank(arguments []string) error {
 	return fmt.Errorf("start a rank: %s: %w", path, err)
 }
 
-// leaveOutputToFirst reserves IOR's standard output for its first rank, which prints all figures; warnings that other
-// ranks print at the same time would split its lines. The other ranks print to standard error instead. The output of
-// mdtest is not redirected: apart from the table of results, its ranks print only messages, and the agent evaluates
-// these.
+// leaveOutputToFirst reserves IOR's standard output for its first rank, which prints all figures. The other ranks print
+// to standard error, because warnings that they print at the same time would split the lines of the first rank. The
+// output of mdtest is not redirected: apart from the table of results, its ranks print only messages, and the agent
+// evaluates these messages.
 func leaveOutputToFirst(program string) error {
 	rank := cmp.Or(os.Getenv("PMIX_RANK"), os.Getenv("OMPI_COMM_WORLD_RANK"))
 	if program != "ior" || rank == "" || rank == "0" {

@@ -70,7 +70,7 @@ type rankMeter struct {
 }
 
 func newRankMeter(system System, daemon int, program, directory string, expected int) *rankMeter {
-	// The kernel lists open files by their real paths.
+	// Resolve symbolic links, because the kernel lists open files by their real paths.
 	if path, err := filepath.EvalSymlinks(directory); err == nil {
 		directory = path
 	}
@@ -128,8 +128,8 @@ func (m *rankMeter) arm(before process.IO) {
 		m.armed = m.armed || m.system.HasOpenBelow(pid, m.directory)
 	}
 	if m.armed {
-		// Count from the previous reading, because the first I/O may have happened since then. If there was none, the whole
-		// load may be over: count from the start of the processes.
+		// Count from the previous reading, because the first I/O may have happened since then. Without a previous reading,
+		// the whole load may be over, so count from the start of the processes.
 		m.base = before
 		if before == (process.IO{}) {
 			m.base = daemonStartLeast

@@ -38,7 +38,7 @@ func Ask(ctx context.Context, command *exec.Cmd, start func(*exec.Cmd) (Program,
 	case code != 0:
 		err = errors.New(exit.String())
 	case exit.Cut:
-		err = errors.New("it exited, but its output stayed open")
+		err = errors.New("the program exited, but its output stayed open")
 	}
 	if ctx.Err() != nil {
 		err = ctx.Err()

@@ -15,7 +15,7 @@ func (cut) Kill() error { return nil }
 // TestAnswerThatWasCut: an answer whose end was not read is an error, not a shorter answer.
 func TestAnswerThatWasCut(t *testing.T) {
 	answer, err := Ask(t.Context(), exec.Command("echo"), func(*exec.Cmd) (Program, error) { return cut{}, nil })
-	if err == nil || !strings.Contains(err.Error(), "it exited, but its output stayed open") {
+	if err == nil || !strings.Contains(err.Error(), "the program exited, but its output stayed open") {
 		t.Errorf("answered %q, %v", answer, err)
 	}
 }

@@ -51,7 +51,7 @@ type StallWatch struct {
 
 // Look compares the counters with those of the previous call. If they have not changed for Timeouts.Stalled and one of
 // the processes is blocked on an I/O, Look returns how long they have been unchanged. Otherwise it returns 0. It logs
-// one notice per stall. who is the beginning of the notice, such as "the program has".
+// one notice per stall, which begins with the argument who, such as "the program has".
 func (w *StallWatch) Look(step *Step, now time.Duration, load process.IO, stuck func() bool, who string) time.Duration {
 	if load != w.load || w.since == 0 {
 		w.load, w.since, w.noticed = load, now, false

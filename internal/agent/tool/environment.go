@@ -55,16 +55,16 @@ type Config struct {
 	OrphanTimeout time.Duration `json:"orphanTimeoutNanoseconds"`
 }
 
-// VolumeConfig describes a volume of the target: a mounted file system with the run's folder, or a raw device.
+// VolumeConfig describes a volume of the target: a mounted file system with the run's directory, or a raw device.
 type VolumeConfig struct {
 	Name string `json:"name"`
 	// Path is the mount path of the volume; the agent checks that the mount matches Expect.
 	Path   string              `json:"path"`
 	Expect dataset.Expectation `json:"expect"`
-	// Folder is the run's folder in the volume, relative to Path. The agent creates it if it is missing. If it is
+	// Folder is the run's directory in the volume, relative to Path. The agent creates it if it is missing. If it is
 	// empty, the run uses Path itself.
 	Folder string `json:"folder,omitempty"`
-	// Device is true if the volume is a raw device whose file is Path; it has neither a mount nor a folder.
+	// Device is true if the volume is a raw device whose file is Path; it has neither a mount nor a directory.
 	Device bool `json:"device,omitempty"`
 	// ReadOnly is true if the volume is mounted read-only, so that no directory can be created on it.
 	ReadOnly bool `json:"readOnly,omitempty"`

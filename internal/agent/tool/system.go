@@ -14,7 +14,7 @@ import (
 
 // Processes finds programs and inspects processes. A simulation replaces it; see the System of each tool.
 type Processes interface {
-	// Find returns the path of a program. path lists the folders to search, in the format of PATH.
+	// Find returns the path of a program. path lists the directories to search, in the format of PATH.
 	Find(name, path string) (string, error)
 	// ReadIO reads the I/O counters of a process, and Descendants lists all descendants of a process. See the functions of
 	// the same names in package process.

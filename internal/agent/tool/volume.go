@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// Place returns the run's folder on the volume, with the requirements for the mount.
+// Place returns the run's directory on the volume, with the requirements for the mount.
 func (v VolumeConfig) Place() dataset.Place {
 	expect := v.Expect
 	expect.ReadOnly = v.ReadOnly

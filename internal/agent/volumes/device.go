@@ -48,9 +48,9 @@ func (d *devices) release() {
 	d.held = nil
 }
 
-// prepareDevice opens and locks the device. It checks that the step may read or write it as requested. If the run may
-// write to the device, prepareDevice also checks that a prepare phase has written the data that the step reads. If the
-// device is only read, it estimates how much of the data to read was never written.
+// prepareDevice opens and locks the device. It checks that the step may read or write the device as requested. If the
+// run may write to the device, prepareDevice also checks that a prepare phase has written the data that the step reads.
+// Otherwise, it estimates how much of the data to read was never written.
 func (f *Files) prepareDevice() error {
 	s, wanted := f.set, f.request.GetDataset()
 	if wanted.GetContent() != "" && !f.request.GetRawWrites() {
@@ -104,8 +104,8 @@ func deviceBytes(wanted *agentapi.Dataset) uint64 {
 }
 
 // layoutDevice reports whether the step can reuse the data on a raw device. It can if the device's ownership mark
-// records all data that the step would lay out. If a step that does not reuse data is about to replace recorded data,
-// layoutDevice clears the record first. For a step that reuses data, Spread.Layout does so.
+// records all data that the step would lay out. If a step that must not reuse data is about to replace recorded data,
+// layoutDevice clears the record first. If a step may reuse data but cannot, Spread.Layout clears the record.
 func (f *Files) layoutDevice() (bool, error) {
 	wanted := f.request.GetDataset()
 	if wanted.GetContent() == "" {
@@ -180,9 +180,9 @@ func (s *Set) clearDevice(ctx context.Context, volume tool.VolumeConfig, client 
 	}
 	leaves, err := held.Clear()
 	if err == nil && leaves {
-		// The operator adds the claim and how to wipe the device.
-		err = fmt.Errorf("%s was released, but the data on it remains because it does not support discard; unless it "+
-			"is wiped, the next run will refuse it", volume.Path)
+		// The operator adds the name of the claim and instructions for wiping the device.
+		err = fmt.Errorf("%s was released, but the data on it remains because the device does not support "+
+			"discard; wipe the device, or the next run will refuse it", volume.Path)
 	}
 	return err
 }

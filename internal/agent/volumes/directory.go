@@ -21,15 +21,15 @@ type Use struct {
 	// ContentSuffix is appended to the dataset's content identifier, to distinguish contents that would otherwise have the
 	// same identifier.
 	ContentSuffix string
-	// AnyReadOnly lets the tool work in the target's own folder if the volume is mounted read-only and holds no data of
+	// AnyReadOnly lets the tool work in the target's own directory if the volume is mounted read-only and holds no data of
 	// an earlier run.
 	AnyReadOnly bool
 	// NoUsage is true if another client measures the disk usage of the same directory.
 	NoUsage bool
 }
 
-// Files holds the files of a step on one volume: the client's own directory, or a raw device. The directory's mount
-// is verified, and the agent holds its lock.
+// Files holds the files of a step on one volume: the client's own directory, or a raw device. The directory's mount is
+// verified, and the agent holds the lock on the directory.
 type Files struct {
 	*dataset.Dataset
 
@@ -43,8 +43,7 @@ type Files struct {
 	mount dataset.Mount
 	// device is used in place of a directory if the volume is a raw device.
 	device *dataset.Device
-	// unwritten is the number of bytes that the step may read although they had never been written when the step was
-	// loaded.
+	// unwritten is the number of bytes that the step may read and that had never been written when the step was loaded.
 	unwritten uint64
 	// unsure is the reason why it is unknown whether the step reads never-written data. It is empty if that is known.
 	unsure string
@@ -143,8 +142,8 @@ func (f *Files) prepare() error {
 	return nil
 }
 
-// emptyFolders creates or empties the folders in which the step creates its files. Otherwise the step would open files
-// that an earlier attempt left, instead of creating them.
+// emptyFolders creates or empties the directories in which the step creates its files. Otherwise the step would open
+// files that an earlier attempt left, instead of creating them.
 func (f *Files) emptyFolders() error {
 	for _, folder := range f.request.GetDataset().GetNewFolders() {
 		if err := f.EmptyFolder(f.step.Stopped, folder); err != nil {
@@ -160,8 +159,8 @@ func (f *Files) lookBefore() {
 	f.unwritten = f.unwrittenNow()
 	if f.use.Direct {
 		for _, file := range f.request.GetDataset().GetFiles() {
-			// Pages that are cached now would later look as if direct I/O had cached them. Ignore errors: the file
-			// may not exist yet, or its file system may not drop its pages.
+			// Pages that are cached now would later look as if direct I/O had cached them. Ignore errors: the file may be
+			// missing, or its file system may keep the pages.
 			_ = f.DropCache(file.GetName())
 		}
 	}
@@ -232,7 +231,7 @@ func (f *Files) checkFiles() error {
 			case errors.Is(err, fs.ErrNotExist):
 				missing++
 			case err != nil:
-				// For example, the file is a link, which the tool would follow to another user's file.
+				// The file may be a link, for example, which the tool would follow to another user's file.
 				return tool.Refuse(tool.ReasonOf(err), err)
 			case coverage.Doubtful:
 				have += min(coverage.ApparentBytes, file.GetBytes())
@@ -242,8 +241,8 @@ func (f *Files) checkFiles() error {
 		}
 		err := f.CheckFiles(missing)
 		if err == nil {
-			// NewBytes excludes what earlier steps may have written, so subtract what the files hold from their total size.
-			// That is less than NewBytes if not all files are listed.
+			// NewBytes excludes what earlier steps may have written, so subtract what the files hold from their total size. If
+			// not all files are listed, the total size is less than NewBytes, so start from NewBytes instead.
 			err = f.CheckSpace(min(wanted.GetNewBytes(), max(total, wanted.GetNewBytes())-have))
 		}
 		if err != nil {

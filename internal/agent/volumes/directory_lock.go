@@ -19,7 +19,7 @@ const noticeHeld = "DirectoryHeld"
 type holds struct {
 	mu    sync.Mutex
 	taken map[string]*dataset.Hold
-	// owners holds the UIDs of the benchmarks whose retained data the agent reads, by volume. All steps read the same
+	// owners holds, by volume, the UID of the benchmark whose retained data the agent reads. All steps must read the same
 	// data, because only that data is locked.
 	owners map[string]string
 }
@@ -128,16 +128,16 @@ func (f *Files) laysOut() bool {
 }
 
 // openToRemove opens a client's directory for removal, which requires that no other agent uses it. The conductor knows
-// which agents are gone, so at its request openToRemove takes the directory over from them. An agent that exits by
-// itself (leaving is true) does not know whether another agent has already replaced it, so it takes only a directory
-// that is certainly unused; see dataset.TakeUnused.
+// which agents are gone, so at its request openToRemove takes the directory over from them. An agent that exits without
+// such a request (leaving is true) does not know whether another agent has already replaced it, so it takes only a
+// directory that is certainly unused; see dataset.TakeUnused.
 func (s *Set) openToRemove(ctx context.Context, volume tool.VolumeConfig, mount dataset.Mount, client int, leaving bool) (*dataset.Dataset, error) {
 	location := s.Location(client)
 	if hold := s.holds.of(volume.Name); hold != nil && client == s.env.Config.Client {
 		directory, err := dataset.Open(mount, location)
 		if err != nil {
 			if errors.Is(err, dataset.ErrMissing) {
-				s.holds.drop(volume.Name) // Its holder record cannot be removed while it is locked.
+				s.holds.drop(volume.Name) // Unlock the holder record, which cannot be removed while it is locked.
 			}
 			return nil, err
 		}

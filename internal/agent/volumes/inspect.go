@@ -16,8 +16,8 @@ const (
 	// maxCachedShare is the maximum share of the files' bytes, or of the bytes that the step moved, that may be in the
 	// page cache after direct I/O.
 	maxCachedShare = 0.1
-	// minMoved is the least number of moved bytes that the cached bytes are compared with, because file systems cache
-	// some pages in any case, such as those at the ends of files, and other programs may read some.
+	// minMoved is the minimum number of moved bytes that the cached bytes are compared with. It allows for the pages that
+	// file systems always cache, such as those at the ends of files, and for pages that other programs read.
 	minMoved = 64 << 20
 )
 
@@ -36,8 +36,8 @@ type findings struct {
 }
 
 // Inspect examines the files after the tool has exited: whether a layout is complete, whether the step read bytes that
-// were never written, and whether direct I/O bypassed the page cache. It closes the directory. wrote states whether the
-// tool wrote everything, according to the tool's own count.
+// were never written, and whether direct I/O bypassed the page cache. It closes the directory. The argument wrote
+// states whether the tool wrote everything, according to the tool's own count.
 func (f *Files) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 	defer func() { f.Dataset = nil }()
 	if f.device != nil {
@@ -97,8 +97,7 @@ func (f *Files) look(outcome agentapi.Outcome, wrote Witness, moved uint64) find
 	return found
 }
 
-// moved returns how many bytes the step read and wrote on this volume, or on its average volume. It is 0 if that is
-// unknown.
+// moved returns how many bytes the step read and wrote, as an average over its volumes. It is 0 if that is unknown.
 func (f *Files) moved(ended *agentapi.Ended) uint64 {
 	var bytes uint64
 	for _, operation := range ended.GetOperations() {
@@ -114,7 +113,7 @@ func (f *Files) judgeCached(moved uint64) string {
 	if float64(cached) > maxCachedShare*float64(size) {
 		return fmt.Sprintf("%d of the files' %d bytes are in the page cache", cached, size)
 	}
-	// A step may access little of a large dataset.
+	// A step may access only a small part of a large dataset, so also compare with the bytes that it moved.
 	if moved > 0 && float64(cached) > maxCachedShare*float64(max(moved, minMoved)) {
 		return fmt.Sprintf("%d bytes of the files are in the page cache after a step that moved %d", cached, moved)
 	}

@@ -52,7 +52,7 @@ func (s *Set) clearVolume(ctx context.Context, volume tool.VolumeConfig, remove 
 	mount, err := volume.Place().Find()
 	if err != nil {
 		if errors.Is(err, dataset.ErrMissing) && volume.Folder != "" {
-			err = nil // The run's folder was never created, so there is no data to remove.
+			err = nil // The run's directory was never created, so there is no data to remove.
 		}
 		return sum, err
 	}

@@ -40,7 +40,7 @@ func (s *Set) describe(ctx context.Context, configured tool.VolumeConfig) *agent
 		return good
 	}
 	return &agentapi.Volume{Name: configured.Name, Path: configured.Place().String(),
-		Problem: "its file system does not respond; check that its server is up"}
+		Problem: "the file system does not respond: check that its server is up"}
 }
 
 // probe begins a probe of a volume, or joins the pending one.
@@ -70,8 +70,8 @@ func (s *Set) probe(configured tool.VolumeConfig) *probe {
 	return begun
 }
 
-// describeWithOwners describes a volume, and lists the other benchmarks that have directories on it. before is the
-// latest description without a problem, or nil if there is none.
+// describeWithOwners describes a volume, and lists the other benchmarks that have directories on it. The argument
+// before is the latest description without a problem, or nil if there is none.
 func (s *Set) describeWithOwners(configured tool.VolumeConfig, before *agentapi.Volume) *agentapi.Volume {
 	volume := describeVolume(configured)
 	if volume.GetProblem() != "" || configured.Device || configured.ReadOnly {

@@ -10,7 +10,7 @@ import (
 )
 
 // prepareReadOnly is like prepare, but for a volume that is mounted read-only. The tool uses the data that an earlier
-// run laid out and retained. Without such data, a tool with AnyReadOnly works in the target's own folder, where it
+// run laid out and retained. Without such data, a tool with AnyReadOnly works in the target's own directory, where it
 // cannot change anything.
 func (f *Files) prepareReadOnly() error {
 	s, volume := f.set, f.volume
@@ -33,7 +33,7 @@ func (f *Files) prepareReadOnly() error {
 		return tool.Refuse(tool.ReasonOf(err), volume.Advise(err))
 	case !f.use.AnyReadOnly:
 		return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("volume %s is mounted read-only at %s, but has no data "+
-			"for client %d; first run the same prepare phases with dataPolicy: Retain (data set %s) on a writable "+
+			"for client %d; first run the same prepare phases with dataPolicy: Retain (dataset hash %s) on a writable "+
 			"claim of this storage",
 			volume.Name, volume.Path, s.env.Config.Client, s.env.Config.DatasetHash))
 	}

@@ -22,7 +22,7 @@ type Removal struct {
 	// FinishRequest.
 	Gone    []string
 	Clients int
-	// Leaving is true if the agent exits by itself instead of at its conductor's request.
+	// Leaving is true if the agent exits without a request from its conductor.
 	Leaving bool
 }
 
@@ -105,7 +105,7 @@ func (s *Set) remove(ctx context.Context, volume tool.VolumeConfig, client int, 
 	place := volume.Place()
 	mount, err := place.Find()
 	if errors.Is(err, dataset.ErrMissing) && place.Folder != "" {
-		return nil // The run's folder was never created, so there is nothing to remove.
+		return nil // The run's directory was never created, so there is nothing to remove.
 	}
 	if err != nil {
 		return err

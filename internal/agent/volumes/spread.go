@@ -90,7 +90,7 @@ func onVolume(whole *agentapi.LoadRequest, index int, name string) *agentapi.Loa
 // link creates the directory of links and verifies the links.
 func (p *Spread) link(folders int) error {
 	if folders < len(p.volumes) || folders > maxFolders {
-		return status.Errorf(codes.InvalidArgument, "invalid number of folders: %d on %d volumes", folders, len(p.volumes))
+		return status.Errorf(codes.InvalidArgument, "invalid number of directories: %d on %d volumes", folders, len(p.volumes))
 	}
 	path, err := os.MkdirTemp("", linksPattern)
 	if err == nil {

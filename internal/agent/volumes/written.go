@@ -77,8 +77,8 @@ func (f *Files) unwrittenNow() uint64 {
 		case !coverage.Doubtful:
 			missing += coverage.ApparentBytes - coverage.WrittenBytes
 		case unsure == "":
-			unsure = fmt.Sprintf("file %s has %d bytes but uses %d on %s: parts of it may be compressed, or were "+
-				"never written",
+			unsure = fmt.Sprintf("file %s has %d bytes but occupies %d on %s: parts of it may be compressed or "+
+				"may never have been written",
 				file.GetName(), coverage.ApparentBytes, coverage.BlockBytes, f.Mount().FilesystemType)
 		}
 	}
