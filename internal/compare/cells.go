@@ -16,7 +16,7 @@ func (p *Pair) countCells() *v1alpha1.CellComparison {
 	return count
 }
 
-// cellIndexes returns the index of each cell that at least one side has, in ascending order.
+// cellIndexes returns the indexes of the cells that either side has, in ascending order.
 func (p *Pair) cellIndexes() []int32 {
 	var all []int32
 	for _, steps := range [][]v1alpha1.StepResult{p.Baseline.Steps, p.Target.Steps} {
@@ -61,9 +61,9 @@ func (p *Pair) Usable(cell *v1alpha1.StepResult) bool {
 	return cell != nil && len(cell.Operations) > 0 && !cell.Disqualified()
 }
 
-// CellRate compares the total rates of two cells, summed over their operations. It compares bytes per second or, if
-// these do not differ (for example because both are 0), operations per second, if these were counted. It returns false
-// if a cell has no valid result.
+// CellRate compares the total rates of two cells, summed over their operations. It compares bytes per second. If these
+// are equal, for example because both are 0, it compares operations per second, provided that both cells counted them.
+// It returns false if a cell has no valid result.
 func (p *Pair) CellRate(baseline, target *v1alpha1.StepResult) (Difference, bool) {
 	d, ok := p.CellThroughput(baseline, target)
 	if ok && (d.Share != 0 || d.Verdict != NoDifference || !counted(baseline) || !counted(target)) {
@@ -77,7 +77,8 @@ func (p *Pair) CellThroughput(baseline, target *v1alpha1.StepResult) (Difference
 	return p.cells(baseline, target, throughput)
 }
 
-// CellIOPS compares the operations per second of two cells. It returns false if those of a cell were not counted.
+// CellIOPS compares the operations per second of two cells. It returns false if either cell did not count its
+// operations.
 func (p *Pair) CellIOPS(baseline, target *v1alpha1.StepResult) (Difference, bool) {
 	if !counted(baseline) || !counted(target) {
 		return Difference{}, false

@@ -31,8 +31,8 @@ func (v Verdict) API() v1alpha1.FigureVerdict {
 	return v1alpha1.FigureNotJudged
 }
 
-// figures calls add with the comparison of each figure that both results have, and with the difference before it was
-// rounded for the API.
+// figures calls add for each figure that both results have. It passes the comparison for the API, and the difference
+// before rounding.
 func (p *Pair) figures(add func(v1alpha1.FigureComparison, Difference)) {
 	kind := phasekind.Of(p.Kind)
 	baseline, target := kind.Figures(p.Baseline), kind.Figures(p.Target)
@@ -79,7 +79,7 @@ func (p *Pair) figures(add func(v1alpha1.FigureComparison, Difference)) {
 
 // uncompared lists the main figures that cannot be compared because one of the two results lacks the figure or has a
 // value of 0. It returns "" if there are none. It ignores the compression ratio, which some stores do not report. If a
-// search met its objective even at the highest rate that it could offer, uncompared returns that instead.
+// search met its objective even at the highest rate that it could offer, uncompared reports only this.
 func (p *Pair) uncompared() string {
 	for _, one := range []*v1alpha1.TargetResult{p.Baseline, p.Target} {
 		if one.Search != nil && one.Search.AtLeast && has(one, v1alpha1.WarningSearchInconclusive) {
@@ -131,13 +131,12 @@ func (d *Difference) of(figure v1alpha1.FigureName, operation string, baseline, 
 	return made
 }
 
-// inLevels reports whether the figures are those of drains. A phase with steps has other figures: its drain only
-// precedes the steps.
+// inLevels reports whether to compare the figures of drains, such as burst and baseline. In a phase with steps, a drain
+// only precedes the steps, so the figures of the steps are compared.
 func (p *Pair) inLevels() bool { return p.Baseline.Burst != nil && len(p.Baseline.Steps) == 0 }
 
-// levels returns the unit in which the rates of two drains (burst, baseline and so on) are compared, as a value for
-// Figure.Operation: InOperations if the credits of both drains count operations, and otherwise "", which stands for
-// bytes.
+// levels returns the dimension in which two drains are compared, as a value of Figure.Operation: InOperations if the
+// credits of both drains count operations, and otherwise "", which stands for bytes.
 func (p *Pair) levels() string {
 	_, one := phasekind.MainSeries(p.Baseline.Burst)
 	_, other := phasekind.MainSeries(p.Target.Burst)

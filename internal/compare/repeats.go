@@ -32,7 +32,7 @@ type RepeatedFigure struct {
 
 // Repeats collects the results of several runs of the same specification. For each phase and target, it returns the
 // main figures, mean latencies and p99 latencies, in the order in which they first occur. It does not compute
-// percentiles over several runs: each value of such a figure is the percentile of one run.
+// percentiles across runs: each value is the percentile of one run.
 func Repeats(runs [][]v1alpha1.PhaseResult) []RepeatedFigure {
 	var all []RepeatedFigure
 	for _, phases := range runs {

@@ -36,7 +36,7 @@ type RunPhase struct {
 	Cells []Cell                   `json:"cells,omitempty"`
 	Count *v1alpha1.CellComparison `json:"count,omitempty"`
 
-	// Pair holds the results that were compared, so that a report can show their cells, for example.
+	// Pair holds the compared results, from which a report can show the cells, for example.
 	Pair *Pair `json:"-"`
 }
 
@@ -168,7 +168,7 @@ func incomparable(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
 func runNotes(baseline, other Side, pair *Pair, specs [2]*v1alpha1.Phase, one, two *v1alpha1.TargetResult) []string {
 	var all []string
 	if differs := Differences(baseline.Run.WorkloadOf(specs[0], one.Target), other.Run.WorkloadOf(specs[1], two.Target)); len(differs) > 0 && !phasekind.Of(pair.Kind).LaysOut {
-		all = append(all, fmt.Sprintf("their workloads differ (%s: %s and %s), which may cause the difference", differs[0].Field, differs[0].Baseline, differs[0].Other))
+		all = append(all, fmt.Sprintf("the workloads of the runs differ (%s: %s and %s), which may cause the difference", differs[0].Field, differs[0].Baseline, differs[0].Other))
 	}
 	if pair.Baseline.Clients != pair.Target.Clients {
 		all = append(all, fmt.Sprintf("%s had %s, %s had %d", baseline.Name, clients(pair.Baseline.Clients), other.Name, pair.Target.Clients))

@@ -71,7 +71,7 @@ func notes(run *v1alpha1.RunSpec, spec *v1alpha1.Phase, pair *Pair) []string {
 		add("the targets have different workloads, which may cause the difference")
 	}
 	if spec != nil && spec.Mode == v1alpha1.PhaseSequential && !laysOut {
-		add("they were loaded one after the other, so a change in the storage or the nodes may have caused the difference")
+		add("the targets were loaded one after the other, so a change in the storage or the nodes may have caused the difference")
 	}
 	if pair.Baseline.Clients != pair.Target.Clients {
 		add("%s had %s, %s had %d", pair.Baseline.Target, clients(pair.Baseline.Clients), pair.Target.Target, pair.Target.Clients)
@@ -98,7 +98,8 @@ type Pair struct {
 	Runs bool
 }
 
-// Compare returns the figures that both results have, or the reason why they cannot be compared.
+// Compare compares the figures that both results have. For a ramp or a sweep, it counts the cells in which each target
+// was faster. If the results cannot be compared, it returns the reason instead.
 func (p *Pair) Compare() v1alpha1.TargetComparison {
 	made := v1alpha1.TargetComparison{Baseline: p.Baseline.Target, Target: p.Target.Target}
 	if why := p.invalid(); why != "" {

@@ -36,9 +36,9 @@ func Analyze(samples []Sample, options Options) (Result, error) {
 	return a.result, nil
 }
 
-// thinned joins samples that are much shorter than the changes to be found, to bound the computing time and the memory.
-// It joins none across a missing sample, because a drop may be anywhere in a gap. Times that are not exact leave gaps
-// of less than half a sample, which do not matter.
+// thinned joins samples that are much shorter than the changes to be found, which bounds the computing time and the
+// memory. It does not join samples across a gap, because a drop may lie anywhere in the gap. Gaps of less than half a
+// sample are rounding errors of the times, so it ignores them.
 func thinned(samples []Sample, p pace) []Sample {
 	const most, mostInWindow = 120_000, 4000
 	typical := typicalSeconds(samples)
@@ -81,7 +81,7 @@ type analysis struct {
 	// begin is the index of the first sample after the ramp-up. times are the times of the lasting drops.
 	begin int
 	times []Estimate
-	// turned is true if a drop was ignored, because the load turned between reads and writes.
+	// turned is true if a drop was ignored, because the load switched between reads and writes.
 	turned bool
 	// measured holds the stretches between the drops, with their mean rates.
 	measured []measuredStretch
@@ -174,8 +174,8 @@ func (a *analysis) recordCleaning(c *dropSearch, size int) {
 	}
 }
 
-// settled returns the index of the first sample after the ramp-up, where the rate reaches the level of the following
-// segment to within the noise.
+// settled returns the index of the first sample after the ramp-up, at which the rate has reached the level of the
+// following segment, within the noise.
 func (a *analysis) settled(c *dropSearch, size int, cleaned []float64) int {
 	bounds := c.bounds()
 	from, to := c.begin, len(c.values)

@@ -82,7 +82,7 @@ func figures(history []HistoryRun, name string, policy *RegressionPolicy) ([]*Hi
 type divider struct {
 	x      []float64
 	random *rand.Rand
-	// cuts are the positions at which a history is divided: each before the run with this index.
+	// cuts holds the indexes of the runs before which the history is divided.
 	cuts []int
 }
 
@@ -99,7 +99,7 @@ func (d *divider) divide(from, to int) {
 		d.random.Shuffle(len(part), func(i, j int) { part[i], part[j] = part[j], part[i] })
 		if _, other := sharpest(part); other >= sharpness {
 			if rarer++; float64(rarer)/(orders+1) > changeChance {
-				return // the change is not significant, whatever the remaining permutations yield
+				return // not significant, regardless of the remaining permutations
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func paceOf(samples []Sample) pace {
 	return pace(min(1, length/full))
 }
 
-// of returns a duration, in seconds, multiplied by the pace.
+// of scales a duration, in seconds, by the pace.
 func (p pace) of(seconds float64) float64 { return float64(p) * seconds }
 
 // clean replaces values far from the running median with that median: dips, outliers, and the slow and the fast sample

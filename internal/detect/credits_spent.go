@@ -53,8 +53,8 @@ func withPauses(earlier []Sample, start float64) []Sample {
 	return all
 }
 
-// around returns the mean rate of up to thirty samples, starting at sample `from` and going forwards or backwards by
-// `step`.
+// around returns the mean rate of up to thirty samples from sample `from` on: forwards if `step` is 1, backwards if it
+// is -1.
 func around(samples []Sample, from, step int) float64 {
 	var amount, seconds float64
 	for i, n := from, 0; i >= 0 && i < len(samples) && n < 30; i, n = i+step, n+1 {
@@ -67,9 +67,9 @@ func around(samples []Sample, from, step int) float64 {
 // levels are the rates before and after a drop.
 type levels struct{ before, after float64 }
 
-// done returns the number of bytes or operations completed in a sample up to the time `until`. A sample whose rate is
-// between the two levels contains the drop: its rate is assumed to be the level before the drop at first, and then the
-// level after it.
+// done returns the number of bytes or operations completed in a sample up to the time `until`. A sample whose rate lies
+// between the two levels contains the drop, so its rate is assumed to change from the first level to the second within
+// the sample.
 func (l levels) done(s Sample, until float64) float64 {
 	passed := min(s.EndSeconds, until) - s.StartSeconds
 	if passed <= 0 {

@@ -54,8 +54,8 @@ type KneeResult struct {
 
 // Kinds of warnings about a knee.
 const (
-	// WarnNoKnee: there is no knee. Either the rate still grows at the last step, so a higher load may increase it
-	// further, or only the last steps reach the plateau, or even the first step does.
+	// WarnNoKnee: there is no knee. Either the rate still grows at the last step, or it reaches the plateau only at the
+	// last steps, or already at the first step.
 	WarnNoKnee WarningKind = "NoKnee"
 	// WarnNoScalabilityFit: there are too few steps for a fit or the law does not fit, so there are no intervals.
 	WarnNoScalabilityFit WarningKind = "NoScalabilityFit"
@@ -102,7 +102,7 @@ func FindKnee(points []Point) (KneeResult, error) {
 	fit, ok := scale(steps)
 	if len(steps) < LeastScalePoints || !ok {
 		r.Warnings = append(r.Warnings, Warning{WarnNoScalabilityFit,
-			fmt.Sprintf("no scalability law fits, so there are no confidence intervals: a fit needs at least %d loads with rates above 0", LeastScalePoints)})
+			fmt.Sprintf("the scalability law cannot be fitted, so there are no confidence intervals: a fit needs at least %d loads with rates above 0", LeastScalePoints)})
 		return r, nil
 	}
 	r.resample(fit)
@@ -149,7 +149,8 @@ func reach(steps []Point) (load, plateau float64) {
 	return steps[len(steps)-1].Load, plateau
 }
 
-// levelsOff reports whether the last step gains little: less than a quarter of the mean gain per load.
+// levelsOff reports whether the last step gains little: per unit of load, less than a quarter of the mean gain over all
+// steps.
 func levelsOff(steps []Point) bool {
 	first, before, last := steps[0], steps[len(steps)-2], steps[len(steps)-1]
 	return (last.Rate-before.Rate)/(last.Load-before.Load) < (last.Rate-first.Rate)/(last.Load-first.Load)/4
@@ -273,8 +274,8 @@ func leastSquares(steps []Point, use [3]bool) (coefficients [3]float64, ok bool)
 	return coefficients, !math.IsNaN(coefficients[0] + coefficients[1] + coefficients[2])
 }
 
-// resample sets the intervals by a bootstrap: it repeats the analysis on curves of the fitted law, with errors drawn
-// from the residuals of the fit. The random numbers are the same each time.
+// resample sets the intervals by a residual bootstrap: it repeats the analysis on curves generated from the fitted law,
+// with errors drawn from the residuals of the fit. The random seed is fixed, so that results are reproducible.
 func (r *KneeResult) resample(fit scalabilityLaw) {
 	errors := make([]float64, len(r.Steps))
 	squares := 0.0

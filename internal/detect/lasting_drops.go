@@ -14,8 +14,8 @@ const (
 	// of the drop. Without such a gap, the rate was near the lower level before the drop, or returned to the upper
 	// level after it.
 	separation = 0.25
-	// Earlier stays at the lower level are ignored if the rate stays there at least `outlast` times as long after the
-	// drop. If the rate merely alternates between two levels, no stay is that much longer than the others.
+	// Earlier periods at the lower level are ignored if the rate stays there at least `outlast` times as long after the
+	// drop. If the rate merely alternates between two levels, no period is that much longer than the others.
 	outlast = 8
 	// sharpness is the minimum gap at the drop between the straight lines fitted to the rates before and after it, as a
 	// share of the drop. In a drift, these lines meet.
@@ -24,8 +24,8 @@ const (
 	// penaltyGrowth ln n) times the variance of the innovations (see noise).
 	penaltyBase, penaltyGrowth = 8, 3
 	// A lasting drop among n values must reduce the sum of squares by at least (certainBase + certainGrowth ln n) times
-	// the variance of the innovations (see noise). If there is only normal noise, the reduction reaches this value with
-	// a probability of less than 10^-5.
+	// the variance of the innovations (see noise). With Gaussian noise and no drop, the probability of such a reduction is
+	// less than 10^-5.
 	certainBase, certainGrowth = 25, 2
 	// cautionSpread raises the threshold for accepting a drop (the required reduction of the sum of squares) if few
 	// values are independent, because the noise is then poorly estimated.
@@ -157,7 +157,7 @@ func (c *dropSearch) rampUp(bounds []int) int {
 	return begin
 }
 
-// separated returns the downward changes that separate the levels: apart from short stays, every earlier level must
+// separated returns the downward changes that separate the levels: apart from short periods, every earlier level must
 // exceed every later level by at least `separation` times the drop.
 func (c *dropSearch) separated(bounds []int) []int {
 	var found []int
@@ -250,10 +250,10 @@ func (c *dropSearch) marginOf(values []float64, from, at, to int) float64 {
 	return pair.margin(from, at, to)
 }
 
-// flattened removes alternation between levels before and after the drop, because alternation is not noise. It shifts
-// all segments before the drop to the lowest of their levels, and all segments after the drop to the highest of theirs,
-// which can only make the drop smaller. A side counts as alternating if the rate rose several times; a drift does not.
-// flattened reports whether a side alternated.
+// flattened removes the alternation between levels on either side of a drop, because alternation is not noise. It
+// shifts all segments before the drop to the lowest of their levels, and all segments after the drop to the highest of
+// theirs, which can only make the drop smaller. A side counts as alternating if the rate rose several times; a drift
+// does not. flattened reports whether a side alternated.
 func (c *dropSearch) flattened(from, at, to int) ([]float64, bool) {
 	flat := slices.Clone(c.values)
 	turned := c.flatten(flat, from, at, func(level, other float64) bool { return level < other })
@@ -262,7 +262,7 @@ func (c *dropSearch) flattened(from, at, to int) ([]float64, bool) {
 }
 
 // flatten shifts the segments in [from, to) to a common level if they alternate, and reports whether they do. The
-// common level is the level that `before` sorts first, which is either the lowest or the highest.
+// function `before` orders the levels. The first in that order, the lowest or the highest, becomes the common level.
 func (c *dropSearch) flatten(flat []float64, from, to int, before func(level, other float64) bool) bool {
 	var levels []float64
 	bounds := []int{from}

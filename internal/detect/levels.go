@@ -17,10 +17,10 @@ type turns struct {
 	longestLow float64
 }
 
-// Criteria for alternation between two levels. The rate must stay at each level at least leastTurns times, and in total
-// for at least the fraction leastShare of the time. Fewer or shorter stays could be due to chance. The levels must be
-// at least levelsApart standard deviations apart. If the stays at one level are as short as dips, the stays at the
-// other level must all be of similar length (see regular).
+// Criteria for alternation between two levels. The rate must be at each level for at least leastTurns separate periods,
+// and in total for at least the fraction leastShare of the time. Fewer or shorter periods could be due to chance. The
+// levels must be at least levelsApart standard deviations apart. If the periods at one level are as short as dips, the
+// periods at the other level must all be of similar length (see regular).
 const (
 	leastTurns   = 3
 	levelsApart  = 4
@@ -55,8 +55,8 @@ func alternating(samples []Sample) (turns, bool) {
 	return judge(samples, states, low, high)
 }
 
-// twoMeans returns initial estimates of both levels: it splits the ordered rates in two where the sum of squares is
-// least, and returns the means. It uses at most 2,048 of the rates.
+// twoMeans returns initial estimates of both levels: it splits the sorted rates into two groups with the least sum of
+// squared deviations from the means of the groups, and returns these means. It uses at most 2,048 of the rates.
 func twoMeans(rates []float64) (low, high float64) {
 	const enough = 2048
 	stride := len(rates)/enough + 1
@@ -213,7 +213,7 @@ func stateResiduals(samples []Sample, states []bool, low, high float64) [][]floa
 	return stretches
 }
 
-// runs returns the duration in seconds of each stay at either level. The first and the last stay are cut off by the
+// runs returns the duration in seconds of each period at either level. The first and the last period are cut off by the
 // ends of the series.
 func runs(samples []Sample, states []bool) (lows, highs []float64) {
 	start := 0
@@ -232,9 +232,9 @@ func runs(samples []Sample, states []bool) (lows, highs []float64) {
 	return lows, highs
 }
 
-// regular reports whether the lengths of the stays at a level differ little. It ignores the first and the last stay,
-// which are cut off by the ends of the series. The fewer stays there are, the less their lengths may differ. The limits
-// are such that intervals between dips at random times are considered regular in only one case in fifty.
+// regular reports whether the lengths of the periods at a level differ little. It ignores the first and the last
+// period, which are cut off by the ends of the series. The fewer periods there are, the less their lengths may differ.
+// The limits are such that intervals between dips at random times are considered regular in only one case in fifty.
 func regular(lengths []float64) bool {
 	bounds := []float64{0, 0, 0, 0.13, 0.23, 0.31, 0.37, regularTurns}
 	if len(lengths) < 2 {

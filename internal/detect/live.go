@@ -222,8 +222,8 @@ func (l *Live) follow() {
 }
 
 // meanAfter returns the mean of all blocks except the first, with its 95 % interval. Rates that alternate from sample
-// to sample cancel out within a block of two samples, which hides their variation. The interval therefore covers at
-// least the change that one more sample, varying as the others do, could make to the mean.
+// to sample cancel out within a block of two samples, which hides their variation. On either side, the interval is
+// therefore at least as wide as the change of the mean that one more such sample could cause.
 func (l *Live) meanAfter() Estimate {
 	blocks := l.blocks[1:]
 	mean, _, _, _ := meanOfIn(blocks, l.liveWindow.scratch)

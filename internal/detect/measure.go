@@ -43,8 +43,8 @@ func (a *analysis) measureRegimes() {
 		m := a.measureStretch(start.Value, end.Value)
 		mean := &m.segment.Mean
 		m.half = (mean.High - mean.Low) / 2
-		// If a dip hides the time of the drop, the dip may or may not belong to this stretch. Widen the interval of the
-		// mean by the difference that this makes.
+		// If a dip hides the time of the drop, it is unknown whether the dip belongs to this stretch. Widen the interval of
+		// the mean by the difference that the dip makes.
 		off := max(a.intervalError(start.Low, end.Value, mean.Value), a.intervalError(start.High, end.Value, mean.Value),
 			a.intervalError(start.Value, end.Low, mean.Value), a.intervalError(start.Value, end.High, mean.Value))
 		if max(start.High-start.Low, end.High-end.Low) > 2*a.typical {

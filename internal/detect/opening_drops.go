@@ -116,8 +116,8 @@ func returnsAbove(samples []Sample, level, seconds float64) bool {
 	return false
 }
 
-// adoptOpening adds the drops in the first samples to those of the series, and replaces the series' dips, outliers
-// and segments there.
+// adoptOpening adds the drops in the first samples to those of the series. For these samples, it also adopts the dips,
+// outliers and segments that were found together with the drops.
 func (a *analysis) adoptOpening(part *analysis) {
 	a.times = append(part.times, a.times...)
 	a.begin = part.begin

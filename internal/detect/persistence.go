@@ -4,7 +4,7 @@ import "math"
 
 // A drop counts as lasting only if the rate is rarely at the other level. Before the drop, it may be near the lower
 // level for at most returnShare times the time at that level after the drop. After the drop, it may be near the upper
-// level for at most returnShare times the time before the drop or the time after it, whichever is shorter. Only stays
+// level for at most returnShare times the time before the drop or the time after it, whichever is shorter. Only periods
 // of at least returnSeconds count.
 const (
 	returnSeconds = 10

@@ -127,7 +127,7 @@ func (a *analysis) warn() {
 			start.Seconds, start.Rate, start.Rest)
 	}
 	if a.turned {
-		add(WarnTurned, "the rate changed when the load turned between writes and reads, which is not the end of a burst: "+
+		add(WarnTurned, "the rate changed when the load switched between writes and reads, not because a burst ended: "+
 			"use one phase per operation")
 	}
 	if a.missing > 0 {

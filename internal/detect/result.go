@@ -13,8 +13,8 @@ type Options struct {
 	// Earlier is the I/O before the series, in order and on the same time axis, so its times may be negative. It
 	// affects only the computed amount of credits spent. The store is assumed to be idle between these samples.
 	Earlier []Sample
-	// ReadShares holds the share of reads in each sample, for a load that reads and writes in turn. A drop at which the
-	// load turns from one to the other is ignored.
+	// ReadShares holds the share of reads in each sample, for a load that alternates between reads and writes. A drop that
+	// coincides with such a switch is ignored.
 	ReadShares []float64
 }
 
@@ -83,7 +83,7 @@ const (
 	WarnGaps WarningKind = "Gaps"
 	// WarnFewIndependent: the noise is so correlated that the intervals are only approximate.
 	WarnFewIndependent WarningKind = "FewIndependentSamples"
-	// WarnTurned: a drop was ignored, because the load turned between reads and writes.
+	// WarnTurned: a drop was ignored, because the load switched between reads and writes.
 	WarnTurned WarningKind = "Turned"
 )
 

@@ -121,7 +121,7 @@ func AssessSteady(samples []Sample, options SteadyOptions) (SteadyResult, error)
 	return r, nil
 }
 
-// rounds cuts the series into minutes from its start.
+// rounds splits the series into one-minute rounds, beginning at its start.
 func rounds(samples []Sample) []Round {
 	start, end := samples[0].StartSeconds, samples[len(samples)-1].EndSeconds
 	// The last round may be short: clocks differ, and a tool may start to measure late. It counts as a round if the

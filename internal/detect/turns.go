@@ -5,11 +5,11 @@ import (
 	"sort"
 )
 
-// turnShare is the minimum change of the share of reads at a turn.
+// turnShare is the minimum change of the share of reads at a switch between writes and reads.
 const turnShare = 0.5
 
-// ignoreTurns removes drops at which the load turned from writes to reads, or from reads to writes: they show the rate
-// of the other operation, and say nothing about credits. If such a drop follows the last real one, the series ends
+// ignoreTurns removes drops at which the load switched from writes to reads, or from reads to writes: they show the
+// rate of the other operation, and say nothing about credits. If such a drop follows the last real one, the series ends
 // there, because its last level would otherwise be a mean over both operations.
 func (a *analysis) ignoreTurns(samples []Sample) {
 	if len(a.options.ReadShares) != len(samples) {
@@ -32,7 +32,8 @@ func (a *analysis) ignoreTurns(samples []Sample) {
 }
 
 // turnsAt reports whether the load mostly read on one side of an instant, and mostly wrote on the other. It compares
-// equal numbers of samples before and after the instant, so that a load whose turns are shorter does not count.
+// equal numbers of samples before and after the instant. If the load switches more often, the shares of reads on both
+// sides are similar, and turnsAt returns false.
 func turnsAt(samples []Sample, readShares []float64, seconds float64) bool {
 	middle := sort.Search(len(samples), func(i int) bool { return samples[i].StartSeconds >= seconds })
 	side := min(middle, len(samples)-middle)

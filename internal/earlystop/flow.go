@@ -7,10 +7,10 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// cell is the time that one sample of a flow covers, in nanoseconds.
-const cell = int64(time.Second)
+// interval is the time over which a flow computes one rate, in nanoseconds.
+const interval = int64(time.Second)
 
-// second is the rate of all clients together in one cell of a flow, and the share of reads in it.
+// second is the rate of all clients together in one interval of a flow, and the share of reads in it.
 type second struct {
 	detect.Sample
 	readShare float64
@@ -21,7 +21,7 @@ type second struct {
 // over the time that the sample covers, as in the computation of results.
 type flow struct {
 	clients []stream
-	// start is the time at which the last client started to measure; next is the start of the next cell.
+	// start is the time at which the last client started to measure; next is the start of the next interval.
 	start, next int64
 	begun       bool
 }
@@ -30,7 +30,7 @@ type flow struct {
 type stream struct {
 	// taken is the number of the client's samples that have been read so far.
 	taken int
-	// pending holds the samples that end after the last complete cell.
+	// pending holds the samples that end after the last complete interval.
 	pending   []measure.Sample
 	seenUntil int64
 	over      bool
@@ -53,14 +53,14 @@ func (f *flow) add(client int, samples []measure.Sample, over bool) {
 	}
 }
 
-// cells returns the cells that have become complete since the last call.
-func (f *flow) cells() []second {
+// intervals returns the intervals that have become complete since the last call.
+func (f *flow) intervals() []second {
 	if !f.findStart() {
 		return nil
 	}
 	var done []second
 	for f.ready() {
-		end := f.next + cell
+		end := f.next + interval
 		bytes, reads := 0.0, 0.0
 		for i := range f.clients {
 			all, read := f.clients[i].bytes(f.next, end)
@@ -69,7 +69,7 @@ func (f *flow) cells() []second {
 		done = append(done, second{readShare: reads / max(bytes, 1), Sample: detect.Sample{
 			StartSeconds: seconds(f.next - f.start),
 			EndSeconds:   seconds(end - f.start),
-			Rate:         bytes / seconds(cell),
+			Rate:         bytes / seconds(interval),
 		}})
 		f.next = end
 	}
@@ -96,16 +96,16 @@ func (f *flow) findStart() bool {
 	return f.begun
 }
 
-// ready reports whether the next cell is complete: each client has reported the whole cell or has ended, and at least
-// one client has reported the whole cell.
+// ready reports whether the next interval is complete: each client has reported the whole interval or has ended, and at
+// least one client has reported the whole interval.
 func (f *flow) ready() bool {
 	live := false
 	for i := range f.clients {
 		s := &f.clients[i]
-		if s.seenUntil < f.next+cell && !s.over {
+		if s.seenUntil < f.next+interval && !s.over {
 			return false
 		}
-		live = live || s.seenUntil >= f.next+cell
+		live = live || s.seenUntil >= f.next+interval
 	}
 	return live
 }

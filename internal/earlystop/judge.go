@@ -20,8 +20,8 @@ type judge interface {
 }
 
 // judgeOf returns the judge of a step on a target. documented holds the rates that the target's documented limits allow
-// without and with credits, and measured those that the run's last drain of the target measured with the load of the
-// step. Both are in bytes per second, and 0 if unknown.
+// with and without credits. measured holds the burst and the baseline from the run's last drain of the target with the
+// load of the step. All rates are in bytes per second, and 0 if unknown.
 func judgeOf(step plan.Step, target string, documented, measured limits.Rates) judge {
 	// A phase with many steps may begin with a drain. If the bucket is already empty at that time, the rate does not
 	// drop during the drain, and no drop can be detected. If the baseline is known, the drain therefore ends once the
@@ -50,7 +50,8 @@ func judgeOf(step plan.Step, target string, documented, measured limits.Rates) j
 type drain struct {
 	live    *detect.Live
 	samples []detect.Sample
-	// readShares holds the share of reads in each sample if inTurn is true: the load may write and read in turn.
+	// readShares holds the share of reads in each sample. It is set only if inTurn is true: the load may alternate between
+	// writes and reads.
 	readShares []float64
 	inTurn     bool
 	// next is the number of samples at which detect.Analyze runs again after it did not confirm a drop.
@@ -105,8 +106,8 @@ func (d *drain) add(sample second) string {
 }
 
 // confirm returns a message about the drop if detect.Analyze finds, in the samples so far, the same drop as the live
-// detector. Otherwise it returns "": detect.Analyze may treat a level that is short compared with the series as a dip
-// until the level has lasted longer, and ignores a drop at which the load turns between writes and reads.
+// detector. Otherwise it returns "". The two can disagree: detect.Analyze may treat a level that is short compared with
+// the series as a dip until it has lasted longer, and ignores a drop at which the load turns between writes and reads.
 func (d *drain) confirm(seen detect.LiveState) string {
 	found, err := detect.Analyze(d.samples, detect.Options{ReadShares: d.readShares})
 	if err != nil || !found.Exhausted || found.Baseline.Value > math.Sqrt(seen.Before*seen.After.Value) {
@@ -120,8 +121,8 @@ func (d *drain) confirm(seen detect.LiveState) string {
 		measure.FormatMegabytesPerSecond(drop.After.Low), measure.FormatMegabytesPerSecond(drop.After.High))
 }
 
-// steadiness waits for five consecutive steady rounds of detect.RoundSeconds each. Where a step waits for several
-// targets, a target that was steady has to be steady still, so only the newest five rounds count.
+// steadiness waits for five consecutive steady rounds of detect.RoundSeconds each. Only the newest five rounds count:
+// in a step that waits for several targets, each target must still be steady when the step ends.
 type steadiness struct {
 	samples []detect.Sample
 	why     string
@@ -145,8 +146,8 @@ func (s *steadiness) add(sample second) string {
 // for long enough. The burst before that may last only a few seconds.
 type redrain struct {
 	baseline, seconds float64
-	// least is the rate below which the store stalls, which says nothing about its credits. It is 0 if the baseline is
-	// only documented: the load may then stay far below it.
+	// least is the rate below which the store counts as stalled. A stall says nothing about the credits. least is 0 if the
+	// baseline is only documented, because the load may then stay far below the baseline.
 	least float64
 	// since is the end of the last second in which the rate was above the baseline.
 	since float64

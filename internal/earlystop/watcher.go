@@ -28,9 +28,9 @@ type Watcher struct {
 // New returns a watcher of a run's clients.
 func New(source Source) *Watcher { return &Watcher{source: source} }
 
-// Look reads the samples since the last call, and returns the reason why the live attempt may end, or nil if it may
-// not. A step that loads several targets ends when each of them has measured enough, because they compete while they
-// are loaded together.
+// Look reads the samples since the last call. It returns the live attempt with the reason why it may end, or nil if no
+// attempt may end. A step that loads several targets ends only when all of them have measured enough, because targets
+// that are loaded together compete.
 //
 // baselines maps each target to the baseline and the burst, in bytes per second, that the run's last drain measured.
 // If a target is drained again with the same load after a pause, the step may end once the rate has stayed at that
@@ -99,8 +99,8 @@ func (w *Watcher) follow(
 	}
 }
 
-// sameLoad reports whether every drain of a target before a step has the load of the step. If one has another block
-// size or operation, the baseline that was measured may be that of the other load.
+// sameLoad reports whether all drains of a target before a step have the load of the step. If a drain had another block
+// size or operation, the measured baseline may not apply to the step.
 func sameLoad(planned plan.Plan, step plan.Step, target string) bool {
 	demand, _ := step.Demand(target)
 	for _, earlier := range planned.Steps {
@@ -114,7 +114,7 @@ func sameLoad(planned plan.Plan, step plan.Step, target string) bool {
 		if before.Load != demand.Load {
 			return false
 		}
-		// Loads of several block sizes, and those that are unknown, have no block size to compare.
+		// BlockBytes is 0 for a load with several block sizes or an unknown one. Compare the workloads instead.
 		if before.Load.BlockBytes == 0 && !reflect.DeepEqual(earlier.Workloads[target], step.Workloads[target]) {
 			return false
 		}
@@ -128,7 +128,7 @@ type target struct {
 	keys  []decide.ClientKey
 	flow  flow
 	judge judge
-	// why states why the target has measured enough, as of the newest sample. It is "" if more samples are needed.
+	// why is the reason to end the step on this target, as of the newest sample. It is "" if more samples are needed.
 	why string
 }
 
@@ -139,7 +139,7 @@ func (t *target) look(source Source, attempt decide.Attempt) string {
 		samples, over := source.SamplesFrom(attempt, key, t.flow.clients[i].taken)
 		t.flow.add(i, samples, over)
 	}
-	for _, sample := range t.flow.cells() {
+	for _, sample := range t.flow.intervals() {
 		t.why = t.judge.add(sample)
 	}
 	if t.why == "" {

@@ -145,7 +145,7 @@ func (j *judge) unknownCause() Suspect {
 		made.Evidence = append(made.Evidence, "unknown: "+missing.Field+": "+missing.What)
 	}
 	if j.atSingleLatency() && j.measured.DeeperGain == 0 {
-		made.Evidence = append(made.Evidence, "the latency is that of a single operation, so a deeper queue may be faster: measure it with a ramp of QueueDepth or Jobs")
+		made.Evidence = append(made.Evidence, "the latency is close to that of a single operation, so a deeper queue may raise the rate: measure with a ramp of QueueDepth or Jobs")
 	}
 	if share, known := j.measured.outstandingShare(); known && j.measured.FloorSeconds == 0 && share >= measure.MinLittleShare {
 		made.Evidence = append(made.Evidence, "it cannot be determined whether operations queue in the storage, because the latency of a single operation was not measured: add a step with one outstanding operation")

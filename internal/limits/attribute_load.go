@@ -104,8 +104,9 @@ func choice(b Bound) Dimension {
 }
 
 // queueDepth adds the queue depth as a suspect only if operations do not queue and a deeper queue raised the rate:
-// Little's law holds in every closed loop, so it proves nothing by itself. The queue depth ranks first only if, in
-// addition, no limit is near. Otherwise it is listed after all other suspects, with the evidence against it.
+// Little's law holds in every closed loop, so it proves nothing by itself. The queue depth can rank first only if, in
+// addition, the utilization of every limit is below `idle`. Otherwise it is listed after all other suspects, with the
+// evidence against it.
 func (j *judge) queueDepth() {
 	m := j.measured
 	if !j.atSingleLatency() || m.DeeperGain < gained || j.belowQueueDepth() || m.Outstanding <= 0 {

@@ -138,7 +138,7 @@ func parseFile(name, text string) (parsed, error) {
 	made := parsed{rows: map[string]row{}, presets: map[string][]string{}}
 	fail := func(err error) (parsed, error) { return parsed{}, fmt.Errorf("%s: %w", name, err) }
 	if len(text) > maxFileBytes {
-		return fail(fmt.Errorf("it has %d bytes, but the limit is %d", len(text), maxFileBytes))
+		return fail(fmt.Errorf("the file has %d bytes, but the limit is %d", len(text), maxFileBytes))
 	}
 	var read file
 	if err := strictBytes([]byte(text), &read); err != nil {

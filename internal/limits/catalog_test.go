@@ -45,7 +45,7 @@ func TestStrictLoading(t *testing.T) {
 		"a bucket without a burst":         {"burst: 300 MB/s, ", "", `bucket, burstSeconds and refill need a burst`},
 		"a figure that belongs nowhere":    {"each: 3 IOPS/GiB", "each: 3 IOPS", `each: "3 IOPS" is a plain figure; use a unit per GiB or TiB`},
 		"a bound by capacity":              {"min: 100 IOPS", "min: 100 IOPS/GiB", `min: "100 IOPS/GiB" is a figure per GiB or TiB; use a unit without capacity`},
-		"a figure that says nothing":       {"{each: 3 IOPS/GiB, min: 100 IOPS}", "{min: 100 IOPS}", `it is empty; set base, each, parameter or times`},
+		"a figure that says nothing":       {"{each: 3 IOPS/GiB, min: 100 IOPS}", "{min: 100 IOPS}", `the figure is empty: set base, each, parameter or times`},
 		"an unknown layer":                 {"layer: Disk, baseline: 100", "layer: Disc, baseline: 100", `layer: unknown "Disc"; must be one of ["Instance"`},
 		"an unknown source":                {"source: guide", "source: book", `source: "book" is not in sources`},
 		"no source":                        {"  source: guide\n", "", `source: missing; name an entry of sources`},
@@ -89,7 +89,7 @@ func TestFilesOfOneCatalog(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{good, `b.yaml: row "my-nas/fast" is also in another file`},
 		{strings.Replace(other, `catalog: "1"`, `catalog: "2"`, 1), `b.yaml: catalog: "2" differs from "1"`},
-		{"", `b.yaml: it is empty`},
+		{"", `b.yaml: the file is empty`},
 		{"rows: [", `b.yaml: `},
 		{strings.Repeat("#", maxFileBytes+1), `the limit is 1048576`},
 	} {

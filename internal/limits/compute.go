@@ -198,8 +198,8 @@ func (made *Computed) adapt(computed *Limit, limit limitRow, found resolved) {
 		" limits stored bytes: the data rate can be higher by the compression ratio"})
 }
 
-// oneServer reports whether all volumes with the driver or the catalog rows of v are directories or volumes on one
-// existing server, so that the server's limits must be added only once. It also checks the rows, because the driver is
+// oneServer reports whether all volumes of this kind are directories or volumes on one existing server, so that the
+// server's limits must be added only once. It checks the catalog rows as well as the driver, because the driver is
 // unknown while a run is planned.
 func oneServer(v Volume, rows []string) bool {
 	of := func(prefix string) bool {

@@ -1,6 +1,6 @@
-// Package limits holds the documented limits of storage systems and of the machines that use them, and ranks the
-// possible causes that held a measured rate back. It has no side effects: it computes limits from descriptions, and
-// suspects from measured figures.
+// Package limits holds the documented limits of storage systems and of the machines that use them, and ranks the causes
+// that may have held a measured rate back. It has no side effects: it computes limits from descriptions, and suspects
+// from measured figures.
 //
 //	catalog/*.yaml --Builtin--> Catalog --Override--> Catalog
 //	                            |
@@ -15,7 +15,7 @@
 //
 // # Limits in series
 //
-// A request passes several limits, each in bytes or in operations. The lowest one is the effective limit:
+// A request passes through several limits, each in bytes or in operations. The lowest one is the effective limit:
 //
 //	client CPU -> instance -> flow -> server network -> [server cache] -> server disk -> volume
 //

@@ -5,8 +5,8 @@ type Load struct {
 	// BlockBytes is the size of an operation; 0 if it is not known, in which case limits in bytes cannot be compared
 	// with limits in operations.
 	BlockBytes float64
-	// Operation is the load's operation. It is Both for a mixed load; limits that cover only reads or only writes do
-	// not apply to it.
+	// Operation is the load's operation, or Both for a mixed load. Limits that cover only reads or only writes do not
+	// apply to a mixed load.
 	Operation Operation
 	// CachedShare is the share of the reads, 0 to 1, that the cache of the server or of the machine's host serves.
 	CachedShare float64

@@ -23,7 +23,7 @@ type figure struct {
 	parameterUnit          *quantity
 	perCapacityUnit        *quantity
 	preset                 *quantity // the default for an absent parameter
-	optional               bool      // if the parameter is absent, the limit is base + each x capacity
+	optional               bool      // if true and the parameter is absent, the limit is base + each x capacity
 	times                  float64
 	kind                   kind
 }

@@ -115,7 +115,7 @@ func (f *figure) check() error {
 	summed, given, multiple := f.base != nil || len(f.each) > 0, f.parameter != "", f.times > 0
 	switch {
 	case !summed && !given && !multiple:
-		return errors.New("it is empty; set base, each, parameter or times")
+		return errors.New("the figure is empty: set base, each, parameter or times")
 	case multiple && (summed || given):
 		return errors.New("times cannot be combined with base, each or parameter; keep one")
 	case summed && given && !f.optional:

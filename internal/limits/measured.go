@@ -57,8 +57,8 @@ func (m Measured) fill(limit *Limit) *Fill {
 // Measured holds the figures of a phase, or of one level of it, over all clients. Values that were not measured are
 // zero.
 type Measured struct {
-	// Load is the requested load. Its CachedShare, which is set for a load that is meant to read from a cache, affects
-	// only the documented limits. The attribution uses WorkingSetBytes instead.
+	// Load is the requested load. Its CachedShare is set if the load is meant to read from a cache. CachedShare affects
+	// only the documented limits; the attribution uses WorkingSetBytes instead.
 	Load Load
 	Rate
 	// LatencySeconds is the mean latency of an operation.

@@ -14,10 +14,10 @@ type Overridden struct {
 	Replaced bool
 }
 
-// Override returns a copy of c with additional rows and presets, which it reads from the data of a ConfigMap. These
-// replace rows and presets of c with the same key. Each value of the data is a file in the catalog's format. Override
-// checks these files as strictly as the built-in ones, and accepts either all or none of them; the error names the
-// file, the key and the remedy. It also returns the changes, sorted by file and key.
+// Override returns a copy of c, extended by the rows and presets in the data of a ConfigMap. They replace rows and
+// presets of c that have the same key. Each value of the data is a file in the catalog's format. Override checks these
+// files as strictly as the built-in ones, and accepts either all or none of them; the error names the file, the key and
+// the remedy. It also returns the changes, sorted by file and key.
 func (c *Catalog) Override(data map[string]string) (*Catalog, []Overridden, error) {
 	made := &Catalog{version: c.version, rows: maps.Clone(c.rows), presets: maps.Clone(c.presets)}
 	var changes []Overridden

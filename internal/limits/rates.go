@@ -153,9 +153,9 @@ func (l *Limit) CreditBytes(load Load) float64 {
 	return load.BlockBytes
 }
 
-// Settled returns the rate, in bytes per second, at which a load settles after a burst, as Baseline, and the rate of
-// the burst. The baseline is the rate of the last level of the load's timeline or, if the timeline has no second level
-// or the block size is unknown, the baseline of the limits. Both are 0 if nothing bursts.
+// Settled returns the burst and the baseline of a load, in bytes per second. The baseline is the rate of the last level
+// of the load's timeline. If the timeline has only one level, or the block size is unknown, it is the baseline of the
+// limits. Both rates are 0 if nothing bursts.
 func (c Computed) Settled(load Load) Rates {
 	if load.BlockBytes > 0 {
 		if levels := c.ThrottleTimeline(load, math.Inf(1)).Levels; len(levels) > 1 {

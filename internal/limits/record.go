@@ -20,7 +20,7 @@ const (
 	maxSentence   = 512
 )
 
-// Values of the field passes of a recorded limit. They stand for the fields CachedReadsPass, CacheOnly and StoredBytes
+// Values of a recorded limit's field `passes`. They correspond to the fields CachedReadsPass, CacheOnly and StoredBytes
 // of Limit.
 const (
 	passCachedReads = "CachedReads"

@@ -25,8 +25,8 @@ type resolved struct {
 	notes      []string
 }
 
-// unidentified returns a result without rows, which reports documented.preset as missing. The text `what` explains to
-// the user why the volume cannot be identified, and what to set.
+// unidentified returns a result without rows, which reports documented.preset as missing. `what` tells the user why the
+// volume cannot be identified, and what to set.
 func unidentified(what string) resolved { return resolved{missing: []Missing{{presetField, what}}} }
 
 // driver describes how machines reach the volumes of a CSI driver, and how to identify the volumes.

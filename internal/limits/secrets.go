@@ -19,8 +19,8 @@ func PlainParameters(parameters map[string]string) map[string]string {
 	return kept
 }
 
-// PlainOptions returns mount options with the values of secrets masked. The specification and the mount of a volume may
-// contain secrets, such as `password=...` for a share, and users who may read runs may not be allowed to read either.
+// PlainOptions returns mount options with the values of secrets masked. The specification and the mount of a volume can
+// contain secrets, such as `password=...` for a share, which not every user who can read runs is allowed to see.
 func PlainOptions(options []string) []string {
 	kept := slices.Clone(options)
 	for i, text := range kept {

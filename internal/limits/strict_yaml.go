@@ -27,12 +27,12 @@ func strictBytes(text []byte, into any) error {
 	decoder.KnownFields(true)
 	if err := decoder.Decode(into); err != nil {
 		if errors.Is(err, io.EOF) {
-			return errors.New("it is empty; set catalog, sources and rows")
+			return errors.New("the file is empty: set catalog, sources and rows")
 		}
 		return withoutGoTypes(err)
 	}
 	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return errors.New("it has more than one document; keep one")
+		return errors.New("the file has more than one document: keep one")
 	}
 	return nil
 }

@@ -149,8 +149,8 @@ func (b *limitBucket) spend(level Level, start float64) {
 	b.account.Load(level.OperationsPerSecond*b.counted, level.Seconds)
 }
 
-// finish adds the drains of the buckets to the timeline. It also lists the limits that can burst for an unpublished
-// time.
+// finish adds the drains of the buckets to the timeline. It also lists the limits that can burst but whose bucket size
+// is not published.
 func (c *ThrottleTimeline) finish(of Computed, load Load, buckets []*limitBucket) {
 	for _, bucket := range buckets {
 		c.Drains = append(c.Drains, Drain{Limit: bucket.limit, Seconds: bucket.drained, RefillSeconds: bucket.account.Bucket().FillSeconds(100)})

@@ -17,14 +17,14 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Check returns a problem for each objective that the run cannot evaluate, whatever its results. Such objectives are
-// rejected before the run starts. The run's profiles must already be resolved.
+// Check returns a problem for each objective that the run cannot evaluate, regardless of its results. Such objectives
+// are rejected before the run starts. The run's profiles must already be resolved.
 func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorList {
 	var problems field.ErrorList
 	for i := range objectives {
 		path := field.NewPath("spec", "objectives").Index(i)
 		if objectives[i].Cell != nil && ofCompression(&objectives[i]) {
-			// A CEL rule rejects this too, except in benchmarks that are stored already. Use the rule's path, so that the
+			// A CEL rule also rejects this, except in benchmarks that are already stored. Use the path of the rule, so that the
 			// command line reports the mistake only once.
 			problems = append(problems,
 				field.Forbidden(path, "Compression is a figure of the whole phase, not of a cell: remove cell"))
@@ -94,14 +94,14 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 	case ofCompression(o):
 		return ""
 	case kind == v1alpha1.PhaseCooldown && !redrains:
-		return "it is a cooldown without load: name another phase"
+		return "a cooldown without redrain applies no load: name another phase"
 	case o.Ratio != nil && !redrains && (!traits.Limited || traits.PicksRates):
 		return fmt.Sprintf("%s phases are not compared with documented limits: "+
 			"use a steady, ramp, sweep, burstDrain or refill phase, or set throughput or iops", phasekind.Name(kind))
 	case inCells && o.Cell == nil:
-		return fmt.Sprintf("it is a %s phase, which has a result for each cell: set cell, such as {jobs: 8}", phasekind.Name(kind))
+		return fmt.Sprintf("a %s phase has a result for each cell: set cell, such as {jobs: 8}", phasekind.Name(kind))
 	case !inCells && o.Cell != nil:
-		return fmt.Sprintf("it is a %s phase, which has no cells: remove cell", phasekind.Name(kind))
+		return fmt.Sprintf("a %s phase has no cells: remove cell", phasekind.Name(kind))
 	}
 	if o.Latency != nil {
 		return withoutLatency(o, run, phase)

@@ -188,7 +188,7 @@ func judge(f figure, limits *bounds) judged {
 		}
 	}
 	if f.clipped != "" && limits.max != nil && least.verdict == v1alpha1.VerdictMet {
-		// The figure may be any higher value.
+		// The figure is only a lower bound, so it may exceed the upper bound of the objective.
 		least.verdict, least.figure.missing = v1alpha1.VerdictUnknown, f.clipped
 	}
 	return least
@@ -257,7 +257,7 @@ func Wanted(o *v1alpha1.Objective) string {
 	}
 	text := func(value int64) string {
 		if limits.unit == unitAmount {
-			// Only the result shows which of the two the credits are.
+			// Only the result shows whether the credits count bytes or operations.
 			return written(unitAmount, value) + " or " + written(unitOperations, value)
 		}
 		return written(limits.unit, value)

@@ -35,7 +35,8 @@ type figure struct {
 	clipped string
 }
 
-// notCounted explains why bytes have no operations per second: a program moved them without system calls.
+// notCounted explains why a result has bytes per second but no operations per second: a program moved the bytes without
+// system calls.
 const notCounted = "the operations were not counted: set throughput instead"
 
 func absent(where, format string, arguments ...any) figure {

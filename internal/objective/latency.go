@@ -37,8 +37,8 @@ func ofLatency(percentile string, latency *v1alpha1.LatencyResult, where string)
 	return ofPercentile(where, *value, "Max")
 }
 
-// ofPercentile returns the figure of a latency percentile. If the percentile is in the last bucket of the histogram,
-// it is only a lower bound, and the percentile named by instead is exact.
+// ofPercentile returns the figure of a latency percentile. If the percentile is in the last bucket of the histogram, it
+// is only a lower bound. The message then recommends the figure named by `instead`, which is exact.
 func ofPercentile(where string, value int64, instead string) figure {
 	f := figure{where: where, value: value}
 	if value >= int64(measure.LastBucketNanoseconds) {

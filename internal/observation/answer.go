@@ -166,8 +166,8 @@ func figuresOf(q *Query, s *Series) (f figures, ok bool) {
 // finite reports whether a value is a number and small enough that sums over all steps do not overflow.
 func finite(value float64) bool { return math.Abs(value) < 1e300 }
 
-// isCounter reports whether a metric's name is that of a counter. Values that a query computes, such as a rate, have no
-// name. They do not count as counters, because Prometheus has already accounted for resets in them.
+// isCounter reports whether a metric is a counter, judging by its name. Values that a query computes, such as a rate,
+// have no name. They do not count as counters, because Prometheus has already accounted for resets in them.
 func isCounter(name string) bool {
 	return slices.ContainsFunc([]string{"_total", "_count", "_sum", "_bucket"}, func(end string) bool { return strings.HasSuffix(name, end) })
 }

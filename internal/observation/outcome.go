@@ -59,8 +59,8 @@ func Evaluate(run *v1alpha1.BenchmarkRun, answers []Answer, interval time.Durati
 	return e.made
 }
 
-// Refused returns a warning for each observation that the server cannot evaluate. answers are the answers to the
-// queries that Checks returns.
+// Refused returns a warning for each observation that the server cannot evaluate. answers holds the answers to the
+// queries from Checks.
 func Refused(run *v1alpha1.RunSpec, answers []Answer) []v1alpha1.Warning {
 	var all []v1alpha1.Warning
 	for i := range answers {

@@ -15,7 +15,7 @@ type PhaseSeries struct {
 	Labels      string
 	First, Last float64
 	Min, Max    float64
-	// Mean is the mean over time, of which seconds is the length.
+	// Mean is the mean over all steps, weighted by time. seconds is the total time.
 	Mean    float64
 	seconds float64
 }
@@ -52,7 +52,7 @@ func InPhase(
 func (p *PhaseSeries) add(s *v1alpha1.ObservedSeries, length time.Duration) {
 	p.Last = parse(s.Last)
 	p.Min, p.Max = min(p.Min, parse(s.Min)), max(p.Max, parse(s.Max))
-	// The number of values is not proportional to the length: even the shortest step has two.
+	// Weight by time, not by the number of values: even the shortest step has two values.
 	seconds := max(length.Seconds()-float64(s.MissingSeconds), 0.001)
 	p.seconds += seconds
 	p.Mean += (parse(s.Mean) - p.Mean) * (seconds / p.seconds)

@@ -120,8 +120,9 @@ func (d *drain) analyzeWith(one dimension, earlier []detect.Sample) {
 func (d *drain) startsEmpty() bool { return d.b.history.BucketEmpty && !d.b.step.Redrain }
 
 // atBaseline reports whether the rate of a drain without a drop is a baseline that is documented or that an earlier
-// drain measured. Such a rate does not show that there were credits, even if it is above the refill, because an empty
-// bucket passes the baseline. A rate closer to the burst is not the baseline, because the two may be almost equal.
+// drain measured. Such a rate does not show that there were credits, even if it is above the refill, because the store
+// still delivers the baseline when the bucket is empty. The baseline and the burst may be almost equal, so a rate that
+// is closer to the burst does not count as the baseline.
 func (d *drain) atBaseline(one dimension, rate float64) bool {
 	known := []documented{d.documented(one)}
 	if spent := d.b.history.drainSpent(one); spent != nil {
@@ -145,10 +146,12 @@ func (d *drain) knownRefill(one dimension) knownRefill {
 }
 
 // earlier returns the I/O that may have spent credits before the series starts: the I/O of earlier steps and of the
-// warm-up. Its times are on the time axis of the series. Steps up to a time at which the bucket is known to have been
-// empty are omitted, because the credits that they spent are irrelevant: an empty bucket passes the baseline, which may
-// be above the refill, and the difference would be mistaken for spent credits. The same applies to a store without
-// credits, of which all earlier steps are omitted.
+// warm-up. Its times are on the time axis of the series.
+//
+// Steps up to the last one after which the bucket was certainly empty are omitted, because the credits that they spent
+// no longer matter. Including these steps would also falsify the result: the store still delivers the baseline when the
+// bucket is empty, and if the baseline is above the refill, the difference would be mistaken for spent credits. For the
+// same reason, all earlier steps are omitted if the store has no credits.
 func (d *drain) earlier(one dimension) []detect.Sample {
 	var all []detect.Sample
 	warmUp, warm := d.warmUp(one)

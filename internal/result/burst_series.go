@@ -62,7 +62,7 @@ func (d *drain) series(one dimension) *v1alpha1.BurstSeries {
 	known := d.refill[one]
 	switch {
 	case known.earlier && d.b.step.Redrain:
-		// The refill is the main figure of this phase, and the phase did not measure it.
+		// The refill is the main figure of this phase. The phase did not measure it, so omit the one from an earlier phase.
 	case known.source == detect.RefillMeasured:
 		made.Refill, made.RefillSource = estimate(known.value, scale), refillMeasured
 	case known.source != "":

@@ -213,7 +213,7 @@ var targetCases = map[string]func() targetCase{
 		return targetCase{benchmark: writing(), clients: objects(
 			writer(0).Notice("DirectIONotHonoured", "5 MB of 64 MB are in the page cache").Notice("ToolMessages", "note: both iodepth >= 1 and synchronous I/O engine are selected"),
 			writer(1).Notice("ToolMessages", "note: both iodepth >= 1 and synchronous I/O engine are selected"),
-			writer(2).Notice("IOStalled", "1 of fio's jobs have completed no I/O for 5s")),
+			writer(2).Notice("IOStalled", "1 of fio's jobs completed no I/O for 5s")),
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningDirectIONotHonoured, v1alpha1.WarningIOStalled}}
 	},
 	"notices-without-sense": func() targetCase {

@@ -118,8 +118,8 @@ type History struct {
 	// MeasuredRefill and MeasuredRefillOperations are the refill rates that an earlier redrain (a second drain after
 	// idle time) measured, in bytes and in operations per second. A rate is nil if no redrain measured it.
 	MeasuredRefill, MeasuredRefillOperations *float64
-	// DrainSpent and DrainSpentOperations are the credits that the first drain to spend them all spent, in bytes and in
-	// operations. They are nil if they were not measured.
+	// DrainSpent and DrainSpentOperations describe the credits spent by the first burst drain whose credits ran out, in
+	// bytes and in operations. They are nil if they were not measured.
 	DrainSpent, DrainSpentOperations *Spent
 	// MeasuredBucket is the size, in bytes, of the bucket that an earlier drain and a redrain measured, or 0 if they
 	// measured none.
@@ -130,8 +130,8 @@ type History struct {
 	// EmptyAt is the end of the last earlier I/O after which the bucket was certainly empty. It is zero if that is
 	// unknown.
 	EmptyAt time.Time
-	// Drained is true if a search or an interference phase measures on the baseline, and the drain in the phase or right
-	// before it spent the burst credits. They may have come back since.
+	// Drained is true if a search or an interference phase is to measure at the baseline, and the drain in the phase, or
+	// right before it, spent the burst credits. Some credits may have come back since then.
 	Drained bool
 	// CreditPercentAtStart and CreditPercentAtEnd are the estimated fill levels of the target's emptiest bucket, in
 	// percent, at the start and at the end of the step. They are nil if unknown.

@@ -38,7 +38,7 @@ func Cooldown(step plan.Step, target string, history History, start, end time.Ti
 	return v1alpha1.TargetResult{Target: target, Cooldown: &made}
 }
 
-// untilCredits explains how long the cooldown waited for credits, and why. The pause is one for all targets.
+// untilCredits explains how long the cooldown waited for credits, and why. The pause is the same for all targets.
 func untilCredits(step plan.Step, history History) string {
 	bucket, dimension := history.main()
 	refill, from := bucket.refill, "documented"
@@ -58,7 +58,7 @@ func untilCredits(step plan.Step, history History) string {
 	}
 	if why != "" {
 		return fmt.Sprintf("cannot determine when the bucket is %d %% full, because %s: "+
-			"waited for maxDuration, or not at all without it", step.UntilCreditsPercent, why)
+			"waited for maxDuration, or not at all if it is not set", step.UntilCreditsPercent, why)
 	}
 	format := measure.FormatBytesPerSecond
 	if dimension == inOperations {
@@ -85,7 +85,8 @@ func (h *History) measuredRefill(one dimension) (rate float64, known bool) {
 	return 0, false
 }
 
-// drainSpent returns the credits that the first drain to spend them all spent, or nil if they were not measured.
+// drainSpent returns the credits spent by the first burst drain whose credits ran out, or nil if they were not
+// measured.
 func (h *History) drainSpent(one dimension) *Spent {
 	if one == inOperations {
 		return h.DrainSpentOperations

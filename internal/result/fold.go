@@ -145,8 +145,8 @@ func foldFiles(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Target
 	sortWarnings(into.Warnings, step.Kind)
 }
 
-// foldCell adds a step of a ramp or a cell of a sweep, in the order of the cells. A drain or an idle time that was
-// inserted before a cell is not added as a cell.
+// foldCell adds the figures of a step of a ramp or a cell of a sweep, and keeps the cells sorted by index. A drain or a
+// pause that was inserted before a cell does not become a cell.
 func foldCell(into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	into.Clients = max(into.Clients, made.Clients)
 	if made.Usage != nil {

@@ -125,8 +125,8 @@ func TestFoldAgain(t *testing.T) {
 	}
 }
 
-// TestFoldOfARepeatedLayout: the layout is repeated after the loss of a client. The figures are those of the attempt
-// that wrote the data, even if some or all clients only find theirs again.
+// TestFoldOfARepeatedLayout: the layout is repeated after the loss of a client. The figures come from the attempt that
+// wrote the data, even if some or all clients only reuse their data in the next attempt.
 func TestFoldOfARepeatedLayout(t *testing.T) {
 	layout := plan.Step{Kind: v1alpha1.PhasePrepare, Purpose: plan.Prepare, Cell: -1}
 	reused := warned(v1alpha1.WarningLayoutReused, v1alpha1.PhasePrepare, "the files already exist", 0, 1, 2)
@@ -301,7 +301,7 @@ func TestCooldownThatKnewNoRefill(t *testing.T) {
 	step := plan.Step{Kind: v1alpha1.PhaseCooldown, Purpose: plan.Idle, Cell: -1, UntilCreditsPercent: 90}
 	got := result.Cooldown(step, "data", history, start, start.Add(time.Second)).Cooldown.Message
 	const want = "no load for 1s; cannot determine when the bucket is 90 % full, " +
-		"because no refill is documented or measured: waited for maxDuration, or not at all without it"
+		"because no refill is documented or measured: waited for maxDuration, or not at all if it is not set"
 	if got != want {
 		t.Errorf("it says %q", got)
 	}

@@ -64,7 +64,8 @@ func cellsWith(result *v1alpha1.TargetResult, kind v1alpha1.WarningType) []int32
 func foldWarnings(phase *v1alpha1.Phase, before, into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.TargetResult) {
 	for _, warning := range made.Warnings {
 		if step.Kind == v1alpha1.PhaseCooldown {
-			// In a cooldown, only the redrain can have warnings.
+			// In a cooldown, only the redrain can have warnings. A warning of the same type is therefore from an earlier fold of
+			// the redrain, so replace it.
 			into.Warnings = slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == warning.Type })
 			into.Warnings = append(into.Warnings, warning)
 			continue

@@ -109,6 +109,6 @@ func (b *builder) repetitionRates() {
 	b.result.WindowNanoseconds = int64(end.Sub(start))
 }
 
-// ratesAlone reports whether the rates that the job's tool reported suffice as a result, even without any operations.
-// For example, mdtest moves no bytes if its files are empty.
+// ratesAlone reports whether the rates that the job's tool reported are sufficient as a result, even if no operation
+// was counted. For example, mdtest moves no bytes if its files are empty.
 func (b *builder) ratesAlone() bool { return b.job != nil && len(b.job.Rates) > 0 }

@@ -119,12 +119,13 @@ func (b *builder) judgeFlush() {
 	flush := time.Duration(*b.result.InFlightNanoseconds) - b.slowestRead()
 	if flush > max(maxFlush, time.Duration(maxFlushShare*float64(b.result.WindowNanoseconds))) {
 		b.warnings.add(v1alpha1.WarningDirtyPages, nil,
-			"writes go to the page cache, and their flush took at least %s after the load: set direct, or measure for longer",
+			"writes go to the page cache, and flushing them took at least %s after the load ended: set direct, or measure for longer",
 			flush.Round(100*time.Millisecond))
 	}
 }
 
-// slowestRead returns the longest latency of a read. The flush starts after the reads in flight, which take no longer.
+// slowestRead returns the longest latency of any read. Reads in flight at the end of the load take no longer, and the
+// flush starts after them.
 func (b *builder) slowestRead() time.Duration {
 	var slowest uint64
 	for i := range b.usable {

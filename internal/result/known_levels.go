@@ -14,7 +14,7 @@ const (
 	// cutShare is the assumed uncertainty of the time of a drop that lies inside a sample, as a fraction of the
 	// sample's length.
 	cutShare = 0.05
-	// peakSeconds is the time, in seconds, of which Peak5s is the mean.
+	// peakSeconds is the time, in seconds, over which Peak5s is averaged.
 	peakSeconds = 5
 )
 

@@ -75,7 +75,8 @@ func TestShortRedrains(t *testing.T) {
 	}
 }
 
-// TestShortRedrainInterval: the interval of a level of a few seconds is that of any other mean of a few samples.
+// TestShortRedrainInterval checks that the interval of a level of a few seconds is computed like that of any other mean
+// of a few samples.
 func TestShortRedrainInterval(t *testing.T) {
 	client := builders.Client("data", 0)
 	var tail []detect.Sample

@@ -20,8 +20,8 @@ type Doing struct {
 	SinceNanoseconds, UntilNanoseconds int64
 }
 
-// Extend adds I/O that was done between two instants. Do not average the instants instead: a client or a target that has
-// ended has no newer samples.
+// Extend adds I/O that was completed between two instants. Done then covers the time from the earliest start to the
+// latest end. The ends are not averaged, because a client or a target that has ended has no newer samples.
 func (d *Doing) Extend(since, until int64, done measure.Counter) {
 	if d.UntilNanoseconds == 0 {
 		d.SinceNanoseconds = since

@@ -43,8 +43,8 @@ func (b *builder) machines() []*machine {
 	return all
 }
 
-// sharing returns the client with index i in the list of all clients that may share a machine. The list starts with the
-// clients that have samples, followed by the clients without samples of their own.
+// sharing returns the client with index i in the list of all clients that may share a machine: first the clients that
+// have samples, then those without samples of their own.
 func (b *builder) sharing(i int) *Client {
 	if i < len(b.usable) {
 		return &b.usable[i]

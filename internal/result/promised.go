@@ -114,7 +114,7 @@ func (b *builder) judgeBilled(p *Point) {
 			rate = p.OperationsPerSecond
 		}
 		if limit.Billed && rate > limit.Baseline*(1+sameLevel) {
-			b.warnings.add(v1alpha1.WarningBurstBilled, nil, "the rate exceeds the baseline of %s (%s) thanks to bursting on demand, which is billed and does not end", limit.Name, limit.Arithmetic)
+			b.warnings.add(v1alpha1.WarningBurstBilled, nil, "the rate exceeds the baseline of %s (%s) through on-demand bursting, which is billed and does not end", limit.Name, limit.Arithmetic)
 			return
 		}
 	}

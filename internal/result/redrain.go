@@ -50,7 +50,7 @@ func (d *drain) redrain() {
 
 // measureRefill replaces the previously known refill rate with the measured one, and recomputes the spent credits.
 func (d *drain) measureRefill(one dimension, idle float64) {
-	// The earlier I/O is only that of the warm-up, because the bucket was empty before the warm-up.
+	// Only the warm-up counts as earlier I/O, because the bucket was empty before it.
 	earlier := d.earlier(one)
 	through, before := 0.0, 0.0
 	for _, s := range earlier {

@@ -32,8 +32,8 @@ func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 	return all
 }
 
-// foldSearch adds a step of a search, or the drain before the search. The figures of the phase are those of the steps
-// that confirm the highest rate within the bound. Once there are such steps, the phase has only their warnings, because
+// foldSearch adds a step of a search, or the drain before the search. The phase's figures come from the steps that
+// confirm the highest rate within the bound. Once there are such steps, the phase has only their warnings, because
 // other steps overload the store on purpose.
 func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	known := slices.ContainsFunc(into.Steps, func(s v1alpha1.StepResult) bool { return int(s.Cell) == step.Cell && s.OfferedIOPS != nil })
@@ -84,7 +84,7 @@ func withWarnings(all, more []v1alpha1.Warning, kind v1alpha1.PhaseKind) []v1alp
 
 // slowerPPM returns the share of operations that took longer than a bound, in millionths. If there are several kinds of
 // operations, it returns the largest of their shares. It returns nil if the latencies of any kind are unknown. It
-// rounds up: an objective allows whole millionths, so a share that exceeds them must not be rounded down to them.
+// rounds up, so that a share slightly above the allowed one, which is in whole millionths, does not pass.
 func slowerPPM(operations []v1alpha1.OperationResult, bound time.Duration) *int64 {
 	most := int64(-1)
 	for i := range operations {
@@ -159,7 +159,8 @@ func pool(into, made *v1alpha1.TargetResult) {
 	into.MeasuredNanoseconds += made.MeasuredNanoseconds
 }
 
-// dilute makes the rates of an operation means over a longer time, in the rest of which the operation did not occur.
+// dilute averages the rates of an operation over a longer period: the time in which the operation occurred, and the
+// rest, in which it did not.
 func dilute(o *v1alpha1.OperationResult, seconds, rest float64) {
 	o.BytesPerSecond = pooledRate(o.BytesPerSecond, new(int64(0)), seconds, rest)
 	o.IOPSMilli = pooledRate(o.IOPSMilli, new(int64(0)), seconds, rest)
@@ -243,7 +244,7 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 		into.Operations = nil
 		found.Message = "no rate was confirmed with " + bound
 		if slices.ContainsFunc(trials, func(t search.Trial) bool { return t.Confirms }) {
-			doubt = "the highest rate that met the objective in one step, and lower rates, missed it in the confirming steps: raise stepDuration"
+			doubt = "the confirming steps missed the objective, at the highest rate that had met it and at lower rates: raise stepDuration"
 		} else {
 			doubt = fmt.Sprintf("the first rate, %s, missed the objective: lower rate.min, or accept a longer latency", measure.FormatOperationsPerSecond(float64(asked.Min)))
 		}
@@ -282,8 +283,8 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 	}
 }
 
-// missedUnproven returns the lowest rate above the confirmed rate that counts as missed, if that is because a step had no
-// valid figures, which show nothing about the store. Otherwise it returns 0.
+// missedUnproven returns the lowest rate above the confirmed rate that counts as missed, but only if it was missed by a
+// step without valid figures, which show nothing about the store. Otherwise it returns 0.
 func missedUnproven(asked *search.Question, confirmed int64, trials []search.Trial) int64 {
 	lowest, unproven := int64(math.MaxInt64), int64(0)
 	for i := range trials {

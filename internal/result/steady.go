@@ -121,7 +121,7 @@ func change(samples []detect.Sample, format func(float64) string) string {
 	case first <= 2*last:
 		return ""
 	}
-	return fmt.Sprintf("; it %s from %s in the first quarter to %s in the last", verb, format(first), format(last))
+	return fmt.Sprintf("; the rate %s from %s in the first quarter to %s in the last", verb, format(first), format(last))
 }
 
 // rate returns the mean rate over all samples.

@@ -53,7 +53,7 @@ func TestSteady(t *testing.T) {
 			}
 			return 40
 		}, empty: true, warning: v1alpha1.WarningNotAssessed,
-			says: "the rate varied so much that its mean is imprecise; it fell from 131.1 MB/s in the first quarter to 2.621 MB/s in the last"},
+			says: "the rate varied so much that its mean is imprecise; the rate fell from 131.1 MB/s in the first quarter to 2.621 MB/s in the last"},
 		"it falls all the way": {seconds: 360, rate: func(s float64) float64 { return 1000 - 1.5*s }, empty: true, assessed: true, warning: v1alpha1.WarningNotSteady, says: "the rate was still falling, by 52.6 % of its mean in the last five minutes (limit for steady state: 10 %)"},
 		"it rises":             {seconds: 360, rate: func(s float64) float64 { return 1000 + s }, empty: true, assessed: true, warning: v1alpha1.WarningNotSteady, says: "still rising"},
 		"two seconds":          {seconds: 2, rate: level, empty: true, warning: v1alpha1.WarningNotAssessed, says: "2s measured; steady state needs five minutes without gaps; no 95 % interval: only 2 samples"},

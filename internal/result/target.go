@@ -144,7 +144,7 @@ func (b *builder) judgeClients() {
 		}
 		series, refused, err := client.series()
 		if err != nil {
-			b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "its samples are invalid: %s", err)
+			b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "invalid samples: %s", err)
 			continue
 		}
 		if refused > 0 {
@@ -261,13 +261,13 @@ func (b *builder) judgeNoSamples(client *Client) {
 	switch {
 	case client.total() > 0:
 		b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index,
-			"it has no samples from the measured time, so its figures are omitted")
+			"no samples from the measured time, so the figures are omitted")
 	case !b.setsUp():
 		b.warnings.addClient(v1alpha1.WarningNoOperations, client.Index, "completed nothing in the measured time")
 	}
 }
 
-// setsUp reports whether the step runs the setup of a program, which need not perform any I/O.
+// setsUp reports whether the step runs the setup of a program, which may perform no I/O at all.
 func (b *builder) setsUp() bool { return b.step.Purpose == plan.Prepare && b.described.Setup != "" }
 
 func (b *builder) judgeNotices(client *Client) {

@@ -43,8 +43,8 @@ type Usage struct {
 	// bytes had stopped changing.
 	HolesKnown, Settled bool
 	FileSystem          string
-	// Compression states whether the allocated bytes show the effect of compression. Its values are compressionShown
-	// and the other constants of that group.
+	// Compression states whether the allocated bytes show the effect of compression. It is one of the constants below,
+	// such as compressionShown.
 	Compression string
 }
 
@@ -143,8 +143,8 @@ func (b *builder) sumUsage() *Usage {
 			types[of.Extension] = sum
 		}
 	}
-	// In an MPI job, one client may report the disk usage of the directory that all clients share, so reports of the
-	// other clients need not exist.
+	// In an MPI job, one client may report the disk usage of the directory that all clients share, so the reports of the
+	// other clients may be missing.
 	if total == nil || missing > 0 && !b.load.SpansClients {
 		return nil
 	}

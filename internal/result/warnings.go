@@ -40,7 +40,7 @@ type warnings struct {
 type statement struct {
 	text    string
 	clients []int
-	// told is true if the text itself says which clients it concerns, so that their names need not be added.
+	// told is true if the text itself names the clients that it concerns, so String does not add their names.
 	told bool
 }
 
@@ -110,7 +110,8 @@ func (w *warnings) warning(kind v1alpha1.WarningType, phase v1alpha1.PhaseKind) 
 	return made
 }
 
-// message joins the first statements, and appends how many others there are or how many clients those concern.
+// message joins the first statements, and appends the number of the other statements, or of the clients that they
+// concern.
 func message(statements []statement) string {
 	var told []string
 	for _, made := range statements[:min(len(statements), maxStatements)] {

@@ -21,8 +21,8 @@ type Trial struct {
 }
 
 // Overloaded reports whether fewer operations were completed than were offered, by more than chance explains. The
-// allowance for chance is three standard deviations of the number of offered operations, which are three times the
-// square root of this number. Another half a percent is allowed for the start and the end of the step.
+// allowance for chance is three standard deviations of the number of offered operations; the standard deviation is the
+// square root of that number. Another 0.5 % is allowed for the start and the end of the step.
 func (t *Trial) Overloaded() bool {
 	const ends, deviations = 0.005, 3
 	offered := float64(t.Offered)
@@ -127,8 +127,8 @@ const (
 	refuted
 )
 
-// judge decides from the steps that confirm a rate whether it is confirmed or refuted, or whether more of these steps
-// are needed. A rate is refuted before all of them have run if the steps so far miss the objective.
+// judge decides whether a rate is confirmed or refuted, or whether it needs more confirming steps. A rate is refuted
+// early if its confirming steps so far miss the objective.
 func (q Question) judge(rounds []Trial) verdict {
 	for i := range rounds {
 		if !rounds[i].Known || rounds[i].Overloaded() {

@@ -22,8 +22,8 @@ const (
 	// rate, a client could run only a few jobs, because each job performs at least one operation of each kind per
 	// second.
 	leastEach = 10
-	// slack is added to the share that may exceed the latency bound, so that a rounding error of floating-point numbers
-	// does not refute a share that is exactly at the objective. Shares are whole millionths.
+	// slack is added to the share that may exceed the latency bound, so that a rounding error does not refute a rate whose
+	// share is exactly at the objective. Shares are whole millionths.
 	slack = 1e-12
 	// raise is the factor by which the rate grows from step to step, until a step misses the objective.
 	raise = 2.0

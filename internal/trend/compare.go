@@ -68,8 +68,8 @@ const (
 	mostFactName  = 64
 )
 
-// The names of facts about parts of the specification begin with the prefix changed. The value of such a fact is a
-// digest: it reveals a change, but means nothing to readers, so messages omit it.
+// changed is the prefix of the names of facts about parts of the specification. The value of such a fact is a digest:
+// it reveals a change, but means nothing to readers, so messages omit it.
 const changed = "specification of "
 
 // factsOf returns the facts that may explain why a run differs from another one, the most informative ones first.

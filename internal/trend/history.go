@@ -32,7 +32,7 @@ type Run struct {
 	By *v1alpha1.Comparable
 }
 
-// RunOf converts a BenchmarkRun to a Run. The BenchmarkRun may have been trimmed by the operator's cache.
+// RunOf converts a BenchmarkRun to a Run. It also accepts a BenchmarkRun that the operator's cache has trimmed.
 func RunOf(run *v1alpha1.BenchmarkRun) Run {
 	made := Run{Name: run.Name, Hash: run.Spec.Hash, By: run.Status.Comparable, Started: run.CreationTimestamp.Time}
 	if run.Status.StartTime != nil {

@@ -216,7 +216,7 @@ func message(report *detect.RegressionReport, result *v1alpha1.RegressionResult,
 			unknown = append(unknown, one.Figure)
 		}
 		if one.Verdict == result.Verdict && (one.Verdict == v1alpha1.RegressionRegressed || one.Verdict == v1alpha1.RegressionImproved) {
-			reported = append(reported, fmt.Sprintf("%s is %s, %s (95 %%: %s to %s), compared with a usual %s (spread %s); confidence %.1f %%",
+			reported = append(reported, fmt.Sprintf("%s is %s, %s (95 %%: %s to %s), compared with the usual %s (spread %s); confidence %.1f %%",
 				one.Figure, Written(one.Unit, one.Newest), signed(one.ChangePermille), signed(one.LowerPermille), signed(one.UpperPermille),
 				Written(one.Unit, one.Baseline), share(one.SpreadPermille), float64(one.ConfidencePermille)/10))
 		}
@@ -232,10 +232,10 @@ func message(report *detect.RegressionReport, result *v1alpha1.RegressionResult,
 	case detect.RegressionNoChange:
 		text := fmt.Sprintf("no figure of run %s is worse than in %d earlier runs", run.Name, result.ComparedRuns)
 		if report.Open {
-			text += "; it may be worse, but only further runs can show that"
+			text += "; a regression is suspected, but only further runs can confirm it"
 		}
 		if len(unknown) > 0 {
-			text += fmt.Sprintf("; not compared, because fewer than %d earlier runs have it: %s",
+			text += fmt.Sprintf("; not compared, because fewer than %d earlier runs have these figures: %s",
 				detect.LeastBaselineRuns, strings.Join(unknown, ", "))
 		}
 		return text

@@ -153,7 +153,7 @@ func TestVerdictsAndMessages(t *testing.T) {
 		"what to do": {earlier(20), last(20, asItIs, 70, 100, 100, 100), standard(), v1alpha1.RegressionRegressed,
 			"set spec.regression.acceptedSince to 2026-01-21T03:00:00Z"},
 		"a new figure": {earlier(20), last(20, func(r *Run) { r.By.Figures[0].Figure = "new" }, 100, 100, 100, 100), standard(),
-			v1alpha1.RegressionNoChange, "; not compared, because fewer than 4 earlier runs have it: new"},
+			v1alpha1.RegressionNoChange, "; not compared, because fewer than 4 earlier runs have these figures: new"},
 		"better":         {earlier(20), last(20, asItIs, 150, 100, 100, 100), standard(), v1alpha1.RegressionImproved, "run bench-0020 against 1"},
 		"as ever":        {earlier(20), last(20, asItIs, 100, 100, 100, 100), standard(), v1alpha1.RegressionNoChange, "no figure of run bench-0020 is worse"},
 		"three runs":     {earlier(3), last(3, asItIs, 70, 100, 100, 100), standard(), v1alpha1.RegressionUnknown, "3 earlier runs to compare with, but 4 are needed"},
