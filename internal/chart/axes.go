@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Linear returns an axis that starts at 0 and ends slightly above most, which is the highest value in the chart. labels
-// is the approximate number of labels on the axis, and format returns the text of a label.
+// Linear returns an axis that starts at 0 and ends slightly above most, the highest value in the chart. labels is the
+// approximate number of labels; format returns the text of a label.
 func Linear(most float64, labels int, format func(float64) string) Axis {
-	if !(most > 1e-300) || math.IsInf(most, 0) { // a smaller maximum could make the distance between labels round to 0
+	if !(most > 1e-300) || math.IsInf(most, 0) { // with a smaller maximum, the distance between labels could round to 0
 		most = 1
 	}
 	most *= 1.06
@@ -32,8 +32,8 @@ func niceStep(rough float64) float64 {
 	return 10 * power
 }
 
-// Logarithmic returns a logarithmic axis that covers both values, which must be positive. It begins and ends at 1, 2 or
-// 5 times a power of ten.
+// Logarithmic returns a logarithmic axis that covers the values from least to most, which must be positive. It begins
+// and ends at 1, 2 or 5 times a power of ten.
 func Logarithmic(least, most float64, format func(float64) string) Axis {
 	if !(least > 0) || !(most >= least) {
 		least, most = 1, 10
@@ -73,7 +73,7 @@ var timeSteps = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 1
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour}
 
 // Seconds returns a time axis from one time to another, both in seconds since the start of the run. If either is
-// infinite, because there are no data, the axis covers the first second.
+// infinite, which means that there is no data, the axis covers the first second of the run.
 func Seconds(from, to float64) Axis {
 	if math.IsInf(from, 0) || math.IsInf(to, 0) {
 		from, to = 0, 1

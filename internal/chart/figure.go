@@ -137,8 +137,7 @@ func (f *Figure) draw(size Size, class string) string {
 	return c.String()
 }
 
-// aside returns the distance by which a drawing is shifted to the right, so that the plots of charts that are stacked
-// vertically are aligned.
+// aside returns how far a drawing is shifted to the right, which aligns the plots of vertically stacked charts.
 func (f *Figure) aside(p *plot.Plot, narrow bool) vg.Length {
 	room := vg.Length(80)
 	if narrow {
@@ -185,8 +184,8 @@ func (f *Figure) plot(narrow bool) *plot.Plot {
 	return p
 }
 
-// ticker supplies the labels of an axis. If thin is set and the axis has more than five labels, it omits every other
-// one.
+// ticker supplies the labels of an axis. If thin is true and the axis has more than five labels, ticker omits every
+// other label.
 type ticker struct {
 	axis *Axis
 	thin bool
@@ -207,7 +206,8 @@ func (t ticker) Ticks(_, _ float64) []plot.Tick {
 	return all
 }
 
-// on returns this package's canvas, which gonum passes to plotters wrapped in one or more draw.Canvas values.
+// on returns the canvas of this package that c wraps: gonum passes it to plotters inside one or more draw.Canvas
+// values.
 func on(c draw.Canvas) *canvas {
 	at := c.Canvas
 	for {

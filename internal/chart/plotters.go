@@ -157,8 +157,8 @@ func envelope(to *canvas, points []Point, x, y func(float64) vg.Length) string {
 	return d.String()
 }
 
-// thin merges points that share a pixel into one point, which has their mean, weighted by length, and their minimum and
-// maximum. It does not merge points across a gap, nor faint points with others.
+// thin merges points that share a pixel into one point with their minimum, their maximum and their mean, weighted by
+// length. It does not merge points across a gap, or faint points with other points.
 func thin(points []Point, pixel float64) []Point {
 	var thinned []Point
 	weight := 0.0

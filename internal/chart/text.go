@@ -61,7 +61,7 @@ func (f *Figure) TextRows(columns, rows int, ascii bool) []string {
 	}
 	for _, tick := range f.X.Ticks {
 		at := f.X.columnOf(tick.Value, plot)
-		// A shortened label would be the label of another time.
+		// Omit a label that does not fit: if shortened, it would show a different time.
 		if end := at + utf8.RuneCountInString(tick.Label); end <= plot {
 			ticks.put(tick.Label, at, end)
 		}
@@ -107,7 +107,7 @@ func (a Axis) columnOf(value float64, columns int) int {
 	return int(min(at, float64(columns-1)))
 }
 
-// labelIn returns the highest of the axis labels in a row of text. Rows are counted from the bottom.
+// labelIn returns the label of the highest tick in a row of text. Rows are counted from the bottom.
 func (a Axis) labelIn(row, rows int) string {
 	label := ""
 	for _, tick := range a.Ticks {
@@ -118,8 +118,8 @@ func (a Axis) labelIn(row, rows int) string {
 	return label
 }
 
-// column draws one of the rows of text in which a line of the chart is plotted, with one character for each mean. row
-// is the number of that row, counted from the bottom. top is the value at the upper edge of the highest row.
+// column draws one row of text of a plotted line, with one character for each mean. row is the number of the row,
+// counted from the bottom. top is the value at the upper edge of the highest row.
 func column(means []float64, top float64, row, rows int, signs []rune) string {
 	full := len(signs) - 1
 	drawn := make([]rune, len(means))

@@ -31,9 +31,9 @@ func newAgent(streams Streams) *cobra.Command {
 	return command
 }
 
-// calledAsAgent runs a subcommand of the agent if the first argument is its name; otherwise, called is false. Tools
-// such as mpirun call the agent's subcommands, and in a local run this program is the agent. The subcommand receives
-// the remaining arguments unchanged: this program does not parse them as its own flags.
+// calledAsAgent runs a subcommand of the agent if the first argument is the name of one; otherwise, called is false.
+// Tools such as mpirun call the agent's subcommands, and in a local run this program is the agent. The subcommand
+// receives the remaining arguments unchanged: this program does not parse them as its own flags.
 func calledAsAgent(arguments []string, streams Streams) (code int, called bool) {
 	return agent.Subcommand(arguments, streams.Out, streams.Err)
 }

@@ -116,7 +116,7 @@ func readSeries(r io.Reader) ([]detect.Sample, error) {
 		return nil, err
 	}
 	if len(rows) < 2 {
-		return nil, fmt.Errorf("at least two sample rows are required, but there are %d: the time between rows is the length of a sample", len(rows))
+		return nil, fmt.Errorf("at least two sample rows are required, because the time between rows is the length of a sample: got %d", len(rows))
 	}
 	intervals := make([]float64, 0, len(rows)-1)
 	for i := 1; i < len(rows); i++ {

@@ -44,7 +44,7 @@ func newAnalyzeKnee(streams Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "knee FILE.csv",
 		Short: "Find where throughput stops scaling",
-		Long: "Find the knee of a ramp: the point of the maximum bend (Kneedle), the lowest load within 95 % of the\n" +
+		Long: "Find the knee of a ramp: the point of maximum curvature (Kneedle), the lowest load within 95 % of the\n" +
 			"plateau and, with six or more loads, a fit of the Universal Scalability Law with 95 % intervals.\n\n" +
 			"The file has the header " + kneeHeader + ". The load counts clients, jobs or outstanding\n" +
 			"requests; rows with the same load are repetitions. At least five loads are needed.",
@@ -92,8 +92,8 @@ func kneeDocumentOf(points int, r detect.KneeResult) kneeDocument {
 	return d
 }
 
-// significant rounds a value to nine significant digits. The remaining digits of a computed value can differ between
-// machines, and documents must not.
+// significant rounds a value to nine significant digits. Further digits of a computed value can differ between
+// machines, but the documents must be the same on all machines.
 func significant(value float64) float64 {
 	if value == 0 || math.IsInf(value, 0) {
 		return value

@@ -97,7 +97,7 @@ func printSteady(w io.Writer, r detect.SteadyResult) error {
 		if at == nil {
 			return
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%.0f to %.0f s\t%s\trounds within %s, line within %s\n", name, at.StartSeconds, at.EndSeconds,
+		_, _ = fmt.Fprintf(table, "%s\t%.0f to %.0f s\t%s\tmeans differ by %s, linear fit changes by %s\n", name, at.StartSeconds, at.EndSeconds,
 			measure.FormatMegabytesPerSecond(at.Mean.Value), measure.FormatShare(at.Excursion), measure.FormatShare(at.Slope))
 	}
 	_, _ = fmt.Fprintf(table, "%s\n", r.State)

@@ -185,8 +185,8 @@ func TestParseGroups(t *testing.T) {
 	}
 }
 
-// TestParseNamesClat checks that percentiles of clat are labelled as such, and that without any histogram the mean is
-// that of lat.
+// TestParseNamesClat checks that percentiles of clat are labelled as such, and that without any histogram the mean of
+// lat is shown.
 func TestParseNamesClat(t *testing.T) {
 	text, err := os.ReadFile("../engine/fio/testdata/runs/no-lat-bins.stdout")
 	if err != nil {

@@ -176,7 +176,7 @@ func waitingFor(benchmark *v1alpha1.StorageBenchmark) string {
 			condition := &benchmark.Status.Conditions[i]
 			if condition.Type == kind && condition.Message != "" && condition.Status != metav1.ConditionFalse && !verdictOf(benchmark.Status.LastRun, condition) {
 				if condition.Reason == v1alpha1.ReasonNotJudged {
-					return condition.Message // the reason NotJudged only means that there is no verdict yet
+					return condition.Message // omit the reason NotJudged, which only means that there is no verdict yet
 				}
 				return condition.Reason + ": " + condition.Message
 			}

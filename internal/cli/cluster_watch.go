@@ -23,14 +23,14 @@ const (
 )
 
 // errDeleted is returned if the watched object was deleted.
-var errDeleted = errors.New("it was deleted")
+var errDeleted = errors.New("the object was deleted")
 
 // errDone is returned by the callback of cluster.each to stop watching without an error.
 var errDone = errors.New("done")
 
 // each calls seen with the current state of an object and again after every change, until seen returns an error or ctx
 // is done. It returns nil if seen returns errDone. Because a run may last for days, each keeps trying if the API server
-// stops answering, and reports the outage on the writer problems.
+// stops answering, and writes a message about the outage to problems.
 func (c *cluster) each(ctx context.Context, resource schema.GroupVersionResource, name string, problems io.Writer, seen func(*unstructured.Unstructured) error) error {
 	patience, met := firstPatience, false
 	for {
@@ -48,7 +48,8 @@ func (c *cluster) each(ctx context.Context, resource schema.GroupVersionResource
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err == nil:
-			// The watch request timed out. The pause below is for a proxy that ends each watch at once.
+			// The watch request ended and is repeated. The pause below prevents a busy loop behind a proxy that ends each watch
+			// at once.
 		case apierrors.IsNotFound(err) && met:
 			return errDeleted
 		case !met || apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
@@ -104,7 +105,7 @@ func (c *cluster) watchOnce(ctx context.Context, resource schema.GroupVersionRes
 			return stopError{errDeleted}
 		case apiwatch.Error:
 			return apierrors.FromObject(event.Object)
-		case apiwatch.Added, apiwatch.Bookmark: // Added is the state from before Get
+		case apiwatch.Added, apiwatch.Bookmark: // Get has already returned the state that Added reports, or a newer one
 		}
 	}
 	return nil

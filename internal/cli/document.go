@@ -31,7 +31,7 @@ import (
 const runPrefix = "run/"
 
 // documentOf reads a run from the file with the given name, or from the cluster if there is no such file. If the name
-// is that of a StorageBenchmark, documentOf also returns the benchmark.
+// refers to a StorageBenchmark, documentOf also returns the benchmark.
 func documentOf(ctx context.Context, streams Streams, flags *clusterFlags, name string) (report.Document, *v1alpha1.StorageBenchmark, error) {
 	if of, inCluster := strings.CutPrefix(name, runPrefix); inCluster {
 		return clusterDocument(ctx, flags, of)
@@ -189,7 +189,7 @@ func replaceFile(name string, text []byte) error {
 	if err == nil {
 		if exists {
 			err = keepOwner(file, info)
-			_ = file.Chmod(mode) // not limited by the umask; some file systems have no modes
+			_ = file.Chmod(mode) // undo the effect of the umask; some file systems have no modes
 		}
 		if err == nil {
 			_, err = file.Write(text)
@@ -207,7 +207,7 @@ func replaceFile(name string, text []byte) error {
 	return err
 }
 
-// keepOwner gives a new file the owner and group of an old one. It returns fs.ErrPermission if it cannot.
+// keepOwner gives a new file the owner and group of an old one. It returns fs.ErrPermission if that fails.
 func keepOwner(file *os.File, old fs.FileInfo) error {
 	info, err := file.Stat()
 	if err != nil {

@@ -92,7 +92,7 @@ func (f *first) yaml() string {
 	line("      # documented: {throughput: {baseline: 125M, burst: 1000M, bucket: 300G}}   # MB is 10^6 bytes")
 	line("    clients:")
 	line("      count: %-16d# client pods; all of them start each phase together", f.clients)
-	line("      spread: Any            # several can share a node, with its network card and processors")
+	line("      spread: Any            # clients may share a node, including its NIC and CPUs")
 	if f.claim == "" {
 		line("      template:")
 		line("        # The pods run as user 65532. This lets them write to a new volume, whose root directory belongs to root.")

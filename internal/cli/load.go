@@ -47,7 +47,7 @@ func load(streams Streams, names []string, options loadOptions) (loaded, error) 
 		return loaded{}, err
 	}
 	if len(all) > 1 {
-		return loaded{}, fmt.Errorf("%d StorageBenchmarks in the files (first: %s, %s): run one at a time with -f FILE",
+		return loaded{}, fmt.Errorf("the files contain %d StorageBenchmarks (first: %s, %s): run one at a time with -f FILE",
 			len(all), all[0].benchmark.Name, all[1].benchmark.Name)
 	}
 	return all[0], nil
@@ -81,9 +81,9 @@ func loadAll(streams Streams, names []string, options loadOptions) ([]loaded, er
 	return all, nil
 }
 
-// understand reads and checks files and plans their benchmarks. It adds the faults that it finds in a source to that
-// source. Benchmarks with faults are planned too, so that the user sees all faults at once. If a field already has a
-// fault, further faults that planning finds in it are dropped, because the first fault may be their cause.
+// understand reads and checks files and plans their benchmarks. It adds each fault to the source that contains it.
+// Benchmarks with faults are planned too, so that the user sees all faults at once. If a field already has a fault,
+// further faults that planning finds in it are dropped, because the first fault may be their cause.
 func understand(sources []*source, options loadOptions) ([]loaded, error) {
 	var objects []admission.Object
 	for _, one := range sources {
@@ -146,8 +146,8 @@ func (s *source) plan(object *admission.Object, objects []admission.Object, opti
 	return loaded{benchmark: benchmark, objects: objects, resolved: resolved, plan: planned, seed: options.seed}
 }
 
-// bodyOf formats an error in a field of a benchmark as the API server formats an admission error: the value of the
-// field, if it is a string, a number or a boolean, and what is wrong with it.
+// bodyOf formats an error in a field of a benchmark as the API server formats an admission error: the reason, preceded
+// by the value of the field if this is a string, a number or a boolean.
 func bodyOf(problem *field.Error) string {
 	shown := ""
 	switch value := reflect.ValueOf(problem.BadValue); {

@@ -85,7 +85,7 @@ func newMerge(streams Streams) *cobra.Command {
 type fioResult struct {
 	name string
 	fio.Result
-	// jobs holds an entry for each group of jobs, or for each job.
+	// jobs holds an entry for each group of jobs if fio reports groups (group_reporting), otherwise for each job.
 	jobs []fio.Job
 	// interrupted is true if fio reported that a signal stopped it early, or if the output ends with a status dump. The
 	// Result then covers the time until the signal or the dump.

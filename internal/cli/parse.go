@@ -47,10 +47,10 @@ func newParse(streams Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "parse fio|ior|mdtest FILE",
 		Short: "Parse a tool's output, and reject output that is not a result",
-		Long: "Parse a tool's output and print it in storagebench's format. Output that is not a result (an error,\n" +
-			"a truncated document, an empty file) ends with exit code 1 and the tool's own message. IOR's output can be\n" +
-			"a table, JSON or CSV; if it is truncated after some repetitions, it is a result with \"complete\": false. The\n" +
-			"file does not contain the tool's exit code: check it separately.",
+		Long: "Parse a tool's output and print it in storagebench's format. For output that is not a result (an error,\n" +
+			"a truncated document, an empty file), the exit code is 1 and the tool's own message is shown. IOR's output can\n" +
+			"be a table, JSON or CSV; if it is truncated after some repetitions, it is a result with \"complete\": false.\n" +
+			"The file does not contain the tool's exit code: check it separately.",
 		Example: "  fio --output-format=json+ --lat_percentiles=1 job.fio | kubectl storagebench parse fio -\n" +
 			"  kubectl storagebench parse ior ior.out\n" +
 			"  kubectl storagebench parse mdtest mdtest.out",
@@ -122,8 +122,8 @@ func parseFio(result fioResult) parseDocument {
 			repetition.BytesPerSecond = int64(float64(one.Bytes)/seconds + 0.5)
 			repetition.IOPSMilli = int64(float64(merged.Operations)/seconds*1000 + 0.5)
 			if groups := groupsOf(result.jobs, operation); groups > 1 {
-				document.Warnings = append(document.Warnings, fmt.Sprintf("SeveralGroups: %v: the rate adds up %d groups "+
-					"of jobs. It is too high if they ran one after the other (stonewall): run each group on its own",
+				document.Warnings = append(document.Warnings, fmt.Sprintf("SeveralGroups: %v: the rate is the sum over %d groups "+
+					"of jobs. It is too high if the groups ran one after another (stonewall): run each group separately",
 					operation, groups))
 			}
 		}
@@ -136,7 +136,7 @@ func parseFio(result fioResult) parseDocument {
 	return document
 }
 
-// groupsOf counts the groups of jobs that did operations of a kind.
+// groupsOf counts the groups of jobs that performed operations of the given kind.
 func groupsOf(jobs []fio.Job, operation measure.Operation) int {
 	groups := map[int64]bool{}
 	for i := range jobs {

@@ -35,5 +35,5 @@ func (p *plainWriter) Write(text []byte) (int, error) {
 func (p *plainWriter) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.to.Close() // ignore the error: Write reports all errors except one about this last character
+	_ = p.to.Close() // ignore the error, which concerns only this last character: Write has reported all other errors
 }

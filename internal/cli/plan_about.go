@@ -137,7 +137,7 @@ func objectiveTexts(objectives []v1alpha1.Objective) []string {
 	return texts
 }
 
-// maxQuery is the maximum length, in characters, at which a query is shown. Longer queries are truncated.
+// maxQuery is the maximum number of characters of a query that the plan shows. Longer queries are truncated.
 const maxQuery = 100
 
 // observationTexts describes the observations of a run, one line each, with the beginning of the query.

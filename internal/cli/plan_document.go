@@ -24,9 +24,9 @@ type planDocument struct {
 	ClientsPerTarget int    `json:"clientsPerTarget"`
 	// Seed is the seed of the random order of sweeps.
 	Seed int64 `json:"seed"`
-	// DurationSeconds is the minimum duration of the run: the sum of the known minimum
-	// durations of its steps. ExpectedSeconds is its expected duration, absent if the expected
-	// duration of a step is unknown or a lower bound.
+	// DurationSeconds is the minimum duration of the run: the sum of the known minimum durations of its steps.
+	// ExpectedSeconds is the expected duration of the run; it is absent if that of a step is unknown or only a lower
+	// bound.
 	DurationSeconds float64      `json:"durationSeconds"`
 	ExpectedSeconds *float64     `json:"expectedSeconds,omitempty"`
 	Steps           []planStep   `json:"steps"`
@@ -76,7 +76,7 @@ type planStep struct {
 	ExpectedSeconds *float64 `json:"expectedSeconds,omitempty"`
 	AtLeastSeconds  *float64 `json:"atLeastSeconds,omitempty"`
 	LimitSeconds    float64  `json:"limitSeconds"`
-	// WorkBound is true if the step ends when its work is done, and not after a fixed time.
+	// WorkBound is true if the step ends when its work is done, instead of after a fixed time.
 	WorkBound bool `json:"workBound"`
 	Passes    int  `json:"passes,omitempty"`
 	// UntilCreditsPercent is set for a pause in which credits refill. The pause ends when the credit bucket is filled
@@ -95,7 +95,7 @@ type planStep struct {
 	Jobs     map[string]string `json:"jobs"`
 
 	planned plan.Step
-	// clientsVary is true if the cells of the phase differ in their number of clients.
+	// clientsVary is true if the cells of the phase have different numbers of clients.
 	clientsVary bool
 }
 

@@ -91,7 +91,7 @@ func (d planDocument) text(w io.Writer, options textOptions) error {
 	return err
 }
 
-// creditsColumn is the table column that is shown only for storage with known burst credits.
+// creditsColumn is the heading of the column that the table has only if the burst credits of a target are known.
 const creditsColumn = "CREDITS"
 
 // withoutCredits removes the credits column from the table if no step has credits.
@@ -172,7 +172,7 @@ func row(step planStep, sure bool) []string {
 		starts(step.OffsetSeconds, sure), takes(step), creditsOf([]planStep{step}), laid(step.NewBytes)}
 }
 
-// does returns a description of a step's action, with the values that its cell sets.
+// does describes what a step does, with the values that its cell sets.
 func does(step planStep) string {
 	p := step.planned
 	switch p.Purpose {
@@ -221,7 +221,7 @@ func (s planStep) runsCommand() bool {
 	return len(s.Targets) > 0
 }
 
-// takes returns a description of a step's duration.
+// takes describes the duration of a step.
 func takes(step planStep) string {
 	p := step.planned
 	known := ""

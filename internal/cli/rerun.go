@@ -19,7 +19,7 @@ func newRerun(streams Streams) *cobra.Command {
 		Long: "Request another run of a StorageBenchmark as it is in the cluster, and follow it like `run`. NAME is the\n" +
 			"benchmark or one of its runs; a run of an older specification cannot be repeated. If a run of the benchmark\n" +
 			"is live, the new one starts after it, unless spec.trigger.concurrencyPolicy is Replace. With --repeat N, N runs\n" +
-			"follow each other, and the result is the variance between them. --watch=false only prints the name of the run.\n\n" +
+			"follow each other, and the result shows how much they vary. --watch=false only prints the name of the run.\n\n" +
 			exitCodes + "\n130 if watching was interrupted.",
 		Example: "  kubectl storagebench rerun nightly\n" +
 			"  kubectl storagebench rerun nightly -n storage-tests --watch=false\n" +
@@ -28,7 +28,7 @@ func newRerun(streams Streams) *cobra.Command {
 	}
 	flags := newClusterFlags(command)
 	command.Flags().BoolVar(&options.watch, "watch", true, "follow the run until it ends, and show its result")
-	command.Flags().IntVar(&options.repeat, "repeat", 1, "number of runs, one after the other; shows the variance between them")
+	command.Flags().IntVar(&options.repeat, "repeat", 1, "number of consecutive runs; with more than one, shows how much they vary")
 	command.Flags().StringArrayVar(&options.save, "save", nil, saveUsage)
 	priceFlag(command, &options.price)
 	outputFlag(command, &options.output, &options.verbose)
@@ -69,7 +69,7 @@ func rerun(ctx context.Context, streams Streams, name string, options runOptions
 	return left(ctx, streams, last, err)
 }
 
-// benchmarkOf returns the StorageBenchmark with the given name. If the name is that of a BenchmarkRun, it returns the
+// benchmarkOf returns the StorageBenchmark with the given name. If the name refers to a BenchmarkRun, it returns the
 // run's StorageBenchmark instead, or an error if spec.run has changed since the run.
 func (c *cluster) benchmarkOf(ctx context.Context, name string) (*v1alpha1.StorageBenchmark, error) {
 	benchmark := &v1alpha1.StorageBenchmark{}

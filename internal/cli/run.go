@@ -49,8 +49,8 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 		Use:        "run -f FILE [--local --target NAME=DIR] | --storage-class CLASS [--profile PROFILE]",
 		SuggestFor: []string{"start", "apply"},
 		Short:      "Run a benchmark, in a cluster or on this machine, and show its result",
-		Long: "Run the StorageBenchmark in a file and follow it: a live view on a terminal, plain lines in a pipe; then\n" +
-			"the result.\n\n" +
+		Long: "Run the StorageBenchmark in a file, show its progress (a live view on a terminal, otherwise plain lines), and\n" +
+			"then show the result.\n\n" +
 			"In a cluster, the file is applied (server-side, with the profiles in it) and the resulting run is\n" +
 			"followed. If the same specification was run before, another run is requested. Ctrl-C stops watching; the run\n" +
 			"continues. --watch=false only prints the name of the run.\n\n" +
@@ -60,7 +60,7 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 			"hours later. --profile selects a workload: a WorkloadProfile of the namespace, a ClusterWorkloadProfile, or\n" +
 			"one from the library (see `kubectl storagebench profiles`). Without it, random writes and reads of 64 KiB are\n" +
 			"measured, each for --duration.\n\n" +
-			"With --repeat N, the benchmark runs N times, and the result is the variance between the runs: mean, 95 %\n" +
+			"With --repeat N, the benchmark runs N times, and the result shows how much the runs vary: mean, 95 %\n" +
 			"interval, standard deviation and coefficient of variation of each figure. A run does not wait for the burst\n" +
 			"credits that the previous run spent: to wait, end the phases with a cooldown. With --repeat, --save\nnumbers its files.\n\n" +
 			"With --local, the benchmark runs on directories of this machine, with agents as child processes, without a\n" +
@@ -93,7 +93,7 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 	command.Flags().StringArrayVar(&options.save, "save", nil, saveUsage)
 	command.Flags().BoolVar(&options.watch, "watch", true, "follow a run in a cluster until it ends, and show its result")
 	command.Flags().BoolVar(&options.forceConflicts, "force-conflicts", false, "in a cluster: take over fields that another manager has set")
-	command.Flags().IntVar(&options.repeat, "repeat", 1, "number of runs, one after the other; shows the variance between them")
+	command.Flags().IntVar(&options.repeat, "repeat", 1, "number of consecutive runs; with more than one, shows how much they vary")
 	priceFlag(command, &options.price)
 	command.Flags().StringVar(&options.class.class, "storage-class", "", "measure new volumes of this StorageClass, and remove everything at the end")
 	volumeFlags(command, &options.class, "with --storage-class: ", "each new volume")
@@ -148,7 +148,7 @@ func (o *runOptions) check(command *cobra.Command) error {
 // --watch=false, which leaves no result to save. It also checks --price-per-hour and --repeat.
 func (o *runOptions) checkOutputs() error {
 	if !o.watch && len(o.save) > 0 {
-		return errors.New("--save requires watching for the result: remove --watch=false")
+		return errors.New("--save and --watch=false are mutually exclusive, because a run that is not followed has no result to save: remove one of them")
 	}
 	if err := o.checkRepeat(); err != nil {
 		return err
@@ -250,7 +250,7 @@ func save(streams Streams, names []string, document report.Document) error {
 			problems = append(problems, fmt.Errorf("--save %s: %w", name, err))
 			continue
 		}
-		_, _ = fmt.Fprintf(streams.Err, "%s is written\n", name)
+		_, _ = fmt.Fprintf(streams.Err, "wrote %s\n", name)
 	}
 	return errors.Join(problems...)
 }

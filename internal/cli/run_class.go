@@ -70,7 +70,7 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 	}
 	ctx, stop := untilSignal(ctx)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	context.AfterFunc(ctx, stop) // stop catching signals, so that a second signal ends the program at once
 	// If the reader of standard output exits, writing returns an error, and the program still removes the trial.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	retains, err := cluster.checkClass(ctx, trial.class)
@@ -113,7 +113,7 @@ func (c *cluster) endTrial(ctx context.Context, streams Streams, name, current s
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
 	defer done()
 	if interrupted {
-		_, _ = fmt.Fprintln(streams.Err, "\nStopping the run and removing everything. Press Ctrl-C again to leave that to the cluster.")
+		_, _ = fmt.Fprintln(streams.Err, "\nStopping the run and removing everything. Press Ctrl-C again to leave the removal to the cluster.")
 		if problem := c.showSoFar(ctx, streams, current, options); problem != nil {
 			_, _ = fmt.Fprintf(streams.Err, "error: %v\n", problem)
 		}
@@ -155,9 +155,9 @@ func (c *cluster) checkClass(ctx context.Context, name string) (retains bool, er
 		}
 		slices.Sort(names)
 		if i := spelling.Nearest(name, names, 4); i >= 0 {
-			return false, fmt.Errorf("%w; did you mean %s? It has %s", missing, names[i], measure.FormatList(names, 10))
+			return false, fmt.Errorf("%w; did you mean %s? Existing: %s", missing, names[i], measure.FormatList(names, 10))
 		}
-		return false, fmt.Errorf("%w; it has %s", missing, measure.FormatList(names, 10))
+		return false, fmt.Errorf("%w; existing: %s", missing, measure.FormatList(names, 10))
 	case err != nil:
 		return false, fmt.Errorf("read StorageClass %s: %w", name, explained(err))
 	}

@@ -143,16 +143,17 @@ func (c *cluster) namespaceOf(object *unstructured.Unstructured) string {
 	return c.namespace
 }
 
-// ask requests a run of the applied specification, unless such a run is live or the operator starts one by itself. The
-// operator does so if spec.trigger starts runs on changes and spec.run differs from the last run. ask returns a
-// function that finds the name of the run in the status. A live run with an older version of a profile does not count.
+// ask requests a run of the applied specification, unless such a run is live or the operator starts one automatically.
+// It does so if spec.trigger starts runs on changes and spec.run differs from the last run. ask returns a function that
+// finds the name of the run in the status. A live run with an older version of a profile does not count as a run of the
+// applied specification.
 func (c *cluster) ask(ctx context.Context, streams Streams, name string, before *v1alpha1.StorageBenchmark, existed bool) (func(*v1alpha1.StorageBenchmarkStatus) string, error) {
 	after := &v1alpha1.StorageBenchmark{}
 	if err := c.get(ctx, benchmarkResource, name, after); err != nil {
 		return nil, err
 	}
 	hash := plan.RunHash(&after.Spec.Run)
-	var older []string // the UIDs of runs that do not execute what was applied
+	var older []string // the UIDs of earlier runs, which chosen must not return
 	if before.Status.LastRun != nil {
 		older = append(older, before.Status.LastRun.UID)
 	}

@@ -83,7 +83,7 @@ func fitsLocally(target *v1alpha1.Target, given string) error {
 	case target.RequireIdle != nil && *target.RequireIdle:
 		return fmt.Errorf("target %q: requireIdle is true, but a local run cannot detect other users of a directory: set it to false", target.Name)
 	case target.Path != "" && !filepath.IsLocal(target.Path):
-		return fmt.Errorf("target %q: path %q leads out of the directory: use a folder inside it", target.Name, target.Path)
+		return fmt.Errorf("target %q: path %q leads out of the directory: use a path inside it", target.Name, target.Path)
 	}
 	return nil
 }

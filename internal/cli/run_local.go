@@ -58,8 +58,8 @@ func runHere(ctx context.Context, streams Streams, arguments []string, options r
 	return exit(code)
 }
 
-// showDead shows the runs of a runner that died during or after the last of them. The runner has already saved the
-// earlier ones.
+// showDead shows the runs of a runner that died during or after its last run. The runner has already saved the earlier
+// runs.
 func showDead(streams Streams, options runOptions, runs []local.Result) error {
 	var shown repetitions
 	for i := range runs {
@@ -73,8 +73,8 @@ func showDead(streams Streams, options runOptions, runs []local.Result) error {
 	return shown.show(streams, options)
 }
 
-// stillborn returns the record of a run that failed before it began, based on the files of the benchmark. It returns
-// nil if the files cannot be read.
+// stillborn returns the record of a run that failed before it began. It creates the record from the files of the
+// benchmark. It returns nil if the files cannot be read.
 func stillborn(streams Streams, files []string) *v1alpha1.BenchmarkRun {
 	read, err := load(Streams{In: streams.In, Out: streams.Out, Err: io.Discard}, files, loadOptions{local: true})
 	if err != nil {
@@ -91,10 +91,10 @@ func runLocal(ctx context.Context, streams Streams, options runOptions, journal 
 	})
 }
 
-// conduct calls next for each run and then shows the results. If a run cannot be conducted, it shows the results of the
-// runs before it. It records that it has shown them, so that the guard process does not show them again; see runHere. It
-// records this even after an error, because the guard would fail in the same way: it has the same files and the same
-// standard output.
+// conduct calls next for each run and then shows the results. If a run cannot be conducted, conduct shows the results
+// of the earlier runs. It then records in the journal that the results are shown, so that the guard process does not
+// show them again; see runHere. It does so even if showing them failed, because the guard has the same files and the
+// same standard output and would fail in the same way.
 func (r *repetitions) conduct(streams Streams, options runOptions, journal *local.Journal, next func() (report.Document, error)) error {
 	err := r.collect(streams, options, func() (report.Document, int, error) {
 		document, err := next()
@@ -186,7 +186,8 @@ func checkObservations(ctx context.Context, streams Streams, options runOptions,
 	return nil
 }
 
-// observerOf returns the observer of a run. It returns nil if the run has no observations or no Prometheus is given.
+// observerOf returns the observer of a run. It returns nil if the run has no observations, or if no Prometheus is
+// configured.
 func observerOf(options runOptions, read loaded) drive.Observer {
 	if options.prometheus.URL == "" || len(read.resolved.Observations) == 0 {
 		return nil

@@ -25,7 +25,7 @@ func (o *runOptions) checkRepeat() error {
 	case o.repeat < 1 || o.repeat > mostRepeats:
 		return fmt.Errorf("--repeat %d: must be 1 to %d", o.repeat, mostRepeats)
 	case o.repeat > 1 && !o.watch:
-		return fmt.Errorf("--repeat %d requires watching, because each run starts when the previous one has ended: remove --watch=false", o.repeat)
+		return fmt.Errorf("--repeat %d and --watch=false are mutually exclusive, because each run starts when the previous one has ended: remove one of them", o.repeat)
 	case o.repeat > 1 && !slices.Contains(repeatOutputs, o.output):
 		return fmt.Errorf("--output %s is not supported with --repeat: use %s", o.output, alternatives(repeatOutputs))
 	}
@@ -73,7 +73,7 @@ func (r *repetitions) add(streams Streams, options runOptions, document report.D
 	return number < options.repeat && r.code != report.ExitFailed
 }
 
-// collect calls next for each run and adds the result. It returns the error of next.
+// collect calls next for each run and adds the result. It stops at the first error of next and returns it.
 func (r *repetitions) collect(streams Streams, options runOptions, next func() (report.Document, int, error)) error {
 	for more := true; more; {
 		document, code, err := next()

@@ -48,7 +48,7 @@ func TestEveryFileIsSaved(t *testing.T) {
 	if text, err := os.ReadFile(last); err != nil || string(text) != out.String() || out.Len() == 0 {
 		t.Errorf("saved %d bytes and shown %d, %v", len(text), out.Len(), err)
 	}
-	if got := messages.String(); got != last+" is written\n" {
+	if got := messages.String(); got != "wrote "+last+"\n" {
 		t.Errorf("it says %q", got)
 	}
 }

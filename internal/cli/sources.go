@@ -138,7 +138,7 @@ func duplicates(sources []*source) {
 			object := &one.file.Objects[i]
 			places := named[object.Title()]
 			if slices.ContainsFunc(places, func(p place) bool { return p.in.name == one.name }) {
-				continue // a duplicate within a source has already been reported, or the same file was given twice
+				continue // skip it: a duplicate within a source is already reported, or the same file was given twice
 			}
 			named[object.Title()] = append(places, place{one, object})
 		}

@@ -30,11 +30,11 @@ func newWatch(streams Streams) *cobra.Command {
 		Use:        "watch NAME",
 		SuggestFor: []string{"follow", "logs"},
 		Short:      "Watch a run in a cluster",
-		Long: "Show the progress of a run in a cluster, and its result at the end: completed and remaining phases\n" +
-			"with their expected end, throughput and IOPS of the running step, latency, clients, estimated credit\n" +
-			"balance and warnings. NAME is a BenchmarkRun, or a StorageBenchmark to watch its live run. If it has no live run,\n" +
-			"its last run is shown, and if it has no run yet, its next one. In a pipe it prints plain lines. Ctrl-C stops\n" +
-			"watching; the run continues.\n\n" +
+		Long: "Show the progress of a run in a cluster: completed and remaining phases with their expected end, throughput\n" +
+			"and IOPS of the running step, latency, clients, estimated credit balance and warnings. At the end, show the\n" +
+			"result. NAME is a BenchmarkRun or a StorageBenchmark. For a StorageBenchmark, the command shows its live run, or\n" +
+			"else its last run; if it has no run yet, the command waits for one. On a terminal, the progress is a live view;\n" +
+			"otherwise, it is printed as plain lines. Ctrl-C stops watching; the run continues.\n\n" +
 			exitCodes + "\n130 if watching was interrupted.",
 		Example: "  kubectl storagebench watch quickstart\n" +
 			"  kubectl storagebench watch quickstart-1a2b3c4d -n storage-tests --context production\n" +
@@ -112,7 +112,7 @@ func (c *cluster) awaitRun(ctx context.Context, streams Streams, name string, ch
 		}
 		if stalled := meta.FindStatusCondition(benchmark.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil &&
 			stalled.Status == metav1.ConditionTrue && !verdictOf(benchmark.Status.LastRun, stalled) {
-			return fmt.Errorf("StorageBenchmark %s does not start a run: %s: %s", name, stalled.Reason, stalled.Message)
+			return fmt.Errorf("StorageBenchmark %s cannot start a run: %s: %s", name, stalled.Reason, stalled.Message)
 		}
 		if benchmark.Spec.Suspend != nil && *benchmark.Spec.Suspend {
 			return fmt.Errorf("StorageBenchmark %s is suspended: set spec.suspend to false", name)
@@ -214,7 +214,7 @@ func (c *cluster) judgedWithin(ctx context.Context, streams Streams, run *v1alph
 			return benchmark, nil
 		case time.Now().After(until):
 			if benchmark.Spec.Regression != nil {
-				_, _ = fmt.Fprintf(streams.Err, "the operator has not evaluated run %s for regressions within %s: check that it is running, then see `kubectl storagebench report %s`\n",
+				_, _ = fmt.Fprintf(streams.Err, "the operator has not evaluated run %s for regressions within %s: check that the operator is running, then see `kubectl storagebench report %s`\n",
 					run.Name, patience, benchmark.Name)
 			}
 			return benchmark, nil

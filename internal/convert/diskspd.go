@@ -128,7 +128,7 @@ func (w *diskspdWriter) dataset() error {
 		w.bytes = whole
 	}
 	if w.bytes > math.MaxInt64/uint64(w.targets) { // #nosec G115 -- at least 1
-		return fmt.Errorf("the targets are larger than the largest dataset: lower -c")
+		return fmt.Errorf("the total size of the targets exceeds the maximum size of a dataset: lower -c")
 	}
 	w.profile.DatasetSize = *quantity(int64(w.bytes) * w.targets) // #nosec G115 -- checked
 	return nil

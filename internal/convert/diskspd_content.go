@@ -84,7 +84,7 @@ func (w *diskspdWriter) machine() {
 		w.notes.unneeded(w.given("I", "-I"), "normal is the default")
 	}
 	if t.priority == 1 || t.priority == 2 {
-		w.notes.differs(w.given("I", "-I"), "Windows sends the priority with each operation; on Linux few schedulers use it, and it is not sent to a server", "")
+		w.notes.differs(w.given("I", "-I"), "Windows sends the priority with each operation; on Linux few schedulers use it, and a file server never receives it", "")
 	}
 	if t.largePages {
 		w.notes.differs(w.given("l", "-l"), "large pages would have to be reserved on the node", "this affects only the CPU use: see the CPU share in the report")

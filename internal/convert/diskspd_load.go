@@ -120,7 +120,7 @@ func (w *diskspdWriter) stride() {
 		w.profile.Options["zonerange"] = v1alpha1.FioOptionValue(size)
 		w.profile.Options["zoneskip"] = v1alpha1.FioOptionValue(strconv.FormatUint(stride-t.block, 10))
 		if *w.profile.Jobs > 1 && w.profile.FileSharing == v1alpha1.FilesShared {
-			w.notes.differs(w.given("s", "-s"), "with strides the parts of the jobs overlap", "use one job, or one file per job")
+			w.notes.differs(w.given("s", "-s"), "with a stride, the jobs' parts of the file overlap", "use one job, or one file per job")
 		}
 	default:
 		w.notes.differs(w.given("s", w.given("si", "-s")), fmt.Sprintf("operations of %d bytes start %d bytes apart and overlap; here they are contiguous", t.block, stride),
@@ -131,7 +131,7 @@ func (w *diskspdWriter) stride() {
 // random converts -r, -rs and -rd, which set the alignment, the share and the distribution of random offsets.
 func (w *diskspdWriter) random() {
 	t := w.target
-	w.profile.Options["norandommap"] = "1" // as in DiskSpd, offsets may repeat before all blocks have been accessed
+	w.profile.Options["norandommap"] = "1" // as in DiskSpd, an offset can repeat before every block has been accessed
 	align := t.alignment()
 	option := w.given("r", "-r")
 	asked := fmt.Sprintf("%d after -r is an alignment of %d bytes, not a percentage; -r alone is 100 %% random", align, align)

@@ -195,7 +195,7 @@ func (j *fioJob) files1(o fioOption) error {
 		j.notes.elsewhere(o.String(), "storagebench accesses a raw device through a claim with volumeMode: Block", "use such a volume in the target; the profile's datasetSize is the size of the data on it")
 	case len(folders) > 1:
 		j.notes.elsewhere(o.String(), "storagebench chooses its own file names under the target's volumes",
-			fmt.Sprintf("use a target with a volume for each of the %d folders; filesPerJob then counts the files on each volume",
+			fmt.Sprintf("use a target with a volume for each of the %d directories; filesPerJob then counts the files on each volume",
 				len(folders)))
 	default:
 		j.notes.elsewhere(o.String(), "storagebench chooses its own file names under the target's path", "set the target's path or claim")
@@ -216,7 +216,7 @@ func (j *fioJob) figure(o fio.KnownOption) {
 		j.direction = o.Value
 		return
 	case "bs":
-		j.block = number // if bs lists several sizes, parsing fails, which leaves number at 0
+		j.block = number // bs may list several sizes; parsing then fails and number remains 0
 		return
 	case "bsrange", "bssplit":
 		j.block = 0

@@ -90,7 +90,7 @@ func (w *fioWriter) sizes(j *fioJob) error {
 		j.size = whole
 	}
 	if j.size > 1<<50 {
-		return fmt.Errorf("size %d: the limit of a dataset is 1Pi", j.size)
+		return fmt.Errorf("size %d exceeds the maximum size of a dataset, 1Pi: lower it", j.size)
 	}
 	switch {
 	case j.increment == 0:

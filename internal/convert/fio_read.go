@@ -168,13 +168,13 @@ func readFioLine(arguments []string, options *Options) (fioLine, error) {
 		}
 		sections = slices.DeleteFunc(sections, skipped)
 		if i > 0 && len(sections) > 0 {
-			// It comes first, because stonewall=0 in the file overrides it.
+			// Insert stonewall before the job's own options, so that stonewall=0 in the file overrides it.
 			sections[0].options = slices.Insert(sections[0].options, 0, fioOption{name: "stonewall"})
 		}
 		if l.sections = append(l.sections, sections...); len(l.sections) > maxFioSections {
 			return l, tooMany
 		}
-		global = fioSection{} // fio forgets the options of the line before it reads a second file
+		global = fioSection{} // fio applies the options of the command line only to the first file
 	}
 	if len(l.sections) == 0 && len(problems) == 0 {
 		problems = append(problems, errors.New("no job given: specify --name=NAME with its options, or a job file"))

@@ -196,7 +196,7 @@ func (w *iorWriter) finish() {
 	reads = reads || w.flag("-R")
 	if w.flag("-W") && !writes {
 		reads = true
-		w.notes.differs("-W", "IOR checks existing data without writing it; here the data is read and checked", "")
+		w.notes.differs("-W", "without -w, IOR checks existing data but reports no rate for the check; the profile checks the data during a measured read", "")
 	}
 	if writes {
 		p.Operations = append(p.Operations, v1alpha1.OperationWrite)
@@ -212,7 +212,7 @@ func (w *iorWriter) finish() {
 	}
 	if reads && !writes && !*p.KeepFiles {
 		p.KeepFiles = nil
-		w.notes.differs("no -k", "IOR removes its files after the first repetition; here they stay", "the target's dataPolicy removes them at the end of the run")
+		w.notes.differs("no -k", "IOR removes its files after the first repetition; here they stay", "the target's dataPolicy determines whether they are removed at the end of the run")
 	}
 	w.paths()
 	p.Random, p.Direct, p.IntraTestBarriers, p.UseExistingFiles = w.only("-z"), w.only("-B"), w.only("-g"), w.only("-E")

@@ -132,7 +132,7 @@ func mpiBytes(text string) (int64, error) {
 }
 
 func mpiCount(text string, most int64) (int64, error) {
-	value, err := mpiBytes(text) // in IOR, a count may have the same suffixes as a size
+	value, err := mpiBytes(text) // IOR allows the same suffixes for a count as for a size
 	if err != nil || value > most {
 		return 0, fmt.Errorf("must be a whole number up to %d", most)
 	}

@@ -75,8 +75,7 @@ func operationsText(o *v1alpha1.OperationResult) string {
 	return string(o.Operation) + " " + measure.FormatOperationsPerSecond(float64(*o.IOPSMilli)/1000)
 }
 
-// totalRates returns the rates of all operations together, without syncs, which are not part of LiveFigures.Points
-// either.
+// totalRates returns the rates of all operations together. Like LiveFigures.Points, it does not count syncs.
 func totalRates(figures *v1alpha1.LiveFigures) (bytesPerSecond, operationsPerSecond int64) {
 	for _, one := range figures.Operations {
 		bytesPerSecond += one.BytesPerSecond
@@ -98,7 +97,7 @@ func ownRates(figures []phasekind.Figure) []string {
 	var rates []string
 	for _, f := range figures {
 		if f.Name != v1alpha1.FigureRate || len(rates) == maxOwnRates {
-			break // rates precede all other figures, so there are no more of them
+			break // the tool's own rates come first, so all of them have been seen
 		}
 		rates = append(rates, fmt.Sprintf("%s %s/s", f.Operation,
 			strings.TrimSuffix(measure.FormatOperationsPerSecond(float64(f.Value)/1000), " IOPS")))
@@ -106,8 +105,8 @@ func ownRates(figures []phasekind.Figure) []string {
 	return rates
 }
 
-// stepFigures returns the figures of one step on each of its targets, one per operation. In a sequential phase, the other
-// targets have steps of their own.
+// stepFigures returns the figures of one step on each of its targets, one per operation. In a sequential phase, each
+// target has its own steps.
 func stepFigures(run *v1alpha1.BenchmarkRun, step *plan.Step) []string {
 	var words []string
 	for phase, target := range v1alpha1.TargetResults(run.Status.Phases) {

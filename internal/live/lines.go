@@ -95,7 +95,7 @@ func (l *Lines) ending(view *View, now time.Time) {
 		words, _, _ = strings.Cut(view.Verdict, ":")
 	}
 	if view.Now != nil && !view.Now.Idle {
-		words += fmt.Sprintf("; waiting for %s to stop outstanding I/O", measure.FormatCount(cmp.Or(view.Now.Clients, view.Now.Of), "client"))
+		words += fmt.Sprintf("; waiting for outstanding I/O of %s to complete", measure.FormatCount(cmp.Or(view.Now.Clients, view.Now.Of), "client"))
 	} else {
 		words += "; waiting for clients to exit"
 	}

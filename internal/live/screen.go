@@ -14,7 +14,7 @@ import (
 type Screen struct {
 	file    *os.File
 	options Options
-	// drawn is the number of lines of the current frame. width and height are the terminal's size at the time when that
+	// drawn is the number of lines of the current frame. width and height are the size that the terminal had when that
 	// frame was drawn.
 	drawn         int
 	width, height int

@@ -84,7 +84,7 @@ func printable(text string, plain bool) []rune {
 		case plain && r > unicode.MaxASCII:
 			r = inASCII(r)
 		case !unicode.IsPrint(r) || unicode.In(r, unicode.Mn, unicode.Me) || r >= 0x1100 && r < 0x2000 || r >= 0x2e80:
-			r = '?' // a placeholder for control, combining and double-width characters
+			r = '?' // replace control, combining and double-width characters
 		}
 		runes = append(runes, r)
 	}

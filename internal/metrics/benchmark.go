@@ -95,7 +95,7 @@ func Headlines(benchmark *v1alpha1.StorageBenchmark) []Point {
 	return p.all
 }
 
-// Queues counts the runs in each queue. The queue of a run is that of its benchmark. Runs without a benchmark, and runs
+// Queues counts the runs in each queue. A run is in the queue of its benchmark. Runs without a benchmark, and runs
 // whose benchmark has no queue, are not counted.
 func Queues(benchmarks map[string]*v1alpha1.StorageBenchmark, runs []*v1alpha1.BenchmarkRun) []Point {
 	type key struct{ namespace, queue string }

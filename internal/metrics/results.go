@@ -166,8 +166,8 @@ func (p *points) burst(burst *v1alpha1.BurstResult) {
 	}
 }
 
-// fill adds how full the target's credit bucket was at the start and at the end of a phase, according to the first and
-// the last estimate in the phase's steps. A cooldown has no estimate for its start, because it begins with a pause.
+// fill adds the fill level of the target's credit bucket at the start and at the end of a phase, from the first and the
+// last estimate in the phase's steps. A cooldown has no estimate for its start, because it begins with a pause.
 func (p *points) fill(run *v1alpha1.BenchmarkRun, phase string, target *v1alpha1.TargetResult) {
 	ofPhase := map[string]bool{}
 	for _, step := range run.Spec.Steps {

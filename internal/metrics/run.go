@@ -40,8 +40,8 @@ func StateOf(run *v1alpha1.BenchmarkRun) RunState {
 	return RunWaiting
 }
 
-// Run returns the state of a run and of its phases. It returns nothing for a run that has ended, because the results of
-// that run are exported for its benchmark, and separate series for each ended run would accumulate forever.
+// Run returns the state of a run and of its phases. It returns nothing for a run that has ended: its results are
+// exported for its benchmark, and separate series for each ended run would accumulate forever.
 func Run(run *v1alpha1.BenchmarkRun) []Point {
 	state := StateOf(run)
 	if state != RunWaiting && state != RunLive {

@@ -103,7 +103,7 @@ func (p *phaseMaker) refuseAxes(at *field.Path, axes *v1alpha1.SweepAxes) {
 	refuseBelowOne(p.maker, at.Child("blockSize"), blockSizes(axes))
 	count := 1
 	for _, length := range []int{len(axes.Clients), len(axes.Jobs), len(axes.QueueDepth), len(axes.BlockSize), len(axes.ReadPercent)} {
-		count *= max(1, min(length, maxCells+1)) // at most (maxCells+1)^5 = 257^5 cells, which fits an int
+		count *= max(1, min(length, maxCells+1)) // count is at most (maxCells+1)^5 = 257^5, which fits into an int
 	}
 	switch {
 	case count > maxCells:

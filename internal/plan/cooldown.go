@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// cooldown plans idle time for all targets at once, even if the phase is Sequential: nothing is loaded, so the targets
-// need not take turns.
+// cooldown plans idle time for all targets at once, even if the phase is Sequential, because targets without load do
+// not have to take turns.
 func (p *phaseMaker) cooldown(phase *v1alpha1.CooldownPhase) {
 	at := p.path.Child("cooldown")
 	kinds := 0
@@ -57,10 +57,10 @@ func (m *maker) pause(at *field.Path, text v1alpha1.Duration) (time.Duration, bo
 	return length, len(m.problems) == before
 }
 
-// untilCredits plans an idle step that lasts until every bucket certainly holds the given percentage. The step's
-// Duration is computed from the documented limits. The run computes the actual wait from the limits that it discovers
-// and from the refill that an earlier cooldown phase has measured. If a bucket remains unknown, the step lasts for
-// maxDuration, or ends immediately if maxDuration is not set.
+// untilCredits plans an idle step that lasts until every bucket is certain to hold at least the given percentage. The
+// step's Duration is computed from the documented limits. The run computes the actual wait from the limits that it
+// discovers and from the refill that an earlier cooldown phase has measured. If the bucket of a target remains unknown,
+// the step lasts for maxDuration, or ends immediately if maxDuration is not set.
 func (p *phaseMaker) untilCredits(at *field.Path, phase *v1alpha1.CooldownPhase) {
 	percent := int(phase.UntilCredits.Percent)
 	if percent < 1 || percent > 100 {
@@ -82,7 +82,7 @@ func (p *phaseMaker) untilCredits(at *field.Path, phase *v1alpha1.CooldownPhase)
 	case len(unknown) == 0:
 		step.Duration = wait
 		if step.Limit > 0 && wait > step.Limit {
-			p.warn(at.Child("maxDuration"), "the pause ends after %s, but it takes up to %s until every target's bucket holds %d %%: raise maxDuration",
+			p.warn(at.Child("maxDuration"), "the pause ends after %s, but the buckets may need up to %s to refill to %d %%: raise maxDuration",
 				length(step.Limit), length(wait), percent)
 			step.Duration = step.Limit
 		}
@@ -96,7 +96,7 @@ func (p *phaseMaker) untilCredits(at *field.Path, phase *v1alpha1.CooldownPhase)
 	p.add(step, "")
 }
 
-// wait returns how long the targets must idle until their buckets are certainly filled to the given percentage.
+// wait returns how long the targets must idle until their buckets are certain to hold at least the given percentage.
 // unknown lists the targets without a known bucket.
 func (m *maker) wait(targets []string, percent float64) (wait time.Duration, unknown []string) {
 	for _, target := range targets {
@@ -117,11 +117,11 @@ func (p *phaseMaker) warnUnknown(at *field.Path, limit time.Duration, unknown []
 	}
 	if p.discovered(unknown) {
 		p.warn(at.Child("untilCredits"), "the duration is unknown until the run starts and discovers the limits of target %s, which the file does not set. If "+
-			"none are found and no refill phase runs earlier, %s", strings.Join(unknown, ", "), waits)
+			"none are found and no earlier phase measures the refill, %s", strings.Join(unknown, ", "), waits)
 		return
 	}
-	p.warn(at.Child("untilCredits"), "the credits of target %s will be Unknown, because its limits do not set baseline, burst and "+
-		"bucket and no refill phase runs earlier: %s", strings.Join(unknown, ", "), waits)
+	p.warn(at.Child("untilCredits"), "the credits of target %s are unknown, because its limits do not set baseline, burst and "+
+		"bucket, and no earlier phase measures the refill: %s", strings.Join(unknown, ", "), waits)
 }
 
 // discovered reports whether the run may discover the limits of the given targets when it begins. The caller has
@@ -171,7 +171,7 @@ func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase,
 	drained := p.earlierDrain()
 	if drained != nil {
 		var sound bool
-		// Do not report problems with the drain's times again: the plan of the drain's own phase has reported them.
+		// The plan of the drain's own phase has already reported problems with the drain's times.
 		if times, sound = (&maker{}).drainTimes(at, drained); !sound {
 			return times, false
 		}

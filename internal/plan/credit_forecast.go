@@ -18,10 +18,9 @@ import (
 const (
 	// nearlyFull and nearlyEmpty are the fill levels, in percent, at which a bucket counts as full or empty.
 	nearlyFull, nearlyEmpty = 99.5, 2
-	// minVisible is the minimum time that the credits must last for a drop in the rate to be visible when they are
-	// spent. A drain that begins with fewer credits runs for its full length, because no drop is visible. The drain
-	// after the pause of a cooldown phase can still end early, because it uses the baseline of the preceding drain
-	// instead.
+	// minVisible is the minimum time that credits must last for their end to be visible as a drop in the rate. A drain
+	// that begins with fewer credits runs for its full length, because no drop is visible. The drain after the pause of a
+	// cooldown phase can still end early, because it uses the baseline of the preceding drain instead.
 	minVisible = 10 * time.Second
 )
 
@@ -30,8 +29,8 @@ type creditForecast struct {
 	account credits.Account
 	// spentBy holds the credits that each phase has spent since the bucket was last full.
 	spentBy map[string]float64
-	// ceiling is the most credits that the bucket can hold at this point. It is computed as if only drains spent
-	// credits, because other loads may spend almost none, such as one operation at a time.
+	// ceiling is the maximum credits that the bucket can hold at this point. It is computed as if only drains spent
+	// credits, because other loads, such as one operation at a time, may spend almost none.
 	ceiling float64
 }
 

@@ -16,7 +16,7 @@ import (
 // differently, and keep Thaw able to read all earlier formats.
 //
 //	1: the steps are incomplete; the planner recomputed the rest from the specification
-//	2: the steps hold everything that is needed to run them
+//	2: the steps and the specification together hold everything that a run needs
 const Format int32 = 2
 
 // Freeze returns the steps of a plan as a run stores them.

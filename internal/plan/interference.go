@@ -163,8 +163,8 @@ func (p *phaseMaker) refuseNeighbours(at *field.Path, phase *v1alpha1.Interferen
 	}
 }
 
-// timed reports whether the loads of these targets all run for a given time. Loads with a fixed amount of work would
-// end at different times, so the targets that are still loaded would be measured with too few neighbours.
+// timed reports whether the loads of all these targets run for a given time. Loads with a fixed amount of work would
+// end at different times, and the remaining targets would be measured with too few neighbours.
 func (p *phaseMaker) timed(targets []string) bool {
 	before := len(p.problems)
 	for _, target := range targets {

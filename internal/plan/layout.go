@@ -28,8 +28,8 @@ type dataset struct {
 	// rewrote laid-out files and may have left them incomplete.
 	laidRanks, reservedRanks rankFiles
 	brokenBy                 string
-	// signed holds Description.Signed of what the files of MPI jobs contain, by rankKey.name. It is empty if they were
-	// written without verification, or by loads that differ in it.
+	// signed holds the Description.Signed of the load that wrote the files of an MPI job, by rankKey.name. It is empty if
+	// the files were written without verification, or by several loads with different values.
 	signed map[string]string
 	// declared contains the keys of the space reservations that workloads declare (engine.Description.Reserved) and
 	// that are already included in NewBytes of a step.
@@ -63,7 +63,7 @@ func (m *maker) dataset(target string) *dataset {
 	return m.datasets[target]
 }
 
-// readable reports whether a step reads only data that earlier phases have written. Otherwise, it also adds a problem.
+// readable reports whether a step reads only data that earlier phases have written. If not, it also adds a problem.
 func (p *phaseMaker) readable(target string, step *Step, made *engine.Description) bool {
 	data := p.dataset(target)
 	if data.unknown || !made.NeedsFiles {

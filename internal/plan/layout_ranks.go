@@ -41,8 +41,8 @@ func (f rankFiles) total(key rankKey) uint64 {
 	return sum
 }
 
-// has reports whether one of the key's sets includes want: it has at least as many ranks, and its files are at least as
-// large.
+// has reports whether one of the key's sets covers want, which means that it has at least as many ranks and that its
+// files are at least as large.
 func (f rankFiles) has(key rankKey, want rankSet) bool {
 	return slices.ContainsFunc(f[key], func(set rankSet) bool { return set.ranks >= want.ranks && set.bytes >= want.bytes })
 }
@@ -53,7 +53,8 @@ func (f rankFiles) add(key rankKey, set rankSet) {
 	}
 }
 
-// shrink limits the files with a name to a size: they are removed and written again with that size.
+// shrink limits the recorded size of all files with a name, because they are removed and written again with the given
+// size.
 func (f rankFiles) shrink(name string, bytes uint64) {
 	for key, sets := range f {
 		if key.name != name {

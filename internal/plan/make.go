@@ -86,8 +86,7 @@ type maker struct {
 	demands *DemandModel
 	// layoutJobs holds the number of jobs for which a dataset is laid out, if a phase raises the number of jobs.
 	layoutJobs map[jobDataset]int32
-	// rendered contains the loads whose tool input was rendered without an error, so that they need not be rendered
-	// again.
+	// rendered contains the loads whose tool input was rendered without an error, so that they are not rendered again.
 	rendered map[useOf]bool
 	// setUps holds, per target, the command setups that a prepare phase has run.
 	setUps map[setupKey]bool

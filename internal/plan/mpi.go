@@ -69,8 +69,9 @@ func (p *phaseMaker) compatible() bool {
 	return len(p.problems) == before
 }
 
-// refuseDegraded refuses to continue without lost clients in a phase that compares its steps with each other: the later
-// steps would have less load. With one client per target, such a run fails anyway.
+// refuseDegraded refuses onLoss ContinueDegraded in a phase that compares its steps with each other, because after the
+// loss of a client the later steps would have less load. With one client per target, it is accepted, because the run
+// fails when that client is lost.
 func (p *phaseMaker) refuseDegraded() {
 	if p.run.Clients.OnLoss == v1alpha1.OnLossContinueDegraded && p.plan.ClientsPerTarget > 1 {
 		p.addOnce(field.Invalid(p.root.Child("clients", "onLoss"), p.run.Clients.OnLoss,

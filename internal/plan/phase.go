@@ -98,7 +98,7 @@ func (p *phaseMaker) loadable() bool {
 	return sound && p.compatible()
 }
 
-// add plans a step. If it returns false, planning failed, and the phase's remaining steps need not be planned.
+// add plans a step. If it returns false, planning failed, and the caller skips the phase's remaining steps.
 func (p *phaseMaker) add(step Step, word string) bool {
 	if len(p.plan.Steps) == maxSteps {
 		p.tooManySteps = true
@@ -137,8 +137,8 @@ func (p *phaseMaker) validateStep(step *Step) bool {
 	return len(p.problems) == before
 }
 
-// fits returns false if the step reads data that was not written. If the tool's input cannot be rendered, it reports a
-// problem but returns true, so that the other targets are checked too.
+// fits returns false if the step reads data that was not written. If the tool's input cannot be rendered, fits reports
+// a problem but returns true, so that the other targets are also checked.
 func (p *phaseMaker) fits(step *Step, target string) bool {
 	one, use := p.loads[target], step.For(target)
 	err := p.renders(one.Load, one.spec, use)

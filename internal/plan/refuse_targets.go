@@ -68,9 +68,9 @@ func (m *maker) refuseName(at *field.Path, name string) {
 			"starting and ending with a letter or digit", maxNameLength)))
 }
 
-// refuseSharedFolder reports a folder that is used by two targets, or by two volumes of one target. Client 0 of both
-// targets would use the same directory, and they would overwrite each other's files. A client with two volumes in one
-// directory would wait for the directory's lock, which it holds itself.
+// refuseSharedFolder reports a directory that is used by two targets, or by two volumes of one target. Client 0 of both
+// targets would use the same client directory, and they would overwrite each other's files. A client with two volumes
+// in one directory would wait for the directory's lock, which it holds itself.
 func (m *maker) refuseSharedFolder(index int, used map[string]int) {
 	target, targets := &m.run.Targets[index], m.root.Child("targets")
 	at := targets.Index(index)

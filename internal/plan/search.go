@@ -63,7 +63,7 @@ func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
 	}
 }
 
-// caution adds warnings to the plan: the engines' cautions about their loads in the step.
+// caution adds the engines' warnings about the loads of the step to the plan.
 func (p *phaseMaker) caution(step *Step) {
 	for _, target := range step.Targets {
 		one := p.loads[target]

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// smallFiles plans one step per operation; each step applies its operation to all files. It neither reads data that
-// other phases lay out, nor lays out data for them.
+// smallFiles plans one step per operation; each step applies its operation to all files. It does not use the data that
+// other phases lay out, and does not lay out data for them.
 func (p *phaseMaker) smallFiles(phase *v1alpha1.SmallFilesPhase) {
 	before := len(p.problems)
 	at := p.path.Child("smallFiles")

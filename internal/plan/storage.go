@@ -91,7 +91,7 @@ func (m *maker) findLimits() {
 		target := &m.run.Targets[i]
 		given := target.DocumentedLimits()
 		if given == nil {
-			continue // not known yet: the run discovers the limits when it begins, if possible
+			continue // the limits are not known yet; the run tries to discover them when it begins
 		}
 		described := m.specifiedDescription(target)
 		catalog := m.catalog

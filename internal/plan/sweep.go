@@ -21,9 +21,9 @@ const (
 	// are known, the maximum is computed from them, but is at least leastDrain.
 	unknownDrain = time.Hour
 	leastDrain   = 10 * time.Minute
-	// A cell that is measured during the burst starts with more credits than it needs. spareCredits is this reserve, as
-	// a share of the needed credits. It is necessary because documented rates are rounded, and because a load does not
-	// start and end instantly.
+	// spareCredits is the reserve of credits at the start of a cell that is measured during the burst, as a share of the
+	// credits that the cell needs. The reserve is necessary because documented rates are rounded and because a load does
+	// not start and end instantly.
 	spareCredits = 0.05
 	// knownShare is the largest shortfall of credits that causes no warning, as a share of the credits that a cell
 	// needs. Waits are rounded to whole seconds, so a bucket may hold slightly fewer credits.
@@ -93,7 +93,7 @@ func (s *sweeper) proveCells() bool {
 		if s.phase.Regime != v1alpha1.RegimeBaseline {
 			continue
 		}
-		// A drain precedes the cells. It uses the largest values of all axes, so check that it can run too.
+		// A drain precedes the cells, with the load of the axes that spends the most credits. Check that it can run too.
 		drain := s.drain(group, drainTimes{least: leastDrain, most: leastDrain})
 		heaviest(&s.phase.Axes).put(&drain)
 		if !s.validateStep(&drain) {
@@ -151,7 +151,8 @@ func (p *phaseMaker) drainFirst(at *field.Path, targets []string, c cell) bool {
 	return p.add(step, "drain")
 }
 
-// justDrained reports whether the previous step belongs to another phase and drains what the given drain would.
+// justDrained reports whether the previous step belongs to another phase and has spent the credits that the given drain
+// would spend.
 func (p *phaseMaker) justDrained(wanted *Step) bool {
 	if len(p.plan.Steps) == 0 {
 		return false
@@ -166,12 +167,13 @@ func (p *phaseMaker) justDrained(wanted *Step) bool {
 }
 
 // sameCredits reports whether a drain certainly spends the credits that another one would spend. Drains with the same
-// block size do. With different block sizes, one may spend bytes and the other operations: only documented limits tell.
+// block size do. With different block sizes, one drain may spend credits of bytes and the other credits of operations;
+// sameCredits then compares the documented limits that the two drains spend.
 func (p *phaseMaker) sameCredits(drain, wanted *Step, target string) bool {
 	before, _ := p.demands.demand(drain.Workloads[target], drain.For(target))
 	after, _ := p.demands.demand(p.loads[target].spec, wanted.For(target))
 	if before.Load.BlockBytes == after.Load.BlockBytes {
-		// The block size is 0 if a load uses several.
+		// The block size is 0 if a load uses several block sizes.
 		return before.Load.BlockBytes > 0 || reflect.DeepEqual(drain.Workloads[target], p.loads[target].spec)
 	}
 	known := p.documented[target]
@@ -238,7 +240,7 @@ func (p *phaseMaker) warnAssumed(at *field.Path, burst time.Duration) {
 		}
 		percent := math.Ceil(min(100, need*(1+spareCredits)/bucket.Size*100))
 		p.warn(at.Child("regime"), "the bucket of target %s is only assumed to hold the %s that a cell needs, because its initial credit balance "+
-			"is unknown. To be sure, add a phase with cooldown: {untilCredits: {percent: %.0f}} before this one, which takes %s",
+			"is unknown. To be sure, insert a phase with cooldown: {untilCredits: {percent: %.0f}} before this one; its pause takes %s",
 			target, amount(need), percent, length(wholeSeconds(account.SecondsTo(percent))))
 	}
 }

@@ -64,7 +64,7 @@ func (m *maker) refuseShorthand() {
 func (m *maker) refusePhasesWithoutKind() {
 	for i := range m.run.Phases {
 		if m.run.Phases[i].Kind() == "" {
-			m.problems = append(m.problems, field.Required(m.root.Child("phases").Index(i), "a phase must be exactly one of "+kinds))
+			m.problems = append(m.problems, field.Required(m.root.Child("phases").Index(i), "a phase needs a kind: set exactly one of "+kinds))
 		}
 	}
 }

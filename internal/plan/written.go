@@ -73,7 +73,7 @@ func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
 	case step.Overrides.Operation != "":
 		return all, true // the operation writes each file once
 	case made.Metadata || step.WorkBound():
-		return 0, false // unknown, because the tool decides how often it repeats its work
+		return 0, false // the amount is unknown, because the tool decides how often it repeats its work
 	}
 	lasts := step.WarmUp + step.Duration
 	if step.Adaptive() && step.Expected > 0 {
@@ -112,7 +112,7 @@ func (p Plan) documentedBytes(phase, target string, made *engine.Description, se
 		}
 		lasts := seconds
 		if level.Seconds != nil {
-			lasts = min(lasts, full**level.Seconds) // the level lasts until the credits are spent
+			lasts = min(lasts, full**level.Seconds) // the level is shorter if the bucket is not full at the start
 		}
 		bytes += level.BytesPerSecond * lasts
 		seconds -= lasts

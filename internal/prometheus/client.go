@@ -103,7 +103,7 @@ func (c *Config) Check() error {
 	case at.Scheme != "http" && at.Scheme != "https" || at.Host == "":
 		return fmt.Errorf("the URL of Prometheus is %q: use http://HOST:PORT or https://HOST:PORT, followed by a path if needed", c.URL)
 	case at.RawQuery != "" || at.Fragment != "":
-		return fmt.Errorf("the URL of Prometheus is %q: remove everything from ? or # on", c.URL)
+		return fmt.Errorf("the URL of Prometheus is %q, but must not have a query or a fragment: remove the part that starts with ? or #", c.URL)
 	case c.Interval < time.Second || c.Interval > time.Hour:
 		return fmt.Errorf("the scrape interval is %s: must be from 1s to 1h", c.Interval)
 	}
@@ -306,7 +306,7 @@ func explain(err error) (problem string, refused bool) {
 		err = errors.New(unknown.Err)
 	}
 	if errors.As(err, new(*tls.CertificateVerificationError)) {
-		err = errors.New("its certificate cannot be verified")
+		err = errors.New("the server's certificate cannot be verified")
 	}
 	return "cannot query Prometheus: " + err.Error(), false
 }

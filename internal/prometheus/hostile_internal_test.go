@@ -160,7 +160,7 @@ func TestProblemsHideTheAddress(t *testing.T) {
 	defer secure.Close()
 	for url, want := range map[string]string{
 		gone.URL:                         "connection refused",
-		secure.URL:                       "its certificate cannot be verified",
+		secure.URL:                       "the server's certificate cannot be verified",
 		"http://prometheus-here.invalid": "no such host",
 		strings.Replace(secure.URL, "https", "http", 1): "client error: 400",
 	} {

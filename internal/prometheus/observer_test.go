@@ -33,7 +33,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// samples are those of a store over the half hour from start on, and ten minutes before and after it, every 15 s.
+// samples returns samples of a store every 15 s, from ten minutes before start to ten minutes after the following half
+// hour.
 func samples(start time.Time) string {
 	var b strings.Builder
 	write := func(name, kind string, value func(seconds int) (float64, bool)) {
@@ -232,7 +233,7 @@ func TestCheck(t *testing.T) {
 	for url, want := range map[string]string{
 		"http://prometheus.monitoring:9090": "", "https://mimir.example/prometheus": "",
 		"": "use http://", "prometheus:9090": "use http://", "ftp://a": "use http://", "http://": "use http://",
-		"http://user:secret@a": "visible in process lists", "http://a?b=c": "remove everything from ?", ":": "cannot be parsed",
+		"http://user:secret@a": "visible in process lists", "http://a?b=c": "remove the part that starts with ?", ":": "cannot be parsed",
 	} {
 		config := prometheus.Config{URL: url, Interval: interval}
 		err := config.Check()

@@ -85,8 +85,8 @@ func bucketText(burst *v1alpha1.BurstResult) string {
 	return ": there were at least " + figureValue(v1alpha1.FigureSpent, operation, *series.BucketAtLeast)
 }
 
-// conclusionOf returns the reason why a step of the phase on a target ended early, or "" if none did. If several steps
-// ended early, it returns the reason of the last one.
+// conclusionOf returns the reason why a step of the phase on a target ended early, or "" if none ended early. If
+// several steps ended early, it returns the reason of the last one.
 func conclusionOf(d Document, phase, target string) string {
 	why := ""
 	for _, fact := range d.Steps {

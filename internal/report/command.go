@@ -35,7 +35,7 @@ func (p *page) ran(where string, c *v1alpha1.CommandResult) {
 	text := where + ": the program "
 	switch {
 	case c.CutShort:
-		text += "was ended after "
+		text += "was stopped after "
 	case c.ExitCode != 0:
 		text += fmt.Sprintf("ended with exit code %d after ", c.ExitCode)
 	default:
@@ -43,7 +43,7 @@ func (p *page) ran(where string, c *v1alpha1.CommandResult) {
 	}
 	text += length(c.DurationNanoseconds)
 	if c.FlushNanoseconds >= 1e7 {
-		text += ", and " + length(c.FlushNanoseconds) + " more until all data was on the storage"
+		text += ", and flushing its data took another " + length(c.FlushNanoseconds)
 	}
 	if c.DisagreementPermille != nil {
 		text += fmt.Sprintf("; the sources differ by up to %s", measure.FormatShare(float64(*c.DisagreementPermille)/1000))

@@ -95,7 +95,7 @@ func Compare(all []Compared, marginPercent float64) (Comparison, error) {
 		return slices.ContainsFunc(c.Phases, func(p compare.RunPhase) bool { return p.Refused == "" })
 	}) {
 		if len(refused) == 0 {
-			refused = []string{"they have no figure in common"}
+			refused = []string{"no figure in common"}
 		}
 		return Comparison{}, fmt.Errorf("%s and %s cannot be compared:\n  %s", all[0].Name, all[1].Name, strings.Join(refused, "\n  "))
 	}
@@ -125,7 +125,7 @@ func compareRuns(a, b Compared, margin float64) (RunsComparison, error) {
 			continue
 		}
 		if made.Equivalent != nil && *made.Equivalent {
-			made.Equivalent = nil // what neither side measured may differ
+			made.Equivalent = nil // figures that an incomplete run did not measure may differ
 		}
 		if failed := failure(one.Document); failed != nil {
 			made.Notes = append(made.Notes,
@@ -150,7 +150,7 @@ func equivalent(phases []compare.RunPhase) *bool {
 	yes, no, some := true, false, false
 	add := func(refused string, figures []compare.Figure) {
 		if refused != "" {
-			yes = false // the runs are not known to be equivalent, because figures that were not compared may differ
+			yes = false // equivalence is not proven, because the figures that were not compared may differ
 		}
 		for _, f := range figures {
 			switch f.Equivalence {
@@ -262,7 +262,7 @@ func (p *page) sides(c *Comparison) {
 // comparedWith writes the comparison of one run, or one target of a run, with the baseline.
 func (p *page) comparedWith(c *Comparison, one *RunsComparison, baseline Document) {
 	p.line(p.answer(c, one))
-	p.differs("Their specifications differ, which can explain a difference:", one, one.SpecDiffers)
+	p.differs("The specifications differ, which can explain a difference:", one, one.SpecDiffers)
 	if !one.SameSpec && len(one.SpecDiffers) == 0 {
 		p.line("The hashes of their specifications differ, but their records do not show how.")
 	}

@@ -89,9 +89,9 @@ func rateOf(of *v1alpha1.DocumentedRate, bytes bool) int64 {
 	return 0
 }
 
-// bucketValue returns the documented value of a figure that describes the credit bucket of the limit that burstLimit
-// returns: the bucket's size, its refill, or how long a full bucket lasts. It returns 0 if the value is unknown, or if
-// the figure is in bytes and the bucket in operations, or vice versa.
+// bucketValue returns the documented value of a figure that describes a credit bucket: its size, its refill, or how
+// long it lasts when full. The bucket belongs to the limit that burstLimit returns. bucketValue returns 0 if the value
+// is unknown, or if one of the figure and the bucket is in bytes and the other in operations.
 func bucketValue(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure) int64 {
 	limit := burstLimit(d, target)
 	if limit == nil || (limit.Dimension == "Operations") != (f.Operation == phasekind.InOperations) {

@@ -80,7 +80,7 @@ func (p *page) figureTable(d Document, rows []figureRow, told documentedRates) {
 
 // figureRows returns table rows for the figures of a phase that the function chosen selects, grouped by name across
 // targets. It omits a figure that is not a main figure and has the same value as an earlier one, such as the peak of a
-// burst with only one level. Equal figures of cells remain: each is of another operation.
+// burst with only one level. It keeps equal figures of cells, because each belongs to a different operation.
 func figureRows(
 	d Document, phase *v1alpha1.PhaseResult, chosen func(phasekind.Kind, *phasekind.Figure) bool,
 ) []figureRow {
@@ -102,7 +102,7 @@ func figureRows(
 			at := -1
 			for j := range rows {
 				if rows[j].name == r.name && rows[j].main == r.main && rows[j].target != r.target {
-					at = j // insert the row below the previous target's row for the same figure
+					at = j // insert the row below the row of the previous target for the same figure
 				}
 			}
 			if at < 0 {

@@ -22,7 +22,7 @@ func (p *page) neighbours(d Document, phases []v1alpha1.PhaseResult) {
 			}
 		}
 		p.details(func() {
-			p.nested("Ratios are relative to the blocks without neighbours, paired by repetition, ± half the width of the 95 % interval. " +
+			p.nested("Ratios are relative to the blocks without neighbours, paired by repetition; ± is the larger distance to an end of the 95 % interval. " +
 				"Percentiles are from the merged histograms of all blocks.")
 		})
 		if phase.Fairness != nil {
@@ -120,9 +120,9 @@ func latencyText(nanoseconds *int64) string {
 	return measure.FormatLatency(uint64(max(*nanoseconds, 0)))
 }
 
-// blockRatio formats a ratio with its 95 % interval: the ratio, followed by ± and the larger distance to an end of the
-// interval. If that distance exceeds half of the ratio, it writes only the two ends of the interval. It returns "" if
-// there is no ratio.
+// blockRatio formats a ratio with its 95 % interval: the ratio, followed by ± and its larger distance to an end of the
+// interval. If that distance exceeds half of the ratio, blockRatio returns only the two ends of the interval. It
+// returns "" if there is no ratio.
 func blockRatio(ratio *v1alpha1.Estimate, digits int) string {
 	if ratio == nil {
 		return ""

@@ -88,7 +88,7 @@ func Read(r io.Reader) (Document, error) {
 		return Document{}, fmt.Errorf("read a report: %w", err)
 	}
 	if len(text) > limit {
-		return Document{}, noResult("it has more than %d bytes", limit)
+		return Document{}, noResult("the input has more than %d bytes", limit)
 	}
 	if text, err = asJSON(text); err != nil {
 		return Document{}, err
@@ -108,7 +108,7 @@ func Read(r io.Reader) (Document, error) {
 		return Document{}, noResult("schemaVersion is %d, but must be %d", document.SchemaVersion, SchemaVersion)
 	}
 	if document.Run == "" || document.Benchmark == "" {
-		return Document{}, noResult("it has no run or benchmark name")
+		return Document{}, noResult("no run or benchmark name")
 	}
 	return document, nil
 }
@@ -116,7 +116,7 @@ func Read(r io.Reader) (Document, error) {
 // readObject converts a BenchmarkRun of a cluster to a document.
 func readObject(text []byte, kind metav1.TypeMeta) (Document, error) {
 	if kind.APIVersion != v1alpha1.GroupVersion.String() || kind.Kind != v1alpha1.BenchmarkRunKind {
-		return Document{}, noResult("it is a %s (%s): specify one BenchmarkRun (%s)",
+		return Document{}, noResult("the input is a %s (%s): specify one BenchmarkRun (%s)",
 			kind.Kind, kind.APIVersion, v1alpha1.GroupVersion)
 	}
 	var run v1alpha1.BenchmarkRun
@@ -124,7 +124,7 @@ func readObject(text []byte, kind metav1.TypeMeta) (Document, error) {
 		return Document{}, err
 	}
 	if run.Name == "" || run.Spec.BenchmarkRef.Name == "" {
-		return Document{}, noResult("it has no run or benchmark name")
+		return Document{}, noResult("no run or benchmark name")
 	}
 	return NewDocument(&run, ""), nil
 }
@@ -133,7 +133,7 @@ func readObject(text []byte, kind metav1.TypeMeta) (Document, error) {
 func decode(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(into); errors.Is(err, io.EOF) {
-		return noResult("it is empty")
+		return noResult("the input is empty")
 	} else if err != nil {
 		return noResult("%w", err)
 	}
@@ -143,7 +143,7 @@ func decode(text []byte, into any) error {
 	return nil
 }
 
-var errMoreData = noResult("it has data after the result: use one result per file")
+var errMoreData = noResult("the input has data after the result: use one result per file")
 
 func noResult(format string, arguments ...any) error {
 	return fmt.Errorf("neither a result of `run -o json` nor a BenchmarkRun of `kubectl get benchmarkrun NAME -o json`: "+format, arguments...)

@@ -92,8 +92,8 @@ func evidenceText(a *v1alpha1.Attribution) string {
 		first := &a.Suspects[0]
 		why := first.Evidence
 		if first.Limit != "" && len(why) > 0 {
-			// The first sentence of the evidence states which share of the limit was used. Omit it, because a table
-			// shows that share.
+			// Omit the first sentence of the evidence. It states which share of the limit was used, and a table shows that
+			// share.
 			why = why[1:]
 		}
 		parts = slices.Clone(why[:min(len(why), maxReasonsTold)])
@@ -111,7 +111,7 @@ func evidenceText(a *v1alpha1.Attribution) string {
 			}
 		}
 		if len(near) > 0 {
-			parts = append(parts, "also near: "+strings.Join(near, ", "))
+			parts = append(parts, "next most likely: "+strings.Join(near, ", "))
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -176,7 +176,7 @@ func limitText(l *v1alpha1.DocumentedLimit) string {
 		}
 	}
 	if l.Overridden {
-		text += " (not the vendor's own figure)"
+		text += " (not from the built-in catalog)"
 	}
 	return text
 }
@@ -193,8 +193,8 @@ func suspectText(s *v1alpha1.Suspect) string {
 	return text + " (" + s.Limit + ")"
 }
 
-// calculation returns the arithmetic by which a limit was calculated. It returns "" if the limit is just a number,
-// because a table already shows this number.
+// calculation returns the arithmetic of a limit, or "" if it is just a number, because a table already shows that
+// number.
 func calculation(arithmetic string) string {
 	if !strings.ContainsAny(arithmetic, "=x;") {
 		return ""
@@ -215,7 +215,7 @@ func causeText(c v1alpha1.Cause) string {
 }
 
 // cellsOfCause counts the cells whose rates were limited by the same cause. most is the highest utilization of the
-// cause's documented limit in any of these cells, in thousandths, or 0 if there is no such limit.
+// cause's documented limit in these cells, in thousandths, or 0 if the cause has no documented limit.
 type cellsOfCause struct {
 	cause string
 	cells int

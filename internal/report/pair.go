@@ -117,7 +117,7 @@ func countText(pair *compare.Pair) string {
 	if count == nil || count.Compared == 0 {
 		return "No " + what + " has a valid result for both targets"
 	}
-	text := fmt.Sprintf("%s is faster in %d of %s, %s in %d, %d within chance", pair.Target.Target, count.TargetBetter, measure.FormatCount(int(count.Compared), what),
+	text := fmt.Sprintf("%s is faster in %d of %s, %s in %d, no clear difference in %d", pair.Target.Target, count.TargetBetter, measure.FormatCount(int(count.Compared), what),
 		pair.Baseline.Target, count.BaselineBetter, count.NoDifference)
 	if count.NotJudged > 0 {
 		text += fmt.Sprintf(", %d not evaluated", count.NotJudged)

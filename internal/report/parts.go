@@ -31,8 +31,8 @@ type part struct {
 	detail bool
 }
 
-// item is an entry of a list. like holds further sentences that belong to the same entry, such as other messages of the
-// same warning type.
+// item is an entry of a list. like holds further sentences of the entry, such as other messages of the same warning
+// type.
 type item struct {
 	text string
 	like []string
@@ -56,8 +56,8 @@ type partTable struct {
 // String returns all sentences of the entry.
 func (i item) String() string { return strings.Join(append([]string{i.text}, i.like...), "; ") }
 
-// maxLike is the maximum length of item.like in the short form. The last element of a longer list is replaced by a count of
-// the omitted sentences.
+// maxLike is the maximum length of item.like in the short form. If there are more sentences, the last element states
+// how many are omitted.
 const maxLike = 2
 
 func (i item) short() item {

@@ -109,7 +109,7 @@ type loads struct {
 	// of returns the load of a step, or false if the chart does not show the step.
 	of func(*v1alpha1.StepResult) (int64, bool)
 	// mark returns the text and the axis position of the mark in a target's chart, such as the result of a search. The
-	// text is "" if the target has no mark. The function is nil if no chart has a mark.
+	// text is "" if the target has no mark. mark is nil if no target has one.
 	mark func(*v1alpha1.TargetResult) (string, int64)
 	// inOperations is true if the load is itself an operation rate. The chart then shows operations, not bytes.
 	inOperations bool

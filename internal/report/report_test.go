@@ -409,7 +409,7 @@ func TestReadRefuses(t *testing.T) {
 		"a run of a later API": {`{"apiVersion":"storagebench.dev/v9","kind":"BenchmarkRun"}`, "a BenchmarkRun (storagebench.dev/v9)"},
 		"a nameless run":       {`{"apiVersion":"storagebench.dev/v1alpha1","kind":"BenchmarkRun"}`, "no run or benchmark name"},
 		"two YAML results":     {"run: r\n---\nrun: s\n", "data after the result"},
-		"a YAML bomb":          {"run: &a [x, x]\nspec: &b [*a, *a]\nsteps: [*b, *b]\n", "it has a YAML alias"},
+		"a YAML bomb":          {"run: &a [x, x]\nspec: &b [*a, *a]\nsteps: [*b, *b]\n", "the input has a YAML alias"},
 		"keys set twice":       {"run: r\nrun: s\n", "already set"},
 		"a YAML list":          {"- run: r\n", "invalid character"},
 		"fraction":             {strings.Replace(good, `"clients": 4`, `"clients": 4.5`, 1), "cannot unmarshal number 4.5"},

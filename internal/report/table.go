@@ -29,7 +29,7 @@ var (
 	detailColumns = []string{"MEAN", "P95", "P99.9"}
 )
 
-// operations writes the table of operations, one line per phase, target and operation. Below the table it states why
+// operations writes the table of operations, one line per phase, target and operation. Below the table, it explains why
 // targets without clients have no figures.
 func (p *page) operations(d Document, told documentedRates) {
 	names := 2

@@ -161,7 +161,7 @@ func sum(numbers []int) int {
 func (t *terminal) beside(tables []partTable) bool {
 	const indent, between = 4, 2 // between is the extra space between the two tables, in addition to the gutter
 	lines := slices.Clone(tables[0].lines)
-	first := len(lines[0]) // index of the first column of the second table
+	first := len(lines[0]) // first is the index of the first column of the second table
 	for i := range lines {
 		lines[i] = slices.Concat(lines[i], tables[1].lines[i][1:])
 	}

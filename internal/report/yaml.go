@@ -10,7 +10,7 @@ import (
 	kubeyaml "sigs.k8s.io/yaml"
 )
 
-// asJSON converts a YAML mapping to JSON. It returns all other text as it is.
+// asJSON converts a YAML mapping to JSON. It returns any other text unchanged.
 func asJSON(text []byte) ([]byte, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		return text, nil
@@ -21,8 +21,8 @@ func asJSON(text []byte) ([]byte, error) {
 		return text, nil //nolint:nilerr // If this is no JSON either, the JSON decoder says so.
 	}
 	if hasAlias(&document) {
-		// Aliases can make a small file expand to terabytes. No result has any.
-		return nil, noResult("it has a YAML alias: replace it with its value")
+		// Aliases can make a small file expand to terabytes. Results do not contain aliases.
+		return nil, noResult("the input has a YAML alias: replace the alias with its value")
 	}
 	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
 		return nil, errMoreData
