@@ -44,9 +44,9 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 	return out, err
 }
 
-// longestWait returns how long to wait before the run is reconciled even if no event triggers a reconcile. If the next
+// longestWait returns the time after which the run is reconciled even if no event triggers a reconcile. If the next
 // decision must be made immediately (settled is false), the wait is soon. Otherwise, it is the time until the action's
-// deadline or the next progress report, but not more than the interval beat.
+// deadline or the next progress report, but at most beat.
 func longestWait(now time.Time, action decide.Action, settled bool, nextReport time.Time) time.Duration {
 	if !settled {
 		return soon
@@ -71,7 +71,8 @@ type clients struct {
 
 // Replace implements drive.Clients: it plans a new pod for each of the given clients. The pod is created only after the
 // client's previous pod is gone. Any of the run's claims that were deleted in the meantime are recreated as well. The
-// claims are inspected again, because other users may have moved to another node, together with the volumes.
+// claims are inspected again, because the other pods that use them may have moved to another node, and the volumes with
+// them.
 func (c clients) Replace(keys []decide.ClientKey) error {
 	for _, key := range keys {
 		c.s.expect(c.run, key, c.s.members[key].pod.Attempt+1)
@@ -84,12 +85,12 @@ func (c clients) Replace(keys []decide.ClientKey) error {
 // Finish implements drive.Clients: it tells agents to clean up and exit. Each operator process that conducts the run
 // sends this command once to each agent, because an earlier process may have died before sending it. If an agent took
 // part in a step under an earlier process, it has files to remove. Finish therefore waits until that agent has
-// connected to this process, at most for the loss timeout. A replacement agent that has never connected has no files of
-// its own; other agents remove the files of its predecessor.
+// connected to this process, but no longer than the loss timeout. A replacement agent that has never connected has no
+// files of its own; other agents remove the files of its predecessor.
 func (c clients) Finish([]decide.ClientKey) {
 	asked := leaving(c.run).LastTransitionTime.Time
 	if since := c.seen.snapshot.ConductedSince; since.After(asked) {
-		asked = since // by an earlier process
+		asked = since // an earlier process recorded that the clients were told to exit
 	}
 	late := c.s.now().After(asked.Add(c.options.LossTimeout))
 	notified := map[string][]decide.ClientKey{}
@@ -99,7 +100,7 @@ func (c clients) Finish([]decide.ClientKey) {
 		case m.finishing, one.Connection == decide.Lost, one.Connection == decide.Finished:
 		case one.Connection == decide.Connecting && m.worked && !late: // wait for the agent to connect
 		case one.Connection == decide.Connecting && !m.reached:
-			m.gone("its agent was never reached")
+			m.gone("the agent was never reached")
 		default:
 			m.finishing = true
 			notified[one.Key.Target] = append(notified[one.Key.Target], one.Key)
@@ -111,7 +112,8 @@ func (c clients) Finish([]decide.ClientKey) {
 	}
 }
 
-// leaving returns the condition that records when clients were told to exit, or nil if they were not.
+// leaving returns the DataRemoved condition, which records when the clients were told to exit. It returns nil if they
+// have not been told yet.
 func leaving(run *v1alpha1.BenchmarkRun) *metav1.Condition {
 	return meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved)
 }

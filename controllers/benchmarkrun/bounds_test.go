@@ -124,7 +124,7 @@ func TestOneConnectionPerAddress(t *testing.T) {
 			t.Errorf("client %s: connected %t", key, connected)
 		}
 	}
-	m.gone("its pod is gone")
+	m.gone("the pod is gone")
 	if facts := s.conductor.Clients(); facts[1].Connection != decide.Lost || facts[2].Connection != decide.Connecting || facts[1].Key != s.order[1] {
 		t.Errorf("got %+v", facts)
 	}
@@ -233,7 +233,7 @@ func TestEventsAreReadOfSomePods(t *testing.T) {
 		t.Errorf("events were read %d times", lists)
 	}
 	for _, one := range clients {
-		if one.Message != "its pod is Pending and not yet scheduled to a node" {
+		if one.Message != "the pod is Pending and not yet scheduled to a node" {
 			t.Errorf("client %s: %q", one.Key, one.Message)
 		}
 	}
@@ -277,9 +277,9 @@ func TestClientEndsBesideASidecar(t *testing.T) {
 		want  string
 		tidy  bool
 	}{
-		"killed": {exit: killed, want: "its pod run-t0-0-1 ended: container client: exit code 137 (OOMKilled)"},
+		"killed": {exit: killed, want: "pod run-t0-0-1 ended: container client: exit code 137 (OOMKilled)"},
 		"exits": {exit: corev1.ContainerStateTerminated{Reason: "Completed"},
-			want: "its pod run-t0-0-1 ended: its agent exited", tidy: true},
+			want: "pod run-t0-0-1 ended: the agent exited", tidy: true},
 		"killed, alone": {exit: killed, alone: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -83,9 +83,9 @@ func stayingNode(pod *corev1.Pod) string {
 	return pod.Spec.NodeName
 }
 
-// eachPod passes each pod of a namespace to the function show. If the operator may not list pods, it passes none. Each
-// time eachPod starts to list the pods, it calls the function begin, which discards what show has collected so far (see
-// eachPage).
+// eachPod passes each pod of a namespace to the function show. If the operator is not allowed to list pods, eachPod
+// passes none. Each time eachPod starts to list the pods, it calls the function begin, which discards what show has
+// collected so far (see eachPage).
 func (r *Reconciler) eachPod(ctx context.Context, namespace string, begin func(), show func(*corev1.Pod)) error {
 	err := eachPage(ctx, r.direct, &corev1.PodList{}, begin, func(page *corev1.PodList) {
 		for i := range page.Items {
@@ -100,7 +100,7 @@ func (r *Reconciler) eachPod(ctx context.Context, namespace string, begin func()
 
 // counts reports whether a pod counts as a user of its volumes. A pod counts if it is assigned to a node and has not
 // ended. Clients of this run do not count, nor do clients of a run that has ended or was deleted, because their agents
-// no longer use the volumes. A pod that only names such a run as its owner counts.
+// no longer use the volumes. A pod that names such a run as its owner, but was not created by the operator, does count.
 func (r *Reconciler) counts(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) bool {
 	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || metav1.IsControlledBy(pod, run) {
 		return false
@@ -124,7 +124,7 @@ func uses(pod *corev1.Pod, claim string) bool {
 }
 
 // sameVolumes finds volumes that refer to the same storage as the volume of a claim. It returns, for each claim, the
-// other claims that are bound to such volumes, or none if the operator may not list volumes.
+// other claims that are bound to such volumes, or none if the operator is not allowed to list volumes.
 func (r *Reconciler) sameVolumes(ctx context.Context, all []*usedClaim) (map[*usedClaim][]client.ObjectKey, error) {
 	same := map[*usedClaim][]client.ObjectKey{}
 	if !slices.ContainsFunc(all, func(one *usedClaim) bool { return one.volume != nil }) {
@@ -145,8 +145,8 @@ func (r *Reconciler) sameVolumes(ctx context.Context, all []*usedClaim) (map[*us
 }
 
 // eachVolume passes each volume of the cluster to the function show. Each time it starts to list the volumes, it calls
-// the function begin, which discards what show has collected so far (see eachPage). listed is false if the operator may
-// not list volumes.
+// the function begin, which discards what show has collected so far (see eachPage). listed is false if the operator is
+// not allowed to list volumes.
 func (r *Reconciler) eachVolume(
 	ctx context.Context, begin func(), show func(*corev1.PersistentVolume),
 ) (listed bool, err error) {
@@ -231,8 +231,8 @@ func formatUsers(users []user) string {
 	return strings.Join(by, " and ")
 }
 
-// optional reads an object that may not exist. found is nil if the object does not exist, if the operator may not read
-// it, or if the cluster does not have its kind. In the last two cases, the string why holds the reason.
+// optional reads an object that might not exist. found is nil if the object does not exist, if the operator is not
+// allowed to read it, or if the cluster lacks its kind. In the last two cases, why is the reason.
 func optional[T client.Object](ctx context.Context, r *Reconciler, name string, into T) (found T, why string, err error) {
 	err = r.direct.Get(ctx, client.ObjectKey{Name: name}, into)
 	switch {

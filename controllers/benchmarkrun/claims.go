@@ -31,7 +31,7 @@ type claimed struct {
 // usedClaim is an existing claim that a run uses, with the volumes and the number of pods of the run that use it.
 type usedClaim struct {
 	claim *corev1.PersistentVolumeClaim
-	// volume is nil if the claim is not bound, or the operator may not read the volume.
+	// volume is nil if the claim is not bound, or if the operator is not allowed to read the volume.
 	volume *corev1.PersistentVolume
 	// volumes lists the volumes of targets that use the claim. If a claim is given by name, several volumes can use it.
 	volumes []volumeUse
@@ -39,7 +39,7 @@ type usedClaim struct {
 	pods int
 }
 
-// volumeUse is a volume of a target, with the paths of both in the specification.
+// volumeUse is a volume of a target, with the field paths of both in the specification.
 type volumeUse struct {
 	target           *v1alpha1.Target
 	volume           *v1alpha1.Volume
@@ -65,7 +65,8 @@ func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	}
 	found.refuse(run, refusal(run, all, s.plan))
 	if err := r.templates(ctx, run, found); err != nil {
-		// Do not return the error: the run must report it, and fail if it lasts longer than the start timeout.
+		// Do not return the error: the run must report the problem, and fail if the problem lasts longer than the start
+		// timeout.
 		s.explainAbsent(err)
 		return nil
 	}
@@ -187,7 +188,8 @@ func keptOf(run *v1alpha1.BenchmarkRun, want volumeUse, kept map[string]*corev1.
 	return all
 }
 
-// volumeOf reads the volume that a claim is bound to. It returns nil if there is none, or the operator may not read it.
+// volumeOf reads the volume that a claim is bound to. It returns nil if there is none, or if the operator is not
+// allowed to read it.
 func (r *Reconciler) volumeOf(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*corev1.PersistentVolume, error) {
 	return boundVolume(claim, func(name string) (*corev1.PersistentVolume, error) {
 		volume, _, err := optional(ctx, r, name, &corev1.PersistentVolume{})
@@ -209,8 +211,8 @@ func boundVolume(claim *corev1.PersistentVolumeClaim, read func(name string) (*c
 	return volume, nil
 }
 
-// refusal checks whether the run may use its claims as it intends to. It returns an error for the first use that is not
-// allowed, or nil if all uses are.
+// refusal checks whether the run's claims allow everything that the run does with them. It returns an error for the
+// first use that a claim does not allow, or nil if there is none.
 func refusal(run *v1alpha1.BenchmarkRun, all []*usedClaim, planned plan.Plan) *field.Error {
 	for _, one := range all {
 		for _, want := range one.volumes {

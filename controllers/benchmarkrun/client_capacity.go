@@ -16,8 +16,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// admitted holds the runs that this process has started and that have not ended. It is needed because the cache may not
-// show yet that a run has begun. mu is locked from the check for capacity until the run is added.
+// admitted holds the runs that this process has started and that have not ended. It is needed because the cache lags
+// behind and might not show yet that a run has begun. mu is locked from the check for capacity until the run is added.
 type admitted struct {
 	mu   sync.Mutex
 	runs map[client.ObjectKey]queue.Run

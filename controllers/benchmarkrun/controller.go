@@ -23,7 +23,8 @@ import (
 // beat is the interval at which a live run is reconciled if no event triggers a reconcile earlier.
 const beat = 5 * time.Second
 
-// Reconcile makes one decision about a run and carries it out. If the API server refuses a request, the run says so.
+// Reconcile makes one decision about a run and carries it out. If the API server refuses a request, Reconcile reports
+// this in an event and in the run's status.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	result, err := r.reconcile(ctx, request.NamespacedName)
 	if err != nil && ignoreRefusal(err) == nil {
@@ -54,14 +55,14 @@ func (r *Reconciler) reconcile(ctx context.Context, key client.ObjectKey) (ctrl.
 	return r.begin(ctx, run)
 }
 
-// explainRefusal reports that the API server refuses a request without which a run cannot go on. It does so in an event
-// and, unless the run has ended, in the run's status.
+// explainRefusal reports that the API server refuses a request that a run depends on. It sends an event and, unless the
+// run has ended, sets the run's message.
 func (r *Reconciler) explainRefusal(ctx context.Context, key client.ObjectKey, refusal error) {
 	run, err := r.read(ctx, key)
 	if err != nil {
 		return
 	}
-	message := v1alpha1.Truncate("the API server refuses a request of the operator, which tries again: "+
+	message := v1alpha1.Truncate("the API server refuses a request of the operator, which keeps retrying: "+
 		refusal.Error(), maxMessage)
 	if run.Status.Message == message || !r.sessions.mayExplain(key, time.Now()) {
 		return
@@ -70,7 +71,7 @@ func (r *Reconciler) explainRefusal(ctx context.Context, key client.ObjectKey, r
 		before := run.DeepCopy()
 		run.Status.Message = message
 		if err := r.store(ctx, before, run); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Failed to record why the run cannot go on")
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to record why the run cannot continue")
 		}
 	}
 	r.sendEvent(run, corev1.EventTypeWarning, v1alpha1.EventRequestRefused, "Reconcile", "%s", message)
@@ -185,8 +186,9 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 	return ctrl.Result{RequeueAfter: longestWait(session.now(), action, out.Settled, session.progress.next())}, nil
 }
 
-// leads reports whether this operator leads, still in the term in which it began the session. The Lease decides, not an
-// agent that claims to obey another operator: it may be hostile, and its run must end like one with any unfit client.
+// leads reports whether this operator still leads in the term in which it began the session. It asks for the Lease,
+// because an agent that claims to obey another operator may be hostile. If this operator still leads, the agent counts
+// as unfit, and its run fails.
 func (r *Reconciler) leads(ctx context.Context, s *session) bool {
 	epoch, err := r.options.Epoch(ctx)
 	return err == nil && epoch == s.epoch

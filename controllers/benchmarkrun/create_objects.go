@@ -110,20 +110,20 @@ func ignoreRefusal(err error) error {
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsNotFound(err),
 		errors.Is(err, errNotOurs), errors.Is(err, errLeaving):
 		return nil
-	case apierrors.IsBadRequest(err): // a webhook rejected the object without a code
+	case apierrors.IsBadRequest(err): // a webhook rejected the object without setting a status code
 		return nil
 	}
 	return err
 }
 
-// errNotOurs is wrapped by the error for an object whose name is already taken: an object of that name exists, but the
-// operator did not create it.
+// errNotOurs means that an object with this name exists, but the operator did not create it.
 var errNotOurs = errors.New("an object with this name exists, but this operator did not create it: delete the object")
 
-// errLeaving is wrapped by the error for an object that can be created only once a former one of that name is gone.
-var errLeaving = errors.New("the former object with this name is being deleted")
+// errLeaving means that an object cannot be created yet, because a previous object with this name is still being
+// deleted.
+var errLeaving = errors.New("a previous object with this name is still being deleted")
 
-// commonOf returns the objects that all clients of a run share, in order of creation.
+// commonOf returns the network policy and the claims of a run, in order of creation.
 func (r *Reconciler) commonOf(run *v1alpha1.BenchmarkRun) []client.Object {
 	all := []client.Object{objects.NetworkPolicy(r.options.Settings, run)}
 	for _, claim := range objects.Claims(run) {
@@ -132,9 +132,9 @@ func (r *Reconciler) commonOf(run *v1alpha1.BenchmarkRun) []client.Object {
 	return all
 }
 
-// makeCommon creates the missing objects that all clients of a run share, up to the given number of objects. It returns
-// how many more objects the reconcile may create. An object that is being deleted counts as missing only if a client
-// without a pod needs it.
+// makeCommon creates the network policy and the claims of a run that are missing, up to the given number of objects. It
+// returns how many more objects the reconcile may create. An object that is being deleted counts as missing only if a
+// client without a pod needs it.
 func (r *Reconciler) makeCommon(
 	ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, most int,
 ) (left int, err error) {
@@ -231,9 +231,9 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 	return nil
 }
 
-// removeLost deletes the pods of lost clients that the run continues without. Such a client may only be unreachable,
-// and its load would affect later figures. Call removeLost after the status is stored; otherwise, a restarted operator
-// could create these pods again.
+// removeLost deletes the pods of lost clients that the run continues without. A lost client may merely be unreachable,
+// and its load would then affect later figures. Call removeLost after the status is stored; otherwise, a restarted
+// operator could create these pods again.
 func (r *Reconciler) removeLost(
 	ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod,
 ) error {
@@ -284,18 +284,18 @@ func (r *Reconciler) remove(ctx context.Context, object client.Object) error {
 
 // ignoreUnlabelled drops the refusal to change or delete an object that has lost LabelBenchmark: the admission policy
 // for the operator protects all objects without this label. Otherwise, a user who removes the label would keep the run
-// from ending, and other runs waiting for it. Kubernetes deletes the object with the run.
+// from ending and other runs from starting. Kubernetes deletes the object with the run.
 func ignoreUnlabelled(ctx context.Context, object client.Object, err error) error {
 	if err == nil || isLabelled(object) || ignoreRefusal(err) != nil {
 		return err
 	}
-	ctrl.LoggerFrom(ctx).Error(err, "Leaving an object until its run is deleted, because it has lost a label",
+	ctrl.LoggerFrom(ctx).Error(err, "Not deleting an object that has lost its label; Kubernetes deletes it with its run",
 		"object", object.GetName(), "label", v1alpha1.LabelBenchmark)
 	return nil
 }
 
-// isLabelled reports whether an object has the label without which the admission policy does not let the operator
-// delete it.
+// isLabelled reports whether an object has LabelBenchmark. The admission policy does not let the operator delete an
+// object without it.
 func isLabelled(object client.Object) bool {
 	_, labelled := object.GetLabels()[v1alpha1.LabelBenchmark]
 	return labelled

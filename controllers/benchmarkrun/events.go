@@ -36,7 +36,7 @@ func runEventsOf(run, before *v1alpha1.BenchmarkRun) []runEvent {
 	}
 	turn(run, before, add)
 	if before.Status.StartTime == nil && run.Status.StartTime != nil {
-		add(corev1.EventTypeNormal, v1alpha1.EventRunStarted, "BeginRun", "run with %d steps: starting clients", len(run.Spec.Steps))
+		add(corev1.EventTypeNormal, v1alpha1.EventRunStarted, "BeginRun", "starting the clients of a run with %d steps", len(run.Spec.Steps))
 	}
 	if len(before.Status.Environments) == 0 && len(run.Status.Environments) > 0 {
 		add(corev1.EventTypeNormal, v1alpha1.EventClientsReady, "Connect", "all clients are connected")
@@ -45,7 +45,7 @@ func runEventsOf(run, before *v1alpha1.BenchmarkRun) []runEvent {
 	for i := len(before.Status.LostClients); i < len(run.Status.LostClients); i++ {
 		lost, then := run.Status.LostClients[i], ""
 		if lost.Replaced {
-			then = " and is replaced"
+			then = " and is being replaced"
 		}
 		add(corev1.EventTypeWarning, v1alpha1.EventClientLost, "LoseClient", "client %s/%d was lost%s: %s", lost.Target, lost.Client, then, lost.Reason)
 	}

@@ -48,7 +48,7 @@ func TestNews(t *testing.T) {
 		"its end":    {step(v1alpha1.StepRunning), step(v1alpha1.StepFailed), []string{"StepFailed no space"}},
 		"a client": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
 			s.LostClients = []v1alpha1.LostClient{{Target: "a", Client: 3, Reason: "its node is gone", Replaced: true}}
-		}), []string{"ClientLost a/3 was lost and is replaced: its node is gone"}},
+		}), []string{"ClientLost a/3 was lost and is being replaced: its node is gone"}},
 		"a guest": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
 			s.Warnings = []v1alpha1.Warning{{Type: v1alpha1.WarningVolumeInUse, Message: "pod x"}, {Type: v1alpha1.WarningNotSteady}}
 		}), []string{"VolumeInUse pod x"}},

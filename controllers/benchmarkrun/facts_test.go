@@ -132,7 +132,7 @@ func TestLeftovers(t *testing.T) {
 // TestRawDevicesLeft checks that a raw device on which data may remain is reported with its path, its claim and the
 // remedy, however the operator knows that it is a raw device, and that a device to which the run could not write is not.
 func TestRawDevicesLeft(t *testing.T) {
-	const remains = "volume disk: /dev/storagebench/disk was released, but the data on it remains because it does not support discard"
+	const remains = "volume disk: /dev/storagebench/disk was released, but the data on it remains because the device does not support discard"
 	block := corev1.PersistentVolumeBlock
 	template := func(lifetime v1alpha1.ClaimLifetime) v1alpha1.Volume {
 		made := &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimPerClient, Lifetime: lifetime}

@@ -21,8 +21,8 @@ const (
 	// deletionBeat is the interval at which the operator tries again to delete objects that the API server refuses to
 	// delete.
 	deletionBeat = 30 * time.Second
-	// deletionPatience limits how long a run that has ended waits for them. Then it ends without, so that a user can
-	// delete it, and other runs need not wait for it. They still wait for pods of it that may be running.
+	// deletionPatience limits how long an ended run keeps its finalizer because the API server refuses a deletion. After
+	// that, users can delete the run, and other runs wait only for those of its pods that may still be running.
 	deletionPatience = 10 * time.Minute
 )
 
@@ -38,7 +38,7 @@ func (r *Reconciler) finalize(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 		// it only after all other pods were deleted.
 		err := errors.Join(r.clearPods(ctx, run)...)
 		if err != nil && ignoreRefusal(err) == nil {
-			// The condition ObjectsDeleted has said why.
+			// The ObjectsDeleted condition already gives the reason.
 			return ctrl.Result{RequeueAfter: deletionBeat}, nil
 		}
 		return ctrl.Result{}, err
@@ -89,7 +89,7 @@ func leftMessage(refused []error) string {
 	if len(refused) == 0 {
 		return ""
 	}
-	message := "the API server refuses to delete objects of the run: let the operator delete them, or delete them yourself"
+	message := "the API server refuses to delete objects of the run: allow the operator to delete them, or delete them yourself"
 	for _, refusal := range refused {
 		message += "; " + refusal.Error()
 	}

@@ -157,7 +157,7 @@ func TestRefusedDeletion(t *testing.T) {
 			w.wait("the run has no NetworkPolicy", func() bool { return !w.gone(policy) })
 			w.finishes(run)
 			w.until(run, "told what is left", func() bool { return refusedDeletion(run) != nil })
-			want := "let the operator delete them, or delete them yourself; delete NetworkPolicy run: "
+			want := "allow the operator to delete them, or delete them yourself; delete NetworkPolicy run: "
 			got := reason(run, v1alpha1.ConditionObjectsDeleted)
 			if !strings.Contains(got, want) || !strings.Contains(got, "policy test forbids it") {
 				t.Errorf("the condition is %q, want %q and the cause", got, want)
@@ -195,7 +195,7 @@ func TestRefusedStart(t *testing.T) {
 	w.operate()
 	t.Cleanup(func() { w.stop() })
 	run := w.queueing(w.namespace, "run", func(*v1alpha1.BenchmarkRun) {})
-	const want = "which tries again: record the start of the run: add the finalizer: "
+	const want = "which keeps retrying: record the start of the run: add the finalizer: "
 	w.until(run, "told why it cannot begin", func() bool { return strings.Contains(run.Status.Message, want) })
 	allowed.Store(true)
 	w.until(run, "live", func() bool { return live(run) })

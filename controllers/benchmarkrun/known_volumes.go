@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/queue"
 )
 
-// knownVolumesAge is the time for which the volumes behind a claim are cached.
+// knownVolumesAge limits how long the volumes behind a claim are cached.
 const knownVolumesAge = time.Minute
 
 // knownVolumes caches the volumes behind the claims of runs. Without this cache, each run that checks whether it may

@@ -30,7 +30,7 @@ func TestLiveWaitsForTheLogs(t *testing.T) {
 	if run.Loads != nil || run.Samples != nil {
 		t.Errorf("counters are told while a log is being read: %+v", run)
 	}
-	lose("its pod is gone")
+	lose("the pod is gone")
 	if run := s.look(key); run.Loads == nil || run.Samples == nil {
 		t.Errorf("no counters although every client was read, or is gone: %+v", run)
 	}

@@ -28,7 +28,7 @@ type observation struct {
 	// warnings holds the warnings from the inspection of the run's claims. They are about the run as a whole.
 	storage  []v1alpha1.StorageDescription
 	warnings []v1alpha1.Warning
-	// superseded is the message of an agent that claims to obey another leader already, or "" if there is none.
+	// superseded is the message of an agent that claims to obey another leader, or "" if no agent does.
 	superseded string
 }
 
@@ -117,13 +117,14 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *se
 		if pod == nil {
 			pod = s.former(name, m.uid)
 		}
-		// The agent of a lost client may have ended since, because removeLost deleted its pod, and removed its data.
+		// The agent may have exited after the client was lost, for example because removeLost deleted the pod. If the pod
+		// succeeded, the agent has removed its data.
 		m.tidy = m.tidy || pod != nil && pod.UID == m.uid && pod.Status.Phase == corev1.PodSucceeded
 		return nil
 	}
 	if pod == nil && m.uid != "" {
 		// The pod may exist although the cache does not show it yet. Ask the API server, because a replacement may be
-		// created only once this pod is certainly gone.
+		// created only once this pod is known to be gone.
 		pod = &corev1.Pod{}
 		err := r.direct.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, pod)
 		switch {
@@ -137,23 +138,23 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *se
 	}
 	switch {
 	case pod == nil && m.uid != "":
-		m.gone("its pod " + name + " was deleted")
+		m.gone("pod " + name + " was deleted")
 	case pod == nil && m.worked:
-		m.gone("its pod " + name + " is gone")
+		m.gone("pod " + name + " is gone")
 	case pod == nil:
 		return nil
 	case m.uid != "" && pod.UID != m.uid:
-		m.gone("its pod " + name + " was deleted and recreated externally")
+		m.gone("pod " + name + " was deleted and recreated externally")
 	case endedOnly(pod) != nil, agentExit(pod) != nil:
 		m.uid = pod.UID
 		exit := agentExit(pod)
 		// An agent that could not remove its data exits with an error, so the pod succeeds only if the data is gone.
 		m.tidy = pod.Status.Phase == corev1.PodSucceeded || exit != nil && exit.ExitCode == 0
-		m.gone("its pod " + name + " " + ended(pod) + ": " + exitReason(pod))
+		m.gone("pod " + name + " " + ended(pod) + ": " + exitReason(pod))
 	default:
 		m.uid = pod.UID
 		if pod.Status.PodIP != "" {
-			// The agent may not be running yet. Dial now, so that the connection is made as soon as it runs.
+			// The agent might not be running yet. Dial now, so that the connection is made as soon as it runs.
 			return s.connect(m, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(agentPort(pod))))
 		}
 	}
@@ -168,8 +169,8 @@ func endedOnly(pod *corev1.Pod) *corev1.Pod {
 	return nil
 }
 
-// agentExit returns how the agent's container has ended, if another container, which a webhook has added, keeps the pod
-// from ending. Otherwise it returns nil, because the final status of a pod tells more, for example that it was evicted.
+// agentExit returns the final state of the agent's container if another container, which a webhook added, keeps the pod
+// running. Otherwise, it returns nil: the final status of the pod says more, for example that the pod was evicted.
 func agentExit(pod *corev1.Pod) *corev1.ContainerStateTerminated {
 	var exit *corev1.ContainerStateTerminated
 	others := false

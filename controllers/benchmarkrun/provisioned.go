@@ -52,15 +52,15 @@ type templateReader struct {
 	storageReader
 	// made lists the claims that the run's templates create.
 	made []*corev1.PersistentVolumeClaim
-	// free lists the volumes of the cluster that are not bound to a claim. It is nil until the volumes have been
-	// listed. unlisted is true if the operator may not list volumes.
+	// free lists the volumes of the cluster that are not bound to a claim. It is nil until the volumes have been listed.
+	// unlisted is true if the operator is not allowed to list volumes.
 	free     []corev1.PersistentVolume
 	unlisted bool
 }
 
 // provisioned reports whether the claims of a template have, or will have, volumes that are provisioned for them.
-// problem is set if one of the claims is, or would be, bound to an existing volume. known is false if the operator may
-// not read the objects that determine this.
+// problem is set if one of the claims is, or would be, bound to an existing volume. known is false if the operator is
+// not allowed to read the objects that determine this.
 func (t *templateReader) provisioned(ctx context.Context, run *v1alpha1.BenchmarkRun, target *v1alpha1.Target, volume *v1alpha1.Volume) (known bool, problem string, err error) {
 	there, err := t.claims(ctx, run, target)
 	if err != nil {

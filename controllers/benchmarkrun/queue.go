@@ -81,7 +81,7 @@ func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queue.Turn, error) {
 	self := r.entry(run)
 	if self.Queue.ID == "" && len(self.Claims) == 0 {
-		// The run has no queue and uses only claims that are created for it, so it need not wait for other runs.
+		// The run has no queue and uses only claims that are created for it, so it does not have to wait for other runs.
 		return queue.Turn{Verdict: queue.Begin}, nil
 	}
 	live, err := r.liveRuns(ctx, run.Namespace)
@@ -174,9 +174,9 @@ func claimNamed(namespace, name string) queue.Named {
 	return queue.Named{ID: namespace + "/" + name, Text: "claim " + name}
 }
 
-// liveRuns returns the unfinished runs in the watched namespaces. It leaves out namespaces that the operator may not
-// read, except the given one, for which it returns an error. If the operator watches all namespaces but may not list
-// runs across namespaces, liveRuns returns only the runs of the given namespace.
+// liveRuns returns the unfinished runs in the watched namespaces. It leaves out namespaces that the operator is not
+// allowed to read, except the given one, for which it returns an error. If the operator watches all namespaces but is
+// not allowed to list runs across namespaces, liveRuns returns only the runs of the given namespace.
 func (r *Reconciler) liveRuns(ctx context.Context, namespace string) ([]v1alpha1.BenchmarkRun, error) {
 	var all []v1alpha1.BenchmarkRun
 	for _, watched := range r.watchedNamespaces() {
@@ -248,8 +248,8 @@ func (r *Reconciler) readListed(ctx context.Context, listed *metav1.PartialObjec
 }
 
 // endedWithPods returns runs that have ended or were deleted and still have pods. Their load may continue if the
-// operator lost its connection to the agents. Pods that the operator did not create, or may not delete, do not count:
-// they would keep all runs on their volumes waiting for as long as their author likes.
+// operator lost its connection to the agents. Pods that the operator did not create, or is not allowed to delete, do
+// not count: their author could use them to block all runs on their volumes indefinitely.
 func (r *Reconciler) endedWithPods(ctx context.Context, live []v1alpha1.BenchmarkRun) ([]queue.Run, error) {
 	var pods corev1.PodList
 	// Skip the deep copy, because the pods are only read.

@@ -17,8 +17,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// mayUseKueue returns a *cannotConduct for a run with a LocalQueue if the operator may not patch the run's pods.
-// Without this permission, the operator could not end the pod group, which would keep its quota after a failure.
+// mayUseKueue returns a *cannotConduct for a run with a LocalQueue if the operator is not allowed to patch the run's
+// pods. Without this permission, the operator could not end the pod group, which would keep its quota after a failure.
 func (r *Reconciler) mayUseKueue(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
 	queue := objects.KueueQueue(run)
 	if queue == "" || len(run.Status.Steps) > 0 {
@@ -38,9 +38,9 @@ func (r *Reconciler) mayUseKueue(ctx context.Context, run *v1alpha1.BenchmarkRun
 }
 
 // quota handles clients whose pods wait for Kueue's quota, so that the wait does not count as a failed start. The time
-// for which pods of the run wait for quota does not count towards its startTimeout or, before the first step, its
+// that pods of the run wait for quota does not count towards its startTimeout or, before the first step, its
 // activeDeadline. A step that needs one of these clients waits too. After the first step, the run's Waiting condition
-// does not become True again, because it records when the run was admitted.
+// does not become True again, because its transition time records when the run was admitted.
 func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod, clients []decide.Client) {
 	held := 0
 	for i := range clients {

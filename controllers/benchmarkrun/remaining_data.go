@@ -126,8 +126,8 @@ func whyLeft(s *session, key decide.ClientKey) string {
 	return fmt.Sprintf("client %s was lost before it confirmed that its data was removed", key)
 }
 
-// unconfirmedData returns the directories and raw devices on which data may remain after a run that the operator cannot
-// continue to conduct. The agents exit and remove their data when their pods are deleted, but the operator does not see
+// unconfirmedData returns the directories and raw devices on which data may remain after a run that the operator can no
+// longer conduct. The agents exit and remove their data when their pods are deleted, but the operator does not see
 // whether they do. Agents write data only for steps, and each step is recorded before its load starts.
 func unconfirmedData(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 	if len(run.Status.Steps) == 0 {

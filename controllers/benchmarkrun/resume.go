@@ -85,10 +85,11 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	return made, nil
 }
 
-// longestQuotaWait is how long certificates allow a run's pods to wait for Kueue, in addition to activeDeadline.
+// longestQuotaWait is the longest wait for Kueue for which a run's certificates remain valid, in addition to
+// activeDeadline.
 const longestQuotaWait = 365 * 24 * time.Hour
 
-// validity returns the validity of a run's certificates. They are valid from the start of the run, not from its
+// validity returns the period in which a run's certificates are valid. It depends on the start of the run, not on its
 // creation, because a run may wait for a long time before it starts.
 func validity(run *v1alpha1.BenchmarkRun) identity.Validity {
 	active := parseOrMax(run.Spec.Run.ActiveDeadline)
@@ -178,8 +179,7 @@ func (s *session) expect(run *v1alpha1.BenchmarkRun, key decide.ClientKey, attem
 		agent: s.conductor.Expect(key, attempt-1),
 	}
 	if old := s.members[key]; old != nil {
-		// If the agent of the previous attempt may have created data, this data still exists, unless that agent has
-		// removed it.
+		// Data that the agent of the previous attempt may have created still exists, unless that agent has removed it.
 		added.met = old.met && !old.tidy
 	} else {
 		// If a step was recorded before the operator restarted, every agent had connected, because a step starts only

@@ -125,7 +125,7 @@ func TestLostClient(t *testing.T) {
 		"RestartStep, deleted": {v1alpha1.OnLossRestartStep, remove, restarted},
 		"FailRun, killed": {v1alpha1.OnLossFailRun, kill, func(t *testing.T, run *v1alpha1.BenchmarkRun) {
 			t.Helper()
-			if !is(run, v1alpha1.ConditionFailed, metav1.ConditionTrue) || !strings.Contains(reason(run, v1alpha1.ConditionFailed), "ClientLost: client data/1 was lost: its pod run-data-1-1 ended: container client: exit code 137") {
+			if !is(run, v1alpha1.ConditionFailed, metav1.ConditionTrue) || !strings.Contains(reason(run, v1alpha1.ConditionFailed), "ClientLost: client data/1 was lost: pod run-data-1-1 ended: container client: exit code 137") {
 				t.Errorf("failed: %s", reason(run, v1alpha1.ConditionFailed))
 			}
 		}},

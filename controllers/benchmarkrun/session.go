@@ -48,7 +48,7 @@ type session struct {
 	members  map[decide.ClientKey]*member
 	// order lists the keys of the run's clients, in the order of the specification.
 	order []decide.ClientKey
-	// common lists the objects that all clients need and that have not been created yet.
+	// common lists the objects from commonOf that have not been created yet.
 	common []client.Object
 	// ownPods records, by UID, whether the operator created each pod that names the run as its owner.
 	ownPods map[types.UID]bool
@@ -147,8 +147,8 @@ func (s *session) former(name string, uid types.UID) *corev1.Pod {
 }
 
 // minReconcileInterval returns the minimum time between two reconciles that agents trigger. Each agent reports once per
-// second. With hundreds of agents, one reconcile handles many reports. With few agents, the interval is short, to limit
-// the time for which the store is idle between two steps.
+// second. With hundreds of agents, one reconcile handles many reports. With few agents, the interval is short, so that
+// the store is idle only briefly between two steps.
 func (s *session) minReconcileInterval() time.Duration {
 	return min(time.Duration(len(s.order))*time.Millisecond/2, 50*time.Millisecond)
 }
@@ -165,7 +165,7 @@ type sessions struct {
 	mu      sync.Mutex
 	live    map[client.ObjectKey]*session
 	written map[client.ObjectKey]*v1alpha1.BenchmarkRun
-	// explained holds the last time that a refusal of the API server was reported in a run.
+	// explained holds, for each run, the last time that a refusal of the API server was reported.
 	explained map[client.ObjectKey]time.Time
 }
 
@@ -271,7 +271,7 @@ func (s *sessions) forget(key client.ObjectKey) {
 }
 
 // mayExplain reports whether a refusal of the API server may be reported in a run now. Each report changes the run and
-// so causes another reconcile. If the refusals differ, they would follow each other without a pause.
+// so causes another reconcile. Without this limit, alternating refusals would cause reconciles without a pause.
 func (s *sessions) mayExplain(key client.ObjectKey, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

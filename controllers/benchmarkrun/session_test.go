@@ -169,7 +169,7 @@ func TestRefusedClaim(t *testing.T) {
 }
 
 // TestLoadOfALostClientEnds checks that the pod of a client that the run continues without is deleted once the loss is
-// stored, because the client may only be unreachable.
+// stored, because the client may merely be unreachable.
 func TestLoadOfALostClientEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy v1alpha1.OnLoss
@@ -293,7 +293,7 @@ func TestClaimThatIsDeletedIsRecreated(t *testing.T) {
 	if err := read("run-t0-0-1", pod); !apierrors.IsNotFound(err) {
 		t.Errorf("the former pod keeps the claim: %v", err)
 	}
-	want := "create PersistentVolumeClaim run-t0-data-0: the former object with this name is being deleted"
+	want := "create PersistentVolumeClaim run-t0-data-0: a previous object with this name is still being deleted"
 	if why := s.members[s.order[0]].why; why != want {
 		t.Errorf("the client waits because %q", why)
 	}

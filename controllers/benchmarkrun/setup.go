@@ -44,7 +44,7 @@ const (
 	// parallelRuns is the default number of runs that are reconciled in parallel. A reconcile waits only for the API
 	// server, never for an agent.
 	parallelRuns = 8
-	// defaultLossTimeout is the default time for which an agent may be unreachable while its pod appears to be running.
+	// defaultLossTimeout is the default limit on how long an agent may be unreachable while its pod appears to be running.
 	defaultLossTimeout = time.Minute
 )
 
@@ -65,7 +65,7 @@ type Options struct {
 	// Namespaces are the watched namespaces; empty means all. The operator does not see runs in other namespaces, so it
 	// cannot prevent its runs from overlapping with them.
 	Namespaces []string
-	// PriorityClass is the operator's own priority class, which clients may not have. It is empty if the operator has
+	// PriorityClass is the operator's own priority class, which clients must not use. It is empty if the operator has
 	// none.
 	PriorityClass string
 	// LossTimeout limits how long an agent that was ready may be unreachable; 0 means the default.
@@ -139,7 +139,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	return nil
 }
 
-// retries delays the retry of a failed reconcile by at most one beat, because the timeouts of a run continue meanwhile.
+// retries delays the retry of a failed reconcile by at most one beat, because the timeouts of a run keep counting.
 func retries() workqueue.TypedRateLimiter[ctrl.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](soon, beat)
 }

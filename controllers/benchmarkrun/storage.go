@@ -213,7 +213,7 @@ func (s *storageReader) nodes(ctx context.Context, names []string) ([]discover.N
 	return all, nil
 }
 
-// list reads all claims of the namespace and their volumes, so that they need not be read one by one.
+// list reads all claims of the namespace and their volumes, instead of reading them one by one.
 func (s *storageReader) list(ctx context.Context) error {
 	var claims corev1.PersistentVolumeClaimList
 	if err := s.r.direct.List(ctx, &claims, client.InNamespace(s.namespace)); err != nil {
@@ -228,8 +228,8 @@ func (s *storageReader) list(ctx context.Context) error {
 	if s.volume == nil {
 		s.volume = map[string]*corev1.PersistentVolume{}
 	}
-	// If the operator may not list volumes, eachVolume returns no error. Reading a single volume later reports the
-	// missing permission.
+	// eachVolume returns no error if the operator is not allowed to list volumes. The missing permission is reported when
+	// a single volume is read.
 	_, err := s.r.eachVolume(ctx, nil, func(volume *corev1.PersistentVolume) {
 		if claim := volume.Spec.ClaimRef; claim != nil && claim.Namespace == s.namespace {
 			s.volume[volume.Name] = volume.DeepCopy()
@@ -254,8 +254,8 @@ func once[T any](known *map[string]*T, name string, read func() (*T, error)) (*T
 	return found, nil
 }
 
-// unlessDenied reads an object like optional. If the operator may not read its kind, or the cluster lacks it,
-// unlessDenied records the reason in denied and does not try to read that kind again.
+// unlessDenied reads an object in the same way as optional. If the operator is not allowed to read its kind, or the
+// cluster lacks it, unlessDenied records the reason in denied and does not try to read that kind again.
 func unlessDenied[T client.Object](ctx context.Context, s *storageReader, kind, name string, into T) (found T, err error) {
 	if s.denied[kind] != "" {
 		return found, nil

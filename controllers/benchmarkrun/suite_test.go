@@ -94,7 +94,7 @@ type world struct {
 	more      []string
 	directory string
 	kubelet   *standin.Kubelet
-	// epoch is that of the newest operator. An older one learns that it leads no longer once it asks.
+	// epoch is the epoch of the newest operator. An older operator learns that it no longer leads when it asks.
 	epoch atomic.Uint64
 	// rest holds the operator's credentials; nil means an administrator's.
 	rest *rest.Config

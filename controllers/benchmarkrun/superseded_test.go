@@ -38,7 +38,7 @@ func TestAgentDeposesNobody(t *testing.T) {
 	_, err = agentapi.NewAgentClient(connection).Describe(t.Context(), &agentapi.DescribeRequest{Epoch: w.epoch.Load() + 1})
 	must(t, err)
 	w.until(run, "failed", func() bool { return is(run, v1alpha1.ConditionFailed, metav1.ConditionTrue) })
-	if got := reason(run, v1alpha1.ConditionFailed); !strings.Contains(got, "client data/0 cannot take part: epoch 1 is over") {
+	if got := reason(run, v1alpha1.ConditionFailed); !strings.Contains(got, "client data/0 cannot take part: epoch 1 has ended") {
 		t.Errorf("failed: %s", got)
 	}
 	g.open(t)

@@ -34,10 +34,10 @@ func markOver(run *v1alpha1.BenchmarkRun) bool {
 	return true
 }
 
-// lostStatus returns why a run that has not begun according to its status must not begin, or nil if it may. If a backup
-// restores a run without its status, the run keeps its label and annotation, but gets another UID. Other runs would not
-// wait for a run with the label. A run whose annotation has its own UID may begin: the operator died before it recorded
-// the start.
+// lostStatus returns the reason why a run must not begin although it has not begun according to its status, or nil if
+// it may begin. A run that is restored from a backup without its status keeps its label and annotation, but gets
+// another UID. It must not begin, because other runs do not wait for a run with the label. If the annotation contains
+// the run's own UID, the operator died before it recorded the start, and the run may begin.
 func lostStatus(run *v1alpha1.BenchmarkRun) *decide.Failure {
 	begun := run.Annotations[v1alpha1.AnnotationBegun]
 	if run.Labels[v1alpha1.LabelOver] != isOver && (begun == "" || begun == string(run.UID)) {

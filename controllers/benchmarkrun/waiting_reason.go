@@ -76,9 +76,9 @@ func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun, now time.Time) (why st
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
 			switch {
 			case starts && aboutClaims(condition.Message):
-				return "its volumes are being created and bound", true
+				return "the pod's volumes are being created and bound", true
 			case starts && condition.Reason == corev1.PodReasonSchedulerError:
-				return "it is being scheduled", true
+				return "the pod is being scheduled", true
 			}
 			return fmt.Sprintf("%s: %s%s", condition.Reason, condition.Message, spreadHint(run, condition.Message)), !aboutClaims(condition.Message)
 		}
@@ -90,9 +90,9 @@ func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun, now time.Time) (why st
 		}
 	}
 	if pod.Spec.NodeName == "" {
-		return fmt.Sprintf("its pod is %s and not yet scheduled to a node", pod.Status.Phase), false
+		return fmt.Sprintf("the pod is %s and not yet scheduled to a node", pod.Status.Phase), false
 	}
-	return fmt.Sprintf("its pod is %s on node %s", pod.Status.Phase, pod.Spec.NodeName), false
+	return fmt.Sprintf("the pod is %s on node %s", pod.Status.Phase, pod.Spec.NodeName), false
 }
 
 // imageHint returns advice for an image that cannot be pulled because it is not in a registry.
@@ -213,7 +213,7 @@ func exitReason(pod *corev1.Pod) string {
 	case len(words) > 0:
 		return strings.Join(words, "; ")
 	case agentExit(pod) != nil:
-		return "its agent exited"
+		return "the agent exited"
 	}
 	return "phase " + string(pod.Status.Phase)
 }

@@ -46,8 +46,8 @@ func TestWaitingNamesTheCause(t *testing.T) {
 				"(spec.run.clients.spread is OnePerNode, which needs 8 free nodes; PreferOnePerNode or Any lets clients share nodes)", true},
 		"no CPU":                {unscheduled("0/1 nodes are available: 1 Insufficient cpu."), "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu.", true},
 		"unbound claim":         {unscheduled("pod has unbound immediate PersistentVolumeClaims"), "Unschedulable: pod has unbound immediate PersistentVolumeClaims", false},
-		"a young unbound claim": {young(unscheduled("pod has unbound immediate PersistentVolumeClaims"), "Unschedulable"), "its volumes are being created and bound", true},
-		"a young pod":           {young(unscheduled(conflict), "SchedulerError"), "it is being scheduled", true},
+		"a young unbound claim": {young(unscheduled("pod has unbound immediate PersistentVolumeClaims"), "Unschedulable"), "the pod's volumes are being created and bound", true},
+		"a young pod":           {young(unscheduled(conflict), "SchedulerError"), "the pod is being scheduled", true},
 		"a young pod, no CPU":   {young(unscheduled("0/1 nodes are available: 1 Insufficient cpu."), "Unschedulable"), "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu.", true},
 		"an old pod": {func() *corev1.Pod {
 			pod := unscheduled(conflict)
@@ -59,8 +59,8 @@ func TestWaitingNamesTheCause(t *testing.T) {
 			"(images of storagebench.invalid are not in a registry: load them onto every node, or push them with `make push REGISTRY=...` " +
 			"and install with the printed values)", true},
 		"no message":       {held("CreateContainerConfigError", ""), "CreateContainerConfigError", true},
-		"still being made": {held("PodInitializing", ""), "its pod is Pending on node a", false},
-		"nothing known":    {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}, "its pod is Pending and not yet scheduled to a node", false},
+		"still being made": {held("PodInitializing", ""), "the pod is Pending on node a", false},
+		"nothing known":    {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}, "the pod is Pending and not yet scheduled to a node", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if why, enough := waiting(c.pod, run, now); why != c.want || enough != c.enough {

@@ -100,7 +100,7 @@ func (a *Applier) Apply(ctx context.Context) error {
 		err := a.apply(ctx, &all[i], live)
 		if apierrors.IsConflict(err) && live != nil {
 			kept++
-			a.keep(ctx, live, "it was modified")
+			a.keep(ctx, live, "the profile was modified")
 			continue
 		}
 		failures = errors.Join(failures, err)
@@ -168,7 +168,7 @@ func owner(live *unstructured.Unstructured) string {
 	case live == nil:
 		return ""
 	case !ours(live):
-		return "it has no label " + v1alpha1.LabelLibrary + ", so it does not belong to the library"
+		return "the profile has no label " + v1alpha1.LabelLibrary + ", so it does not belong to the library"
 	}
 	// Use managedFields to find fields of the spec that others have set. A field that no manager has set is not a
 	// change by a user: it may be a default that a newer version of the API has added.
@@ -180,7 +180,7 @@ func owner(live *unstructured.Unstructured) string {
 	// managedFields does not list removed fields, so check that the spec still contains everything that was applied.
 	var applied any
 	if err := json.Unmarshal([]byte(live.GetAnnotations()[v1alpha1.AnnotationLibraryApplied]), &applied); err != nil || !contains(live.Object["spec"], applied) {
-		return "it was modified"
+		return "the profile was modified"
 	}
 	return ""
 }

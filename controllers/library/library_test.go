@@ -200,7 +200,7 @@ func TestApply(t *testing.T) {
 	told := w.apply()
 	for _, want := range []string{
 		"Warning ProfileKept left unchanged and may differ from this version of the library: kubectl-edit modified it",
-		"Warning ProfileKept left unchanged and may differ from this version of the library: it has no label storagebench.dev/library",
+		"Warning ProfileKept left unchanged and may differ from this version of the library: the profile has no label storagebench.dev/library",
 		"Normal ProfileLeft this version of the library no longer has this profile",
 	} {
 		if !slices.ContainsFunc(told, func(one string) bool { return strings.HasPrefix(one, want) }) {

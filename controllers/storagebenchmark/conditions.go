@@ -101,7 +101,7 @@ func notJudgedMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) 
 	case active == nil:
 		return "a run with the current spec.run starts next"
 	case active.Hash != obs.hash && waits && !obs.times.set:
-		return fmt.Sprintf("run %s of an earlier spec.run is live; a run with the current spec.run starts when requested", active.Name)
+		return fmt.Sprintf("run %s, created from an earlier spec.run, is still live; a run with the current spec.run starts when requested", active.Name)
 	case active.Hash != obs.hash:
 		return fmt.Sprintf("run %s, created from an earlier spec.run, is still live; a run with the current spec.run starts when it ends", active.Name)
 	case active.UID == "":

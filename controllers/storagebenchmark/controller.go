@@ -33,9 +33,9 @@ type reconciler struct {
 	// catalog returns the current catalog of documented limits. If it is nil, the built-in catalog is used.
 	catalog func(context.Context) (*limits.Catalog, []string)
 	events  events.EventRecorder
-	// priorityClass is the operator's own priority class, which clients may not have.
+	// priorityClass is the operator's own priority class, which clients must not use.
 	priorityClass string
-	// noClusterProfiles is true if the operator may not read ClusterWorkloadProfiles.
+	// noClusterProfiles is true if the operator is not allowed to read ClusterWorkloadProfiles.
 	noClusterProfiles bool
 }
 

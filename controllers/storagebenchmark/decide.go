@@ -37,7 +37,7 @@ const (
 // action is a decision: what to do, and which old runs to delete.
 type action struct {
 	do verb
-	// run is the run to adopt, which the status may not name yet, or the run to replace.
+	// run is the run to adopt, which the status might not name yet, or the run to replace.
 	run *v1alpha1.BenchmarkRun
 	// prune lists the ended runs beyond the history limits.
 	prune []*v1alpha1.BenchmarkRun

@@ -87,8 +87,8 @@ func (r *reconciler) profile(ctx context.Context, namespace string, ref v1alpha1
 	return *engine, true, nil
 }
 
-// explainUnreadable corrects the message about missing ClusterWorkloadProfiles if the operator may not read them: they
-// may exist.
+// explainUnreadable corrects the message about missing ClusterWorkloadProfiles if the operator is not allowed to read
+// them, because they may exist.
 func explainUnreadable(missing field.ErrorList) {
 	for _, problem := range missing {
 		kind, _, _ := strings.Cut(fmt.Sprint(problem.BadValue), " ")

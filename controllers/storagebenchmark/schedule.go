@@ -22,9 +22,10 @@ type timetable struct {
 	deadline time.Duration
 }
 
-// timetableOf evaluates the schedule of a benchmark. It derives the handled times from the status alone, so they are
-// known even after a crash or a month without an operator. While a run is being stopped for the next one, the deadline
-// does not apply: the due run would be skipped only because the stop takes longer.
+// timetableOf evaluates the schedule of a benchmark. It derives from the status alone which scheduled times have been
+// handled, so the answer is correct even after a crash or a month without an operator. The deadline does not apply
+// while a run is being stopped to make way for the next one. Otherwise, the next run could be skipped merely because
+// the current one takes a long time to stop.
 func timetableOf(benchmark *v1alpha1.StorageBenchmark, now time.Time, stopping bool) timetable {
 	trigger := benchmark.Spec.Trigger
 	if trigger == nil || trigger.Schedule == "" {
@@ -77,7 +78,7 @@ func (t timetable) skips(obs observation) bool {
 	return !t.due.Expired.IsZero() && obs.active.state == noActive
 }
 
-// note records in the status the scheduled time that an action has handled, and the next scheduled time.
+// note updates the scheduled times in the status: the one that an action has handled, and the next one.
 func (t timetable) note(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) {
 	handle := func(at time.Time) { status.LastScheduleTime = new(wholeSeconds(at)) }
 	switch {

@@ -46,10 +46,10 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Catalog returns the current catalog of documented limits, with notes about it; nil means the built-in catalog.
 	Catalog func(context.Context) (*limits.Catalog, []string)
-	// PriorityClass is the operator's own priority class, which clients may not have. It is empty if the operator has
+	// PriorityClass is the operator's own priority class, which clients must not use. It is empty if the operator has
 	// none.
 	PriorityClass string
-	// NoClusterProfiles is true if the operator may not read ClusterWorkloadProfiles.
+	// NoClusterProfiles is true if the operator is not allowed to read ClusterWorkloadProfiles.
 	NoClusterProfiles bool
 }
 

@@ -35,7 +35,7 @@ type report struct {
 func reportOn(obs observation, act action, out outcome) report {
 	status := obs.benchmark.Status.DeepCopy()
 	status.ObservedGeneration = obs.benchmark.Generation
-	// Note the scheduled time before the facts, because it is part of the name of a scheduled run.
+	// Record the scheduled time before the other facts, because the name of a scheduled run is derived from it.
 	obs.times.note(status, obs, act)
 	recordFacts(status, obs, act, out)
 	revise(status, obs, act)

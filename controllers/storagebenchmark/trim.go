@@ -34,9 +34,9 @@ func TrimEndedRun(object any) (any, error) {
 	return run, nil
 }
 
-// TrimClaim is the cache transform for PersistentVolumeClaims, of which the cache holds all, as metadata. It keeps only
-// what identifies a claim and whether it is being deleted. Otherwise anyone who may create claims could fill the memory
-// with their annotations.
+// TrimClaim is the cache transform for PersistentVolumeClaims. The cache holds the metadata of all claims, and
+// TrimClaim keeps only what identifies a claim and whether it is being deleted. Otherwise, anyone who may create claims
+// could fill the memory with annotations.
 func TrimClaim(object any) (any, error) {
 	if claim, ok := object.(metav1.Object); ok {
 		claim.SetManagedFields(nil)

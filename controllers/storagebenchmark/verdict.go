@@ -120,7 +120,7 @@ func headlinesOf(run *v1alpha1.BenchmarkRun) []v1alpha1.Headline {
 	return headlines[max(0, len(headlines)-maxHeadlines):]
 }
 
-// keep writes the verdict on a run, and its figures, into a status.
+// keep stores a run's verdict and figures in the status of its benchmark.
 func keep(status *v1alpha1.StorageBenchmarkStatus, judged verdict, run *v1alpha1.BenchmarkRun) {
 	status.LastRun = &judged.run
 	status.Headlines, status.Display = nil, nil

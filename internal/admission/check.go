@@ -41,8 +41,8 @@ type Problem struct {
 }
 
 // Check processes a new object as the API server does when kubectl creates it: it rejects unknown fields, removes null
-// fields, sets defaults and validates. It changes object, a JSON document with whole numbers as int64, in place and
-// drops its status. It returns the faults in the object, and an error only if the rules cannot be read.
+// fields, sets defaults and validates. The object is a JSON document with whole numbers as int64. Check changes it in
+// place and drops its status. It returns the faults in the object, and an error only if the rules cannot be read.
 func Check(ctx context.Context, object map[string]any) ([]Problem, error) {
 	return check(ctx, object, false)
 }

@@ -19,8 +19,8 @@ import (
 // quoted matches a value in the API server's list of supported values.
 var quoted = regexp.MustCompile(`"([^"]*)"`)
 
-// meantValue returns the supported value that an unsupported value probably stands for, such as Any for any, or "" if
-// there is none.
+// meantValue returns the supported value that an unsupported value probably stands for, such as "Any" for "any". It
+// returns "" if there is none.
 func meantValue(fault *field.Error) string {
 	wrong, is := fault.BadValue.(string)
 	if !is || wrong == "" {

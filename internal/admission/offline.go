@@ -20,8 +20,8 @@ func refine(object map[string]any, problems []Problem) []Problem {
 	return refineReferences(object, refineTrigger(object, refineNames(object, problems)))
 }
 
-// refineNames replaces the fault that the names in a list must differ with one fault for each entry that has the same
-// name as an earlier entry.
+// refineNames replaces the fault about duplicate names in a list with one fault for each entry that has the same name
+// as an earlier entry.
 func refineNames(object map[string]any, problems []Problem) []Problem {
 	var refined []Problem
 	for _, problem := range problems {
@@ -59,8 +59,8 @@ var references = []struct {
 	// field contains the name of an entry of another list, or several such names. from is the path of the list whose
 	// entries have the field, and to is the path of the other list.
 	from, field, to string
-	// noun is the term for an entry of the other list in messages, such as phase. The optional sentence otherwise is
-	// added at the end of the message, and describes the behaviour if the field is not set.
+	// noun is the term for an entry of the other list in messages, such as phase. otherwise, if not empty, is the last
+	// sentence of the message. It describes the behaviour if the field is not set.
 	noun, otherwise string
 	// The API has its own rule for the reference, but the rule's fault does not name the faulty entry. rulePath is the
 	// path of that fault, and ruleText is the start of its message.

@@ -13,8 +13,8 @@ import (
 )
 
 // Changed returns the first difference between an existing claim and what its template now requests, or nil if there is
-// none. If the template does not set the storage class or the volume name, the claim may have any value there, because
-// the cluster fills in these fields.
+// none. A storage class or volume name that the template does not set is not compared, because the cluster fills in
+// these fields of the claim.
 func Changed(at *field.Path, there *corev1.PersistentVolumeClaim, wanted *corev1.PersistentVolumeClaimSpec) *field.Error {
 	at = at.Child("spec")
 	differs := func(where *field.Path, want, have any) *field.Error {
@@ -51,9 +51,8 @@ func Changed(at *field.Path, there *corev1.PersistentVolumeClaim, wanted *corev1
 	return nil
 }
 
-// source returns the kind and the name of the object whose data a claim's volume is filled with, or "" if there is
-// none. The API server copies dataSource to dataSourceRef, and drops a dataSource that is neither a claim nor a
-// snapshot.
+// source returns the kind and the name of the object from which a claim's volume is populated, or "" if there is none.
+// The API server copies dataSource to dataSourceRef, and drops a dataSource that is neither a claim nor a snapshot.
 func source(spec *corev1.PersistentVolumeClaimSpec) string {
 	ref := spec.DataSourceRef
 	if old := spec.DataSource; ref == nil && old != nil {

@@ -98,7 +98,8 @@ func subject(claim Claim) string {
 	return "claim " + claim.Name
 }
 
-// fewer returns the end of an error message: remedies for a claim that more pods would use than its access modes allow.
+// fewer returns the remedies if more pods would use a claim than its access modes allow, as the end of an error
+// message.
 func fewer(run *field.Path, claim Claim) string {
 	remedy := "set " + run.Child("clients", "count").String() + " to 1, "
 	if claim.Name == "" {

@@ -37,7 +37,7 @@ func ReadOnly(modes []corev1.PersistentVolumeAccessMode) bool {
 	})
 }
 
-// words joins modes for use in a sentence.
+// words joins modes for messages, such as "ReadWriteOnce or ReadOnlyMany".
 func words(modes []corev1.PersistentVolumeAccessMode) string {
 	var all []string
 	for _, mode := range modes {

@@ -20,8 +20,7 @@ type Budget struct {
 	limit       int64
 	above       *Budget
 	locks       *budgetLocks
-	// shed discards the reports of a client and marks it as lost. It is nil unless the budget is that of a single
-	// client.
+	// shed discards the reports of a client and marks it as lost. It is nil unless the budget covers a single client.
 	shed func(reason string)
 
 	// The fields below are guarded by locks.counting.
@@ -199,9 +198,9 @@ func (b *Budget) largestOpen() *Budget {
 // reason returns the message for clients that are dropped because this budget is exceeded.
 func (b *Budget) reason() string {
 	if b.shed != nil {
-		return fmt.Sprintf("its agent %s more than %s, the memory limit of %s", b.sent, mebibytes(b.limit), b.scope)
+		return fmt.Sprintf("the agent %s more than %s, the memory limit of %s", b.sent, mebibytes(b.limit), b.scope)
 	}
-	return fmt.Sprintf("%s together %s more than %s, and this client's agent the most: "+
+	return fmt.Sprintf("%s together %s more than %s, of which this client's agent sent the most: "+
 		"use fewer clients or shorter steps, or raise the operator's memory limit and GOMEMLIMIT",
 		b.scope, b.sent, mebibytes(b.limit))
 }

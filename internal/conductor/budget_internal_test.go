@@ -44,19 +44,19 @@ func TestBudgetLosesTheLargest(t *testing.T) {
 		}
 	}
 	step("within all", a, 10)
-	step("one client", b, 25, "b: its agent sent more than 24 MiB, the memory limit of one client")
+	step("one client", b, 25, "b: the agent sent more than 24 MiB, the memory limit of one client")
 	step("it cannot be lost twice", b, 25)
 	b.add(-25 * mebibyte)
 	step("of another run", d, 20)
 	step("of the first run", c, 24)
-	step("all runs: the largest client of the largest run", d, 11, "d: its agent sent more than 24 MiB")
+	step("all runs: the largest client of the largest run", d, 11, "d: the agent sent more than 24 MiB")
 	step("again", d, 0)
 	if used := all.Used(); used != 34*mebibyte {
 		t.Errorf("%d bytes are in use, want those of a and c", used)
 	}
 	e, f := clientsOf(second, "e", &lost), clientsOf(first, "f", &lost)
 	step("a small one of another run", e, 15)
-	step("the run's sum", f, 15, "c: the clients of a run together sent more than 48 MiB, and this client's agent the most")
+	step("the run's sum", f, 15, "c: the clients of a run together sent more than 48 MiB, of which this client's agent sent the most")
 	step("all, by the one that is not to blame", e, 8)
 	step("all", f, 8)
 	step("and more", e, 1)

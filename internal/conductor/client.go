@@ -40,8 +40,8 @@ type client struct {
 	// the newest record in the agent's log when the agent was first reached. Until that record is read, the state of
 	// the client's steps is unknown and the client is not ready.
 	seen, replay uint64
-	// broken is the time at which the last session that worked ended (see session) or, if no session has worked yet,
-	// the time of the first failure. unreachable is true while a ready agent has no session.
+	// broken is the time at which the last good session ended (see session) or, if there was none, the time of the first
+	// failure. unreachable is true while a ready agent has no session.
 	broken      time.Time
 	unreachable bool
 	attempts    map[decide.Attempt]*clientAttempt
@@ -132,9 +132,9 @@ func (c *client) sessionEnded(err error, good bool) bool {
 		case status.Code(err) != codes.Unavailable:
 			c.message = clean(plainly(err), maxMessageLength)
 		case broken < startGrace:
-			c.message = "its agent is starting"
+			c.message = "the agent is starting"
 		default:
-			c.message = clean("its agent does not answer: "+plainly(err), maxMessageLength)
+			c.message = clean("the agent does not answer: "+plainly(err), maxMessageLength)
 		}
 	}
 	c.mu.Unlock()
@@ -178,7 +178,7 @@ func (c *client) storeDescription(description *agentapi.DescribeResponse) error 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if description.GetLastSequence() < c.seen {
-		return fmt.Errorf("its log shrank from %d to %d records: the agent was restarted and lost its results",
+		return fmt.Errorf("the agent's log shrank from %d to %d records: the agent was restarted and lost its results",
 			c.seen, description.GetLastSequence())
 	}
 	first := c.description == nil
@@ -220,7 +220,7 @@ func (c *client) receive(bytes int) error {
 	if !over {
 		return nil
 	}
-	err := fmt.Errorf("its agent sent more than %s, %d times the memory limit of one client", mebibytes(most), resent)
+	err := fmt.Errorf("the agent sent more than %s, %d times the memory limit of one client", mebibytes(most), resent)
 	c.budget.lose(err.Error())
 	return err
 }

@@ -139,7 +139,7 @@ func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start
 		case status.Code(err) == codes.NotFound:
 			// This client's agent has already confirmed the Load command for the step. If the agent does not know the
 			// step, another agent process must have taken its place.
-			client.lose("its agent has lost a step that it had prepared: " + status.Convert(err).Message())
+			client.lose("the agent no longer has a step that it had loaded: " + status.Convert(err).Message())
 		}
 	})
 }

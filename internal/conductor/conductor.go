@@ -115,7 +115,7 @@ func (c *Conductor) Close() {
 	c.budget.detach()
 }
 
-// run runs work in the background, unless the conductor is closed.
+// run calls work in the background, unless the conductor is closed.
 func (c *Conductor) run(work func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,7 +22,7 @@ func (c *Conductor) Environments() []v1alpha1.Environment {
 	return groupEnvironments(each)
 }
 
-// groupEnvironments combines equal environments into one entry each. Each environment in the argument is that of a
+// groupEnvironments combines equal environments into one entry each. Each environment in the argument comes from a
 // single client.
 func groupEnvironments(each []v1alpha1.Environment) []v1alpha1.Environment {
 	var all []v1alpha1.Environment

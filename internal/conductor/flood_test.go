@@ -183,7 +183,7 @@ func TestManySamples(t *testing.T) {
 		return sample(base+i*1000, base+(i+1)*1000, &agentapi.OperationCount{Bytes: 1, Operations: 1})
 	}))))
 	facts := await(t, c, 0, "lost", is(decide.Lost))
-	if want := "its agent sent samples whose result needs more than 0.6 MiB, the memory limit of one client"; facts.Message != want {
+	if want := "the agent sent samples whose result needs more than 0.6 MiB, the memory limit of one client"; facts.Message != want {
 		t.Errorf("%q, want %q", facts.Message, want)
 	}
 	if used := memory.Used(); used > 4<<10 {

@@ -66,8 +66,8 @@ func TestUnfitAgents(t *testing.T) {
 		words  string
 	}{
 		"another protocol": {change: func(d *agentapi.DescribeResponse) { d.Protocol = 9 }, reason: "ProtocolMismatch",
-			words: "its agent (version v1) has protocol version 9, but this operator needs 1: use the agent image of this version"},
-		"no protocol":    {change: func(d *agentapi.DescribeResponse) { d.Protocol, d.AgentVersion = 0, "" }, reason: "ProtocolMismatch", words: "its agent (version unknown) has protocol version 0"},
+			words: "the agent (version v1) has protocol version 9, but this operator needs 1: use the agent image of this version"},
+		"no protocol":    {change: func(d *agentapi.DescribeResponse) { d.Protocol, d.AgentVersion = 0, "" }, reason: "ProtocolMismatch", words: "the agent (version unknown) has protocol version 0"},
 		"another run":    {change: func(d *agentapi.DescribeResponse) { d.RunUid = "other" }, reason: "WrongAgent", words: "client target/0 of run other"},
 		"another client": {change: func(d *agentapi.DescribeResponse) { d.Client = 1 }, reason: "WrongAgent", words: "client target/1"},
 		"no volume": {change: func(d *agentapi.DescribeResponse) {
@@ -186,7 +186,7 @@ func TestHostileRecords(t *testing.T) {
 		"sample with one twice":     {records: sequence(sample(1, 2, &agentapi.OperationCount{Bytes: 1}, &agentapi.OperationCount{Bytes: 1}), ended(nil)), words: "invalid sample: duplicate operation 0"},
 		"sample that ends too soon": {records: sequence(sample(2, 1), ended(nil)), words: "invalid sample: 2 to 1 ns"},
 		"sample for ever":           {records: sequence(sample(math.MinInt64, math.MaxInt64), ended(nil)), words: "invalid sample"},
-		"ended twice":               {records: sequence(ended(nil), ended(nil)), words: "its agent reported the end of the step twice"},
+		"ended twice":               {records: sequence(ended(nil), ended(nil)), words: "the agent reported the end of the step twice"},
 		"unknown source": {records: sequence(ended(func(e *agentapi.Ended) {
 			e.Command = &agentapi.CommandResult{Sources: []*agentapi.ByteSource{{Source: "Calls"}, {Source: "\x1b[31mEvil"}}}
 		})), words: `invalid result: source "`},
@@ -264,17 +264,17 @@ func TestHostileLogs(t *testing.T) {
 		connection decide.Connection
 		words      string
 	}{
-		"skips": {watch: sends(skips), connection: decide.Unfit, words: "its log skips from record 1 to 5"},
+		"skips": {watch: sends(skips), connection: decide.Unfit, words: "the agent's log skips from record 1 to 5"},
 		"forgets": {watch: func(_ uint64, send func(*agentapi.Record) error) error {
 			_ = send(sequence(sample(1, 2))[0])
 			return status.Error(codes.Unavailable, "restarting")
-		}, connection: decide.Lost, words: "its log shrank from 1 to 0 records"},
+		}, connection: decide.Lost, words: "the agent's log shrank from 1 to 0 records"},
 		"a long name": {watch: func(_ uint64, send func(*agentapi.Record) error) error {
 			return send(&agentapi.Record{Sequence: 1, Step: &agentapi.StepKey{Id: strings.Repeat("x", 1<<20)}})
-		}, connection: decide.Lost, words: "its agent sent a message above the size limit: grpc: received message larger than max (1048586 vs. 524288)"},
+		}, connection: decide.Lost, words: "the agent sent a message above the size limit: grpc: received message larger than max (1048586 vs. 524288)"},
 		"many elements": {watch: func(_ uint64, send func(*agentapi.Record) error) error {
 			return send(sequence(ended(func(e *agentapi.Ended) { e.Operations = make([]*agentapi.OperationResult, 100_000) }))[0])
-		}, connection: decide.Lost, words: "its agent sent an unreadable message: a message of 200"},
+		}, connection: decide.Lost, words: "the agent sent an unreadable message: a message of 200"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -21,8 +21,8 @@ type Job struct {
 	// Addresses are the addresses (host and port) of the agents of the target's clients, by client index. Only
 	// client 0 receives them.
 	Addresses []string
-	// Clients is the number of the target's clients in the run, of which a step may load only some; 0 counts as those of
-	// the step.
+	// Clients is the number of clients that the target has in the run; a step may load only some of them. 0 means the
+	// number that the step loads.
 	Clients int
 	// Devices is true if the target's volumes are raw block devices.
 	Devices bool

@@ -15,7 +15,7 @@ import (
 
 // Limits for the results of IOR and mdtest.
 const (
-	// maxRepetitions is the maximum number of repetitions that a plan requests from IOR, for both operations together.
+	// maxRepetitions is the maximum number of repetitions that a plan requests from IOR, for reads and writes together.
 	maxRepetitions  = 2 * 50_000
 	maxRates        = 32
 	maxCommandWords = 256
@@ -48,7 +48,7 @@ func jobResult(from *agentapi.MpiResult) (*agentapi.MpiResult, error) {
 	return kept, nil
 }
 
-// addJob checks and translates the results of IOR or mdtest.
+// addJob checks and converts the results of IOR or mdtest.
 func addJob(to *result.Client, from *agentapi.MpiResult, clock measure.RemoteClock) error {
 	if from == nil {
 		return nil

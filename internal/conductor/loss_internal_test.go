@@ -20,7 +20,7 @@ func TestAgentsStart(t *testing.T) {
 		c := newClient(owner, decide.ClientKey{Target: "target"}, 0)
 		gone := status.Error(codes.Unavailable, "connection refused")
 		time.Sleep(time.Hour) // until its pod runs
-		for _, want := range []string{"its agent is starting", "its agent does not answer: connection refused"} {
+		for _, want := range []string{"the agent is starting", "the agent does not answer: connection refused"} {
 			if over := c.sessionEnded(gone, false); over || c.facts().Message != want {
 				t.Errorf("%q, want %q; over: %t", c.facts().Message, want, over)
 			}

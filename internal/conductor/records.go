@@ -134,7 +134,7 @@ func (c *client) read(record *agentapi.Record) (news bool, err error) {
 	case sequence <= c.seen:
 		return false, nil
 	case sequence != c.seen+1:
-		return true, fmt.Errorf("its log skips from record %d to %d", c.seen, sequence)
+		return true, fmt.Errorf("the agent's log skips from record %d to %d", c.seen, sequence)
 	}
 	c.seen = record.GetSequence()
 	attempt := attemptOf(record.GetStep())
@@ -177,8 +177,8 @@ func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, curr
 	}
 }
 
-// maxAhead limits how far the end of a report may lie in the future. Its only purpose is to bound memory, so it need
-// not be tight: a report that claims to span years would need memory for every minute of them.
+// maxAhead limits how far the end of a report may lie in the future. Its only purpose is to bound memory, so it does
+// not have to be tight: a report that claims to span years would need memory for every minute of them.
 const maxAhead = time.Hour
 
 // plausible returns an error if start is more than maxMinutes in the past, or if end is more than maxAhead in the
@@ -258,7 +258,7 @@ func (p *clientAttempt) noteImplausible(err error) {
 	}
 }
 
-// takeNotice keeps a notice of an attempt that has fewer than most of them.
+// takeNotice keeps a notice if fewer than most are kept for the attempt; otherwise, it only counts the notice.
 func (c *client) takeNotice(p *clientAttempt, notice *agentapi.Notice, most int) {
 	if len(p.notices) >= most {
 		p.dropped++
@@ -274,10 +274,10 @@ func (c *client) takeNotice(p *clientAttempt, notice *agentapi.Notice, most int)
 // implausible.
 func (c *client) takeEnded(attempt decide.Attempt, p *clientAttempt, ended *agentapi.Ended) {
 	if p.ended != nil {
-		p.noteImplausible(errors.New("its agent reported the end of the step twice"))
+		p.noteImplausible(errors.New("the agent reported the end of the step twice"))
 		return
 	}
-	// Notices of the end can disqualify the result, so those sent during the step must not take their place.
+	// Keep these notices even if maxNotices were kept during the step, because they can disqualify the result.
 	for _, notice := range ended.GetNotices() {
 		c.takeNotice(p, notice, 2*maxNotices)
 	}
@@ -318,7 +318,7 @@ func (c *client) takeEnded(attempt decide.Attempt, p *clientAttempt, ended *agen
 		p.failed = &decide.Failure{Reason: p.ended.GetReason(), Message: p.ended.GetMessage()}
 		p.failedSince = c.owner.Reference.Now()
 	default:
-		p.noteImplausible(fmt.Errorf("its agent reported the unknown outcome %d", p.ended.GetOutcome()))
+		p.noteImplausible(fmt.Errorf("the agent reported the unknown outcome %d", p.ended.GetOutcome()))
 	}
 	c.advance(attempt, decide.Ended)
 }
@@ -337,7 +337,7 @@ func (p *clientAttempt) agentTerminated() bool {
 // a time to another clock can overflow; see measure.EstimateClock.
 const maxInstant = measure.MaxInstant / 2
 
-// sampleOf translates a sample. Its times remain in the agent's clock.
+// sampleOf checks and converts a sample. The times remain in the agent's clock.
 func sampleOf(from *agentapi.Sample) (measure.Sample, error) {
 	sample := measure.Sample{
 		StartNanoseconds: from.GetStartNanoseconds(), EndNanoseconds: from.GetEndNanoseconds(), WarmUp: from.GetWarmUp()}

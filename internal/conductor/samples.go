@@ -37,7 +37,7 @@ const (
 	warmUpFlag = 1 << 7
 )
 
-// add appends a sample and returns the growth in memory in bytes.
+// add appends a sample, and returns by how many bytes the memory use has grown.
 func (s *samples) add(sample *measure.Sample) (grown int) {
 	if n := len(s.chunks); n == 0 || len(s.chunks[n-1].data) >= chunkBytes {
 		room := cap(s.chunks)

@@ -23,16 +23,16 @@ import (
 const (
 	// retryInterval is the pause before a failed connection or an unanswered Load is tried again.
 	retryInterval = 100 * time.Millisecond
-	// keepAlive is the time for which an agent may be silent before it is pinged, the time limit for its answer to the
-	// ping, and the minimum time that a connection attempt is given.
+	// keepAlive limits how long an agent may be silent before it is pinged, and how long its answer to the ping may take.
+	// It is also the minimum timeout of a connection attempt.
 	keepAlive = 10 * time.Second
 	// introduceTimeout limits the time for an agent to describe itself. To do so, the agent determines its tools'
 	// versions, which takes seconds on a machine that starts many pods.
 	introduceTimeout = 30 * time.Second
 	// maxDialPause limits the backoff, so that a new or recovered agent is reached quickly.
 	maxDialPause = 250 * time.Millisecond
-	// startGrace is the time for which an agent that refuses connections counts as starting, because a container runs
-	// for a while before its program listens.
+	// startGrace limits how long an agent that refuses connections counts as starting: a container runs for a while before
+	// its program listens.
 	startGrace = 5 * time.Second
 	// goodSession is the duration after which a session counts as good even if it has received no records.
 	goodSession = 250 * time.Millisecond
@@ -80,7 +80,7 @@ func (c *client) follow(endpoint Endpoint) {
 	for c.ctx.Err() == nil {
 		good, err := c.session()
 		if status.Code(err) == codes.ResourceExhausted {
-			c.lose("its agent sent a message above the size limit: " + plainly(err))
+			c.lose("the agent sent a message above the size limit: " + plainly(err))
 		}
 		if c.ctx.Err() != nil || c.sessionEnded(err, good) {
 			return
@@ -172,7 +172,7 @@ func (c *client) codec() codec {
 
 // loseUnreadable marks the client as lost because its agent sent an unreadable message.
 func (c *client) loseUnreadable(err error) {
-	c.lose("its agent sent an unreadable message: " + err.Error())
+	c.lose("the agent sent an unreadable message: " + err.Error())
 }
 
 // mismatch returns the reason why the agent that responded cannot serve this client, or nil if it can.
@@ -180,7 +180,7 @@ func (c *client) mismatch(d *agentapi.DescribeResponse) *decide.Failure {
 	key := c.key
 	if d.GetProtocol() != agentapi.Protocol {
 		return &decide.Failure{Reason: "ProtocolMismatch", Message: fmt.Sprintf(
-			"its agent (version %s) has protocol version %d, but this operator needs %d: use the agent image of this version",
+			"the agent (version %s) has protocol version %d, but this operator needs %d: use the agent image of this version",
 			cmp.Or(d.GetAgentVersion(), "unknown"), d.GetProtocol(), agentapi.Protocol)}
 	}
 	if d.GetRunUid() != c.owner.options.RunUID || d.GetTarget() != key.Target || int(d.GetClient()) != key.Index {

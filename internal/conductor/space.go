@@ -13,12 +13,12 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// usagePatience limits how long an agent waits after a step for the file system to update the disk usage, which some
-// file systems do late. In phases with many steps on the same files, agents do not wait.
+// usagePatience is the maximum time that an agent waits after a step for the file system to update the disk usage,
+// which some file systems do late. In phases with many steps on the same files, agents do not wait.
 const usagePatience = 8 * time.Second
 
-// askForSpace makes a load request ask for the disk usage of the files after a step that writes. It also sets the
-// Lustre striping of the step in the request.
+// askForSpace makes the agents measure the disk usage of the files after a step that writes. It also sets the step's
+// Lustre striping in the load request.
 func askForSpace(request *agentapi.LoadRequest, step plan.Step, target string) {
 	dataset := request.GetDataset()
 	if dataset.GetContent() != "" || dataset.GetMeasureUsage() {
@@ -40,11 +40,11 @@ const (
 
 var (
 	plainType      = regexp.MustCompile(`^([a-z0-9_-]{1,16}|[*])?$`)
-	errUsageOfMany = fmt.Errorf("its agent reports the disk usage of more than %d file types", maxUsageTypes)
+	errUsageOfMany = fmt.Errorf("the agent reports the disk usage of more than %d file types", maxUsageTypes)
 	errUsage       = errors.New("reported disk usage is implausible")
 )
 
-// usageOf checks and translates the disk usage that an agent reports.
+// usageOf checks and converts the disk usage that an agent reports.
 func usageOf(reported *agentapi.Usage) (*result.Usage, error) {
 	if reported == nil {
 		return nil, nil //nolint:nilnil // The disk usage was not requested.

@@ -15,8 +15,8 @@ import (
 // reports, so that other code can rely on them. Elsewhere, Budget limits the memory for reports, codec refuses messages
 // that need too much memory, and requested determines which attempts an agent may report on.
 const (
-	// maxNotices is the maximum number of notices that are kept of those sent during an attempt. As many more are kept
-	// of those sent at its end.
+	// maxNotices is the maximum number of notices kept from those that an agent sends during an attempt. With the notices
+	// at the end of the attempt, at most twice this number are kept.
 	maxNotices = 64
 	// maxMessageLength, maxToolMessages and maxVersionLength limit the lengths of a message, of all messages of a tool,
 	// and of a name or version, in characters.
@@ -87,7 +87,7 @@ func warning(from *agentapi.Notice) (kind v1alpha1.WarningType, message string) 
 // sanitizes the strings of the description in place.
 func excessive(d *agentapi.DescribeResponse) string {
 	if len(d.GetVolumes()) > maxVolumes || len(d.GetTools()) > maxTools || len(d.GetSteps()) > maxSteps {
-		return fmt.Sprintf("its agent reports implausible counts: %d volumes, %d tools, %d steps", len(d.GetVolumes()), len(d.GetTools()), len(d.GetSteps()))
+		return fmt.Sprintf("the agent reports implausible counts: %d volumes, %d tools, %d steps", len(d.GetVolumes()), len(d.GetTools()), len(d.GetSteps()))
 	}
 	d.AgentVersion = clean(d.GetAgentVersion(), maxVersionLength)
 	for _, tool := range d.GetTools() {
@@ -96,7 +96,7 @@ func excessive(d *agentapi.DescribeResponse) string {
 	}
 	for _, volume := range d.GetVolumes() {
 		if len(volume.GetOptions()) > maxOptions || len(volume.GetOwners()) > maxVolumeOwners {
-			return fmt.Sprintf("its agent reports implausible counts: a volume with %d mount options and data of %d other benchmarks",
+			return fmt.Sprintf("the agent reports implausible counts: a volume with %d mount options and data of %d other benchmarks",
 				len(volume.GetOptions()), len(volume.GetOwners()))
 		}
 		volume.Owners = slices.DeleteFunc(volume.GetOwners(), func(uid string) bool { return !uidText.MatchString(uid) })

@@ -6,8 +6,8 @@ import (
 )
 
 // running handles a step whose clients are running. It concludes the step when the step's Latest time is reached, or
-// when the step has measured enough and its Earliest time has passed. Until then, it waits; the step may also end by
-// itself in the meantime.
+// when the step has measured enough and its Earliest time has passed. Until then, it waits; in the meantime, the tools
+// may finish and end the step.
 func (s Snapshot) running(step Step, record Record, attempt Attempt, counts counts, now time.Time) Action {
 	last := s.latestEnd(record)
 	reason, earliest := s.Enough[attempt], record.Start.Add(step.Earliest)
@@ -53,7 +53,8 @@ func (s Snapshot) latestEnd(record Record) time.Time {
 	}
 	end := record.Deadline
 	if !record.Concluded.IsZero() {
-		// An earlier conductor may have died before it asked the agents to stop.
+		// Count from the time at which this conductor took over if that is later: an earlier conductor may have died before
+		// it asked the agents to stop.
 		end = earlier(end, later(record.Concluded, s.ConductedSince))
 	}
 	return end.Add(s.Policy.StopGrace)

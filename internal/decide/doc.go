@@ -9,7 +9,7 @@
 //	            v                               |
 //	agents -> Load -> Start -> (running) -> Record -> next step ... -> Finish -> Done
 //	            |        |         |            ^
-//	            +--------+---------+-- Stop ----+     a failure, a loss or a cancel
+//	            +--------+---------+-- Stop ----+     a failure, a loss or a cancellation
 //	                               +- Conclude -+     enough is measured
 //
 // Three kinds of steps are special. An idle step involves no clients: its start and end are recorded in advance, and it

@@ -64,8 +64,8 @@ func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attem
 	return Action{Kind: Replace, Clients: keys(lost)}, true
 }
 
-// cutShort reports whether an earlier conductor has stopped clients in the current attempt because it had lost a
-// client, which this conductor has reached again. The load is then no longer the requested one.
+// cutShort reports whether an earlier conductor stopped clients in the current attempt because it had lost a client
+// that this conductor can reach. The attempt did not apply the requested load, so it must be repeated.
 func (s Snapshot) cutShort(step Step, record Record, counts counts) bool {
 	if s.Policy.OnLoss != RestartStep || !record.Concluded.IsZero() || len(counts.stopped) == 0 {
 		return false
@@ -75,7 +75,7 @@ func (s Snapshot) cutShort(step Step, record Record, counts counts) bool {
 	})
 }
 
-// repeatCutShort completes what the earlier conductor has begun: it stops the other clients and repeats the step.
+// repeatCutShort repeats a step that was cut short, after it has stopped the clients that still run.
 func (s Snapshot) repeatCutShort(step Step, record Record, attempt Attempt) Action {
 	if live := s.live(step, attempt); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}

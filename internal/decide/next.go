@@ -98,7 +98,7 @@ func (s Snapshot) awaitReady(now time.Time) (Action, bool) {
 	if len(connecting) == 0 {
 		return Action{}, false
 	}
-	// The timeout applies to each client separately, and to each replacement anew.
+	// The timeout applies to each client separately, and starts again for a replacement.
 	var first time.Time
 	var why []string
 	for _, c := range connecting {
@@ -196,8 +196,8 @@ func (s Snapshot) earlierAttempt(step Step, record Record) (Attempt, []ClientKey
 	return Attempt{}, nil
 }
 
-// overdue fails the run if an agent is still running the step when StopGrace has passed since the step's deadline or,
-// if the step was concluded, since this conductor could ask it to stop.
+// overdue fails the run if an agent is still running the step when StopGrace has passed. StopGrace begins at the step's
+// deadline or, if the step was concluded, when this conductor could first ask the agent to stop.
 func (s Snapshot) overdue(step Step, record Record, now time.Time) (Action, bool) {
 	live := s.live(step, Attempt{Step: step.ID, Number: record.Attempt})
 	if last := s.latestEnd(record); last.IsZero() || now.Before(last) || len(live) == 0 {

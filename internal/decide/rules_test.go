@@ -213,7 +213,7 @@ func concludesOnce(w *world, a decide.Action) string {
 	if !record.Concluded.IsZero() || w.now.Before(record.Start.Add(step.Earliest)) || a.Reason == "" {
 		return fmt.Sprintf("%s of a step that began %s ago, concluded %s", a, w.now.Sub(record.Start), record.Concluded)
 	}
-	// A step that has reached its maximum duration is ended, even if a client has ended by itself.
+	// A step that has reached its maximum duration is ended, even if a client has already finished.
 	if step.Latest > 0 && !w.now.Before(record.Start.Add(step.Latest)) {
 		return ""
 	}

@@ -30,8 +30,8 @@ type Snapshot struct {
 	EndingSince time.Time
 	// FinishSent is the time at which the agents were first directed to finish. It is zero until then.
 	FinishSent time.Time
-	// ConductedSince is the time at which this conductor began to conduct the run. An earlier conductor may have
-	// recorded the other times long before, and may have died before it told the clients.
+	// ConductedSince is the time at which this conductor began to conduct the run. An earlier conductor may have recorded
+	// the other times long before, and may have died before it notified the clients.
 	ConductedSince time.Time
 }
 
@@ -87,7 +87,7 @@ type Step struct {
 	// earlier.
 	Earliest time.Duration
 	// Latest is the time from the step's start after which the step is concluded even if it has not measured enough. 0
-	// means that the step ends by itself.
+	// means no limit: the step ends when its tools finish.
 	Latest time.Duration
 	// Coupled is true if the clients of each target run one MPI job, which ends for all of them when one is lost.
 	Coupled bool
@@ -115,11 +115,11 @@ const (
 	Connecting Connection = "Connecting"
 	// Ready clients respond, and their pods, volumes and tools are ready for a step.
 	Ready Connection = "Ready"
-	// Lost clients are gone permanently, even if they never became ready.
+	// Lost clients are gone permanently. A client can be lost before it becomes ready.
 	Lost Connection = "Lost"
 	// Unfit clients respond but cannot take part, for the reason that they report.
 	Unfit Connection = "Unfit"
-	// Finished clients have stopped, cleaned up and left.
+	// Finished clients have stopped, cleaned up and exited.
 	Finished Connection = "Finished"
 )
 

@@ -257,8 +257,8 @@ func (f *Found) noteMountDifferences(t Target) {
 	}
 }
 
-// Complete adds the remaining properties to record, which already contains those in f.Description. The remaining
-// properties, such as volume names, do not affect limits.
+// Complete adds to record the properties that do not affect limits, such as volume names. record already contains the
+// properties in f.Description.
 func (f Found) Complete(record *v1alpha1.StorageDescription) {
 	for i := range record.Volumes {
 		if i >= len(f.volumes) {

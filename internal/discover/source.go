@@ -124,8 +124,8 @@ func MountedReadOnly(volume *corev1.PersistentVolume) string {
 	return ""
 }
 
-// Same reports whether two PersistentVolumes refer to the same storage, even under different names. It does not detect
-// this if the storage belongs to a single node, as a local folder does.
+// Same reports whether two PersistentVolumes refer to the same storage, even under different names. It does not
+// recognize node-local storage, such as a local directory, under different names.
 func Same(a, b *corev1.PersistentVolume) bool {
 	return slices.ContainsFunc(Identities(a), func(one string) bool { return slices.Contains(Identities(b), one) })
 }
@@ -141,14 +141,14 @@ func Identities(volume *corev1.PersistentVolume) []string {
 	if from.handle != "" {
 		all = append(all, strings.Join([]string{"handle", from.driver, from.handle}, "\x00"))
 	}
-	// The names include the folder, because volumes of one StorageClass can be different folders of the same share.
-	folder := strings.Trim(from.attribute("subdir"), "/")
+	// Include the subdirectory, because volumes of one StorageClass can be different subdirectories of the same share.
+	subdirectory := strings.Trim(from.attribute("subdir"), "/")
 	if share := from.attribute("source"); share != "" {
-		all = append(all, strings.Join([]string{"share", strings.ToLower(strings.TrimRight(share, "/")), folder}, "\x00"))
+		all = append(all, strings.Join([]string{"share", strings.ToLower(strings.TrimRight(share, "/")), subdirectory}, "\x00"))
 	}
 	if server, share := from.attribute("server"), from.attribute("share"); from.driver == driverNFS && server != "" && share != "" {
-		// This is the handle of a volume of type nfs.
-		all = append(all, strings.Join([]string{"handle", "nfs", server + ":" + path.Join("/", share, folder)}, "\x00"))
+		// Add the handle that sourceOf gives an in-tree nfs volume of the same share, so that Same matches the two.
+		all = append(all, strings.Join([]string{"handle", "nfs", server + ":" + path.Join("/", share, subdirectory)}, "\x00"))
 	}
 	if from.driver == driverLustre && from.attributes["dnsname"] != "" {
 		all = append(all, strings.Join([]string{"lustre", from.attributes["dnsname"], from.attributes["mountname"]}, "\x00"))

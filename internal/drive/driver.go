@@ -117,7 +117,7 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 		step, ended := d.step(run, action), d.Conductor.Results(action.Attempt)
 		record.Result(run, step, action.Attempt, ended, d.now())
 		out := Outcome{Then: func() error { d.Conductor.Forget(action.Attempt); return nil }}
-		// A repeated layout that found its data keeps the series of the attempt that wrote it.
+		// If a repeated layout found the data of an earlier attempt, keep the series of the attempt that wrote the data.
 		if int(run.Status.Attempt(step.ID).Attempt) == action.Attempt.Number {
 			over := record.Series(run, step, action.Attempt, ended, d.Conductor.Latencies(action.Attempt))
 			out.Series = &over

@@ -29,9 +29,9 @@ type Validity struct {
 	NotAfter  time.Time
 }
 
-// ValidityOf returns the validity of a run's certificates. It begins Margin before the start of the run and ends Margin
-// after the last moment at which an agent can be alive, which is activeDeadline plus orphanTimeout after the start.
-// Certificates are not rotated.
+// ValidityOf returns the period in which a run's certificates are valid. It begins Margin before the start of the run
+// and ends Margin after the last moment at which an agent can be alive, which is activeDeadline plus orphanTimeout
+// after the start. Certificates are not rotated.
 func ValidityOf(started time.Time, activeDeadline, orphanTimeout time.Duration) Validity {
 	return Validity{
 		NotBefore: started.Add(-Margin),

@@ -18,7 +18,7 @@ const kindsPatience = 15 * time.Second
 
 // Kinds waits until the API server serves all kinds of the API, for at most kindsPatience. If a kind is still missing,
 // the error names it and explains how to install it. Without this check, the controllers would wait for the missing
-// kind and only log this.
+// kind and report this only in the log.
 func Kinds(ctx context.Context, client discovery.ServerResourcesInterface) error {
 	return kinds(ctx, client, kindsPatience)
 }

@@ -14,13 +14,13 @@ import (
 )
 
 // Reach lists what an operator that watches selected namespaces may read. An informer never completes its first list of
-// a kind that the operator may not read, and every controller would wait for that list before starting. The operator
-// therefore leaves out such kinds and namespaces, and reports them.
+// a kind that the operator is not allowed to read, and every controller would wait for that list before starting. The
+// operator therefore leaves out such kinds and namespaces, and reports them.
 type Reach struct {
-	// Namespaces lists the namespaces to watch. Left lists the requested namespaces that are left out because the
-	// operator may not read them.
+	// Namespaces lists the namespaces to watch. Left lists the requested namespaces that are left out because the operator
+	// is not allowed to read them.
 	Namespaces, Left []string
-	// Denied lists the cluster-scoped kinds that the operator may not read, such as "nodes" or
+	// Denied lists the cluster-scoped kinds that the operator is not allowed to read, such as "nodes" or
 	// "storageclasses.storage.k8s.io".
 	Denied []string
 }

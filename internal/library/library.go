@@ -1,9 +1,9 @@
 // Package library contains the ClusterWorkloadProfiles that ship with this version. The operator applies them to its
 // cluster; the CLI uses them if there is no cluster.
 //
-// Each profile is a file in the folder profiles. Its annotations describe its purpose and the sources of its numbers;
-// numbers without a source are marked as our own. The library contains only workloads that have a public source.
-// docs/profiles.md is generated from the same files.
+// Each profile is a file in the directory profiles. Its annotations describe its purpose and the sources of its
+// numbers; numbers without a source are marked as our own. The library contains only workloads that have a public
+// source. docs/profiles.md is generated from the same files.
 package library
 
 import (

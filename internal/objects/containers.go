@@ -58,7 +58,7 @@ func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storag
 			devices = append(devices, corev1.VolumeDevice{Name: dataPrefix + volume.Name, DevicePath: DevicePath(volume.Name)})
 			continue
 		}
-		// Mount the whole volume, not one of its folders, so that the agent can verify that it is mounted.
+		// Mount the whole volume, not one of its directories, so that the agent can verify that it is mounted.
 		mounts = append(mounts, corev1.VolumeMount{
 			Name: dataPrefix + volume.Name, MountPath: VolumePath(volume.Name), ReadOnly: on.readOnly(volume.Name)})
 	}

@@ -75,7 +75,7 @@ func join(maxLength int, parts ...string) string {
 }
 
 // hashed joins the parts with dashes and shortens the result to fit. It appends a hash of the parts and of the strings
-// in the argument more.
+// in more.
 func hashed(maxLength int, parts []string, more ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(append(parts[:len(parts):len(parts)], more...), "\x00")))
 	text := strings.Join(parts, "-")

@@ -39,7 +39,7 @@ type Run struct {
 // Named is a queue, claim or volume that runs can share. ID identifies it; Text is its name in messages.
 type Named struct{ ID, Text string }
 
-// Verdict states what a run does next: keep its state, or change to another one.
+// Verdict is the decision whether a run keeps its state or changes to another one.
 type Verdict string
 
 const (
@@ -119,7 +119,7 @@ func Shared(a, b Run) (what Named, volume, shared bool) {
 	return Named{}, false, false
 }
 
-// Matters reports whether a run may have to wait for another run, according to the state and the age of the other run.
+// Matters reports, based on the state and the age of another run, whether a run may have to wait for it.
 func Matters(run, other Run) bool { return other.State != Waiting || before(other, run) }
 
 // before reports whether a is served before b.
@@ -136,7 +136,7 @@ func inTurn(a, b Run) int {
 }
 
 // Message names the run that this run waits for, for readers of the given namespace. It does not name runs of other
-// namespaces, which such readers may not be allowed to see.
+// namespaces, because these readers might not be allowed to see them.
 func (t Turn) Message(namespace string) string {
 	if t.For == nil {
 		return ""

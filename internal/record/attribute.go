@@ -100,8 +100,8 @@ func (a *attributor) burstTooBrief(name string, percent float64, one *attemptIO)
 	return lasts <= warmUp.Seconds()+share*max(seconds, 0)
 }
 
-// stillGone takes a list of limits whose credits were spent, and returns those whose credits stay spent during the
-// given attempt. Credits return during a long pause before the attempt, or if its load is slow.
+// stillGone takes a list of limits whose credits were spent, and returns those whose credits do not return before or
+// during the given attempt. Credits return during a long pause before the attempt, or if its load is slow.
 func (a *attributor) stillGone(gone []string, one attemptIO, end time.Time) []string {
 	return slices.DeleteFunc(slices.Clone(gone), func(name string) bool {
 		at := slices.IndexFunc(a.documented.Limits, func(l limits.Limit) bool { return l.Name == name })

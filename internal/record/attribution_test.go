@@ -264,7 +264,7 @@ func TestHiddenScenarios(t *testing.T) {
 }
 
 // TestDrainBeforeBlocks checks that the joint drain before the blocks of an interference phase is not attributed: the
-// figures of the phase are those of the blocks with the most neighbours.
+// phase's figures come from the blocks with the most neighbours.
 func TestDrainBeforeBlocks(t *testing.T) {
 	benchmark := builders.Benchmark("b").Target("a").Throughput("10M", "200M", "10G", "").Target("c").
 		Interference("cost", []string{"a"}, []string{"c"}, "10s").Mutate(func(r *v1alpha1.RunSpec) {

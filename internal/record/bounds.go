@@ -45,7 +45,7 @@ func bound(e *v1alpha1.Environment) {
 		volume.Name = v1alpha1.Truncate(volume.Name, 40)
 		volume.FileSystem = v1alpha1.Truncate(volume.FileSystem, 64)
 		volume.Source = v1alpha1.Truncate(volume.Source, 512)
-		// Users who may read the run need not be allowed to see the mounts of its pods.
+		// Users who can read the run are not necessarily allowed to see the mounts of its pods.
 		volume.Options = v1alpha1.Truncate(limits.PlainOptions([]string{volume.Options})[0], 1024)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// sharedNodes returns remarks, by target, about clients that ran on the same machine as clients of another target while
-// both were under load. The results of such clients do not depend on their own storage alone. A client that does not
-// report its machine is assumed to be alone on it.
+// sharedNodes returns remarks, by target, about clients that ran on the same machine as clients of another target in a
+// step that loaded both targets. The results of such clients do not depend on their own storage alone. A client that
+// does not report its machine is assumed to be alone on it.
 func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result.Remark {
 	if planned.Purpose == plan.Idle || len(planned.Targets) < 2 {
 		return nil

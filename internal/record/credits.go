@@ -129,7 +129,8 @@ func spentBucket(series *v1alpha1.BurstSeries, refill float64, io drainIO) (cred
 	return bucket, bucket.Size > 0 && bucket.Baseline > 0 && bucket.Burst > 0
 }
 
-// drainIO holds the times of a drain, and the earlier I/O whose credits its result includes in those that it spent.
+// drainIO holds the times of a drain, and the earlier I/O whose credits are included in the result as spent by the
+// drain.
 type drainIO struct {
 	earlier []attemptIO
 	// start is the time of the drain's first I/O, and measured is the end of its warm-up.
@@ -148,14 +149,14 @@ func ioOfDrain(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, tar
 	if bucket := emptiedFor(run, demands, demand.Load, target, earlier); bucket != nil {
 		earlier = slices.DeleteFunc(earlier, func(one attemptIO) bool { return !one.span.End.After(bucket.until) })
 	}
-	// The recorded times are those of the target that started first. All targets have the same warm-up.
+	// The recorded times are from the target that started first. All targets have the same warm-up.
 	fact := newestAttempt(run, drain.step.ID)
 	warmUp := max(timeOf(fact.MeasuredTime).Sub(timeOf(fact.FirstIOTime)), 0)
 	return drainIO{earlier: earlier, start: drain.span.Start, measured: drain.span.Start.Add(warmUp)}
 }
 
-// deficit returns the credits that the bucket lacked at the start of the drain, minus those that came back from then
-// until a drop, at the given refill rate. at is the time from the end of the warm-up to the drop.
+// deficit returns the credits that the bucket lacked at the start of the drain, minus the credits that came back
+// between that start and a drop, at the given refill rate. at is the time from the end of the warm-up to the drop.
 func (d drainIO) deficit(at time.Duration, refill float64) float64 {
 	lacking, end := 0.0, time.Time{}
 	for _, one := range d.earlier {

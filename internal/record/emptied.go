@@ -22,16 +22,16 @@ const (
 
 // emptied is a bucket whose credits a drain has spent.
 type emptied struct {
-	// burst is the result of the drain, and load its load.
+	// burst is the result of the drain, and load is the drain's load.
 	burst *v1alpha1.BurstResult
 	load  limits.Load
 	// until is the end of the last I/O after which the bucket was certainly empty.
 	until time.Time
 }
 
-// emptiedFor returns the bucket that the last drain emptied. It returns nil if no drain has spent the credits, or if the
-// given load may spend those of another bucket. A drain that finds no credits is like any other load: an empty bucket
-// stays empty.
+// emptiedFor returns the bucket that the last drain emptied. It returns nil if no drain has spent the credits, or if
+// the given load may spend the credits of another bucket. A drain that finds no credits is like any other load: an
+// empty bucket stays empty.
 func emptiedFor(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, load limits.Load, target string, earlier []attemptIO,
 ) *emptied {
@@ -55,7 +55,7 @@ func emptiedFor(
 }
 
 // lastDrain returns the bucket of a load if it was certainly empty at the end of the last drain, otherwise nil. Credits
-// may have come back since.
+// may have come back since then.
 func lastDrain(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, load limits.Load, target string) *emptied {
 	earlier := earlierIO(run, decide.Attempt{}, target)
 	for len(earlier) > 0 && !earlier[len(earlier)-1].drains() {
@@ -68,9 +68,10 @@ func lastDrain(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, load limit
 	return last
 }
 
-// paysFor reports whether a load certainly spends the credits of the bucket, if it spends any. Loads with the block
-// size of the drain do. Those with another block size may spend operations where the drain spent bytes, or vice versa:
-// only documented limits tell.
+// paysFor reports whether a load certainly spends the credits of the bucket, if it spends any. A load with the drain's
+// block size does. A load with another block size may spend operations where the drain spent bytes, or vice versa. For
+// such a load, the answer comes from the documented limits or, if there are none, from the dimension of the spent
+// credits.
 func (e *emptied) paysFor(load limits.Load, known limits.Computed) bool {
 	if load.BlockBytes == e.load.BlockBytes {
 		return true
@@ -84,8 +85,8 @@ func (e *emptied) paysFor(load limits.Load, known limits.Computed) bool {
 		slices.ContainsFunc(spent, func(l *limits.Limit) bool { return slices.Contains(names, l.Name) })
 }
 
-// baseline returns the rates that keep the bucket empty. The rate of a dimension is 0 if the credits that ran out are
-// known to be of the other one. If that is unknown, a load must reach both rates.
+// baseline returns the rates that keep the bucket empty. If it is known whether bytes or operations ran out, the rate
+// of the other dimension is 0. If not, a load must reach both rates.
 func (e *emptied) baseline() (made limits.Rate) {
 	if bytes := e.burst.Bytes; bytes != nil && bytes.Baseline != nil && e.burst.Dimension != "Operations" {
 		made.BytesPerSecond = float64(bytes.Baseline.Value)

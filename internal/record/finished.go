@@ -84,7 +84,7 @@ func ObjectsLeft(run *v1alpha1.BenchmarkRun, message string, now time.Time) {
 	set(run, v1alpha1.ConditionObjectsDeleted, metav1.ConditionFalse, v1alpha1.ReasonDeletionRefused, message, now)
 }
 
-// places counts directories and raw devices.
+// places returns the number of directories and raw devices in words, such as "2 places".
 func places(count int) string {
 	if count == 1 {
 		return "1 place"

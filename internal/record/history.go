@@ -54,7 +54,8 @@ func concludedAt(run *v1alpha1.BenchmarkRun, attempt decide.Attempt) time.Time {
 	return time.Time{}
 }
 
-// onBaseline reports whether a phase measures after a drain of the credits, in the phase itself or right before it.
+// onBaseline reports whether a phase has the regime Baseline: it measures after a drain of the credits, which is part
+// of the phase itself or of the phase before it.
 func onBaseline(phase *v1alpha1.Phase) bool {
 	if phase == nil {
 		return false

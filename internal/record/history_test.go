@@ -158,7 +158,7 @@ func frozen(t *testing.T, spec *v1alpha1.RunSpec) (*v1alpha1.BenchmarkRun, plan.
 }
 
 // TestRepeatedDrainBeganWithCredits checks that a drain that is repeated is not said to have begun without credits: its
-// result is that of its newest attempt, and tells nothing about the end of an earlier one.
+// result comes from its newest attempt and says nothing about the end of an earlier one.
 func TestRepeatedDrainBeganWithCredits(t *testing.T) {
 	at := func(seconds int64) *metav1.MicroTime { return &metav1.MicroTime{Time: time.Unix(seconds, 0)} }
 	attempt := func(number int32, from, to int64) v1alpha1.StepStatus {

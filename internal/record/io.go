@@ -44,7 +44,7 @@ func noteIO(fact *v1alpha1.StepStatus, targets []string, clients []result.Client
 		}
 	}
 	for i := range fact.IO {
-		// Most targets start and end together. Their times would only make the status longer.
+		// Omit the times of a target that match those of the step, as most do, to keep the status short.
 		io := &fact.IO[i]
 		if timeOf(io.FirstIOTime).Sub(first) < result.SampleInterval {
 			io.FirstIOTime = nil

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// lateIntervals is the time, in scrape intervals, for which a run waits for late data after its last step.
+// lateIntervals is the number of scrape intervals that a run waits for late data after its last step.
 const lateIntervals = 5
 
 // Observing determines from the status of a run whether its observations must still be evaluated, and when. interval is

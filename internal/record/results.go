@@ -109,9 +109,9 @@ func fold(
 	result.Fold(&run.Spec.Run.Phases[planned.PhaseIndex], &phase.Targets[at], planned, history, made)
 }
 
-// placeOf returns the index at which a target belongs in the results of a phase. The results have the order of the run's
-// targets, even if the phase began with the setup of a later one: the first target is the one that others are compared
-// with. The results of an interference phase have the order of its steps.
+// placeOf returns the index at which to insert a target into the results of a phase. The results are in the order of
+// the run's targets, even if the phase loaded a later target first, because the other targets are compared with the
+// first one. The results of an interference phase are in the order of its steps.
 func placeOf(run *v1alpha1.BenchmarkRun, phase *v1alpha1.PhaseResult, target string) int {
 	order := func(name string) int {
 		return slices.IndexFunc(run.Spec.Run.Targets, func(t v1alpha1.Target) bool { return t.Name == name })
@@ -180,8 +180,8 @@ func contributionOf(
 	return p
 }
 
-// complete reports whether a client had a complete result when it was lost. A client that was stopped has one only if
-// it was stopped because the step had measured enough.
+// complete reports whether a client had a complete result when it was lost. The result of a client that was stopped is
+// complete only if the client was lost after the step had measured enough.
 func complete(client *result.Client, loss *v1alpha1.LostClient, concluded time.Time) bool {
 	return client.Ended && (!client.Stopped || !concluded.IsZero() && !timeOf(loss.Time).Before(concluded))
 }
