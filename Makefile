@@ -5,13 +5,14 @@ SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-# Debian's su keeps the PATH of the user, which lacks the folders of root's programs, such as runc, nft and those of dpkg.
+# Debian's su keeps the PATH of the user, which lacks the directories of root's programs, such as runc, nft and those of
+# dpkg.
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 # Everything is built and tested without cgo, as it is shipped, so that nothing is compiled twice. Only the race
 # detector needs cgo.
 export CGO_ENABLED ?= 0
-# The programs that are shipped name no folder of the machine that built them. Everything else is built the same way, for
-# the same reason.
+# The programs that are shipped name no directory of the machine that built them. Everything else is built the same way,
+# for the same reason.
 export GOFLAGS := $(filter-out -trimpath,$(shell go env GOFLAGS 2>/dev/null)) -trimpath
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
@@ -28,9 +29,9 @@ REGISTRY ?=
 # RELEASE_URL is where users will download the files of `make release`, for the krew manifest; empty for the project's
 # releases on GitHub.
 RELEASE_URL ?=
-# IOR_PROGRAMS is a folder with ARCH/ior and ARCH/mdtest, for the IOR image of `make push` and `make release`.
+# IOR_PROGRAMS is a directory with ARCH/ior and ARCH/mdtest, for the IOR image of `make push` and `make release`.
 IOR_PROGRAMS ?=
-# IOR_SOURCE is the folder that `make ior` builds IOR from.
+# IOR_SOURCE is the directory that `make ior` builds IOR from.
 IOR_SOURCE ?=
 # VULN_DB is a copy of the database of vulnerabilities, for `make vulnerabilities` without the internet.
 VULN_DB ?=
@@ -133,7 +134,7 @@ lint: ## Check the rules of .golangci.yml
 
 # It needs the database of known vulnerabilities, which is not among the modules, so it is no part of `make verify`.
 .PHONY: vulnerabilities
-vulnerabilities: ## Look for known vulnerabilities in what the programs call, at vuln.go.dev or in a copy, VULN_DB=file:///FOLDER
+vulnerabilities: ## Look for known vulnerabilities in what the programs call, at vuln.go.dev or in a copy, VULN_DB=file:///DIRECTORY
 	"$$(hack/tool govulncheck)" $(if $(VULN_DB),-db '$(VULN_DB)') ./cmd/...
 
 .PHONY: fix
@@ -201,7 +202,7 @@ cluster-up: root cluster-packages ## Start a real one-node Kubernetes on this ma
 	go run ./test/cluster/cmd/cluster up
 
 .PHONY: ior
-ior: mpi-packages ## Build IOR and mdtest from IOR_SOURCE, a folder with their source, and an image with them; load it into the one-node cluster if that is up
+ior: mpi-packages ## Build IOR and mdtest from IOR_SOURCE, a directory with their source, and an image with them; load it into the one-node cluster if that is up
 	hack/build-ior '$(IOR_SOURCE)'
 	go run ./images/build ior -version '$(VERSION)' -o bin/images/ior.tar -ior "$${XDG_CACHE_HOME:-$$HOME/.cache}/storagebench/ior/ior" -mdtest "$${XDG_CACHE_HOME:-$$HOME/.cache}/storagebench/ior/mdtest"
 	@if go run ./test/cluster/cmd/cluster status >/dev/null 2>&1; then go run ./test/cluster/cmd/cluster load-image bin/images/ior.tar; fi

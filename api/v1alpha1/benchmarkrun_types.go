@@ -204,7 +204,7 @@ type ResolvedStep struct {
 	// +optional
 	Passes *int32 `json:"passes,omitempty"`
 
-	// endWhenSteady lets the step end once it has been steady for long enough.
+	// endWhenSteady ends the step once the rate has been steady long enough.
 	// +optional
 	EndWhenSteady *bool `json:"endWhenSteady,omitempty"`
 
@@ -569,12 +569,12 @@ type StepIO struct {
 	// operations is the number of completed operations, not counting syncs, which spend no credits.
 	// +optional
 	Operations int64 `json:"operations"`
-	// firstIOTime is the start time of the first I/O on the target. Unset if that of the step is less than a second
-	// earlier.
+	// firstIOTime is the start time of the first I/O on the target. Unset if less than a second after the step's
+	// firstIOTime.
 	// +optional
 	FirstIOTime *metav1.MicroTime `json:"firstIOTime,omitempty"`
-	// lastIOTime is the time at which the last I/O on the target completed. Unset if that of the step is less than a
-	// second later.
+	// lastIOTime is the time at which the last I/O on the target completed. Unset if less than a second before the
+	// step's lastIOTime.
 	// +optional
 	LastIOTime *metav1.MicroTime `json:"lastIOTime,omitempty"`
 	// creditPercentAtStart is the estimated fill level of the emptiest credit bucket when the step began, in percent.

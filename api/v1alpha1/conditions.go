@@ -55,7 +55,7 @@ const (
 	ReasonProfileNotFound = "ProfileNotFound"
 	// ReasonClaimNotFound: a referenced claim is missing.
 	ReasonClaimNotFound = "ClaimNotFound"
-	// ReasonRunFailed: the newest run did not complete and has no more specific reason.
+	// ReasonRunFailed: the newest run did not complete, and it gives no valid reason.
 	ReasonRunFailed = "RunFailed"
 	// ReasonRunInvalid: the newest run's results are disqualified.
 	ReasonRunInvalid = "RunInvalid"
@@ -140,7 +140,7 @@ const (
 	ReasonPreempted = "Preempted"
 	// ReasonReplaced: another run was due, and concurrencyPolicy is Replace.
 	ReasonReplaced = "Replaced"
-	// ReasonStopped: a user or Kueue stopped the run, or it had begun before and its status is lost.
+	// ReasonStopped: a user or Kueue stopped the run, or its status was lost after the run had begun.
 	ReasonStopped = "Stopped"
 	// ReasonInternalError: storagebench itself failed.
 	ReasonInternalError = "InternalError"

@@ -81,8 +81,8 @@ type IORProfile struct {
 	// +kubebuilder:validation:Maximum=50000
 	Repetitions *int32 `json:"repetitions,omitempty"`
 
-	// stonewall ends each write and each read of a repetition after this time, in whole seconds. A time-bound phase ends
-	// them sooner if its time is not a multiple of this, so that all repetitions are equally long.
+	// stonewall ends each write and each read of a repetition after this time, in whole seconds. A time-bound phase uses
+	// a shorter time if its duration is not a multiple of this one, so that all repetitions are equally long.
 	// +optional
 	Stonewall *Duration `json:"stonewall,omitempty"`
 

@@ -89,7 +89,7 @@ func TargetResults(phases []PhaseResult) iter.Seq2[*PhaseResult, *TargetResult] 
 	}
 }
 
-// ResultsValid reports whether the verdict is one on a run that was complete and valid.
+// ResultsValid reports whether the judged run was complete and valid.
 func (r *JudgedRun) ResultsValid() bool {
 	switch r.Reason {
 	case ReasonPassed, ReasonObjectiveMissed, ReasonRegressed, ReasonNotJudged:

@@ -32,7 +32,7 @@ type Observation struct {
 	Phases []string `json:"phases,omitempty"`
 
 	// creditsOf is the target whose burst credits the query returns, in percent of a full bucket. The answer then
-	// supplies the fill level at the start of a drain, and the warning that it is unknown is omitted.
+	// supplies the fill level at the start of a drain, and removes the warning that this level is unknown.
 	// +optional
 	// +kubebuilder:validation:MaxLength=40
 	CreditsOf string `json:"creditsOf,omitempty"`

@@ -184,8 +184,8 @@ type PreparePhase struct {
 
 // SteadyPhase measures a constant load and evaluates whether the rate was steady.
 type SteadyPhase struct {
-	// duration is the length of the measured time, after the warm-up. With endWhenSteady, and for command and mdtest,
-	// whose work ends by itself, it is the maximum.
+	// duration is the measured time, after the warm-up. It is the maximum with endWhenSteady, and for command and mdtest,
+	// which end when their work is done.
 	// +required
 	Duration Duration `json:"duration"`
 

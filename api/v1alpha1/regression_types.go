@@ -33,7 +33,7 @@ type RegressionResult struct {
 	// +optional
 	ComparedRuns int32 `json:"comparedRuns,omitempty"`
 
-	// message names the figure that changed, by how much, and how certain that is.
+	// message states which figure changed, by how much, and with what certainty.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`

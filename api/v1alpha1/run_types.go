@@ -66,7 +66,7 @@ type RunSpec struct {
 	ActiveDeadline Duration `json:"activeDeadline,omitempty"`
 }
 
-// Limits on the size of a run, which a single operator process conducts.
+// Limits on the size of a run, because a single operator process conducts it.
 const (
 	// MaxRunClients is the maximum number of clients of all targets together.
 	MaxRunClients = 1000

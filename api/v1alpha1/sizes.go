@@ -34,7 +34,7 @@ func plainSize(size *resource.Quantity, decimalUnit int64) *resource.Quantity {
 	return resource.NewQuantity(whole, resource.BinarySI)
 }
 
-// marshal encodes a value like json.Marshal, but leaves it to the calling encoder to escape HTML.
+// marshal encodes a value like json.Marshal, but leaves HTML escaping to the calling encoder.
 func marshal(value any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/controllers/storagebenchmark"
 )
 
-// cacheOptions limits what the operator caches. The operator caches only the pods that belong to runs, not all pods. It
-// caches little more than the metadata of these pods and of finished runs, and of claims little more than the names.
+// cacheOptions limits what the operator caches: only the pods that belong to runs, little more than the metadata of
+// these pods and of finished runs, and little more than the names of claims.
 //
 // Reading a kind that no controller watches is an error. By default such a read would silently start a watch of the
 // kind in the whole cluster.
@@ -50,12 +50,12 @@ func hasLabel(label string) labels.Selector {
 	return labels.NewSelector().Add(*requirement)
 }
 
-// readDirectly lists the kinds that the manager's client does not cache but reads from the API server each time.
+// readDirectly lists the kinds that the manager's client reads from the API server each time, not from a cache.
 //
-// PersistentVolumeClaims are not cached because users' claims have no storagebench label: a cache of labelled claims
-// would not contain them, and a cache of all claims would be large, although the operator reads only a few. Secrets are
-// never kept in memory, except for the master key, from which the keys for all runs derive. The other kinds are rarely
-// read.
+// The specs of PersistentVolumeClaims are not cached because users' claims have no storagebench label: a cache of
+// labelled claims would not contain them, and a cache of all claims would be large, although the operator reads only a
+// few. Secrets are never kept in memory, except for the master key, from which the keys for all runs are derived. The
+// other kinds are rarely read.
 func readDirectly() []client.Object {
 	return []client.Object{
 		&corev1.PersistentVolumeClaim{},

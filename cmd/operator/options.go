@@ -106,7 +106,7 @@ func (o *options) addMetrics(flags *flag.FlagSet) {
 // addPrometheus adds the flags for the observations of runs.
 func (o *options) addPrometheus(flags *flag.FlagSet) {
 	flags.StringVar(&o.prometheus.URL, "prometheus-url", "", "`URL` of the Prometheus server that evaluates the observations of runs, without the trailing "+
-		"/api/v1; if empty, observations are not evaluated. Anyone who may create a StorageBenchmark can read every series that it returns: see docs/security.md")
+		"/api/v1; if empty, observations are not evaluated. Anyone who may create a StorageBenchmark can read every series that the server returns: see docs/security.md")
 	flags.StringVar(&o.prometheus.TokenFile, "prometheus-token-file", "", "`file` with a bearer token for the Prometheus server, read for each request")
 	flags.StringVar(&o.prometheus.CAFile, "prometheus-ca-file", "", "`file` with the CA certificates that verify the certificate of the Prometheus server (default: the system's)")
 	flags.StringVar(&o.prometheus.NamespaceParameter, "prometheus-namespace-parameter", "", "URL `parameter` that carries the namespace of the run, for a "+

@@ -14,8 +14,8 @@ import (
 // reachEvery is the interval at which the operator checks its read permissions for changes since startup.
 const reachEvery = time.Minute
 
-// errReachChanged makes the operator exit when its permissions have changed, because it sets up watches only at
-// startup.
+// errReachChanged makes the operator exit when its permissions have changed. After a restart, its watches match the
+// new permissions: the operator sets up watches only at startup.
 var errReachChanged = errors.New("the operator's read permissions have changed since startup; restarting to apply them")
 
 // logReach logs the namespaces and kinds that the operator may not read, and the namespaces that it watches.

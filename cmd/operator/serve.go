@@ -54,7 +54,7 @@ func serve(ctx context.Context, o *options) error {
 	ctrl.Log.Info("Starting", "version", version.Version, "namespace", o.namespace, "identity", dependencies.candidate.Identity(),
 		"agentImage", o.agentImage, "fioImage", o.fioImage, "iorImage", o.iorImage)
 	if local := o.unpublished(); len(local) > 0 {
-		ctrl.Log.Info("Using images that are not in a registry: runs that need them start only on nodes onto which they were loaded; "+
+		ctrl.Log.Info("Using images that are not in a registry: runs that need them start only on nodes where the images are loaded; "+
 			imageRemedy, local...)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -77,8 +77,8 @@ func serve(ctx context.Context, o *options) error {
 	return nil
 }
 
-// findCluster returns the configuration of the API server from the first of --kubeconfig, $KUBECONFIG, the pod's
-// service account, and ~/.kube/config.
+// findCluster returns the configuration for the API server from the first available source: --kubeconfig, $KUBECONFIG,
+// the pod's service account, or ~/.kube/config.
 func findCluster() (*rest.Config, error) {
 	config, err := ctrl.GetConfig()
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package render builds a single manifest file from the folders of config, as `kubectl kustomize` would, with the
-// images of a given version. The demo and the tests use it so that they need no kubectl, and so that a local build
-// can be installed without editing a committed file.
+// Package render builds a single manifest file from the directories of config, as `kubectl kustomize` would, with the
+// images of a given version. The demo and the tests use it so that they need no kubectl, and so that a local build can
+// be installed without editing a committed file.
 package render
 
 import (
@@ -17,7 +17,7 @@ import (
 // entry is the path of the kustomization that sets the images.
 const entry = "default/kustomization.yaml"
 
-// The folders of config that can be passed to the function Folder.
+// The directories of config that can be passed to the function Folder.
 const (
 	// Default contains everything that storagebench needs in a cluster. Metrics is Default with metrics that Prometheus
 	// can reach. Monitoring is Metrics with the objects for the Prometheus operator and for Grafana. Namespaced is
@@ -30,8 +30,8 @@ const (
 	Kueue      = "kueue"
 )
 
-// Folder returns all manifests of the given folder of config as YAML documents. config holds the files of the folder
-// config. version is the image tag; if it is empty, the tags in the files are kept.
+// Folder returns all manifests of the given directory of config as YAML documents. config holds the files of the
+// directory config. version is the image tag; if it is empty, the tags in the files are kept.
 func Folder(config fs.FS, folder, version string) ([]byte, error) {
 	memory, err := read(config)
 	if err != nil {
@@ -64,7 +64,7 @@ func read(config fs.FS) (filesys.FileSystem, error) {
 	return memory, nil
 }
 
-// build runs kustomize on a folder.
+// build runs kustomize on a directory.
 func build(memory filesys.FileSystem, folder string) ([]byte, error) {
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, folder)
 	if err != nil {
@@ -114,7 +114,7 @@ spec:
 	return text
 }
 
-// Pinned returns all manifests of the given folder, with the default images replaced by the given ones.
+// Pinned returns all manifests of the given directory, with the default images replaced by the given ones.
 func Pinned(config fs.FS, folder string, images Images) ([]byte, error) {
 	memory, err := read(config)
 	if err != nil {

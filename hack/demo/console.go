@@ -31,8 +31,8 @@ func (c *console) say(format string, arguments ...any) {
 	_, _ = fmt.Fprintf(c.out, "%5.0fs  %s\n", time.Since(c.began).Seconds(), fmt.Sprintf(format, arguments...))
 }
 
-// command returns a command that receives SIGINT when the demo is interrupted, so that it can clean up. If it is still
-// running 30 s later, it is killed.
+// command returns a command whose process receives SIGINT when the demo is interrupted, so that the process can clean
+// up. A process that is still running 30 s later is killed.
 func (c *console) command(ctx context.Context, program string, arguments ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, program, arguments...)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGINT) }

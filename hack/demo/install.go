@@ -53,9 +53,9 @@ func (d *demo) available(ctx context.Context) error {
 	return err
 }
 
-// restart annotates the Deployment with the ID of the loaded image, so that a new image causes a rollout. Further
-// changes to a modified work tree do not change its version, so without the annotation the cluster would not notice a
-// new image of the same name.
+// restart annotates the Deployment with the ID of the loaded image, so that a new image causes a rollout. Images
+// built from different modifications of a commit have the same name, so without the annotation the cluster would not
+// notice a new image.
 func (d *demo) restart(ctx context.Context) error {
 	id, err := os.ReadFile("bin/images/operator.id")
 	if err != nil {

@@ -112,7 +112,7 @@ func (d *demo) interrupted() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if d.asked != "" {
-		d.say("Deleting the benchmark, which ends its clients")
+		d.say("Deleting the benchmark, which stops its clients")
 		if err := d.remove(ctx, d.asked, time.Minute); err != nil {
 			d.say("error: %v", err)
 		}
@@ -141,7 +141,7 @@ func (d *demo) clusterUp(ctx context.Context) error {
 	}
 	// Link kubectl into bin, so that users who add bin to their PATH get it with kubectl-storagebench as a plugin.
 	if err := os.MkdirAll("bin", 0o755); err != nil {
-		return fmt.Errorf("make the folder bin: %w", err)
+		return fmt.Errorf("make the directory bin: %w", err)
 	}
 	if err := os.Remove("bin/kubectl"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("replace bin/kubectl: %w", err)

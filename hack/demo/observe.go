@@ -93,13 +93,13 @@ func (d *demo) hostForPods(ctx context.Context) (string, error) {
 func (d *demo) startPrometheus(ctx context.Context, host, configuration string) (string, error) {
 	folder, err := os.MkdirTemp("", "storagebench-demo-")
 	if err != nil {
-		return "", fmt.Errorf("make a folder for Prometheus: %w", err)
+		return "", fmt.Errorf("make a directory for Prometheus: %w", err)
 	}
 	file := filepath.Join(folder, "prometheus.yml")
 	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
 		return "", fmt.Errorf("configure Prometheus: %w", err)
 	}
-	// Another Prometheus may use the default port. It would seem to be the one that is started here.
+	// Use a free port: a Prometheus that already uses the default port would be mistaken for the new one.
 	free, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return "", fmt.Errorf("find a free port for Prometheus: %w", err)
@@ -126,7 +126,7 @@ func (d *demo) startPrometheus(ctx context.Context, host, configuration string) 
 	return "", errors.New("wait for Prometheus: it did not become ready within a minute")
 }
 
-// direct uses no proxy: what the demo starts is on this machine.
+// direct is an HTTP client without a proxy, for servers that the demo starts on this machine.
 var direct = &http.Client{Transport: &http.Transport{}}
 
 func ready(ctx context.Context, url string) bool {

@@ -1,4 +1,4 @@
-// Command manifests writes all manifests of config/default, or of another folder of config, to one file.
+// Command manifests writes all manifests of config/default, or of another directory of config, to one file.
 //
 //	go run ./hack/manifests -version v1.2.3 -output bin/install.yaml
 package main
@@ -15,8 +15,8 @@ import (
 func main() {
 	version := flag.String("version", "", "image tag; if empty, the tags in the files are kept")
 	output := flag.String("output", "bin/install.yaml", "file to write")
-	config := flag.String("config", "config", "the folder of manifests")
-	folder := flag.String("folder", render.Default, "subfolder of -config to install: default, metrics, monitoring or namespaced")
+	config := flag.String("config", "config", "the directory of manifests")
+	folder := flag.String("folder", render.Default, "subdirectory of -config to install: default, metrics, monitoring or namespaced")
 	flag.Parse()
 	if err := write(*config, *folder, *version, *output); err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n", err)
@@ -30,7 +30,7 @@ func write(config, folder, version, output string) error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(output), 0o755); err != nil {
-		return fmt.Errorf("make a folder for the manifests: %w", err)
+		return fmt.Errorf("make a directory for the manifests: %w", err)
 	}
 	if err := os.WriteFile(output, manifests, 0o644); err != nil {
 		return fmt.Errorf("write the manifests: %w", err)

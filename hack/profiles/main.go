@@ -67,7 +67,7 @@ that watches only some namespaces does not create the profiles, because they are
 kubectl storagebench profiles -o yaml | kubectl apply -f -
 ` + "```" + `
 
-## What is missing
+## Missing profiles
 
 A profile needs a public source with numbers. We found none for VDI boot storms, for video streaming, or for the common mix of 70 %
 reads and 30 % writes. There is no profile of training checkpoints yet, although DLIO describes them (its llama workloads).

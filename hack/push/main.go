@@ -1,5 +1,5 @@
-// Command push uploads the container images to a registry, without a daemon, and prints their names by digest and the
-// values for Helm or kustomize:
+// Command push uploads the container images to a registry, without a daemon. It prints their names with digests, values
+// for Helm, and an overlay for kustomize:
 //
 //	go run ./hack/push -registry registry.example/storagebench -version VERSION
 //	go run ./hack/push -registry registry.example/storagebench -release bin/release
@@ -43,11 +43,11 @@ func run(ctx context.Context, arguments []string, output, progress io.Writer) er
 	o := options{build: compose.Options{Progress: progress}}
 	flags := flag.NewFlagSet("push", flag.ContinueOnError)
 	flags.StringVar(&o.registry, "registry", "", "`registry` with a path, such as registry.example/storagebench")
-	flags.StringVar(&o.release, "release", "", "push the images that `make release` wrote to this `folder`")
-	flags.StringVar(&o.ior, "ior", "", "`folder` with ARCH/ior and ARCH/mdtest, built with Debian's mpicc, for the IOR image")
+	flags.StringVar(&o.release, "release", "", "push the images that `make release` wrote to this `directory`")
+	flags.StringVar(&o.ior, "ior", "", "`directory` with ARCH/ior and ARCH/mdtest, built with Debian's mpicc, for the IOR image")
 	flags.StringVar(&o.values, "values", "bin/images/values.yaml", "`file` to write the values for Helm to")
 	flags.StringVar(&o.build.Version, "version", version.Version, "version of storagebench, used as the tag of the images")
-	flags.StringVar(&o.build.Programs, "programs", "bin", "`folder` with the programs built by make build")
+	flags.StringVar(&o.build.Programs, "programs", "bin", "`directory` with the programs built by make build")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (o options) push(ctx context.Context) (render.Images, error) {
 	for _, source := range sources {
 		folder, err := os.MkdirTemp("", "push-")
 		if err != nil {
-			return render.Images{}, fmt.Errorf("make a folder for an image: %w", err)
+			return render.Images{}, fmt.Errorf("make a directory for an image: %w", err)
 		}
 		defer os.RemoveAll(folder) //nolint:errcheck // nothing depends on it
 		index, tag, err := source.open(ctx, folder)
@@ -100,7 +100,7 @@ func (o options) push(ctx context.Context) (render.Images, error) {
 	return pushed, nil
 }
 
-// source is an image to push. open returns the image's index and tag. It may unpack the image into the given folder.
+// source is an image to push. open returns the image's index and tag. It may unpack the image into the given directory.
 type source struct {
 	name string
 	open func(ctx context.Context, folder string) (v1.ImageIndex, string, error)
@@ -129,7 +129,7 @@ func (o options) sources() ([]source, error) {
 	return all, nil
 }
 
-// ofRelease finds the images in a folder that `make release` wrote.
+// ofRelease finds the images in a directory that `make release` wrote.
 func ofRelease(folder string) ([]source, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.oci.tar"))
 	if err != nil {

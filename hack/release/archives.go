@@ -95,7 +95,7 @@ func pack(name string, files, programs map[string][]byte) error {
 	})
 }
 
-// bill writes a bill of materials for a file of the release, in the same folder and with the suffix .cdx.json.
+// bill writes a bill of materials for a file of the release, in the same directory and with the suffix .cdx.json.
 func (r release) bill(name string, subject sbom.Subject, content sbom.Content) error {
 	subject.Version = r.version
 	if subject.SHA256 == "" {

@@ -28,7 +28,7 @@ func (r *release) chart(ctx context.Context) error {
 	}
 	folder, err := os.MkdirTemp("", "chart-")
 	if err != nil {
-		return fmt.Errorf("make a folder for the chart: %w", err)
+		return fmt.Errorf("make a directory for the chart: %w", err)
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // nothing depends on it
 	version := strings.TrimPrefix(r.version, "v")

@@ -41,7 +41,7 @@ func (r release) krew(context.Context) error {
 	}
 	platforms.Content = kept
 	manifest.HeadComment, manifest.Content[0].HeadComment = "", ""
-	manifest.Content[0].Content[0].HeadComment = "" // removes the comment that explains how to fill in the manifest
+	manifest.Content[0].Content[0].HeadComment = "" // Remove the comment that explains how to fill in the manifest.
 	out, err := yaml.Marshal(&manifest)
 	if err != nil {
 		return fmt.Errorf("write the manifest for krew: %w", err)

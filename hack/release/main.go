@@ -40,12 +40,12 @@ type release struct {
 	registry string
 	// published holds the names of the images with their digests.
 	published render.Images
-	// ior is a folder that contains ARCH/ior and ARCH/mdtest for each architecture, or "" for a release without the IOR
+	// ior is a directory that contains ARCH/ior and ARCH/mdtest for each architecture, or "" for a release without the IOR
 	// image.
 	ior string
 	// locked selects the Debian packages pinned in images/lock. Otherwise Debian's current packages are used.
 	locked bool
-	// programs is a temporary folder for the built programs, before they are packed into images and archives.
+	// programs is a temporary directory for the built programs, before they are packed into images and archives.
 	programs string
 }
 
@@ -57,19 +57,19 @@ const everyPlatform = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64"
 
 func run(ctx context.Context) error {
 	r := release{}
-	only := flag.String("only", "", "build only this kind of file; must be archives (the command-line archives)")
-	platforms := flag.String("platforms", everyPlatform, "platforms to build the command line for; images are built only for the Linux platforms among them")
-	renew := flag.Bool("renew", false, "finally, store the CRDs of this version as the compatibility baseline for later versions")
+	only := flag.String("only", "", "build only part of the release; the only value is archives (of the command-line tool)")
+	platforms := flag.String("platforms", everyPlatform, "platforms to build the command line for; images are built only for the Linux platforms in the list")
+	renew := flag.Bool("renew", false, "after the build, store the CRDs of this version as the compatibility baseline for later versions")
 	flag.BoolVar(&r.locked, "locked", true, "build the images from the packages in images/lock; =false uses Debian's current packages, for a trial release")
 	flag.StringVar(&r.version, "version", "", "version of the release, such as v1.2.3")
-	flag.StringVar(&r.output, "output", "bin/release", "output folder, which is emptied first")
+	flag.StringVar(&r.output, "output", "bin/release", "output directory, which is emptied first")
 	flag.StringVar(&r.url, "url", "", "URL from which the files will be downloaded, for the krew manifest (default: the project's releases on GitHub)")
 	flag.StringVar(&r.registry, "registry", "", "registry to which the images will be pushed, such as ghcr.io/OWNER/storagebench: the chart and "+
 		"install.yaml refer to them there, by digest")
-	flag.StringVar(&r.ior, "ior", os.Getenv("IOR_PROGRAMS"), "folder with ARCH/ior and ARCH/mdtest, for the IOR image")
+	flag.StringVar(&r.ior, "ior", os.Getenv("IOR_PROGRAMS"), "directory with ARCH/ior and ARCH/mdtest, for the IOR image")
 	flag.Parse()
 	if flag.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q: use flags", flag.Args())
+		return fmt.Errorf("unexpected arguments %q: use flags", flag.Args())
 	}
 	if err := r.check(*only); err != nil {
 		return err
@@ -88,11 +88,11 @@ func run(ctx context.Context) error {
 		return err
 	}
 	if err := errors.Join(os.RemoveAll(r.output), os.MkdirAll(r.output, 0o755)); err != nil {
-		return fmt.Errorf("empty the folder of the release: %w", err)
+		return fmt.Errorf("empty the directory of the release: %w", err)
 	}
 	folder, err := os.MkdirTemp("", "release-")
 	if err != nil {
-		return fmt.Errorf("make a folder for programs: %w", err)
+		return fmt.Errorf("make a directory for programs: %w", err)
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // nothing depends on it
 	r.programs = folder

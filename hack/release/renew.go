@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/hack/release/compatible"
 )
 
-// The folders that contain the current CRDs and the CRDs of the last release.
+// The directories that contain the current CRDs and the CRDs of the last release.
 const (
 	kindsNow      = "config/crd/bases"
 	kindsReleased = "config/crd/released"
@@ -46,7 +46,7 @@ func (r release) renew() error {
 		return fmt.Errorf("list the CRDs: %w", err)
 	}
 	if err := errors.Join(os.RemoveAll(kindsReleased), os.MkdirAll(kindsReleased, 0o755)); err != nil {
-		return fmt.Errorf("empty the folder of released CRDs: %w", err)
+		return fmt.Errorf("empty the directory of released CRDs: %w", err)
 	}
 	var sums strings.Builder
 	for _, file := range files {

@@ -4,8 +4,8 @@
 //	go run ./hack/sampletext -seed 1 -n 100 comments
 //	go run ./hack/sampletext -seed 1 -n 100 messages
 //
-// A comment is a group of comment lines without directives. A message is a string literal of five or more words.
-// Tests, generated files and the test folder are excluded. The same seed draws the same sample from the same sources.
+// A comment is a group of comment lines without directives. A message is a string literal of five or more words. Tests,
+// generated files and the test directory are excluded. The same seed draws the same sample from the same sources.
 package main
 
 import (

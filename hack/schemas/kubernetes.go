@@ -40,7 +40,7 @@ func (k kind) document() string {
 // shared is the name of the file with the definitions to which the schemas of kinds refer.
 const shared = "_definitions.json"
 
-// kubernetes writes the schemas of a release to a folder: one file for each kind, and one file with the definitions
+// kubernetes writes the schemas of a release to a directory: one file for each kind, and one file with the definitions
 // that the kinds share.
 func kubernetes(release, folder string) error {
 	module, err := moduleFolder("k8s.io/kubernetes@v" + release)
@@ -49,7 +49,7 @@ func kubernetes(release, folder string) error {
 	}
 	definitions := map[string]strict.Schema{}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return fmt.Errorf("make a folder for schemas: %w", err)
+		return fmt.Errorf("make a directory for schemas: %w", err)
 	}
 	for _, k := range kinds {
 		all, err := readPublished(filepath.Join(module, "api/openapi-spec/v3", k.document()))

@@ -4,8 +4,8 @@
 //
 //	go run ./hack/schemas
 //
-// Each release of Kubernetes has its own folder in test/chart/testdata/schemas. The crds folder contains the schemas of
-// the other projects' kinds.
+// Each release of Kubernetes has its own directory in test/chart/testdata/schemas. The crds directory contains the
+// schemas of the other projects' kinds.
 package main
 
 import (
@@ -49,7 +49,7 @@ func run() error {
 	}
 	folder := filepath.Join(output, "crds")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return fmt.Errorf("make a folder for schemas: %w", err)
+		return fmt.Errorf("make a directory for schemas: %w", err)
 	}
 	for _, crd := range crds {
 		module, err := moduleFolder(crd.module)
@@ -78,10 +78,10 @@ func run() error {
 	return nil
 }
 
-// moduleFolder downloads a module, verified by the checksum database, and returns the folder of its files.
+// moduleFolder downloads a module, verified by the checksum database, and returns the directory of its files.
 func moduleFolder(module string) (string, error) {
 	command := exec.Command("go", "mod", "download", "-json", module)
-	// Run in a folder outside this repository, because its go.mod does not list the module to download.
+	// Run in a directory outside this repository, because its go.mod does not list the module to download.
 	command.Dir = os.TempDir()
 	command.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	out, err := command.Output()

@@ -10,7 +10,7 @@ import (
 
 const modulePrefix = "github.com/storagebench/storagebench/"
 
-// Event is a line of `go test -json`, as documented by `go doc test2json`. Package is a folder of this repository.
+// Event is a line of `go test -json`, as documented by `go doc test2json`. Package is a directory of this repository.
 type Event struct {
 	Action, Package, Test, Output string
 	Elapsed                       float64

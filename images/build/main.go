@@ -44,7 +44,7 @@ func run(ctx context.Context, arguments []string) error {
 	flags := flag.NewFlagSet(arguments[0], flag.ContinueOnError)
 	flags.StringVar(&output, "o", "", "file to write (default bin/images/NAME.tar)")
 	flags.StringVar(&o.Version, "version", version.Version, "version of storagebench, used as the tag of the image")
-	flags.StringVar(&o.Programs, "programs", "bin", "folder with the programs built by make build")
+	flags.StringVar(&o.Programs, "programs", "bin", "directory with the programs built by make build")
 	flags.StringVar(&o.Architecture, "arch", "", "amd64 or arm64 (default: the architecture of this machine)")
 	flags.BoolVar(&o.Locked, "locked", false, "use the packages in images/lock, not Debian's current ones")
 	if arguments[0] == "ior" {

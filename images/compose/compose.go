@@ -25,7 +25,7 @@ type Options struct {
 	Architecture string
 	// Locked selects the packages pinned in images/lock. Otherwise Debian's current packages are used.
 	Locked bool
-	// Programs is the folder that contains the programs operator and agent.
+	// Programs is the directory that contains the programs operator and agent.
 	Programs string
 	// IOR and Mdtest are the paths of the programs ior and mdtest for the IOR image.
 	IOR, Mdtest string

@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	_ "embed" // for the embedded file sources.list
+	_ "embed" // needed to embed sources.list
 	"errors"
 	"fmt"
 	"io"
@@ -51,7 +51,7 @@ type Apt struct {
 
 // Options configures NewApt.
 type Options struct {
-	// Cache is a folder in which apt keeps its state.
+	// Cache is a directory in which apt keeps its state.
 	Cache string
 	// Architecture is the GOARCH of the packages; by default, this machine's.
 	Architecture string
@@ -71,10 +71,10 @@ const DebianSources = "DEBIAN_SOURCES"
 //go:embed sources.list
 var sources []byte
 
-// systemLists is the folder of the machine's own package lists.
+// systemLists is the directory of the machine's own package lists.
 const systemLists = "/var/lib/apt/lists"
 
-// NewApt prepares apt in a folder below the cache. The folder is locked until Close is called.
+// NewApt prepares apt in a directory below the cache. The directory is locked until Close is called.
 func NewApt(o Options) (*Apt, error) {
 	for _, program := range []string{"apt-get", "dpkg-deb"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -88,7 +88,7 @@ func NewApt(o Options) (*Apt, error) {
 	}
 	for _, folder := range []string{"state", "lists/partial", "cache/archives/partial"} {
 		if err := os.MkdirAll(filepath.Join(a.folder, folder), 0o755); err != nil {
-			return nil, fmt.Errorf("make a folder for apt: %w", err)
+			return nil, fmt.Errorf("make a directory for apt: %w", err)
 		}
 	}
 	lock, err := os.OpenFile(filepath.Join(a.folder, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
@@ -133,10 +133,10 @@ func (a *Apt) fix() error {
 	return nil
 }
 
-// Close unlocks the folder.
+// Close unlocks the directory.
 func (a *Apt) Close() { a.unlock() }
 
-// newerLists returns the folder with the machine's own package lists, or our own folder if our lists are newer.
+// newerLists returns the directory with the newer package lists: the machine's directory or ours.
 func (a *Apt) newerLists() string {
 	ours := filepath.Join(a.folder, "lists")
 	if changed(ours).After(changed(systemLists)) {
@@ -145,8 +145,8 @@ func (a *Apt) newerLists() string {
 	return systemLists
 }
 
-// changed returns the time of the last change to a folder of package lists, or the zero time if the folder contains no
-// lists.
+// changed returns the time of the last change to a directory of package lists, or the zero time if the directory
+// contains no lists.
 func changed(lists string) time.Time {
 	releases, err := filepath.Glob(filepath.Join(lists, "*Release"))
 	if err != nil || len(releases) == 0 {
@@ -184,7 +184,7 @@ func (a *Apt) Try(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// Update fetches package lists into our own folder, because only root can update the machine's lists.
+// Update fetches package lists into our own directory, because only root can update the machine's lists.
 func (a *Apt) Update(ctx context.Context) error {
 	a.lists = filepath.Join(a.folder, "lists")
 	_, _ = fmt.Fprintln(a.progress, "Fetching the lists of Debian packages")
@@ -212,7 +212,7 @@ func (a *Apt) Resolve(ctx context.Context, names ...string) ([]Package, error) {
 	return packages, nil
 }
 
-// Fetch downloads the given packages, as returned by Resolve, to a folder and verifies their digests. It returns the
+// Fetch downloads the given packages, as returned by Resolve, to a directory and verifies their digests. It returns the
 // paths of the files in the order of the packages.
 func (a *Apt) Fetch(ctx context.Context, folder string, packages []Package) ([]string, error) {
 	arguments := []string{"download"}
@@ -237,7 +237,7 @@ func (a *Apt) Fetch(ctx context.Context, folder string, packages []Package) ([]s
 	return files, nil
 }
 
-// run calls apt-get in a folder and returns its output. It uses a state directory in which no package is installed.
+// run calls apt-get in a directory and returns its output. It uses a state directory in which no package is installed.
 func (a *Apt) run(ctx context.Context, folder string, arguments ...string) (string, error) {
 	options := []string{
 		"--quiet", "--yes", "--no-install-recommends",
@@ -247,17 +247,17 @@ func (a *Apt) run(ctx context.Context, folder string, arguments ...string) (stri
 		"-o", "Dir::Cache=" + filepath.Join(a.folder, "cache"),
 		// Enable apt's package caches, which Debian's container images disable. Without them, every call takes seconds.
 		"-o", "Dir::Cache::pkgcache=pkgcache.bin", "-o", "Dir::Cache::srcpkgcache=srcpkgcache.bin",
-		// Disable apt's locks: NewApt has already locked the folder, and only root can lock the machine's folders.
+		// Disable apt's locks: NewApt has already locked the directory, and only root can lock the machine's directories.
 		"-o", "Debug::NoLocking=true",
-		// By default, apt downloads as the user _apt, who cannot write to the folders of other users.
+		// By default, apt downloads as the user _apt, which cannot write to directories owned by other users.
 		"-o", "APT::Sandbox::User=",
 		// Without this option, apt-get prints the MD5 digest instead of the SHA256 digest of a package that has both.
 		"-o", "Acquire::ForceHash=SHA256",
 		"-o", "APT::Architecture=" + a.architecture, "-o", "APT::Architectures::=" + a.architecture,
 	}
 	if a.sources != "" {
-		// Point sourceparts to a folder that does not exist: the machine's own repositories are also listed in the
-		// files of the default folder.
+		// Point sourceparts to a directory that does not exist: the machine's own repositories are also listed in the files
+		// of the default directory.
 		options = append(options, "-o", "Dir::Etc::sourcelist="+a.sources, "-o", "Dir::Etc::sourceparts="+filepath.Join(a.folder, "none"))
 	}
 	command := exec.CommandContext(ctx, "apt-get", append(options, arguments...)...)

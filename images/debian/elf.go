@@ -11,8 +11,8 @@ import (
 )
 
 // Closure returns the paths of all files that are needed to load a program from the packages: the program itself, the
-// dynamic linker, the shared libraries, and the symbolic links that lead to them. It searches the same folders as a
-// dynamic linker without a cache: a file's own run path and the standard folders.
+// dynamic linker, the shared libraries, and the symbolic links that lead to them. It searches the same directories as a
+// dynamic linker without a cache: a file's own run path and the standard directories.
 func (r Root) Closure(program string) ([]string, error) {
 	seen := map[string]bool{}
 	var all []string
@@ -77,7 +77,7 @@ func (r Root) needed(name string) ([]string, error) {
 	return found, nil
 }
 
-// folders returns the folders that are searched for the libraries of an ELF file.
+// folders returns the directories that are searched for the libraries of an ELF file.
 func folders(file *elf.File, name string) ([]string, error) {
 	var found []string
 	for _, tag := range []elf.DynTag{elf.DT_RPATH, elf.DT_RUNPATH} {
@@ -99,7 +99,7 @@ func folders(file *elf.File, name string) ([]string, error) {
 	return append(found, "usr/lib/"+triplet, "usr/lib"), nil
 }
 
-// tripletOf returns the name of the folder in which Debian keeps the libraries for a CPU architecture.
+// tripletOf returns the name of the directory in which Debian keeps the libraries for a CPU architecture.
 func tripletOf(machine elf.Machine) (string, error) {
 	switch machine { //nolint:exhaustive // only the architectures that both Kubernetes and our images support
 	case elf.EM_X86_64:
@@ -120,5 +120,5 @@ func (r Root) search(library string, folders []string) (string, error) {
 			return "", err
 		}
 	}
-	return "", fmt.Errorf("none of the packages contains it in %s", strings.Join(folders, ", "))
+	return "", fmt.Errorf("no package has this library in %s", strings.Join(folders, ", "))
 }

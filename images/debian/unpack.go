@@ -88,11 +88,11 @@ func (r Root) read(name string, archive *tar.Reader, keep func(string) bool) err
 	}
 }
 
-// merged lists the root folders that are links to the folders of the same name in /usr.
+// merged lists the top-level directories that are links to the directories of the same name in /usr.
 var merged = []string{"bin/", "sbin/", "lib/", "lib32/", "lib64/", "libx32/"}
 
-// place returns the path that a package's file has on a system whose root folders are merged into /usr: there, /lib is
-// a link to /usr/lib, for example. The path has no leading slash.
+// place returns the path that a package's file has on a system whose top-level directories are merged into /usr: there,
+// /lib is a link to /usr/lib, for example. The path has no leading slash.
 func place(name string) string {
 	name = strings.TrimPrefix(path.Clean("/"+name), "/")
 	for _, folder := range merged {
@@ -137,7 +137,7 @@ func Control(ctx context.Context, archive string) ([]byte, error) {
 	return text, nil
 }
 
-// Below returns the paths of all files below a folder, sorted.
+// Below returns the paths of all files below a directory, sorted.
 func (r Root) Below(folder string) []string {
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(r)) {

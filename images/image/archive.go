@@ -21,8 +21,8 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// OCI builds the image as it is released: in OCI formats, annotated, and with a compressed layer. The digest of this
-// image depends on the version of the compressor in go.mod.
+// OCI builds the image for a release or a registry: in OCI formats, annotated, and with a compressed layer. The digest
+// of this image depends on the version of the compressor in go.mod.
 func (i Image) OCI() (v1.Image, error) {
 	// Compress the layer only once. The package tarball would compress it again each time it is read.
 	var compressed bytes.Buffer
@@ -74,7 +74,7 @@ func WriteIndex(file string, images ...Image) (string, error) {
 	}
 	folder, err := os.MkdirTemp("", "image-")
 	if err != nil {
-		return "", fmt.Errorf("make a folder for an image: %w", err)
+		return "", fmt.Errorf("make a directory for an image: %w", err)
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // nothing depends on it
 	written, err := layout.Write(folder, empty.Index)
@@ -91,7 +91,8 @@ func WriteIndex(file string, images ...Image) (string, error) {
 	return digest.String(), Replace(file, func(w io.Writer) error { return archive(w, folder, images[0].Created) })
 }
 
-// archive writes the files of a folder to an archive. The same names, contents and time always yield the same archive.
+// archive writes the files of a directory to an archive. The same names, contents and time always yield the same
+// archive.
 func archive(w io.Writer, folder string, at time.Time) error {
 	tree := &Tree{}
 	err := filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
@@ -109,7 +110,7 @@ func archive(w io.Writer, folder string, at time.Time) error {
 		return tree.File(filepath.ToSlash(name), 0o644, data)
 	})
 	if err != nil {
-		return fmt.Errorf("pack a folder: %w", err)
+		return fmt.Errorf("pack a directory: %w", err)
 	}
 	text, err := tree.Tar(at)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // forth between two versions without building them again.
 const kept = 2
 
-// CacheFolder returns the folder for results that take long to produce.
+// CacheFolder returns the directory for results that take long to produce.
 func CacheFolder() (string, error) {
 	folder, err := os.UserCacheDir()
 	if err != nil {
@@ -50,8 +50,7 @@ func Cached(cache, name, inputs string, produce func() ([]byte, error)) (string,
 	return file, forget(cache, name)
 }
 
-// forget removes the cached versions of a file except for the newest ones. The constant kept is the number of versions
-// that remain.
+// forget removes all but the newest cached versions of a file. The constant kept is the number of versions that remain.
 func forget(cache, name string) error {
 	found, err := os.ReadDir(cache)
 	if err != nil {

@@ -41,7 +41,7 @@ type Image struct {
 	// Licenses is the SPDX expression for the licences of the image's content.
 	Licenses   string
 	Entrypoint []string
-	// Path is the environment variable PATH in the image, or "" if the entrypoint is the image's only program.
+	// Path is the environment variable PATH in the image, or "" if the image needs no PATH.
 	Path string
 	// Labels holds labels in addition to those that are derived from the fields above.
 	Labels map[string]string
@@ -129,7 +129,7 @@ func (i Image) Write(file string) (string, error) {
 // Replace writes a file atomically: its name always refers to the complete old file or the complete new file.
 func Replace(file string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return fmt.Errorf("make the folder of %s: %w", file, err)
+		return fmt.Errorf("make the directory of %s: %w", file, err)
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-")
 	if err != nil {

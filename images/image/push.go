@@ -36,8 +36,8 @@ func Push(ctx context.Context, registry, title, tag string, index v1.ImageIndex)
 	return whole + "@" + digest.String(), nil
 }
 
-// ReadIndex unpacks an archive written by WriteIndex into a folder, and returns the index and its tag. The index
-// loads the images from the folder when they are needed, so the folder must not be removed before then.
+// ReadIndex unpacks an archive written by WriteIndex into a directory, and returns the index and its tag. The index
+// loads the images from the directory when they are needed, so the directory must not be removed before then.
 func ReadIndex(file, folder string) (index v1.ImageIndex, tag string, err error) {
 	if err := unpack(file, folder); err != nil {
 		return nil, "", fmt.Errorf("unpack image %s: %w", file, err)
@@ -61,8 +61,8 @@ func ReadIndex(file, folder string) (index v1.ImageIndex, tag string, err error)
 	return index, entry.Annotations["org.opencontainers.image.ref.name"], nil
 }
 
-// unpack writes the regular files of a tar archive to a folder. It returns an error if a name refers to a path outside
-// the folder.
+// unpack writes the regular files of a tar archive to a directory. It returns an error if a name refers to a path
+// outside the directory.
 func unpack(file, folder string) error {
 	from, err := os.Open(file)
 	if err != nil {

@@ -49,8 +49,8 @@ func Of(ctx context.Context, programs ...[]byte) (map[string][]byte, error) {
 	return found, nil
 }
 
-// moduleFolders returns the folders in which the go command stores the sources of modules, by module path. The folder
-// of Go itself has the key "go".
+// moduleFolders returns the directories in which the go command stores the sources of modules, by module path. The
+// directory of Go itself has the key "go".
 func moduleFolders(ctx context.Context, modules []string) (map[string]string, error) {
 	out, err := goCommand(ctx, append([]string{"list", "-m", "-f", "{{.Path}} {{.Dir}}"}, modules...)...)
 	if err != nil {
@@ -82,7 +82,7 @@ func goCommand(ctx context.Context, arguments ...string) (string, error) {
 	return string(out), nil
 }
 
-// addFolder adds the licence files of a folder. It returns an error if there are none.
+// addFolder adds the licence files of a directory. It returns an error if there are none.
 func addFolder(all map[string][]byte, module, folder string) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 //go:embed *.lock
 var files embed.FS
 
-// File returns the file name of an image's package list in this folder.
+// File returns the file name of an image's package list in this directory.
 func File(image, architecture string) string { return image + "_" + architecture + ".lock" }
 
 // Of returns the packages of an image.

@@ -14,8 +14,8 @@ import (
 	"github.com/storagebench/storagebench/images/packaged"
 )
 
-// authorities is the name of the Debian package that contains the CA certificates. authoritiesFolder is the folder of
-// the certificates in that package, and authoritiesRights is the path of the package's copyright file.
+// authorities is the name of the Debian package that contains the CA certificates. authoritiesFolder is the directory
+// of the certificates in that package, and authoritiesRights is the path of the package's copyright file.
 const (
 	authorities       = "ca-certificates"
 	authoritiesFolder = "usr/share/ca-certificates"
@@ -48,7 +48,7 @@ func certificates(ctx context.Context, o packaged.Options, apt *debian.Apt) (bun
 	archive, err := image.Cached(o.Cache, authorities, packages[0].String(), func() ([]byte, error) {
 		folder, err := os.MkdirTemp(o.Cache, ".packages-")
 		if err != nil {
-			return nil, fmt.Errorf("make a folder for a package: %w", err)
+			return nil, fmt.Errorf("make a directory for a package: %w", err)
 		}
 		defer os.RemoveAll(folder) //nolint:errcheck // nothing depends on it
 		files, err := apt.Fetch(ctx, folder, packages)

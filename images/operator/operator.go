@@ -29,7 +29,7 @@ const (
 type Options struct {
 	// The embedded Options describe the image. Progress also receives a message if the CA certificates are omitted.
 	packaged.Options
-	// Programs is the folder that contains the operator and the agent, built for Architecture.
+	// Programs is the directory that contains the operator and the agent, built for Architecture.
 	Programs string
 	// Licence is the text of the project's licence.
 	Licence []byte
@@ -109,9 +109,9 @@ func static(file, architecture string) ([]byte, error) {
 }
 
 // addCertificates adds the CA certificates of Debian's package. If apt-get is missing and Locked is not set, it adds
-// none. The operator of this version does not need them: it connects only to the API server and to its agents, and is
-// configured with the CA of each. The machine's own certificates are not used, because they may include CAs that only
-// this machine trusts.
+// none. The operator needs them only for a Prometheus server whose certificate is from a public CA: for the API server
+// and the agents, it is configured with the CA of each. The machine's own certificates are not used, because they may
+// include CAs that only this machine trusts.
 func addCertificates(ctx context.Context, o Options, tree *image.Tree) error {
 	if _, err := exec.LookPath("apt-get"); errors.Is(err, exec.ErrNotFound) && !o.Locked {
 		_, _ = fmt.Fprintln(o.Progress, "Building the operator image without public CA certificates, because apt-get is missing")

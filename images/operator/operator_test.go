@@ -114,7 +114,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestOperatorAsksForTheseImages checks that the operator's default image names are those of the images.
+// TestOperatorAsksForTheseImages checks that the operator's default image names match the images.
 func TestOperatorAsksForTheseImages(t *testing.T) {
 	help, err := exec.CommandContext(t.Context(), filepath.Join(built, "operator"), "--help").CombinedOutput()
 	if err != nil {

@@ -56,7 +56,7 @@ type Options struct {
 	Architecture string
 	// Locked selects the packages pinned in images/lock. Otherwise Debian's current packages are used.
 	Locked bool
-	// Cache is the folder for results that take long to produce.
+	// Cache is the directory for results that take long to produce.
 	Cache string
 	// Progress receives a message before each slow step.
 	Progress io.Writer
@@ -138,7 +138,7 @@ func (r Recipe) layer(ctx context.Context, o Options, apt *debian.Apt, packages 
 	_, _ = fmt.Fprintf(o.Progress, "Building the %s image from %d Debian packages\n", r.Name, len(packages))
 	folder, err := os.MkdirTemp(o.Cache, ".packages-")
 	if err != nil {
-		return nil, fmt.Errorf("make a folder for packages: %w", err)
+		return nil, fmt.Errorf("make a directory for packages: %w", err)
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // nothing depends on it
 	archives, err := apt.Fetch(ctx, folder, packages)
@@ -177,7 +177,7 @@ func (r Recipe) wanted(name string) bool {
 	case strings.HasPrefix(name, "usr/share/common-licenses/"):
 		return true
 	case strings.HasPrefix(name, "usr/share/doc/"):
-		// Include the documentation folder itself, because it may be a link to another package's folder.
+		// Include the documentation directory itself, because it may be a link to another package's directory.
 		return strings.Count(name, "/") == 3 || path.Base(name) == "copyright"
 	}
 	return false
@@ -266,8 +266,8 @@ func add(tree *image.Tree, name string, file debian.File) error {
 	return tree.File(name, file.Mode, file.Data)
 }
 
-// licencesOf returns the copyright files of packages. If a package's documentation folder is a link to another
-// package's folder, it returns the link and the other package's copyright file.
+// licencesOf returns the copyright files of packages. If a package's documentation directory is a link to another
+// package's directory, it returns the link and the other package's copyright file.
 func licencesOf(root debian.Root, used map[string]bool) ([]string, error) {
 	var found []string
 	for name := range used {
@@ -287,7 +287,7 @@ func licencesOf(root debian.Root, used map[string]bool) ([]string, error) {
 	return found, nil
 }
 
-// skeleton adds the links, folders and accounts that every Debian program expects.
+// skeleton adds the links, directories and accounts that every Debian program expects.
 func skeleton(tree *image.Tree) error {
 	for _, name := range []string{"bin", "sbin", "lib", "lib64"} {
 		if err := tree.Link(name, "usr/"+name); err != nil {

@@ -15,8 +15,8 @@ import (
 
 var debianRelease = regexp.MustCompile(`(?m)^VERSION_ID="?([0-9.]+)"?$`)
 
-// Layer finds the programs and packages in the layer of an image. others lists programs that belong to no package, by
-// their paths in the layer.
+// Layer finds the programs and packages in the layer of an image. others lists the paths, in the layer, of programs
+// that are neither written in Go nor part of a package.
 func Layer(layer []byte, others ...string) (Content, error) {
 	content := Content{Programs: map[string][]byte{}, Others: map[string][]byte{}}
 	archive := tar.NewReader(bytes.NewReader(layer))

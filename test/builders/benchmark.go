@@ -11,8 +11,8 @@ type BenchmarkBuilder struct {
 	benchmark v1alpha1.StorageBenchmark
 }
 
-// Benchmark is valid once it has a target and a phase. Its fields have the values that the API
-// server would fill in, and its workload is that of Fio.
+// Benchmark is valid once it has a target and a phase. Its fields have the values that the API server would fill in,
+// and its workload is the one that Fio returns.
 func Benchmark(name string) *BenchmarkBuilder {
 	restarts := int32(2)
 	return &BenchmarkBuilder{benchmark: v1alpha1.StorageBenchmark{

@@ -172,7 +172,7 @@ func TestScenariosWithFio(t *testing.T) {
 			seen := sums(e.completions, test.operations)
 			check(t, seen, config, test.drains, test.level, test.load.runtime, 0.02)
 
-			// The whole course is that of the model, if it begins when fio did.
+			// The whole course matches the model, if the model starts when fio did.
 			from := e.began(t)
 			want := sums(test.load.predict(t, config, from), test.operations)
 			got, worst := 0.0, 0.0

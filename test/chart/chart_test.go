@@ -136,7 +136,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// ofEach are arguments that only the chart gives, with what the operator has by itself.
+// ofEach matches arguments that only the chart sets, with the values that the operator uses by default.
 var ofEach = regexp.MustCompile(`^--(agent-image|fio-image|ior-image|limits-config-map|log-level)=|^--loss-timeout=1m$|^--parallel-runs=8$|^--max-clients=2000$|^--max-clients-per-namespace=1000$|^--priority-class=storagebench-operator$`)
 
 // plain takes away what a chart adds to every object, and what each of the two says of images in its own way.

@@ -112,7 +112,7 @@ func (s State) hash() string {
 	return fmt.Sprintf("%08x", sum.Sum32())
 }
 
-// load reads the record. It returns nil if no cluster was started or the record cannot be read; in the latter case,
+// load reads the record. It returns nil if no cluster was started or the record cannot be read. If it cannot be read,
 // clean finds the processes by their control groups.
 func (s State) load() *record {
 	data, err := os.ReadFile(s.recordFile())

@@ -32,7 +32,7 @@ type shape struct {
 	sharedBlock bool
 	// bytes is the capacity that is given for one that is asked for.
 	bytes func(asked) int64
-	// id is the handle of a volume, the same each time for the same name.
+	// id returns the handle of a volume. It is always the same for the same name.
 	id func(asked) string
 	// context is the attributes of a volume.
 	context func(a asked, id string) map[string]string

@@ -57,7 +57,7 @@ func (b *block) String() string { return fmt.Sprintf("%s:%d", b.page, b.line) }
 // word reports whether the info string has a word.
 func (b *block) word(word string) bool { return slices.Contains(b.words, word) }
 
-// value is that of a word KEY=VALUE of the info string, or "".
+// value returns VALUE of a word KEY=VALUE in the info string, or "" if there is none.
 func (b *block) value(key string) string {
 	for _, word := range b.words {
 		if value, is := strings.CutPrefix(word, key+"="); is {

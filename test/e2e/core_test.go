@@ -220,7 +220,7 @@ func coreLostClient(t *testing.T) {
 	s.clean()
 }
 
-// coreDeleted deletes a benchmark whose load cannot end by itself.
+// coreDeleted deletes a benchmark whose load does not end on its own.
 func coreDeleted(t *testing.T) {
 	t.Helper()
 	s := newSpace(t)
@@ -281,7 +281,7 @@ func saysWhatItFound(t *testing.T, burst *v1alpha1.BurstResult) {
 	}
 }
 
-// coreDrain kills the operator in the middle of a burst drain. The next one finishes it: the figures are those of the store's
+// coreDrain kills the operator in the middle of a burst drain. The next one finishes it: the figures match the store's
 // record, Prometheus has the figures of the status, and every query of the dashboards has data.
 func coreDrain(t *testing.T) {
 	t.Helper()

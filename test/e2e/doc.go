@@ -12,8 +12,8 @@
 //
 // One test program at a time uses a cluster: it begins by removing what one that died has left, and it deletes all
 // benchmarks. Another cluster beside it has another STORAGEBENCH_CLUSTER_STATE, as that of `make test` and `make soak`
-// has. Without the variable, the cluster is that of `make demo`.
+// has. Without the variable, the tests use the cluster that `make demo` starts.
 //
-// Each test has a space, a namespace of its own. Tests that only wait run side by side; those that
-// measure time or stop the operator run alone, before the others.
+// Each test has a space, which is its own namespace. Tests that only wait run side by side. Tests that measure time or
+// stop the operator run alone, before the others.
 package e2e

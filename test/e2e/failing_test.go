@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// startTimeout is that of benchmarks which must fail by it.
+// startTimeout is the start timeout of benchmarks that must fail because of it.
 const startTimeout = 15 * time.Second
 
 // failing is a benchmark that cannot work, and what a user has to be told.

@@ -91,7 +91,7 @@ func (u *userTools) manifests(namespace, folder string) string {
 	return file
 }
 
-// kubectl is that of the cluster's version, for its administrator.
+// kubectl runs the kubectl of the cluster's version as its administrator.
 func (u *userTools) kubectl(arguments ...string) string {
 	u.Helper()
 	programs, err := binaries.Build(context.WithoutCancel(u.Context()), os.Stderr, binaries.Kubectl)
@@ -221,7 +221,7 @@ func (u *userTools) inventory(but ...string) []string {
 	return all
 }
 
-// more are those of the second list that are not in the first.
+// more returns the entries of the second list that are not in the first.
 func more(before, after []string) []string {
 	return slices.DeleteFunc(slices.Clone(after), func(one string) bool { return slices.Contains(before, one) })
 }

@@ -38,7 +38,7 @@ import (
 const (
 	// versionVariable says of which version the images are that a cluster of the user's has.
 	versionVariable = "E2E_VERSION"
-	// ownVersion is that of what is built here.
+	// ownVersion is the version of everything that is built here.
 	ownVersion = "e2e"
 
 	operatorNamespace  = "storagebench-system"

@@ -106,7 +106,7 @@ func runHasFailed(why string) func(*testing.T, *v1alpha1.BenchmarkRun) {
 	return func(t *testing.T, run *v1alpha1.BenchmarkRun) {
 		t.Helper()
 		failed := told(run.Status.Conditions, v1alpha1.ConditionFailed)
-		if !strings.HasPrefix(failed, "True ClientLost: client data/1 was lost: its pod "+run.Name+"-data-1-1 ") || !strings.Contains(failed, why) {
+		if !strings.HasPrefix(failed, "True ClientLost: client data/1 was lost: pod "+run.Name+"-data-1-1 ") || !strings.Contains(failed, why) {
 			t.Errorf("Failed is %s; %q is not in it", failed, why)
 		}
 	}

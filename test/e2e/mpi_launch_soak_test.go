@@ -84,8 +84,8 @@ func TestMPILaunchRefuses(t *testing.T) {
 	s.clean()
 }
 
-// authority makes identities of a run from the master key, which only the operator can read. Its own UID is that of
-// the run; another one is that of a run that there is not.
+// authority makes identities of a run from the master key, which only the operator can read. With the run's own UID,
+// they are identities of that run; with another UID, of a run that does not exist.
 func (s *space) authority(run *v1alpha1.BenchmarkRun, uid string) *identity.Authority {
 	s.Helper()
 	var secret corev1.Secret

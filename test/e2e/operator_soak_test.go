@@ -116,7 +116,7 @@ func (in *installation) operate(t *testing.T, more ...string) *process {
 	return p
 }
 
-// operatorKubeconfig is that of the operator's service account.
+// operatorKubeconfig writes a kubeconfig for the operator's service account.
 func (in *installation) operatorKubeconfig(t *testing.T, folder string) string {
 	t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "storagebench-operator"}}

@@ -52,7 +52,7 @@ func checkQuickstart(s *space, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// figures are those of a phase of one target and one operation.
+// figures returns the figures of a phase with one target and one operation.
 func figures(s *space, run *v1alpha1.BenchmarkRun, phase string) (v1alpha1.TargetResult, v1alpha1.OperationResult) {
 	s.Helper()
 	for _, result := range run.Status.Phases {

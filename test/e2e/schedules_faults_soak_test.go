@@ -82,7 +82,8 @@ func (s *scene) kill(uids []string, program string) bool {
 	return len(found) > 0 && syscall.Kill(found[s.random.IntN(len(found))], syscall.SIGKILL) == nil
 }
 
-// operatorUIDs are those of the operator's pods, and clientUIDs those that the run was seen to have.
+// operatorUIDs returns the UIDs of the operator's pods. clientUIDs returns the UIDs of all client pods that were
+// observed.
 func (s *scene) operatorUIDs() (uids []string) {
 	ctx, cancel := context.WithTimeout(s.Context(), brief)
 	defer cancel()

@@ -117,7 +117,7 @@ type scene struct {
 	schedule
 	random *rand.Rand
 	store  *burst.Mounted
-	// uids are those of all pods that the run was seen to have.
+	// uids holds the UIDs of all pods of the run that were observed.
 	uids map[string]bool
 	// folders are those that its claims were bound to, each with a node that has it.
 	folders map[string]cluster.Member

@@ -43,7 +43,7 @@ func volumes(target int, claims ...string) func(*v1alpha1.RunSpec) {
 	}
 }
 
-// Two volumes in one pod, as a stripe and as two targets of their own: the rates are those of the stores' records, both
+// Two volumes in one pod, as a stripe and as two targets of their own: the rates match the stores' records, both
 // together and each, and a stripe loads them evenly.
 func TestSeveralVolumesInAPod(t *testing.T) {
 	soak.Only(t)

@@ -80,7 +80,7 @@ func (s *space) filesLeft() []string {
 	return left
 }
 
-// folders are those of the node that the claims of the space are bound to.
+// folders returns the node's directories to which the claims of the space are bound.
 func (s *space) folders() []string {
 	s.Helper()
 	if !s.Embedded {

@@ -183,7 +183,7 @@ func TestRunInCluster(t *testing.T) {
 	}
 }
 
-// TestRunAsksWhereAChangeStartsNothing follows a run of a benchmark that the operator would not start by itself.
+// TestRunAsksWhereAChangeStartsNothing follows a run of a benchmark that the operator would not start automatically.
 func TestRunAsksWhereAChangeStartsNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs an API server")

@@ -208,7 +208,7 @@ func trialOf(ctx context.Context, namespace string) (*v1alpha1.StorageBenchmark,
 	}
 }
 
-// timed checks that Kubernetes deletes the benchmark by itself: a Job without pods owns it.
+// timed checks that Kubernetes deletes the benchmark automatically: a Job without pods owns it.
 func timed(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) error {
 	job := &batchv1.Job{}
 	if err := cluster.Get(ctx, client.ObjectKeyFromObject(benchmark), job); err != nil {
@@ -241,7 +241,7 @@ func TestRunOnClass(t *testing.T) {
 	namespace, run := inNamespace(t, "cli-class")
 	ctx := t.Context()
 	storageClass(t, "fast", corev1.PersistentVolumeReclaimRetain)
-	run("run", "--storage-class", "fats").says(t, 1, `--storage-class "fats": the cluster has no such StorageClass; did you mean fast? It has `)
+	run("run", "--storage-class", "fats").says(t, 1, `--storage-class "fats": the cluster has no such StorageClass; did you mean fast? Existing: `)
 	run("run", "--storage-class", "fast", "--profile", "oltp-9k").says(t, 1, `--profile "oltp-9k"`, "did you mean oltp-8k?")
 	run("run", "--storage-class", "fast", "--profile", "randread").says(t, 1, "did you mean rand-read-4k?")
 	run("run", "--storage-class", "fast", "--profile", "io500-ior-easy").says(t, 1, "--size 10Gi: each volume needs")

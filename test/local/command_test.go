@@ -52,7 +52,7 @@ func commandFile(t *testing.T, workload string) string {
 	return Write(t, Usual, head+"    - name: run\n      steady: {duration: 1m}\n      workload: {command: "+workload+"}\n")
 }
 
-// TestZip packs and unpacks files on a store: bytes and rates are those of its record.
+// TestZip packs and unpacks files on a store: bytes and rates match its record.
 func TestZip(t *testing.T) {
 	t.Parallel()
 	store := Mount(t, model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 60e6}}})

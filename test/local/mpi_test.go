@@ -38,7 +38,7 @@ func mpiBenchmark(t *testing.T, replacements ...string) string {
 	return Write(t, Usual, strings.NewReplacer(replacements...).Replace(mpiFile))
 }
 
-// TestMPI runs IOR and mdtest on a store of a known bandwidth: the figures are those of its record.
+// TestMPI runs IOR and mdtest on a store of a known bandwidth: the figures match its record.
 func TestMPI(t *testing.T) {
 	t.Parallel()
 	WithIOR(t)

@@ -40,7 +40,7 @@ spec:
     - {name: nothing, query: no_such_metric, phases: [burst]}
 `
 
-// exporter is that of a store: it gives the level of its only bucket in percent, and the number 41.
+// exporter is a store's metrics endpoint: it serves the level of its only bucket in percent, and the number 41.
 type exporter struct {
 	*httptest.Server
 	mu     sync.Mutex

@@ -103,8 +103,8 @@ func admits(t *testing.T, peer networkingv1.NetworkPolicyPeer, own string, from 
 	return peer.PodSelector == nil || selects(t, peer.PodSelector, from.labels)
 }
 
-// Who reaches the clients of a run: the operator and the run's other clients, at the agent's port alone; with MPI the
-// latter at all TCP ports.
+// Who reaches the clients of a run: the operator and the run's other clients, at the agent's port alone; with MPI, the
+// other clients reach all TCP ports.
 func TestWhoReachesTheClientsOfARun(t *testing.T) {
 	settings := objects.Settings{AgentImage: "a", FioImage: "f", IORImage: "i", OperatorNamespace: namespace}
 	pod := deployment(t).Spec.Template

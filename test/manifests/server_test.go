@@ -109,8 +109,8 @@ func TestTheNamespaceAdmitsTheOperator(t *testing.T) {
 	}
 }
 
-// bind gives a user a ClusterRole in one namespace, which it makes. Here it is bound by itself; in a
-// cluster its rules are part of view, edit and admin. It returns when the verb that the role allows on benchmarks is allowed.
+// bind gives a user a ClusterRole in one namespace, which it makes. Here, only this role is bound; in a cluster, its
+// rules are part of view, edit and admin. It returns when the verb that the role allows on benchmarks is allowed.
 func bind(t *testing.T, user, role, verb string) string {
 	t.Helper()
 	admin := as(t, "")

@@ -181,7 +181,7 @@ func (w *world) history(namespaces ...string) {
 	}
 }
 
-// pods are those of its runs; other tests have theirs.
+// pods returns the pods of this test's runs, without those of other tests.
 func (w *world) pods() []corev1.Pod {
 	w.Helper()
 	var all []corev1.Pod

@@ -215,7 +215,7 @@ func (m *Member) Left() time.Time {
 	return m.left
 }
 
-// Said returns the last message of an agent that has exited by itself.
+// Said returns the last message of an agent that exited without a request from its conductor.
 func (m *Member) Said() string { return m.said }
 
 // lives reports whether the agent's process is running.

@@ -144,8 +144,8 @@ func TestInterferenceControl(t *testing.T) {
 	}
 }
 
-// TestInterferenceOnTheBaseline: with credits that are drained first, the share is that of the baseline, and no block
-// began with credits.
+// TestInterferenceOnTheBaseline: with credits that are drained first, the share is computed on the baseline, and no
+// block began with credits.
 func TestInterferenceOnTheBaseline(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {

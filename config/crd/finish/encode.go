@@ -28,9 +28,9 @@ func encode(definition map[string]any) ([]byte, error) {
 	return finished.Bytes(), nil
 }
 
-// maxFlowLength is the maximum length of a one-line map or list that contains other maps or lists. With half of this
-// length, a file would be about 2 kB larger, because more of it would be in block style, in which indentation takes up
-// as much space as the descriptions.
+// maxFlowLength is the maximum length of a one-line map or list that contains other maps or lists. With half this
+// length, a file would be about 2 kB larger, because more of it would be in block style, whose indentation takes up as
+// much space as the descriptions.
 const maxFlowLength = 12000
 
 // flatten formats each map or list that contains only scalars as a single line. It does the same with maps and lists

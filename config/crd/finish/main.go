@@ -45,7 +45,7 @@ func main() {
 func run(directory string) error {
 	root, err := os.OpenRoot(directory)
 	if err != nil {
-		return fmt.Errorf("open the CRD folder: %w", err)
+		return fmt.Errorf("open the CRD directory: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // only read from
 	files, err := filepath.Glob(filepath.Join(directory, "*.yaml"))

@@ -33,11 +33,11 @@ func Alerts() []Alert {
 			Expression: `storagebench_benchmark_last_run_info{reason="RunInvalid"} == 1`,
 			Summary:    "The newest run of " + of + " is invalid.",
 			Description: "A warning disqualifies the results of run {{ $labels.run }}, so they are not exported. " +
-				"Its condition Valid names the warning.",
+				"The run's Valid condition names the warning.",
 		},
 		{
 			// An objective without a figure counts as missed but has no objective_met series. The alert then fires on the
-			// verdict of the run and has no label objective.
+			// run's verdict and has no objective label.
 			Name: "StorageBenchmarkObjectiveMissed", Severity: "warning",
 			Expression: `storagebench_benchmark_objective_met == 0
   or on (namespace, benchmark) storagebench_benchmark_last_run_info{reason="ObjectiveMissed"} == 1`,
@@ -50,7 +50,7 @@ func Alerts() []Alert {
 			Name: "StorageBenchmarkRegressed", Severity: "warning",
 			Expression:  `storagebench_benchmark_regressed == 1`,
 			Summary:     of + " regressed.",
-			Description: "The newest runs are worse than earlier runs by more than chance explains and the tolerance allows. See status.regression of the benchmark for the figure, the change and the first run.",
+			Description: "The newest runs are significantly worse than earlier runs, and the difference exceeds the tolerance. See the benchmark's status.regression for the figure, the change and the first regressed run.",
 		},
 		{
 			Name: "StorageBenchmarkRunOverdue", Severity: "warning", For: "10m",
@@ -58,13 +58,13 @@ func Alerts() []Alert {
   and on (namespace, benchmark) storagebench_benchmark_suspended == 0
   unless on (namespace, benchmark) storagebench_benchmark_runs{state=~"Live|Waiting"} > 0`,
 			Summary:     "A scheduled run of " + of + " has not started.",
-			Description: "It was due {{ $value | humanizeDuration }} ago, but no run of the benchmark is live or waiting. See the conditions of the benchmark.",
+			Description: "The run was due {{ $value | humanizeDuration }} ago, but the benchmark has no live or waiting run. See the benchmark's conditions.",
 		},
 		{
 			Name: "StorageBenchmarkRunStuck", Severity: "warning", For: "10m",
 			Expression:  `time() - storagebench_run_deadline_timestamp_seconds > 60`,
 			Summary:     "Run {{ $labels.run }} of " + of + " is stuck.",
-			Description: "The deadline of its current activity passed {{ $value | humanizeDuration }} ago. See status.stage and status.message of the run. To stop the run, delete it.",
+			Description: "The run is {{ $value | humanizeDuration }} past the deadline for starting, completing a step or finishing. See the run's status.stage and status.message. To stop the run, delete it.",
 		},
 		{
 			Name: "StorageBenchmarkLimitsFaulty", Severity: "warning", For: "10m",

@@ -1,11 +1,11 @@
-// Command local-provisioner provisions volumes in a test cluster. It runs on every node. It creates a folder for each
-// claim whose first pod is scheduled to the node, and removes the folder when the volume is deleted. It needs no helper
-// pods and therefore no image.
+// Command local-provisioner provisions volumes in a test cluster. It runs on every node. It creates a directory for
+// each claim whose first pod is scheduled to the node, and removes the directory when the volume is deleted. It needs
+// no helper pods and therefore no image.
 //
 // The volumes are of type `local`, so that Kubernetes treats them as storage of a node: it applies fsGroup, and
 // schedules the pods that use a volume to the volume's node. The size of a volume is not enforced.
 //
-// With -shared-name, it also provisions volumes in a folder that is mounted on all nodes. These volumes are of type
+// With -shared-name, it also provisions volumes in a directory that is mounted on all nodes. These volumes are of type
 // `hostPath` and have no node affinity.
 package main
 
@@ -37,9 +37,9 @@ func main() {
 	sharedName := flag.String("shared-name", "", "name of the provisioner of shared volumes; empty for none")
 	sharedRoot := flag.String("shared-root", "", "directory, mounted on all nodes, in which shared volumes are created")
 	flag.Parse()
-	provisioners := map[string]controller.Provisioner{*name: local{folders{*root}, *node}}
+	provisioners := map[string]controller.Provisioner{*name: local{directories{*root}, *node}}
 	if *sharedName != "" {
-		provisioners[*sharedName] = shared{folders{*sharedRoot}}
+		provisioners[*sharedName] = shared{directories{*sharedRoot}}
 	}
 	if err := run(*kubeconfig, provisioners); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -72,7 +72,7 @@ func run(kubeconfig string, provisioners map[string]controller.Provisioner) erro
 
 // local provisions volumes on the node that Kubernetes has selected for a claim.
 type local struct {
-	folders
+	directories
 	node string
 }
 
@@ -106,7 +106,7 @@ func onNode(name string) *v1.NodeSelector {
 	}}}
 }
 
-// Provision creates a folder on this node for a claim, and returns a volume that is bound to the node.
+// Provision creates a directory on this node for a claim, and returns a volume that is bound to the node.
 func (p local) Provision(_ context.Context, options controller.ProvisionOptions) (*v1.PersistentVolume, controller.ProvisioningState, error) {
 	if options.SelectedNodeName == "" {
 		return nil, controller.ProvisioningFinished, errors.New("the storage class needs volumeBindingMode WaitForFirstConsumer")
@@ -120,7 +120,7 @@ func (p local) Provision(_ context.Context, options controller.ProvisionOptions)
 	return volume, state, err
 }
 
-// Delete removes the folder of a volume.
+// Delete removes the directory of a volume.
 func (p local) Delete(_ context.Context, volume *v1.PersistentVolume) error {
 	if volume.Spec.Local == nil {
 		return fmt.Errorf("volume %s is not a local volume", volume.Name)
@@ -129,9 +129,9 @@ func (p local) Delete(_ context.Context, volume *v1.PersistentVolume) error {
 }
 
 // shared provides volumes that all nodes can mount.
-type shared struct{ folders }
+type shared struct{ directories }
 
-// Provision creates a folder for a claim, and returns a volume that every node can mount.
+// Provision creates a directory for a claim, and returns a volume that every node can mount.
 func (p shared) Provision(_ context.Context, options controller.ProvisionOptions) (*v1.PersistentVolume, controller.ProvisioningState, error) {
 	return p.provision(options, func(path string) v1.PersistentVolumeSource {
 		mustBe := v1.HostPathDirectory
@@ -139,7 +139,7 @@ func (p shared) Provision(_ context.Context, options controller.ProvisionOptions
 	})
 }
 
-// Delete removes the folder of a volume.
+// Delete removes the directory of a volume.
 func (p shared) Delete(_ context.Context, volume *v1.PersistentVolume) error {
 	if volume.Spec.HostPath == nil {
 		return fmt.Errorf("volume %s is not a hostPath volume", volume.Name)
@@ -147,11 +147,11 @@ func (p shared) Delete(_ context.Context, volume *v1.PersistentVolume) error {
 	return p.remove(volume.Name, volume.Spec.HostPath.Path)
 }
 
-// folders creates and removes the folders of volumes. All of them are in root.
-type folders struct{ root string }
+// directories creates and removes the directories of volumes. All of them are in root.
+type directories struct{ root string }
 
-// provision creates a folder. All users may write to it, because the pods that use a claim may run as any user.
-func (p folders) provision(options controller.ProvisionOptions, source func(path string) v1.PersistentVolumeSource) (*v1.PersistentVolume, controller.ProvisioningState, error) {
+// provision creates a directory. All users may write to it, because the pods that use a claim may run as any user.
+func (p directories) provision(options controller.ProvisionOptions, source func(path string) v1.PersistentVolumeSource) (*v1.PersistentVolume, controller.ProvisioningState, error) {
 	claim := options.PVC
 	if mode := claim.Spec.VolumeMode; mode != nil && *mode != v1.PersistentVolumeFilesystem {
 		return nil, controller.ProvisioningFinished, fmt.Errorf("volume mode %s is not supported; use %s", *mode, v1.PersistentVolumeFilesystem)
@@ -161,11 +161,11 @@ func (p folders) provision(options controller.ProvisionOptions, source func(path
 	}
 	path := filepath.Join(p.root, options.PVName)
 	if err := os.MkdirAll(path, 0o777); err != nil {
-		return nil, controller.ProvisioningNoChange, fmt.Errorf("create the folder of %s: %w", options.PVName, err)
+		return nil, controller.ProvisioningNoChange, fmt.Errorf("create the directory of %s: %w", options.PVName, err)
 	}
 	// Set the mode again, because the umask restricts the mode that MkdirAll sets, but not the mode that Chmod sets.
 	if err := os.Chmod(path, 0o777); err != nil {
-		return nil, controller.ProvisioningNoChange, fmt.Errorf("make the folder of %s writable for all users: %w", options.PVName, err)
+		return nil, controller.ProvisioningNoChange, fmt.Errorf("make the directory of %s writable for all users: %w", options.PVName, err)
 	}
 	return &v1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: options.PVName},
@@ -179,14 +179,14 @@ func (p folders) provision(options controller.ProvisionOptions, source func(path
 	}, controller.ProvisioningFinished, nil
 }
 
-// remove removes the folder of a volume. It never removes anything outside the root.
-func (p folders) remove(volume, path string) error {
+// remove removes the directory of a volume. It never removes anything outside the root.
+func (p directories) remove(volume, path string) error {
 	path = filepath.Clean(path)
 	if filepath.Dir(path) != filepath.Clean(p.root) || strings.HasPrefix(filepath.Base(path), ".") {
-		return fmt.Errorf("volume %s is at %s, which is not a folder directly in %s", volume, path, p.root)
+		return fmt.Errorf("volume %s is at %s, which is not the directory of a volume in %s", volume, path, p.root)
 	}
 	if err := os.RemoveAll(path); err != nil {
-		return fmt.Errorf("remove the folder of %s: %w", volume, err)
+		return fmt.Errorf("remove the directory of %s: %w", volume, err)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func run(kubeconfig, node string) error {
 	}
 	factory.Start(ctx.Done())
 	if err := controller.Run(ctx); err != nil {
-		return fmt.Errorf("judge packets: %w", err)
+		return fmt.Errorf("filter packets: %w", err)
 	}
 	return nil
 }

@@ -12,14 +12,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// VersionFile and SumsFile are files in the folder of the released CRDs. VersionFile contains the version of the
+// VersionFile and SumsFile are files in the directory of the released CRDs. VersionFile contains the version of the
 // release. SumsFile contains the checksums of the CRDs, which must not change after the release.
 const (
 	VersionFile = "VERSION"
 	SumsFile    = "SHA256SUMS"
 )
 
-// Report is the result of comparing two folders.
+// Report is the result of comparing two directories.
 type Report struct {
 	// Released is the version of the last release, or "" if nothing has been released yet.
 	Released string
@@ -58,7 +58,7 @@ func Folders(released, now string) (Report, error) {
 	return report, nil
 }
 
-// Read returns the CRDs in a folder by name. It fails if there are none.
+// Read returns the CRDs in a directory by name. It fails if there are none.
 func Read(folder string) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil || len(files) == 0 {

@@ -28,7 +28,7 @@ type Opened struct {
 	Files  []Entry
 }
 
-// Entry is a file, folder or link of an image.
+// Entry is a file, directory or link of an image.
 type Entry struct {
 	tar.Header
 	Data []byte
@@ -102,7 +102,7 @@ func (o Opened) CheckFiles(t *testing.T) {
 		switch file.Typeflag {
 		case tar.TypeReg, tar.TypeDir, tar.TypeSymlink:
 		default:
-			t.Errorf("%s is of type %c: only files, folders and links belong in an image", file.Name, file.Typeflag)
+			t.Errorf("%s is of type %c: only files, directories and links belong in an image", file.Name, file.Typeflag)
 		}
 		if !file.ModTime.Equal(o.Config.Created.Time) {
 			t.Errorf("%s has modification time %v, want the image's creation time %v", file.Name, file.ModTime, o.Config.Created)
@@ -125,11 +125,11 @@ func (o Opened) Data(t *testing.T, name string) []byte {
 	return nil
 }
 
-// Unpack writes the image's files to a folder and returns the folder.
+// Unpack writes the image's files to a directory and returns the directory.
 func (o Opened) Unpack(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	// The image's user must have access to the folder, no matter which user runs the tests.
+	// The image's user must have access to the directory, no matter which user runs the tests.
 	// #nosec G302 -- the image's user needs access
 	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
@@ -162,8 +162,8 @@ func unpack(root *os.Root, file Entry) error {
 	return root.WriteFile(name, file.Data, mode.Perm())
 }
 
-// Run runs a program in an unpacked image as the image's user, and returns its output. Unless root runs the test,
-// permission to create a user namespace is needed.
+// Run runs a program in an unpacked image as the image's user, and returns its output. A user other than root needs
+// permission to create a user namespace.
 func Run(t *testing.T, folder string, arguments ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), arguments[0], arguments[1:]...)

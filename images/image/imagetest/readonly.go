@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// readOnly is a shell script that turns a folder into a read-only root file system with /proc, /dev, /sys and a
+// readOnly is a shell script that turns a directory into a read-only root file system with /proc, /dev, /sys and a
 // writable /tmp, as in a pod, and runs a program in it.
 const readOnly = `set -e
 root=$1; user=$2; mount=$3; chroot=$4; copy=$5; allow=$6; shift 6
@@ -45,7 +45,7 @@ func RunReadOnly(t *testing.T, folder string, environment, seed []string, argume
 		if err != nil {
 			t.Fatal(err)
 		}
-		// #nosec G306 G703 -- programs that the image's user runs, in a folder of the test
+		// #nosec G306 G703 -- programs that the image's user runs, in a directory of the test
 		if err := os.WriteFile(filepath.Join(seeds, filepath.Base(file)), data, 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -56,8 +56,8 @@ func (b *bucket) flow() flow {
 	return flow{own: b.BaselinePerSecond * (1 - b.taken)}
 }
 
-// untilChange returns the time until the flow next changes by itself: the head of the queue has passed, the credits run
-// out, or the bucket is full. It is infinite if there is no such change.
+// untilChange returns the time until the flow next changes without a new request: the head of the queue has passed, the
+// credits run out, or the bucket is full. It is infinite if there is no such change.
 func (b *bucket) untilChange(f flow) float64 {
 	until := math.Inf(1)
 	if len(b.queue) > 0 && f.own > 0 {

@@ -199,7 +199,7 @@ func TestEndOfStoreInUse(t *testing.T) {
 	}
 }
 
-// A store of a program that is killed ends by itself.
+// A store ends when its program is killed.
 func TestKilledProgram(t *testing.T) {
 	state := embedded(t)
 	self := exec.CommandContext(t.Context(), "/proc/self/exe")

@@ -145,7 +145,7 @@ func (s *supervisor) startIfDue(c *running, now time.Time) error {
 }
 
 // ready reports whether the named components are ready. Only the start of a component depends on it: a running
-// component is not stopped when a component that it needs restarts, but waits for it by itself.
+// component is not stopped when a component that it needs restarts, because it waits for that component itself.
 func (s *supervisor) ready(names []string) bool {
 	for _, component := range s.components {
 		if slices.Contains(names, component.Name) && !component.status.Ready {

@@ -316,7 +316,7 @@ func (d throttled) counted(t *testing.T, text string) float64 {
 		}
 		points[len(points)-1].work += work
 	}
-	// The drain is the last load. Before it, there are seconds with no more than what a file system writes by itself.
+	// The drain is the last load. Before it, there are seconds in which only the file system itself writes.
 	idle := func(i int) bool {
 		before, after := points[i-1], points[i]
 		return after.work-before.work < 0.2*float64(d.Baseline)*(after.at-before.at)
