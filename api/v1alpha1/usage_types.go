@@ -51,7 +51,7 @@ type UsageResult struct {
 	// +kubebuilder:validation:MaxLength=128
 	ToolVersion string `json:"toolVersion,omitempty"`
 
-	// dataPattern is the content of the tool's writes.
+	// dataPattern describes the data that the tool wrote, such as random.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	DataPattern string `json:"dataPattern,omitempty"`

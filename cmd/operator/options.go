@@ -142,8 +142,8 @@ func parse(arguments []string, output io.Writer) (options, error) {
 	o.addBounds(flags)
 	o.addPrometheus(flags)
 	flags.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 disables them")
-	flags.StringVar(&o.pprof, "pprof-bind-address", "0", "`address` of Go's profiles (/debug/pprof), for measurements; 0 disables them. "+
-		"They are served to anyone who can reach it, so use an address such as 127.0.0.1:6060 with kubectl port-forward")
+	flags.StringVar(&o.pprof, "pprof-bind-address", "0", "`address` of the pprof endpoints (/debug/pprof), for profiling the operator; 0 disables them. "+
+		"Anyone who can reach the address can read the profiles, so use an address such as 127.0.0.1:6060 with kubectl port-forward")
 	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "log `level`: debug, info, warn or error")
 	flags.BoolVar(&o.check, "check", false, "check that the operator installed in --namespace works, and exit (used by helm test)")
 	flags.BoolVar(&o.showVersion, "version", false, "print the version and exit")

@@ -148,7 +148,7 @@ func (s *storageReader) follow(ctx context.Context, c *discover.Claim) error {
 		return err
 	}
 	if name := discover.DriverOf(c.PV); name != "" {
-		// No limit depends on the driver, so missing permission to read it is not reported.
+		// No limit depends on the CSIDriver object, so missing permission to read it is not reported.
 		c.Driver, err = once(&s.driver, name, func() (*storagev1.CSIDriver, error) {
 			driver, _, err := optional(ctx, s.r, name, &storagev1.CSIDriver{})
 			return driver, err

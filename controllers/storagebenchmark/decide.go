@@ -16,7 +16,7 @@ const (
 	hold verb = "hold"
 	// await waits for missing objects that spec.run refers to.
 	await verb = "await"
-	// refuse waits for an edit: no run can be created from spec.run.
+	// refuse waits until the benchmark is edited, because no run can be created from its current spec.
 	refuse verb = "refuse"
 	// yield waits until no other object uses the run's name.
 	yield verb = "yield"

@@ -40,9 +40,9 @@ phases:
 ` + "```" + `
 
 ` + "`" + `datasetSize` + "`" + ` replaces the profile's own. The defaults exceed only small caches: for reads that must come from the disks, use at
-least twice the memory of the storage server. A profile with a fio job file, or for IOR or mdtest, has fixed sizes: print it
-(` + "`" + `kubectl storagebench profiles file-server -o yaml` + "`" + `), change it, and apply it under a name of your own. For a complete benchmark, see
-[config/samples/library.yaml](../config/samples/library.yaml).
+least twice the memory of the storage server. Profiles that use a fio job file, IOR or mdtest have fixed sizes: to change them,
+print the profile (` + "`" + `kubectl storagebench profiles file-server -o yaml` + "`" + `), edit it, and apply it under another name. For a complete
+benchmark, see [config/samples/library.yaml](../config/samples/library.yaml).
 
 A ` + "`" + `profileRef` + "`" + ` without ` + "`" + `kind` + "`" + ` refers to the WorkloadProfile of that name in the benchmark's namespace or, if there is none, to the
 ClusterWorkloadProfile. A namespace can therefore override a profile. With ` + "`" + `kind` + "`" + `, only that kind is looked up.

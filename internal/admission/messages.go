@@ -203,7 +203,7 @@ var volumesOfTarget = regexp.MustCompile(`\.targets\[\d+\]\.volumes$`)
 // wantedTypes maps each type of the API to the wording for it in messages.
 var wantedTypes = map[string]string{
 	"integer": "a whole number", "int32": "a whole number", "int64": "a whole number", "number": "a number", "boolean": "true or false",
-	"array": `a list, with "- " before each entry`, "object": "fields, each as name: value",
+	"array": `a list, with "- " before each entry`, "object": `a mapping, with "name: value" for each field`,
 }
 
 // wrongType extracts the required type from the API server's message. The message gives the actual type only as a Go

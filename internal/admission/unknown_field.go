@@ -253,7 +253,7 @@ func (r *rules) placeOf(name, written string) string {
 		case near > nearest:
 			best, nearest = place, near
 		case near == nearest:
-			best = "" // two fields are equally near: suggest neither of them, unless a nearer one follows
+			best = "" // two fields are equally near: suggest neither of them; a nearer one may still follow
 		}
 	}
 	return best

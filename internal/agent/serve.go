@@ -65,7 +65,7 @@ func Serve(p Process) error {
 	defer stopReaping()
 	go process.Reap(reaping)
 	err = served.stay(p, failed, signals)
-	// Give the answer to Finish time to reach the conductor, but wait at most a second for the conductor to disconnect.
+	// Let the response to Finish reach the conductor, but wait at most a second for the conductor to disconnect.
 	stopped := make(chan struct{})
 	go func() { server.GracefulStop(); close(stopped) }()
 	select {

@@ -172,7 +172,7 @@ func TestMistakesOfEveryone(t *testing.T) {
 		"a text for a number":  {"count: 2", "count: two", `clients.count: "two": must be a whole number`},
 		"a number in quotes":   {"count: 2", `count: "2"`, `clients.count: "2": remove the quotes around the number`},
 		"a fraction":           {"queueDepth: 4", "queueDepth: 4.5", "fio.queueDepth: 4.5: must be a whole number"},
-		"a number for fields":  {"{count: 2}", "2", "clients: 2: must be fields, each as name: value"},
+		"a number for fields":  {"{count: 2}", "2", `clients: 2: must be a mapping, with "name: value" for each field`},
 		"a text for a switch":  {"queueDepth: 4", `direct: "no"`, `fio.direct: "no": must be true or false`},
 		"a name of a number":   {"name: first", "name: 7", "metadata.name: 7: YAML does not read this as text; put it in quotes"},
 		"a label of a number":  {"name: first", "name: first, labels: {team: 7}", "metadata.labels[team]: 7: YAML does not read this as text; put it in quotes"},

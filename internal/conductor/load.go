@@ -86,8 +86,8 @@ func (c *Conductor) Requests(step plan.Step, attempt int, keys []decide.ClientKe
 				"the clients of target %s share a raw device and would overwrite each other's data: set claimTemplate.scope to PerClient, or use one client", key.Target)}
 		}
 		if _, _, err := render(step, key, seed, job); err != nil {
-			// The plan could not check this: the version of the client's tool was unknown, or another version of the operator
-			// made the plan. The error would recur, so it ends the run.
+			// The plan could not detect this error: the version of the client's tool was unknown, or another version of the
+			// operator made the plan. A retry would fail in the same way, so the error ends the run.
 			return nil, fmt.Errorf("step %s: %w", step.ID,
 				&decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: err.Error()})
 		}

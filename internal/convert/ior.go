@@ -254,7 +254,7 @@ func (w *iorWriter) onlyMPIIO() {
 		case w.profile.API == "MPIIO":
 			w.argument(only[0], only[1:])
 		default:
-			w.notes.unneeded(only[0], "it applies only to the api MPIIO; IOR ignores it too")
+			w.notes.unneeded(only[0], "it applies only to the MPIIO API; IOR ignores it with other APIs")
 		}
 	}
 }

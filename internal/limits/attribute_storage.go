@@ -107,7 +107,7 @@ func (j *judge) addLoadEvidence(s *Suspect) {
 	s.rank = 1
 	if j.operationsQueue() {
 		s.rank = 0
-		s.Evidence = append(s.Evidence, fmt.Sprintf("operations queue: the latency is %s on average, but %s for a single operation", seconds(m.LatencySeconds), seconds(m.FloorSeconds)))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("operations are queueing: the mean latency is %s, but %s with one operation outstanding", seconds(m.LatencySeconds), seconds(m.FloorSeconds)))
 	}
 	switch {
 	case m.DeeperGain >= gained:

@@ -36,7 +36,7 @@ type LatencySummary struct {
 	// CountInLastBucket is the number of operations that took 17.05 s or longer. If it is not 0, the result gets the
 	// warning LatencyClipped, and a percentile equal to LastBucketNanoseconds is a lower bound.
 	CountInLastBucket uint64 `json:"countInLastBucket,omitempty"`
-	// TooFewSamples names the omitted percentiles, with the names of SummaryPercentiles.
+	// TooFewSamples lists the omitted percentiles by their names in SummaryPercentiles.
 	TooFewSamples []string `json:"tooFewSamples,omitempty"`
 }
 

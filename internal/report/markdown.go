@@ -120,7 +120,7 @@ func inHTMLBlock(text string) string {
 	return unlink(text, func(_ int, r rune) string { return html.EscapeString(string(r)) })
 }
 
-// unlink makes text printable, escapes each character of it, and breaks up links and mentions.
+// unlink makes text printable, passes each character through escape, and breaks up links and mentions.
 func unlink(text string, escape func(i int, r rune) string) string {
 	text = printable(text)
 	var b strings.Builder

@@ -66,7 +66,7 @@ func (e Mdtest) Describe(step *engine.Step) (engine.Description, error) {
 	shifted := slices.ContainsFunc(e.Profile.Args, func(argument string) bool { return strings.HasPrefix(strings.TrimSpace(argument), "-N") })
 	if made.Reads && !(shifted && step.Clients > 1) {
 		made.Cached = engine.Cached{Why: "mdtest reads data that it has just written, and the data of",
-			Remedy: "raise filesPerProcess, or set args -N to processesPerClient so that other clients' ranks read the data"}
+			Remedy: "raise filesPerProcess, or set -N in args to the value of processesPerClient so that ranks of other clients read the data"}
 	}
 	made.Ranks = engine.RankFiles{Name: MdtestDirectory, Count: 1, Bytes: sizes.DatasetBytes}
 	return made, nil
