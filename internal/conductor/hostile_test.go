@@ -354,7 +354,7 @@ func TestHostileAnswers(t *testing.T) {
 	c.Load(first, keys, load)
 	await(t, c, 0, "loaded", has(first, decide.Loaded))
 	c.Start(first, keys, c.Reference.Now(), c.Reference.Now().Add(time.Minute))
-	if facts := await(t, c, 0, "lost", is(decide.Lost)); !strings.Contains(facts.Message, "has lost a step") {
+	if facts := await(t, c, 0, "lost", is(decide.Lost)); !strings.Contains(facts.Message, "no longer has a step") {
 		t.Errorf("got %q", facts.Message)
 	}
 	strange := conduct(t, 1, time.Hour)

@@ -393,7 +393,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 	good := b.String()
 	for name, test := range map[string]struct{ text, want string }{
-		"nothing":              {"", "it is empty"},
+		"nothing":              {"", "the input is empty"},
 		"no JSON":              {"PHASE  TARGET", "invalid character"},
 		"null":                 {"null", "schemaVersion is 0"},
 		"a list":               {"[]", "cannot unmarshal array"},

@@ -279,7 +279,7 @@ func TestDrainThatTurns(t *testing.T) {
 		}, true},
 	} {
 		made := result.Target(step, "data", objects(test.client(0), test.client(1)), result.History{}).Burst
-		if made == nil || made.Exhausted != test.want || strings.Contains(made.Message, "turned") != (name != "often") {
+		if made == nil || made.Exhausted != test.want || strings.Contains(made.Message, "the load switched") != (name != "often") {
 			t.Errorf("%s: %+v", name, made)
 			continue
 		}

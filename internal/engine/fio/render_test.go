@@ -315,7 +315,7 @@ func TestValidate(t *testing.T) {
 		{"zipf of one", profileWith(func(p *v1alpha1.FioProfile) { p.RandomDistribution = "zipf:1.0" }), "fio.randomDistribution", "zipf:0.9"},
 		{"zones without all accesses", profileWith(distributed("zoned:50/10:40/20")), "fio.randomDistribution", "add up to 100"},
 		{"zones above the size", profileWith(distributed("zoned:50/60:50/60")), "fio.randomDistribution", "at most 100"},
-		{"zones of fractions", profileWith(withJobFile("[a]\nrw=randread\nsize=8m\nrandom_distribution=zoned_abs:60.5/1m:39.5/1m\n", "8Mi")), "fio.jobFile", "in whole percentages"},
+		{"zones of fractions", profileWith(withJobFile("[a]\nrw=randread\nsize=8m\nrandom_distribution=zoned_abs:60.5/1m:39.5/1m\n", "8Mi")), "fio.jobFile", "without decimals"},
 		{"sequential distribution", profileWith(sequential, func(p *v1alpha1.FioProfile) { p.RandomDistribution = "zipf:1.2" }), "fio.randomDistribution", "applies only to"},
 		{"compressibility", profileWith(func(p *v1alpha1.FioProfile) { p.Compressibility = &v1alpha1.Compressibility{Percent: 101} }), "fio.compressibility.percent", "from 0 to 100"},
 		{"chunk", profileWith(func(p *v1alpha1.FioProfile) {
