@@ -213,6 +213,41 @@ func TestDeviceWithRemainingData(t *testing.T) {
 	}
 }
 
+// TestReadingRunLeavesTheDevice checks that a run that may not write to a device removes nothing that an earlier run
+// has retained there. The run that laid out the data still removes it, even by an agent that has not used the device.
+func TestReadingRunLeavesTheDevice(t *testing.T) {
+	t.Parallel()
+	device, file := loop(t, 32<<20)
+	first := serve(t, onDevice(device))
+	if ended, _ := first.run(devicePrepare("prepare"), noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		t.Fatalf("got %v", ended)
+	}
+	first.finish(false)
+	before, err := os.ReadFile(file)
+	must(t, err)
+	reader := serve(t, onDevice(device))
+	reader.agent.env.Config.RunUID = "run-2"
+	read := deviceRead("read")
+	read.RawWrites = false
+	if ended, _ := reader.run(read, noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+		t.Fatalf("got %v", ended)
+	}
+	reader.finish(true)
+	after, err := os.ReadFile(file)
+	must(t, err)
+	if !bytes.Equal(after, before) {
+		t.Error("the run that only reads has changed the device")
+	}
+	if answer := serve(t, onDevice(device)).finish(true); !answer.GetDataRemoved() {
+		t.Errorf("got %v", answer)
+	}
+	after, err = os.ReadFile(file)
+	must(t, err)
+	if left := len(bytes.Trim(after, "\x00")); left != 0 {
+		t.Errorf("%d bytes are left", left)
+	}
+}
+
 // TestInterruptedLayoutOfDevice checks that data is not used again if another layout was loaded, which may have begun to
 // replace it.
 func TestInterruptedLayoutOfDevice(t *testing.T) {

@@ -73,7 +73,8 @@ func OpenDevice(ctx context.Context, path string, use DeviceUse) (*Device, error
 	return d, nil
 }
 
-// DeviceIsMarked reports whether a device carries the mark of the given benchmark and client.
+// DeviceIsMarked reports whether a device carries the mark of the given run and client. A mark of another run of the
+// benchmark does not count, because that run may have retained its data.
 func DeviceIsMarked(path string, owner Owner, client int) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -85,7 +86,7 @@ func DeviceIsMarked(path string, owner Owner, client int) (bool, error) {
 		return false, classify(path, "measure", err)
 	}
 	found, err := d.readMark()
-	return found != nil && found.BenchmarkUID == owner.BenchmarkUID && found.Client == client, err
+	return found != nil && found.RunUID == owner.RunUID && found.Client == client, err
 }
 
 func openExclusive(ctx context.Context, path string, write bool) (*os.File, error) {

@@ -161,8 +161,8 @@ func (s *Set) clearDevice(ctx context.Context, volume tool.VolumeConfig, client 
 	}
 	held := s.devices.of(volume.Name)
 	if held.Device == nil || !held.write {
-		// This agent has written nothing to the device, but an earlier agent of this client may have left its ownership
-		// mark on it.
+		// This agent has written nothing to the device, but an earlier agent of this run and client may have left its
+		// ownership mark on it.
 		marked, err := dataset.DeviceIsMarked(volume.Path, s.owner(), client)
 		if err != nil || !marked {
 			return err
