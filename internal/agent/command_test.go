@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/status"
 
 	"github.com/storagebench/storagebench/internal/agent/agenttest"
@@ -128,6 +129,35 @@ func TestCommandCountsStorage(t *testing.T) {
 	if storage := countedBy(t, ended, "Storage"); storage.GetWriteBytes() < 10*mib || storage.GetWriteBytes() > 31*mib {
 		t.Errorf("%v, want 10 to 30 MiB written", storage)
 	}
+}
+
+// TestCommandLeavesMounts checks that files stay on a file system that a program has left mounted on its temporary
+// directory, or below it.
+func TestCommandLeavesMounts(t *testing.T) {
+	withMounts(t, func() {
+		r := serve(t, nil)
+		for id, below := range map[string]string{"on it": "", "below it": "/below"} {
+			elsewhere, scratch := t.TempDir(), t.TempDir()
+			t.Setenv("TMPDIR", scratch)
+			file := filepath.Join(elsewhere, "file")
+			must(t, os.WriteFile(file, nil, 0o600))
+			text := fmt.Sprintf(`at="$TMPDIR%s"; mkdir -p "$at" && mount --bind %s "$at"`, below, elsewhere)
+			ended, _ := r.run(script(id, text), noLimit)
+			if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
+				t.Fatalf("%s: %v", id, ended)
+			}
+			left, err := filepath.Glob(scratch + "/storagebench-command-*" + below)
+			must(t, err)
+			if len(left) != 1 {
+				t.Fatalf("%s: left %v", id, left)
+			}
+			_, err = os.Stat(file)
+			must(t, unix.Unmount(left[0], unix.MNT_DETACH))
+			if err != nil {
+				t.Errorf("%s: %v", id, err)
+			}
+		}
+	})
 }
 
 // TestCommandEnds covers all the ways in which a program can end.

@@ -25,7 +25,7 @@ func removeTree(may func() error, d *directory) error {
 			if err := may(); err != nil {
 				return true, err
 			}
-			err := removeEntry(may, d, entry)
+			err := removeEntry(may, d, entry.Name())
 			switch {
 			case err == nil:
 				removed++
@@ -45,8 +45,7 @@ func removeTree(may func() error, d *directory) error {
 	}
 }
 
-func removeEntry(may func() error, parent *directory, entry fs.DirEntry) error {
-	name := entry.Name()
+func removeEntry(may func() error, parent *directory, name string) error {
 	// Do not rely on the entry type in the listing, which may be outdated or unknown.
 	info, err := parent.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -78,6 +77,22 @@ func removeDirectory(may func() error, parent *directory, name string, mode fs.F
 	}
 	defer child.close()
 	return removeTree(may, child)
+}
+
+// RemoveFolder removes a folder that is not on the storage under test. Unlike os.RemoveAll, it leaves what is mounted
+// on or in the folder.
+func RemoveFolder(path string) error {
+	above, name := filepath.Split(path)
+	root, err := os.OpenRoot(above)
+	if err != nil {
+		return classify(above, "open", err)
+	}
+	parent, err := newDirectory(root, above)
+	if err != nil {
+		return err
+	}
+	defer parent.close()
+	return removeEntry(func() error { return nil }, parent, name)
 }
 
 // removeLevel removes an owned directory that contains only the given files and the records of this package. If another
@@ -263,7 +278,7 @@ func sweepHash(ctx context.Context, uid *directory, hash, benchmarkUID string) e
 		if !clientName.MatchString(entry.Name()) {
 			return false, nil
 		}
-		return false, removeEntry(ctx.Err, child, entry)
+		return false, removeEntry(ctx.Err, child, entry.Name())
 	})
 }
 

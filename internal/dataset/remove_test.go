@@ -46,6 +46,15 @@ func TestRemoveFollowsNoLink(t *testing.T) {
 	}
 }
 
+// TestRemoveFolderWithoutName checks that an empty path does not mean the working directory.
+func TestRemoveFolderWithoutName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	mustWrite(t, "file", "x")
+	if err := RemoveFolder(""); err == nil || !exists("file") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A folder that is filled while it is emptied is removed by a later pass. That is no failure, whenever it happens.
 func TestRemoveTreeAgain(t *testing.T) {
 	for filled := range 4 {

@@ -35,7 +35,8 @@ type run struct {
 	load   *agentapi.CommandTool
 	system System
 	files  *volumes.Files
-	// scratch is the program's own temporary directory; it is removed when the run ends.
+	// scratch is the program's own temporary directory. It is removed when the run ends, except for file systems that
+	// the program has left mounted there.
 	scratch string
 	// words is the command line with its placeholders replaced. setup is true for a setup command.
 	words []string

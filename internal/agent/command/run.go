@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agent/volumes"
 	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/dataset"
 	"github.com/storagebench/storagebench/internal/process"
 )
 
@@ -64,7 +64,7 @@ func (r *run) end() {
 	_ = r.start.Close()
 	r.kill()
 	r.reap()
-	_ = os.RemoveAll(r.scratch)
+	_ = dataset.RemoveFolder(r.scratch)
 }
 
 // Run starts the program, and returns when all its processes have exited and its data is on the storage.
@@ -114,7 +114,7 @@ func (r *run) carry(deadline int64, samples *samples) runEnd {
 	}
 	end.flushed = clock.Monotonic()
 	samples.end(end.flushed, end.done)
-	_ = os.RemoveAll(r.scratch)
+	_ = dataset.RemoveFolder(r.scratch)
 	return end
 }
 
