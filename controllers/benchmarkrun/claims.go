@@ -3,6 +3,7 @@ package benchmarkrun
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -237,6 +238,31 @@ func refusal(run *v1alpha1.BenchmarkRun, all []*usedClaim, planned plan.Plan) *f
 			if claims.Raw(&one.claim.Spec) {
 				if problems := claims.CheckRaw(want.targetPath, want.target, claim, one.pods); len(problems) > 0 {
 					return problems[0]
+				}
+			}
+		}
+	}
+	return sharedFolder(all)
+}
+
+// sharedFolder returns an error if two volumes are the same storage by different claims and have the same path: client
+// 0 of both targets would use the same directory. A plan refuses this for a single claim.
+func sharedFolder(all []*usedClaim) *field.Error {
+	for i, one := range all {
+		for _, other := range all[:i] {
+			if readOnly(one) || readOnly(other) || !discover.Same(one.volume, other.volume) {
+				continue
+			}
+			for _, use := range one.volumes {
+				// The claims of one volume belong to different clients, which use different directories.
+				at := slices.IndexFunc(other.volumes, func(o volumeUse) bool {
+					return o.volume != use.volume && path.Clean(o.target.Path) == path.Clean(use.target.Path)
+				})
+				if at >= 0 {
+					return field.Invalid(use.targetPath.Child("path"), use.target.Path, fmt.Sprintf(
+						"claim %s is the same storage as claim %s of %s: their clients would overwrite each other's files. "+
+							"Use other storage, or set a different path for each target, such as bench/%s",
+						one.claim.Name, other.claim.Name, other.volumes[at].path, use.target.Name))
 				}
 			}
 		}

@@ -159,6 +159,45 @@ func TestRawClaim(t *testing.T) {
 	}
 }
 
+// TestClaimsOfOneShare checks that two claims of the same storage are refused if clients would use the same directory.
+func TestClaimsOfOneShare(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		paths, handles [2]string
+		readOnly       bool
+		want           bool
+	}{
+		"without a path":  {handles: [2]string{"fs-1", "fs-1"}, want: true},
+		"the same path":   {handles: [2]string{"fs-1", "fs-1"}, paths: [2]string{"bench", "bench"}, want: true},
+		"different paths": {handles: [2]string{"fs-1", "fs-1"}, paths: [2]string{"bench/a", "bench/b"}},
+		"two shares":      {handles: [2]string{"fs-1", "fs-2"}},
+		"only read":       {handles: [2]string{"fs-1", "fs-1"}, readOnly: true},
+	} {
+		var all []*usedClaim
+		for i := range 2 {
+			at := field.NewPath("spec", "run", "targets").Index(i)
+			used := &usedClaim{pods: 1, claim: &corev1.PersistentVolumeClaim{}, volume: &corev1.PersistentVolume{}}
+			used.claim.Name, used.volume.Name = fmt.Sprintf("claim-%d", i), fmt.Sprintf("volume-%d", i)
+			used.claim.Spec = builders.ClaimSpec(corev1.ReadWriteMany, "10Gi")
+			used.volume.Spec.CSI = &corev1.CSIPersistentVolumeSource{
+				Driver: "efs.csi.aws.com", VolumeHandle: c.handles[i], ReadOnly: c.readOnly}
+			used.volumes = []volumeUse{{target: &v1alpha1.Target{Name: "t", Path: c.paths[i]},
+				volume: &v1alpha1.Volume{ClaimName: used.claim.Name}, targetPath: at, path: at.Child("volumes").Index(0)}}
+			all = append(all, used)
+		}
+		got := refusal(&v1alpha1.BenchmarkRun{}, all, plan.Plan{})
+		const want = "claim claim-1 is the same storage as claim claim-0 of spec.run.targets[0].volumes[0]"
+		if (got != nil) != c.want ||
+			got != nil && (got.Field != "spec.run.targets[1].path" || !strings.Contains(got.Detail, want)) {
+			t.Errorf("%s: got %v", name, got)
+		}
+		all[1].volumes = all[0].volumes
+		if got := refusal(&v1alpha1.BenchmarkRun{}, all, plan.Plan{}); got != nil {
+			t.Errorf("%s, as the claims of two clients: %v", name, got)
+		}
+	}
+}
+
 // TestOneNode checks that clients share a node if they mount a template's claim read-write, even if they only read it,
 // and only one node can mount it in this way.
 func TestOneNode(t *testing.T) {
