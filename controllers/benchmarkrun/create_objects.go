@@ -117,7 +117,7 @@ func ignoreRefusal(err error) error {
 }
 
 // errNotOurs means that an object with this name exists, but the operator did not create it.
-var errNotOurs = errors.New("an object with this name exists, but this operator did not create it: delete the object")
+var errNotOurs = errors.New("an object with this name exists, but this operator did not create it")
 
 // errLeaving means that an object cannot be created yet, because a previous object with this name is still being
 // deleted.
@@ -177,7 +177,11 @@ func (r *Reconciler) ensure(ctx context.Context, object client.Object) (created 
 		return false, err
 	}
 	if !r.hasProof(there, owner) {
-		return false, errNotOurs
+		remedy := "delete the object"
+		if _, is := object.(*corev1.PersistentVolumeClaim); is {
+			remedy = "rename the volume, or use the claim by its claimName" // The claim may hold data that is needed.
+		}
+		return false, fmt.Errorf("%w: %s", errNotOurs, remedy)
 	}
 	if !there.GetDeletionTimestamp().IsZero() {
 		return false, errLeaving
@@ -222,7 +226,7 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 	err = r.client.Create(ctx, secret)
 	switch {
 	case apierrors.IsAlreadyExists(err) && m.noSecret:
-		return fmt.Errorf("create Secret %s: %w", secret.Name, errNotOurs)
+		return fmt.Errorf("create Secret %s: %w: delete the object", secret.Name, errNotOurs)
 	case err != nil && !apierrors.IsAlreadyExists(err):
 		m.noSecret = m.noSecret && ignoreRefusal(err) == nil
 		return fmt.Errorf("create Secret %s: %w", secret.Name, err)

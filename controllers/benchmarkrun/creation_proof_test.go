@@ -1,6 +1,7 @@
 package benchmarkrun
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/test/builders"
 )
 
 // TestProof checks that a proof is valid only for an object of the same kind, name, owner and operator.
@@ -108,6 +110,21 @@ func (w *world) waitsFor(run *v1alpha1.BenchmarkRun, object string) {
 	w.Helper()
 	want := "create " + object + ": an object with this name exists, but this operator did not create it: delete the object"
 	w.until(run, "waiting for "+object, func() bool { return strings.Contains(run.Status.Message, want) })
+}
+
+// TestClaimMadeBefore checks that a user is not told to delete a claim that has the name of a template's claim: it may
+// hold data.
+func TestClaimMadeBefore(t *testing.T) {
+	r := offline(t, interceptor.Funcs{})
+	spec := builders.ClaimSpec(corev1.ReadWriteMany, "10Gi")
+	run := crowded(t, "run", crowd("claim", 1, 1).Template(v1alpha1.ClaimShared, v1alpha1.ClaimForRun, spec))
+	claim := objects.Claims(run)[0]
+	must(t, r.client.Create(t.Context(), claim.DeepCopy()))
+	_, err := r.ensure(t.Context(), claim)
+	if !errors.Is(err, errNotOurs) || ignoreRefusal(err) != nil ||
+		!strings.Contains(err.Error(), "claimName") || strings.Contains(err.Error(), "delete") {
+		t.Errorf("got %v", err)
+	}
 }
 
 // TestPodMadeBefore checks that a pod that a user created under the name of a client, with the run as its owner, gets
