@@ -242,12 +242,12 @@ func refusal(run *v1alpha1.BenchmarkRun, all []*usedClaim, planned plan.Plan) *f
 			}
 		}
 	}
-	return sharedFolder(all)
+	return sharedDirectory(all)
 }
 
-// sharedFolder returns an error if two volumes are the same storage by different claims and have the same path: client
+// sharedDirectory returns an error if two volumes are the same storage by different claims and have the same path: client
 // 0 of both targets would use the same directory. A plan refuses this for a single claim.
-func sharedFolder(all []*usedClaim) *field.Error {
+func sharedDirectory(all []*usedClaim) *field.Error {
 	for i, one := range all {
 		for _, other := range all[:i] {
 			if readOnly(one) || readOnly(other) || !discover.Same(one.volume, other.volume) {

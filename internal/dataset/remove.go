@@ -79,9 +79,9 @@ func removeDirectory(may func() error, parent *directory, name string, mode fs.F
 	return removeTree(may, child)
 }
 
-// RemoveFolder removes a folder that is not on the storage under test. Unlike os.RemoveAll, it leaves what is mounted
+// RemoveDirectory removes a directory that is not on the storage under test. Unlike os.RemoveAll, it leaves what is mounted
 // on or in the folder.
-func RemoveFolder(path string) error {
+func RemoveDirectory(path string) error {
 	above, name := filepath.Split(path)
 	root, err := os.OpenRoot(above)
 	if err != nil {

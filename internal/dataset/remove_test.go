@@ -46,11 +46,11 @@ func TestRemoveFollowsNoLink(t *testing.T) {
 	}
 }
 
-// TestRemoveFolderWithoutName checks that an empty path does not mean the working directory.
-func TestRemoveFolderWithoutName(t *testing.T) {
+// TestRemoveDirectoryWithoutName checks that an empty path does not mean the working directory.
+func TestRemoveDirectoryWithoutName(t *testing.T) {
 	t.Chdir(t.TempDir())
 	mustWrite(t, "file", "x")
-	if err := RemoveFolder(""); err == nil || !exists("file") {
+	if err := RemoveDirectory(""); err == nil || !exists("file") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -64,7 +64,7 @@ func (r *run) end() {
 	_ = r.start.Close()
 	r.kill()
 	r.reap()
-	_ = dataset.RemoveFolder(r.scratch)
+	_ = dataset.RemoveDirectory(r.scratch)
 }
 
 // Run starts the program, and returns when all its processes have exited and its data is on the storage.
@@ -114,7 +114,7 @@ func (r *run) carry(deadline int64, samples *samples) runEnd {
 	}
 	end.flushed = clock.Monotonic()
 	samples.end(end.flushed, end.done)
-	_ = dataset.RemoveFolder(r.scratch)
+	_ = dataset.RemoveDirectory(r.scratch)
 	return end
 }
 
