@@ -208,6 +208,10 @@ func TestDeadline(t *testing.T) {
 	at := func(seconds int) *metav1.MicroTime {
 		return new(metav1.NewMicroTime(now.Add(time.Duration(seconds) * time.Second)))
 	}
+	waiting := func(status metav1.ConditionStatus, reason string, seconds int) []metav1.Condition {
+		return []metav1.Condition{{Type: v1alpha1.ConditionWaiting, Status: status, Reason: reason,
+			LastTransitionTime: metav1.NewTime(now.Add(time.Duration(seconds) * time.Second))}}
+	}
 	for name, test := range map[string]struct {
 		change func(*v1alpha1.BenchmarkRun)
 		want   int
@@ -227,6 +231,19 @@ func TestDeadline(t *testing.T) {
 		"leaves": {func(run *v1alpha1.BenchmarkRun) {
 			run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionDataRemoved, Status: metav1.ConditionUnknown, LastTransitionTime: metav1.NewTime(now.Add(100 * time.Second))}}
 		}, 100 + 3600},
+		"had its turn": {func(run *v1alpha1.BenchmarkRun) {
+			run.Status.Conditions = waiting(metav1.ConditionFalse, v1alpha1.ReasonItsTurn, 10)
+		}, 600},
+		"waits for quota": {func(run *v1alpha1.BenchmarkRun) {
+			run.Status.Conditions = waiting(metav1.ConditionTrue, v1alpha1.ReasonWaitsForQuota, 5)
+		}, -1},
+		"has its quota": {func(run *v1alpha1.BenchmarkRun) {
+			run.Status.Conditions = waiting(metav1.ConditionFalse, v1alpha1.ReasonQuotaGranted, 10800)
+		}, 10800 + 600},
+		"between, with quota": {func(run *v1alpha1.BenchmarkRun) {
+			run.Status.Conditions = waiting(metav1.ConditionFalse, v1alpha1.ReasonQuotaGranted, 10800)
+			run.Status.Steps = []v1alpha1.StepStatus{{ID: "1", Deadline: at(10830), EndTime: at(10820)}}
+		}, 10800 + 48*3600},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := &v1alpha1.BenchmarkRun{}

@@ -135,9 +135,18 @@ func Deadline(run *v1alpha1.BenchmarkRun) time.Time {
 		// the operator have exited by then.
 		return after(leaving.LastTransitionTime.Time, spec.OrphanTimeout)
 	}
-	deadline := after(start.Time, spec.ActiveDeadline)
+	begun := start.Time
+	if waiting := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting); waiting != nil {
+		switch waiting.Reason { // The timeouts begin when Kueue admits the run's pods.
+		case v1alpha1.ReasonWaitsForQuota:
+			return time.Time{}
+		case v1alpha1.ReasonQuotaGranted:
+			begun = waiting.LastTransitionTime.Time
+		}
+	}
+	deadline := after(begun, spec.ActiveDeadline)
 	if len(run.Status.Steps) == 0 {
-		return earlier(deadline, after(start.Time, spec.StartTimeout))
+		return earlier(deadline, after(begun, spec.StartTimeout))
 	}
 	if last := run.Status.Steps[len(run.Status.Steps)-1]; last.EndTime == nil && last.Deadline != nil {
 		return earlier(deadline, last.Deadline.Time)
