@@ -52,15 +52,19 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 	}
 	name := tool.StepName(request.GetStep())
 	if known := a.steps[name]; known != nil {
-		if known.content != loads {
+		// A newer leader may be another version of the operator, which asks for the same step in other words. The step
+		// stays as it was loaded.
+		if known.content != loads && known.epoch == request.GetEpoch() {
 			return nil, status.Errorf(codes.InvalidArgument, "step %s is already loaded with different content", name)
 		}
+		known.content, known.epoch = loads, request.GetEpoch()
 		return known, nil
 	}
 	if a.live != nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "step %s is still live", tool.StepName(a.live.key))
 	}
 	claimed := newStep(a, request.GetStep(), loads)
+	claimed.epoch = request.GetEpoch()
 	a.steps[name] = claimed
 	a.live = claimed
 	go a.carry(claimed, request)

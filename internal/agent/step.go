@@ -27,9 +27,11 @@ type order struct {
 // agent forgets a step that is refused while loading. It remembers a step that has ended until it exits, but without
 // the step's request, which names every file of the dataset, and without its load, which holds the tool's output.
 type step struct {
-	agent   *Agent
-	key     *agentapi.StepKey
+	agent *Agent
+	key   *agentapi.StepKey
+	// content and epoch are those of the newest LoadRequest for the step. agent.mu guards them.
 	content content
+	epoch   uint64
 	// load is nil once the step has ended.
 	load tool.Load
 

@@ -110,6 +110,29 @@ func TestLoadIsIdempotent(t *testing.T) {
 	}
 }
 
+// Another version of the operator that takes the run over may ask for a loaded step in other words, again and again in
+// the same words. The step stays as it was loaded.
+func TestLoadOfANewerVersion(t *testing.T) {
+	t.Parallel()
+	r := serve(t, nil)
+	r.load(request("a", quickWrite))
+	pid := r.tool().PID()
+	asks := func(job string) error {
+		again := request("a", job)
+		again.Epoch = 2
+		_, err := r.Load(t.Context(), again)
+		return err
+	}
+	must(t, asks(endlessWrite))
+	must(t, asks(endlessWrite))
+	if again := r.tool().PID(); again != pid {
+		t.Errorf("fio %d was spawned beside %d", again, pid)
+	}
+	if err := asks(quickWrite); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "different content") {
+		t.Errorf("another content of the same leader: %v", err)
+	}
+}
+
 // forgotten is a tool whose loads end at once. It observes, without retaining them, its latest load and request.
 type forgotten struct {
 	load    weak.Pointer[endsAtOnce]
