@@ -1,0 +1,31 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestUninstallWaitsForRuns: where the operator is removed, the reader has waited for the runs before. A live run has a
+// finalizer, and without its operator it stays for ever.
+func TestUninstallWaitsForRuns(t *testing.T) {
+	waits := regexp.MustCompile(`wait --for=delete benchmarkruns|wait until their runs are gone`)
+	for name, uninstall := range map[string]string{
+		"docs/install.md":                         "helm uninstall storagebench",
+		"docs/quick-start.md":                     "kubectl delete -k config/default",
+		"config/README.md":                        "kubectl delete -k config/default",
+		"charts/storagebench/README.md":           "helm uninstall",
+		"charts/storagebench/templates/NOTES.txt": "helm uninstall",
+	} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _, found := strings.Cut(string(text), uninstall)
+		if !found || !waits.MatchString(before) {
+			t.Errorf("%s does not wait for the runs before %q", name, uninstall)
+		}
+	}
+}
