@@ -29,3 +29,16 @@ func TestUninstallWaitsForRuns(t *testing.T) {
 		}
 	}
 }
+
+// TestUpgradeNamesTheTag: `--reset-then-reuse-values` keeps the tag of the images, so the page has to say how to change it.
+func TestUpgradeNamesTheTag(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs/install.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, upgrading, _ := strings.Cut(string(text), "\n## Upgrading\n")
+	upgrading, _, _ = strings.Cut(upgrading, "\n## ")
+	if !strings.Contains(upgrading, "--reset-then-reuse-values") || !strings.Contains(upgrading, "--set image.tag=") {
+		t.Error("the upgrade keeps the old image.tag")
+	}
+}
