@@ -102,6 +102,27 @@ func TestExamplesHoldTheScripts(t *testing.T) {
 	}
 }
 
+// TestPostSyncHook checks that the hook has a fixed name, by which Argo CD finds the Job of the last sync and deletes it.
+func TestPostSyncHook(t *testing.T) {
+	found := false
+	for _, document := range strings.Split(gitopsFile(t, "argocd/postsync.yaml"), "\n---\n") {
+		var object metav1.PartialObjectMetadata
+		if err := yaml.Unmarshal([]byte(document), &object); err != nil {
+			t.Fatal(err)
+		}
+		if object.Annotations["argocd.argoproj.io/hook-delete-policy"] != "BeforeHookCreation" {
+			continue
+		}
+		found = true
+		if object.Name == "" || object.GenerateName != "" {
+			t.Errorf("%s has the name %q and generateName %q", object.Kind, object.Name, object.GenerateName)
+		}
+	}
+	if !found {
+		t.Error("no hook is deleted before the next one is created")
+	}
+}
+
 // TestArgoIgnoresTheStatusOfRuns checks that Argo CD does not refresh an application when the status of a run
 // changes. For objects that it does not track, Argo CD requires both the setting and an annotation.
 func TestArgoIgnoresTheStatusOfRuns(t *testing.T) {
