@@ -323,6 +323,7 @@ func TestRefused(t *testing.T) {
 		`image.clientPullSecrets=[{"registry":"a"}]`:                  "name",
 		`image.clientPullSecrets=[{"name":"a","registry":"b=c"}]`:     "registry",
 		`metrics={"enabled":false,"serviceMonitor":{"enabled":true}}`: "metrics.enabled",
+		`metrics={"enabled":false,"prometheusRule":{"enabled":true}}`: "metrics.enabled",
 	} {
 		t.Run(value, func(t *testing.T) {
 			t.Parallel()
