@@ -80,7 +80,7 @@ func removeDirectory(may func() error, parent *directory, name string, mode fs.F
 }
 
 // RemoveDirectory removes a directory that is not on the storage under test. Unlike os.RemoveAll, it leaves what is mounted
-// on or in the folder.
+// on or in the directory.
 func RemoveDirectory(path string) error {
 	above, name := filepath.Split(path)
 	root, err := os.OpenRoot(above)
