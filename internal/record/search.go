@@ -49,10 +49,23 @@ func question(run *v1alpha1.BenchmarkRun, planned plan.Step) *search.Question {
 	}
 	if onBaseline(phase) {
 		if baseline := operationsBaseline(run, planned); baseline > 0 {
-			asked = asked.Below(baseline)
+			below := asked.Below(baseline)
+			if !offers(planned, below) {
+				// Each client does at least one operation of each kind per second, so many clients cannot offer a mixed
+				// load at a low baseline. Then only the first rate is offered, which the store does not reach.
+				below = asked.Below(float64(asked.Min))
+			}
+			asked = below
 		}
 	}
 	return &asked
+}
+
+// offers reports whether the clients can offer the lowest rate of a search.
+func offers(planned plan.Step, asked search.Question) bool {
+	target := planned.Targets[0]
+	use := planned.Offering(asked.Min, asked.Latency).For(target)
+	return planned.Load(target).Prove(&use) == nil
 }
 
 // sameSearch reports whether a step belongs to the same search as another step.

@@ -246,7 +246,9 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 		if slices.ContainsFunc(trials, func(t search.Trial) bool { return t.Confirms }) {
 			doubt = "the confirming steps missed the objective, at the highest rate that had met it and at lower rates: raise stepDuration"
 		} else {
-			doubt = fmt.Sprintf("the first rate, %s, missed the objective: lower rate.min, or accept a longer latency", measure.FormatOperationsPerSecond(float64(asked.Min)))
+			doubt = fmt.Sprintf("the first rate, %s, missed the objective: "+
+				"lower rate.min or clients.count, or accept a longer latency",
+				measure.FormatOperationsPerSecond(float64(asked.Min)))
 		}
 		if rate := missedUnproven(asked, 0, trials); rate > 0 {
 			doubt = fmt.Sprintf("a step at %s has no valid figures and counts as missed: run the search again",

@@ -152,6 +152,28 @@ func TestSearchBaseline(t *testing.T) {
 	}
 }
 
+// TestSearchOnALowBaseline: ten clients cannot offer a mix of reads and writes at a baseline of 30/s. Only the first
+// rate is offered, which misses the objective.
+func TestSearchOnALowBaseline(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		mix := searched(70).Dataset("64Mi").Mutate(func(p *v1alpha1.FioProfile) { p.QueueDepth = new(int32(2)) })
+		b := builders.Benchmark("b").Target("store").Clients(10).Workload(mix).Prepare("layout").
+			Search("search", "99", "20ms", 1000, "1m").
+			Mutate(func(r *v1alpha1.RunSpec) { r.Phases[1].Search.Regime = v1alpha1.RegimeBaseline })
+		store := model.Config{Buckets: []model.Bucket{operations("credits", 30, 300, 20_000)}}
+		run := conduct(t, world(t, b, store, 1))
+		complete(t, run)
+		target := run.Status.Result("search", "store")
+		if steps := target.Steps; !target.Burst.Exhausted || len(steps) != 1 || *steps[0].OfferedIOPS != 100 {
+			t.Fatalf("drain %+v, steps %+v", target.Burst, steps)
+		}
+		if target.Search.Found || !hasWarning(target, v1alpha1.WarningSearchInconclusive) {
+			t.Errorf("%+v, %+v", target.Search, target.Warnings)
+		}
+	})
+}
+
 // TestSearchOperatorDies: an operator that dies at each action, before or after its facts are stored, is followed by one
 // that goes on with the same search: each rate is the recorded one, and follows from the results before it.
 func TestSearchOperatorDies(t *testing.T) {
