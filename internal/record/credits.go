@@ -51,6 +51,11 @@ func spend(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buck
 		return false
 	}
 	spent := limits.Spending{Bytes: float64(one.span.Bytes), Operations: float64(one.span.Operations), Seconds: seconds}
+	if clients := one.step.Clients; clients > 0 && ownVolumes(run, target) {
+		// Each client has its own bucket. Client 0 takes part in every step, so its bucket is the emptiest.
+		share := float64(clients) / float64(max(1, run.Spec.Run.Clients.Count))
+		spent.Bytes, spent.Operations = spent.Bytes/share, spent.Operations/share
+	}
 	if demand, known := demands.Of(&one.step, target); known {
 		spent.Operation = demand.Load.Operation
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -56,6 +57,28 @@ func loaded(id string, attempt int32, from, to, bytes, operations int64) v1alpha
 	at := func(seconds int64) *metav1.MicroTime { return &metav1.MicroTime{Time: time.Unix(seconds, 0)} }
 	return v1alpha1.StepStatus{ID: id, Attempt: attempt, FirstIOTime: at(from), LastIOTime: at(to),
 		IO: []v1alpha1.StepIO{{Target: "data", Bytes: (to - from) * bytes, Operations: (to - from) * operations}}}
+}
+
+// TestCreditsOfOneClient checks that one client of eight spends the credits of its own volume if it has one, otherwise
+// those of the volume of all clients.
+func TestCreditsOfOneClient(t *testing.T) {
+	share := func() *builders.BenchmarkBuilder {
+		return builders.Benchmark("b").Target("data").Throughput("80M", "800M", "800G", "80M").Clients(8)
+	}
+	for want, benchmark := range map[int32]*builders.BenchmarkBuilder{
+		100: share(),
+		52:  share().PerClient(), // 1200 s * (50 - 10) MB/s of 100 GB
+	} {
+		run, planned := frozen(t, benchmark.Ramp("ramp", v1alpha1.RampClients, "20m", 1, 8).Run())
+		run.Status.StartTime = &metav1.MicroTime{Time: time.Unix(0, 0)}
+		step := planned.Steps[0]
+		run.Status.Steps = []v1alpha1.StepStatus{loaded(step.ID, 1, 0, 1200, 50e6, 50)}
+		attempt := decide.Attempt{Step: step.ID, Number: 1}
+		_, got, _ := credit(run, plan.NewDemandModel(&run.Spec.Run), step, attempt, "data")
+		if difference := cmp.Diff(&want, got); difference != "" {
+			t.Errorf("percent left (-want +got): %s", difference)
+		}
+	}
 }
 
 // TestDrainOfALateTarget checks that the warm-up of a target that starts later than the others ends later too.
