@@ -201,8 +201,8 @@ func (s Step) LeastBaseline() time.Duration {
 func (p *phaseMaker) demand(step *Step, target string) float64 {
 	made, err := p.demands.describe(p.loads[target].spec, step.For(target))
 	limit := made.Limit() * float64(step.Clients)
-	if p.maxRate > 0 && step.Purpose == Measure {
-		limit = float64(p.maxRate) * float64(made.BlockBytes)
+	if step.MaxIOPS > 0 {
+		limit = float64(step.MaxIOPS) * float64(made.BlockBytes)
 	}
 	switch {
 	case err != nil || made.NoStorage || made.Metadata:

@@ -24,7 +24,7 @@ import (
 // predictions are not stored, because nothing depends on them when a run is conducted.
 var predictions = cmp.Options{
 	cmpopts.IgnoreFields(plan.Plan{}, "Documented", "Promises", "Warnings"),
-	cmpopts.IgnoreFields(plan.Step{}, "Credits", "Reused", "Expected", "Longer"),
+	cmpopts.IgnoreFields(plan.Step{}, "MaxIOPS", "Credits", "Reused", "Expected", "Longer"),
 	cmpopts.EquateEmpty(),
 }
 

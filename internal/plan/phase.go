@@ -28,9 +28,6 @@ type phaseMaker struct {
 	first int
 	words []string
 	loads map[string]load
-	// maxRate is the highest rate that a step of a search may offer, in operations per second over all clients. It is 0
-	// in other phases.
-	maxRate int64
 	// proven is true once all remaining steps are known to be valid, so that they need no further checks.
 	proven bool
 }

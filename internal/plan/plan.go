@@ -93,6 +93,9 @@ type Step struct {
 	// Limit is the time after which the load is stopped, even if it is not complete. RunLimit is the activeDeadline of
 	// the whole run. It also limits the time before the load starts, during which a setup may be executed again.
 	Limit, RunLimit time.Duration
+	// MaxIOPS is the highest rate that a step of a search may offer, in operations per second over all clients. It is
+	// used for predictions, and is 0 in other steps.
+	MaxIOPS int64
 	// NewBytes is the maximum space, by target, that each client needs for the step in addition to the space that
 	// earlier steps may have used.
 	NewBytes map[string]uint64

@@ -31,11 +31,15 @@ func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
 	if !p.searchable() || len(p.problems) > before {
 		return
 	}
-	p.maxRate = question.Max
 	duration := p.lasting(at.Child("stepDuration"), phase.StepDuration)
+	measured := func(group []string) Step {
+		step := p.measured(group, warmUp, duration)
+		step.MaxIOPS = question.Max
+		return step
+	}
 	for _, group := range p.groups() {
 		for _, rate := range []int64{question.Min, question.Max} {
-			step := p.measured(group, warmUp, duration).Offering(rate, question.Latency)
+			step := measured(group).Offering(rate, question.Latency)
 			if step.Cell = 0; !p.validateStep(&step) {
 				return
 			}
@@ -46,11 +50,11 @@ func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
 		}
 		most := question.Trials + question.Confirming
 		if phase.Regime == v1alpha1.RegimeAny {
-			step := p.measured(group, warmUp, duration)
+			step := measured(group)
 			p.warnInBurst(at.Child("regime"), &step, most)
 		}
 		for i := range most {
-			step := p.measured(group, warmUp, duration)
+			step := measured(group)
 			step.Cell, step.Confirms = i, i >= question.Trials
 			word := ""
 			if step.Confirms {

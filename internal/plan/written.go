@@ -14,8 +14,8 @@ type Written struct {
 	// LayoutBytes counts the bytes that layouts and preconditioning write.
 	LayoutBytes uint64 `json:"layoutBytes"`
 	// MeasuredBytes counts the bytes that measured phases write. It assumes that they take as long as expected, and
-	// that the storage is as fast as its documented limits and the rate limits of the workloads allow. A mixed load
-	// counts as if it only wrote. The phases in Unbounded are excluded.
+	// that the storage is as fast as its documented limits, the rate limits of the workloads and the highest rates of
+	// searches allow. A mixed load counts as if it only wrote. The phases in Unbounded are excluded.
 	MeasuredBytes uint64 `json:"measuredBytes"`
 	// Unbounded lists the phases whose writes are bounded neither by documented limits nor by a rate limit, so that the
 	// amount depends on the storage or a program.
@@ -84,6 +84,9 @@ func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
 		full = credits.StartPercent / 100
 	}
 	limited := float64(step.Clients) * made.Limit()
+	if step.MaxIOPS > 0 {
+		limited = float64(step.MaxIOPS) * float64(made.BlockBytes)
+	}
 	documented, found := p.documentedBytes(step.Phase, target, &made, seconds, full)
 	switch {
 	case limited > 0 && found:

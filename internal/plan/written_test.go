@@ -32,6 +32,13 @@ func TestWritten(t *testing.T) {
 	both := func(iops int64, bytes string) *builders.FioBuilder {
 		return rate(bytes).BlockSize("4Ki").Mutate(func(profile *v1alpha1.FioProfile) { profile.RateLimit.IOPS = &iops })
 	}
+	search := func() *builders.BenchmarkBuilder {
+		shared := builders.Fio().BlockSize("4Ki").Mutate(func(profile *v1alpha1.FioProfile) {
+			profile.FileSharing = v1alpha1.FilesShared
+		})
+		return builders.Benchmark("b").Target("a").Workload(shared).Search("search", "99", "5ms", 2000, "1m")
+	}
+	searched := plan.Written{MeasuredBytes: 39 * 65 * 2000 * 4096} // 39 steps of 5 s and 1 min
 	program := v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"zip"}}}
 	for name, test := range map[string]struct {
 		benchmark *builders.BenchmarkBuilder
@@ -61,6 +68,8 @@ func TestWritten(t *testing.T) {
 		"after the burst": {two().Mutate(limited(burst)).Steady("write", "1m"), plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 60 * 10e6}},
 		"the lower of both": {two().Mutate(limited(v1alpha1.RateLimits{Baseline: quantity("8M")})).Steady("write", "1m").With(rate("1M")),
 			plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 2 * 60 * 1e6}},
+		"a search":                 {search(), searched},
+		"a search on fast storage": {search().Mutate(limited(v1alpha1.RateLimits{Baseline: quantity("100M")})), searched},
 		"the lower of bytes and operations: operations": {two().Steady("write", "1m").With(both(100, "100M")),
 			plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 2 * 60 * 100 * 4096}},
 		"the lower of bytes and operations: bytes": {two().Steady("write", "1m").With(both(1000, "1M")),
