@@ -197,10 +197,16 @@ func (s Step) LeastBaseline() time.Duration {
 }
 
 // demand returns the maximum rate, in bytes per second, at which a step loads a target: infinite unless the workload
-// has a rate limit, or the step belongs to a search.
+// has a rate limit, or the step belongs to a search. If each client has its own volumes, demand returns the rate as if
+// all clients took part.
 func (p *phaseMaker) demand(step *Step, target string) float64 {
 	made, err := p.demands.describe(p.loads[target].spec, step.For(target))
-	limit := made.Limit() * float64(step.Clients)
+	clients := step.Clients
+	if p.ownVolumes(target) {
+		// Each client has its own bucket. Client 0 takes part in every step, so its bucket is the emptiest.
+		clients = p.plan.ClientsPerTarget
+	}
+	limit := made.Limit() * float64(clients)
 	if step.MaxIOPS > 0 {
 		limit = float64(step.MaxIOPS) * float64(made.BlockBytes)
 	}

@@ -1,7 +1,10 @@
 package plan_test
 
 import (
+	"math"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/limits"
@@ -47,6 +50,29 @@ func TestDemandOnTheServersCache(t *testing.T) {
 		steps, demands := made.Freeze(), plan.NewDemandModel(run)
 		if got, known := demands.Of(&steps[len(steps)-1], "a"); !known || got.Load.Operation != limits.Read || got.Load.CachedShare != want {
 			t.Errorf("expect %q: %+v, want a cached share of %g", expect, got.Load, want)
+		}
+	}
+}
+
+// TestForecastOfOneClient checks that one client of eight is expected to spend the credits of its own volume if it has
+// one, otherwise those of the volume of all clients.
+func TestForecastOfOneClient(t *testing.T) {
+	limited := builders.Fio().Mutate(func(p *v1alpha1.FioProfile) {
+		p.RateLimit = &v1alpha1.FioRateLimit{BytesPerSecond: new(resource.MustParse("50M"))}
+	})
+	share := func() *builders.BenchmarkBuilder {
+		return builders.Benchmark("b").Target("a").Throughput("80M", "800M", "800G", "80M").Clients(8).Workload(limited)
+	}
+	for want, benchmark := range map[float64]*builders.BenchmarkBuilder{
+		100: share(),
+		52:  share().PerClient(), // 1200 s * (50 - 10) MB/s of 100 GB
+	} {
+		made, problems := plan.Make(benchmark.Ramp("ramp", v1alpha1.RampClients, "20m", 1, 8).Run(), 1)
+		if len(problems) > 0 {
+			t.Fatal(problems.ToAggregate())
+		}
+		if got := made.Steps[0].Credits["a"].EndPercent; math.Abs(got-want) > 0.1 {
+			t.Errorf("%g %% are left, want %g %%", got, want)
 		}
 	}
 }

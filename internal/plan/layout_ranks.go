@@ -69,10 +69,8 @@ func (f rankFiles) shrink(name string, bytes uint64) {
 // ranksOf returns the files of an MPI job.
 func (m *maker) ranksOf(target string, step *Step, made *engine.Description) (rankKey, rankSet) {
 	key, set := rankKey{name: made.Ranks.Name}, rankSet{ranks: made.Ranks.Count, bytes: made.Ranks.Bytes}
-	for i := range m.run.Targets {
-		if m.run.Targets[i].Name == target && !Shared(&m.run.Targets[i]) && m.plan.ClientsPerTarget > 1 {
-			key.processes = step.Processes
-		}
+	if m.ownVolumes(target) {
+		key.processes = step.Processes
 	}
 	return key, set
 }

@@ -28,6 +28,12 @@ func Shared(target *v1alpha1.Target) bool {
 	})
 }
 
+// ownVolumes reports whether a target has several clients, each with its own volumes.
+func (m *maker) ownVolumes(target string) bool {
+	return m.plan.ClientsPerTarget > 1 &&
+		slices.ContainsFunc(m.run.Targets, func(t v1alpha1.Target) bool { return t.Name == target && !Shared(&t) })
+}
+
 // checkProcesses refuses processesPerClient if no workload runs under MPI, and warns if only some do.
 func (m *maker) checkProcesses() {
 	count := m.run.Clients.ProcessesPerClient
@@ -58,7 +64,7 @@ func (p *phaseMaker) compatible() bool {
 		one := p.loads[target.Name]
 		p.addOnce(one.Suits(&engine.Use{
 			Run: p.run, Phase: p.phase, Target: target.Name, Root: p.root, At: p.path, Profile: one.profile(),
-			Clients: p.plan.ClientsPerTarget, OwnVolumes: !Shared(target) && p.plan.ClientsPerTarget > 1,
+			Clients: p.plan.ClientsPerTarget, OwnVolumes: p.ownVolumes(target.Name),
 		})...)
 		if one.SpansClients && p.run.Clients.OnLoss == v1alpha1.OnLossContinueDegraded {
 			p.addOnce(field.Invalid(p.root.Child("clients", "onLoss"), p.run.Clients.OnLoss,
