@@ -50,7 +50,11 @@ func (p *points) verdict(status *v1alpha1.StorageBenchmarkStatus) {
 	if status.LastRun != nil {
 		p.add(benchmarkLastRun, 1, status.LastRun.Name, status.LastRun.Reason)
 	}
-	for _, objective := range status.Objectives {
+	objectives := status.Objectives
+	if status.LastRun == nil || !status.LastRun.ResultsValid() {
+		objectives = nil // the figures of such a run do not measure what was requested
+	}
+	for _, objective := range objectives {
 		switch objective.Verdict {
 		case v1alpha1.VerdictMet:
 			p.add(benchmarkObjective, 1, objective.Name)

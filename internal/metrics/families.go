@@ -83,7 +83,8 @@ var (
 	benchmarkLastRun = gauge(GroupBenchmark, ofBenchmark, "benchmark_last_run_info",
 		"1 for the newest evaluated run, with the reason of its verdict: Passed, or why it did not pass.", "run", "reason")
 	benchmarkObjective = gauge(GroupBenchmark, ofBenchmark, "benchmark_objective_met",
-		"1 if the newest evaluated run met the objective, 0 if it missed it. Absent if the run has no figure for it.", "objective")
+		"1 if the newest evaluated run met the objective, 0 if it missed it. "+
+			"Absent if the run has no figure for it, or is not complete and valid.", "objective")
 	benchmarkRegressed = gauge(GroupBenchmark, ofBenchmark, "benchmark_regressed",
 		"1 if the newest evaluated runs are worse than earlier ones, 0 if not. Absent if there are too few runs.")
 	benchmarkCompared = gauge(GroupBenchmark, ofBenchmark, "benchmark_regression_compared_runs",

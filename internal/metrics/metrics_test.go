@@ -131,6 +131,20 @@ func TestHeadlines(t *testing.T) {
 	}
 }
 
+// TestObjectivesOfAnInvalidRun checks that objectives are exported only if the run that they apply to was complete and
+// valid.
+func TestObjectivesOfAnInvalidRun(t *testing.T) {
+	facts := world()
+	for reason, want := range map[string]bool{
+		v1alpha1.ReasonObjectiveMissed: true, v1alpha1.ReasonRunInvalid: false, v1alpha1.ReasonStopped: false,
+	} {
+		facts.Benchmarks[0].Status.LastRun.Reason = reason
+		if got := strings.Contains(scrape(t, facts), "storagebench_benchmark_objective_met{"); got != want {
+			t.Errorf("%s: objectives are exported: %t", reason, got)
+		}
+	}
+}
+
 // TestFillOfACooldown checks that the fill at the end of a cooldown is that after its drain, if it has one.
 func TestFillOfACooldown(t *testing.T) {
 	fill := func(drain []v1alpha1.StepIO) string {
