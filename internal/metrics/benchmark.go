@@ -28,11 +28,15 @@ func Benchmark(benchmark *v1alpha1.StorageBenchmark, runs []*v1alpha1.BenchmarkR
 		}
 	}
 	p.add(benchmarkSuspended, boolValue(benchmark.Spec.Suspend != nil && *benchmark.Spec.Suspend))
-	if next := benchmark.Status.NextScheduleTime; next != nil {
-		p.add(benchmarkScheduled, unixSeconds(next.Time))
-	}
-	if last := benchmark.Status.LastScheduleTime; last != nil {
+	next, last, active := benchmark.Status.NextScheduleTime, benchmark.Status.LastScheduleTime, benchmark.Status.ActiveRun
+	if last != nil {
 		p.add(benchmarkLastScheduled, unixSeconds(last.Time))
+	}
+	if next != nil && last != nil && active != nil && active.UID == "" {
+		next = last // the run does not exist yet, for example because the API server refuses it: it is still due
+	}
+	if next != nil {
+		p.add(benchmarkScheduled, unixSeconds(next.Time))
 	}
 	counts := map[RunState]int{}
 	for _, run := range runs {

@@ -145,6 +145,23 @@ func TestObjectivesOfAnInvalidRun(t *testing.T) {
 	}
 }
 
+// TestRunThatIsNotCreated checks that a scheduled run is due until it exists, because the API server may refuse it.
+func TestRunThatIsNotCreated(t *testing.T) {
+	for uid, want := range map[string]int64{"": 100, "r": 700_000} {
+		benchmark := &v1alpha1.StorageBenchmark{}
+		benchmark.Status.LastScheduleTime = new(metav1.Unix(100, 0))
+		benchmark.Status.NextScheduleTime = new(metav1.Unix(700_000, 0))
+		benchmark.Status.ActiveRun = &v1alpha1.RunReference{Name: "nightly-2", UID: uid}
+		all := metrics.Benchmark(benchmark, nil)
+		at := slices.IndexFunc(all, func(p metrics.Point) bool {
+			return p.Family.Name == "benchmark_next_schedule_timestamp_seconds"
+		})
+		if got := all[at].Value; got != float64(want) {
+			t.Errorf("UID %q: the next run is due at %g, want %d", uid, got, want)
+		}
+	}
+}
+
 // TestFillOfACooldown checks that the fill at the end of a cooldown is that after its drain, if it has one.
 func TestFillOfACooldown(t *testing.T) {
 	fill := func(drain []v1alpha1.StepIO) string {
