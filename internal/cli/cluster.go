@@ -169,12 +169,14 @@ func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.Benchmark
 }
 
 // waitingFor returns the reason why a benchmark has not started its first or next run, as stated by its conditions. It
-// skips conditions that state the verdict on the last run, because a verdict does not prevent another run.
+// skips conditions that state the verdict on the last run, because a verdict does not prevent another run. It
+// skips False conditions too, but not the reason RunNotCreated: after a verdict, only Running has it.
 func waitingFor(benchmark *v1alpha1.StorageBenchmark) string {
 	for _, kind := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling, v1alpha1.ConditionRunning, v1alpha1.ConditionReady} {
 		for i := range benchmark.Status.Conditions {
 			condition := &benchmark.Status.Conditions[i]
-			if condition.Type == kind && condition.Message != "" && condition.Status != metav1.ConditionFalse && !verdictOf(benchmark.Status.LastRun, condition) {
+			states := condition.Status != metav1.ConditionFalse || condition.Reason == v1alpha1.ReasonRunNotCreated
+			if condition.Type == kind && condition.Message != "" && states && !verdictOf(benchmark.Status.LastRun, condition) {
 				if condition.Reason == v1alpha1.ReasonNotJudged {
 					return condition.Message // omit the reason NotJudged, which only means that there is no verdict yet
 				}

@@ -37,6 +37,9 @@ func TestWaitingFor(t *testing.T) {
 	good := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: passed.Reason, Message: passed.Message}
 	live := metav1.Condition{Type: v1alpha1.ConditionRunning, Status: metav1.ConditionTrue, Reason: "RunLive", Message: "run a-2 is live; the requested run starts next"}
 	claim := metav1.Condition{Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonClaimNotFound, Message: "claim data does not exist"}
+	idle := metav1.Condition{Type: v1alpha1.ConditionRunning, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoRun, Message: "no run is live"}
+	refused := idle
+	refused.Reason, refused.Message = v1alpha1.ReasonRunNotCreated, "run a-2 cannot be created: exceeded quota"
 	for name, test := range map[string]struct {
 		last       *v1alpha1.JudgedRun
 		conditions []metav1.Condition
@@ -44,8 +47,10 @@ func TestWaitingFor(t *testing.T) {
 	}{
 		"a new benchmark":      {nil, nil, "the operator has not processed it yet; check that the operator is running: kubectl get pods -n storagebench-system"},
 		"a missing claim":      {nil, []metav1.Condition{claim}, "ClaimNotFound: claim data does not exist"},
-		"after a bad run":      {last, []metav1.Condition{ready, missed}, "the operator starts it next"},
-		"after a good run":     {passed, []metav1.Condition{good}, "the operator starts it next"},
+		"after a bad run":      {last, []metav1.Condition{ready, missed, idle}, "the operator starts it next"},
+		"after a good run":     {passed, []metav1.Condition{good, idle}, "the operator starts it next"},
+		"refused, a bad run":   {last, []metav1.Condition{ready, missed, refused}, "RunNotCreated: " + refused.Message},
+		"refused, a good run":  {passed, []metav1.Condition{good, refused}, "RunNotCreated: " + refused.Message},
 		"behind a live run":    {passed, []metav1.Condition{good, live}, "RunLive: run a-2 is live; the requested run starts next"},
 		"a claim that is gone": {last, []metav1.Condition{missed, ready, claim}, "ClaimNotFound: claim data does not exist"},
 	} {
