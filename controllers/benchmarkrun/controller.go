@@ -20,15 +20,20 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// beat is the interval at which a live run is reconciled if no event triggers a reconcile earlier.
-const beat = 5 * time.Second
+const (
+	// beat is the interval at which a live run is reconciled if no event triggers a reconcile earlier.
+	beat = 5 * time.Second
+	// lostReminder is the interval at which a live run reports again that pods of lost clients cannot be deleted. It is
+	// long because the run continues, and its progress replaces the message within seconds.
+	lostReminder = 10 * time.Minute
+)
 
 // Reconcile makes one decision about a run and carries it out. If the API server refuses a request, Reconcile reports
 // this in an event and in the run's status.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	result, err := r.reconcile(ctx, request.NamespacedName)
 	if err != nil && ignoreRefusal(err) == nil {
-		r.explainRefusal(ctx, request.NamespacedName, err)
+		r.explainRefusal(ctx, request.NamespacedName, err, beat)
 	}
 	return result, err
 }
@@ -55,16 +60,16 @@ func (r *Reconciler) reconcile(ctx context.Context, key client.ObjectKey) (ctrl.
 	return r.begin(ctx, run)
 }
 
-// explainRefusal reports that the API server refuses a request that a run depends on. It sends an event and, unless the
-// run has ended, sets the run's message.
-func (r *Reconciler) explainRefusal(ctx context.Context, key client.ObjectKey, refusal error) {
+// explainRefusal reports that the API server refuses a request that a run depends on, unless it reported a refusal for
+// this run less than pause ago. It sends an event and, unless the run has ended, sets the run's message.
+func (r *Reconciler) explainRefusal(ctx context.Context, key client.ObjectKey, refusal error, pause time.Duration) {
 	run, err := r.read(ctx, key)
 	if err != nil {
 		return
 	}
 	message := v1alpha1.Truncate("the API server refuses a request of the operator, which keeps retrying: "+
 		refusal.Error(), maxMessage)
-	if run.Status.Message == message || !r.sessions.mayExplain(key, time.Now()) {
+	if run.Status.Message == message || !r.sessions.mayExplain(key, time.Now(), pause) {
 		return
 	}
 	if run.Status.EndTime == nil {
@@ -174,8 +179,9 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 	more, err := r.populate(ctx, run, session, seen)
 	lost := r.removeLost(ctx, run, session, seen.pods)
 	if lost != nil && ignoreRefusal(lost) == nil {
-		r.explainRefusal(ctx, client.ObjectKeyFromObject(run), lost)
-		lost = nil // The next reconcile tries again. Meanwhile, the run goes on.
+		r.explainRefusal(ctx, client.ObjectKeyFromObject(run), lost, lostReminder)
+		session.lostRefused = session.now()
+		lost = nil // A later reconcile tries again. Meanwhile, the run goes on.
 	}
 	if err := errors.Join(err, lost); err != nil {
 		return ctrl.Result{}, err

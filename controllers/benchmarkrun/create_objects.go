@@ -241,7 +241,8 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 func (r *Reconciler) removeLost(
 	ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod,
 ) error {
-	if run.Spec.Run.Clients.OnLoss != v1alpha1.OnLossContinueDegraded || ending(run) {
+	pauses := s.now().Before(s.lostRefused.Add(deletionBeat))
+	if run.Spec.Run.Clients.OnLoss != v1alpha1.OnLossContinueDegraded || ending(run) || pauses {
 		return nil
 	}
 	var problems []error

@@ -61,6 +61,8 @@ type session struct {
 	progress, absent reports
 	// eventsReadAt is the last time that the operator looked up why clients are missing.
 	eventsReadAt time.Time
+	// lostRefused is the last time that the API server refused to delete pods of lost clients.
+	lostRefused time.Time
 
 	// loading is the attempt of the step under load, or of the last step that was under load. counted is true once the
 	// totals of bytes and operations include the work that clients did before this session. Both are used by Live.
@@ -270,12 +272,13 @@ func (s *sessions) forget(key client.ObjectKey) {
 	delete(s.explained, key)
 }
 
-// mayExplain reports whether a refusal of the API server may be reported in a run now. Each report changes the run and
-// so causes another reconcile. Without this limit, alternating refusals would cause reconciles without a pause.
-func (s *sessions) mayExplain(key client.ObjectKey, now time.Time) bool {
+// mayExplain reports whether a refusal of the API server may be reported in a run now: at least pause after the last
+// report. Each report changes the run and so causes another reconcile. Without this limit, alternating refusals would
+// cause reconciles without a pause.
+func (s *sessions) mayExplain(key client.ObjectKey, now time.Time, pause time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now.Sub(s.explained[key]) < beat {
+	if now.Sub(s.explained[key]) < pause {
 		return false
 	}
 	s.explained[key] = now

@@ -223,6 +223,61 @@ func TestLoadOfALostClientEnds(t *testing.T) {
 	}
 }
 
+// TestRefusedRemovalIsQuiet checks that the refusal to delete the pod of a lost client is reported once, although
+// messages of progress replace the report, and that the pod is not tried at each reconcile.
+func TestRefusedRemovalIsQuiet(t *testing.T) {
+	var pods []corev1.Pod
+	tried := 0
+	r := offline(t, interceptor.Funcs{
+		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
+			if all, is := list.(*corev1.PodList); is {
+				all.Items = slices.Clone(pods)
+			}
+			return nil
+		},
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			return nil
+		},
+		Delete: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.DeleteOption) error {
+			tried++
+			return apierrors.NewForbidden(corev1.Resource("pods"), object.GetName(), errors.New("keep it"))
+		},
+	})
+	recorder := events.NewFakeRecorder(64)
+	r.events = recorder
+	run := crowded(t, "run", crowd("claim", 1, 2).OnLoss(v1alpha1.OnLossContinueDegraded, 1))
+	must(t, r.client.Create(t.Context(), run.DeepCopy()))
+	s := r.resumed(t, run)
+	s.claimed = &claimed{} // inspected
+	for _, key := range s.order {
+		pod := objects.Pod(r.options.Settings, run, s.members[key].pod, objects.Storage{})
+		pod.UID, pod.Status.Phase = types.UID(pod.Name), corev1.PodRunning
+		must(t, r.addProof(pod, run.UID))
+		pods = append(pods, *pod)
+	}
+	s.members[s.order[1]].gone("unreachable for 1m0s")
+	for i, want := range []int{1, 1, 2} {
+		if i == 2 {
+			s.lostRefused = s.lostRefused.Add(-deletionBeat)
+			r.sessions.explained[client.ObjectKeyFromObject(run)] = time.Now().Add(-time.Minute)
+		}
+		_, err := r.conduct(t.Context(), run)
+		must(t, err)
+		if tried != want {
+			t.Fatalf("after reconcile %d the pod was tried %d times, want %d", i+1, tried, want)
+		}
+	}
+	told := 0
+	for len(recorder.Events) > 0 {
+		if strings.Contains(<-recorder.Events, v1alpha1.EventRequestRefused) {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("the refusal was reported %d times", told)
+	}
+}
+
 // TestReplacementFollowsTheVolume checks that the replacement of a lost client is scheduled on the node to which the
 // other user of its volume has moved, and not on a node that this user is leaving.
 func TestReplacementFollowsTheVolume(t *testing.T) {
