@@ -28,11 +28,19 @@ func (r *Reconciler) sendEvents(run, before *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// runEventsOf returns events about those changes between two statuses that matter to users.
+// runEventsOf returns events about those changes between two statuses that matter to users. Changes with the same reason
+// share an event: the recorder would keep the note of only one of several alike events about a version of an object.
 func runEventsOf(run, before *v1alpha1.BenchmarkRun) []runEvent {
 	var all []runEvent
 	add := func(kind, reason, action, note string, arguments ...any) {
-		all = append(all, runEvent{kind, reason, action, fmt.Sprintf(note, arguments...)})
+		text := fmt.Sprintf(note, arguments...)
+		for i := range all {
+			if all[i].kind == kind && all[i].reason == reason && all[i].action == action {
+				all[i].note += "; " + text
+				return
+			}
+		}
+		all = append(all, runEvent{kind, reason, action, text})
 	}
 	turn(run, before, add)
 	if before.Status.StartTime == nil && run.Status.StartTime != nil {

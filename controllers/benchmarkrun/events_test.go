@@ -94,6 +94,25 @@ func TestNews(t *testing.T) {
 	}
 }
 
+// TestEventsOfOneWrite checks that alike changes of one status share an event that names all of them: the recorder would
+// keep the note of only one of several events.
+func TestEventsOfOneWrite(t *testing.T) {
+	run := &v1alpha1.BenchmarkRun{}
+	run.Status.EndTime = new(metav1.NowMicro())
+	run.Status.LostClients = []v1alpha1.LostClient{
+		{Target: "a", Client: 1, Reason: "evicted"}, {Target: "a", Client: 2, Reason: "evicted"}}
+	run.Status.DataLeft = []v1alpha1.DataLeft{{Path: "/data/x", Reason: "busy"}, {Path: "/data/y", Reason: "busy"}}
+	var notes []string
+	for _, one := range runEventsOf(run, &v1alpha1.BenchmarkRun{}) {
+		notes = append(notes, one.reason+" "+one.note)
+	}
+	want := []string{"ClientLost client a/1 was lost: evicted; client a/2 was lost: evicted",
+		"RunComplete all phases completed", "DataLeft /data/x: busy; /data/y: busy"}
+	if !slices.Equal(notes, want) {
+		t.Errorf("got %q, want %q", notes, want)
+	}
+}
+
 // TestNotesFit checks the length of notes: the API server rejects an event with a note of more than 1024 bytes.
 func TestNotesFit(t *testing.T) {
 	recorder := events.NewFakeRecorder(1)

@@ -10,18 +10,18 @@ import (
 	"testing"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/yaml"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -29,8 +29,6 @@ import (
 	installed "github.com/storagebench/storagebench/internal/installation"
 	"github.com/storagebench/storagebench/internal/library"
 	"github.com/storagebench/storagebench/internal/objects"
-	"github.com/storagebench/storagebench/internal/plan"
-	"github.com/storagebench/storagebench/internal/record"
 	"github.com/storagebench/storagebench/test/soak"
 )
 
@@ -223,7 +221,7 @@ func TestOlderAPIServers(t *testing.T) {
 }
 
 // TestAlikeEvents: an event that is like one of the same object a moment ago is counted there, which changes that
-// one. A run of a newer format is given up, with such an event for each volume that it has loaded.
+// one. A run that has ended tells each time that the API server refuses to let go of it.
 func TestAlikeEvents(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -233,38 +231,32 @@ func TestAlikeEvents(t *testing.T) {
 func (s *space) alikeEvents() {
 	s.Helper()
 	s.claim("data", "1Gi")
-	s.claim("more", "1Gi")
-	holder := small(600).Target("more").Obj()
-	holder.Name = "holder"
-	s.apply(holder)
-	s.until("a run has the volumes", wholeRun, func() bool { run := s.run(); return run != nil && run.Status.StartTime != nil })
-	benchmark := small(1).Target("more").Obj()
-	benchmark.Spec.Suspend = new(true)
-	s.apply(benchmark)
-	planned, problems := plan.Make(&benchmark.Spec.Run, 1)
-	must(s.T, problems.ToAggregate())
-	run := record.New(record.Identity{Name: "bench-00000000", Namespace: s.namespace, Hash: plan.RunHash(&benchmark.Spec.Run), Seed: 1,
-		Benchmark: v1alpha1.BenchmarkReference{Name: benchmark.Name, UID: string(benchmark.UID)}}, &benchmark.Spec.Run, planned)
-	run.Labels = map[string]string{v1alpha1.LabelBenchmark: benchmark.Name}
-	run.Spec.Format = new(plan.Format + 1)
-	must(s.T, controllerutil.SetControllerReference(benchmark, run, s.api.Scheme()))
-	s.create(run)
-	s.until("the next one waits for them", wholeRun, func() bool {
-		return s.get(run.Name, run) && meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionWaiting)
-	})
-	// It looks as if a newer operator had begun it.
-	before := run.DeepCopy()
-	run.Status.Steps = []v1alpha1.StepStatus{{ID: planned.Steps[0].ID, Attempt: 1, State: v1alpha1.StepRunning}}
-	must(s.T, s.api.Status().Patch(s.Context(), run, client.MergeFrom(before)))
-	must(s.T, s.api.Delete(s.Context(), holder))
-	if ended := s.ended(wholeRun); len(ended.Status.DataLeft) != 2 {
-		s.Fatalf("data left: %+v", ended.Status.DataLeft)
+	s.apply(small(20).Clients(1).Obj())
+	run := s.busy("01-write")
+	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}, Spec: admissionv1.ValidatingAdmissionPolicySpec{
+		FailurePolicy: new(admissionv1.Fail),
+		MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+			Operations: []admissionv1.OperationType{admissionv1.Update},
+			Rule:       admissionv1.Rule{APIGroups: []string{v1alpha1.Group}, APIVersions: []string{"*"}, Resources: []string{"benchmarkruns"}},
+		}}}},
+		Validations: []admissionv1.Validation{{Expression: "request.namespace != '" + s.namespace + "'", Message: "runs stay"}},
+	}}
+	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: policy.ObjectMeta, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+		PolicyName: policy.Name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}}}
+	for _, object := range []client.Object{policy, binding} {
+		must(s.T, s.api.Create(s.Context(), object))
+		s.Cleanup(func() { _ = s.api.Delete(context.Background(), object) })
 	}
-	s.until("one event stands for both", time.Minute, func() bool {
+	s.until("the policy is in force", 15*time.Second, func() bool {
+		edit := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"edited":"true"}}}`))
+		return s.api.Patch(s.Context(), run.DeepCopy(), edit, client.DryRunAll) != nil
+	})
+	s.complete(s.ended(wholeRun))
+	s.until("one event stands for two", time.Minute, func() bool {
 		var events eventsv1.EventList
 		must(s.T, s.api.List(s.Context(), &events, client.InNamespace(s.namespace)))
 		return slices.ContainsFunc(events.Items, func(event eventsv1.Event) bool {
-			return event.Reason == v1alpha1.EventDataLeft && event.Series != nil && event.Series.Count == 2
+			return event.Reason == v1alpha1.EventRequestRefused && event.Series != nil && event.Series.Count == 2
 		})
 	})
 }
