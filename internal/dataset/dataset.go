@@ -185,11 +185,8 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 	if err := ours(); err != nil {
 		return err
 	}
-	// Remove the layout record before the files that it describes.
-	for _, record := range []string{d.location.layoutName(), d.location.layoutName() + ".new"} {
-		if err := hash.remove(record); err != nil {
-			return err
-		}
+	if err := removeLayoutRecord(hash, d.location); err != nil {
+		return err
 	}
 	if err := removeTree(ours, client); err != nil {
 		return err
@@ -204,9 +201,10 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 }
 
 // Sweep removes all clients' data of one benchmark below a target's path, including partial directories of killed
-// clients. Do not call it while clients of the benchmark are running. Missing data is not an error. A missing path is
-// an error (ErrMissing), because it is then unknown whether the data still exists.
-func Sweep(ctx context.Context, path, benchmarkUID string) error {
+// clients. Do not call it while clients of the run are running. It spares the directories that agents of other runs may
+// be using (ErrHeld): agents on other machines, or agents that read the data. Missing data is not an error. A missing
+// path is an error (ErrMissing), because it is then unknown whether the data still exists.
+func Sweep(ctx context.Context, path, benchmarkUID, runUID string) error {
 	if err := (Location{BenchmarkUID: benchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
 		return err
 	}
@@ -220,7 +218,7 @@ func Sweep(ctx context.Context, path, benchmarkUID string) error {
 	}
 	defer top.close()
 	return retryChanged(func() error {
-		hashes, err := sweepBenchmark(ctx, top, benchmarkUID)
+		hashes, err := sweepBenchmark(ctx, top, benchmarkUID, runUID)
 		// Ignore errNoOwner here: removeParents removes a directory without an ownership file if it is empty, and
 		// otherwise returns an error.
 		if err := ignoreMissing(err); err != nil && !errors.Is(err, errNoOwner) {
@@ -231,7 +229,7 @@ func Sweep(ctx context.Context, path, benchmarkUID string) error {
 }
 
 // sweepBenchmark removes every client's data and returns the hashes of the layouts that it found.
-func sweepBenchmark(ctx context.Context, top *directory, benchmarkUID string) ([]string, error) {
+func sweepBenchmark(ctx context.Context, top *directory, benchmarkUID, runUID string) ([]string, error) {
 	base, err := top.child(baseName)
 	if err != nil {
 		return nil, err
@@ -255,7 +253,7 @@ func sweepBenchmark(ctx context.Context, top *directory, benchmarkUID string) ([
 			return false, nil
 		}
 		hashes = append(hashes, entry.Name())
-		failed = errors.Join(failed, ignoreMissing(sweepHash(ctx, uid, entry.Name(), benchmarkUID)))
+		failed = errors.Join(failed, ignoreMissing(sweepHash(ctx, uid, entry.Name(), benchmarkUID, runUID)))
 		return false, nil
 	})
 	return hashes, errors.Join(failed, err)

@@ -181,26 +181,46 @@ func (d *Dataset) hold(holder Holder) (*Hold, error) {
 // lockHolder opens the holder record and locks it if the file system supports locks.
 func (d *Dataset) lockHolder(hash *directory) (file *os.File, locked bool, err error) {
 	name := d.location.holderName()
-	path := filepath.Join(hash.path, name)
 	if file, err = hash.lockable(name); err != nil {
 		return nil, false, err
 	}
-	if locked, err = tryFlock(file); err != nil {
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = &heldError{path: path, holder: readHolder(file)}
-		} else {
-			err = classify(path, "lock", err)
-		}
-		_ = file.Close()
-		return nil, false, err
-	}
-	// Check that the holder record still exists, because the previous holder may have removed it while we opened it. A
-	// lock on a removed file protects nothing.
-	if err := isNamed(hash, name, file); err != nil {
+	if locked, err = lockRecord(hash, name, file); err != nil {
 		_ = file.Close()
 		return nil, false, err
 	}
 	return file, locked, nil
+}
+
+// lockRecord locks an open holder record if the file system supports locks.
+func lockRecord(hash *directory, name string, record *os.File) (locked bool, err error) {
+	path := filepath.Join(hash.path, name)
+	locked, err = tryFlock(record)
+	switch {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return false, &heldError{path: path, holder: readHolder(record)}
+	case err != nil:
+		return false, classify(path, "lock", err)
+	}
+	// Check that the holder record still exists, because the previous holder may have removed it while we opened it. A
+	// lock on a removed file protects nothing.
+	return locked, isNamed(hash, name, record)
+}
+
+// lockUnused locks an open holder record of a directory that a run wants to remove after its agents have exited. It
+// returns a Problem (ErrHeld) if another process holds the lock, or if the record names another run and the lock cannot
+// prove that the agents of that run have exited.
+func lockUnused(hash *directory, name string, record *os.File, runUID string) error {
+	locked, err := lockRecord(hash, name, record)
+	if err == nil && !locked {
+		if holder := readHolder(record); holder.RunUID != "" && holder.RunUID != runUID {
+			err = &heldError{path: filepath.Join(hash.path, name), holder: holder}
+		}
+	}
+	var held *heldError
+	if errors.As(err, &held) {
+		return held.problem()
+	}
+	return err
 }
 
 // tryFlock locks a file without waiting. If the file system does not support locks, tryFlock returns false without an

@@ -172,6 +172,14 @@ func (d *directory) sync() error {
 	return nil
 }
 
+// removeLayoutRecord deletes a client's layout record. Call it before removing the files that the record describes.
+func removeLayoutRecord(hash *directory, location Location) error {
+	if err := hash.remove(location.layoutName()); err != nil {
+		return err
+	}
+	return hash.remove(location.layoutName() + ".new")
+}
+
 // removeLayoutRecords deletes the records of all clients of a layout.
 func removeLayoutRecords(hash *directory) error {
 	return hash.each(func(entry fs.DirEntry) (bool, error) {

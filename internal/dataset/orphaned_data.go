@@ -3,7 +3,6 @@ package dataset
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -223,13 +222,11 @@ func (b *OrphanFilter) removeHash(ctx context.Context, mount Mount, uid *directo
 	}
 	cleared = true
 	err = child.each(func(entry fs.DirEntry) (bool, error) {
-		if !clientName.MatchString(entry.Name()) {
+		index, ok := clientIndex(entry.Name())
+		if !ok {
 			return false, ctx.Err()
 		}
-		location := Location{BenchmarkUID: b.BenchmarkUID, DatasetHash: hash}
-		if _, err := fmt.Sscanf(entry.Name(), "client-%d", &location.Client); err != nil {
-			return false, nil //nolint:nilerr // The directory is not a client's.
-		}
+		location := Location{BenchmarkUID: b.BenchmarkUID, DatasetHash: hash, Client: index}
 		if b.Spare != nil && b.Spare(hash, location.Client) {
 			cleared = false
 			return false, nil

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -260,8 +261,18 @@ func removeBenchmark(base *directory, guards lockGuards, benchmarkUID string, ha
 
 var clientName = regexp.MustCompile(`^client-(0|[1-9][0-9]*)$`)
 
-// sweepHash removes the directories of all clients of one layout.
-func sweepHash(ctx context.Context, uid *directory, hash, benchmarkUID string) error {
+// clientIndex returns the index of the client whose directory has the given name.
+func clientIndex(name string) (index int, ok bool) {
+	found := clientName.FindStringSubmatch(name)
+	if found == nil {
+		return 0, false
+	}
+	index, err := strconv.Atoi(found[1])
+	return index, err == nil
+}
+
+// sweepHash removes the directories of all clients of one layout. One that must stay does not keep the others.
+func sweepHash(ctx context.Context, uid *directory, hash, benchmarkUID, runUID string) error {
 	child, err := openOwned(uid, hash, benchmarkUID)
 	if err != nil {
 		return err
@@ -270,16 +281,31 @@ func sweepHash(ctx context.Context, uid *directory, hash, benchmarkUID string) e
 	if err := removeLitter(child, benchmarkUID); err != nil {
 		return err
 	}
-	// Remove the layout records before the files that they describe.
-	if err := removeLayoutRecords(child); err != nil {
+	var failed error
+	err = child.each(func(entry fs.DirEntry) (bool, error) {
+		if index, ok := clientIndex(entry.Name()); ok {
+			failed = errors.Join(failed, ignoreMissing(sweepClient(ctx, child, entry, Location{Client: index}, runUID)))
+		}
+		return false, ctx.Err()
+	})
+	return errors.Join(failed, err)
+}
+
+// sweepClient removes a client's directory unless an agent of another run may be using it. It locks the holder record
+// until the directory is removed.
+func sweepClient(ctx context.Context, hash *directory, entry fs.DirEntry, client Location, runUID string) error {
+	record, err := hash.file(client.holderName(), os.O_RDWR)
+	if err == nil {
+		defer func() { _ = record.Close() }()
+		err = lockUnused(hash, client.holderName(), record, runUID)
+	}
+	if err := ignoreMissing(err); err != nil {
 		return err
 	}
-	return child.each(func(entry fs.DirEntry) (bool, error) {
-		if !clientName.MatchString(entry.Name()) {
-			return false, nil
-		}
-		return false, removeEntry(ctx.Err, child, entry.Name())
-	})
+	if err := removeLayoutRecord(hash, client); err != nil {
+		return err
+	}
+	return removeEntry(ctx.Err, hash, entry.Name())
 }
 
 // ignoreMissing makes removals idempotent: a missing file counts as removed.

@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/storagebench/storagebench/test/burstfs"
+	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
 func TestRemoveFollowsNoLink(t *testing.T) {
@@ -158,8 +162,8 @@ func TestRemoveCrossesNoMount(t *testing.T) {
 
 func TestSweep(t *testing.T) {
 	path := t.TempDir()
-	must(t, Sweep(t.Context(), path, testUID)) // nothing there
-	if err := Sweep(t.Context(), filepath.Join(path, "missing"), testUID); !errors.Is(err, ErrMissing) {
+	must(t, Sweep(t.Context(), path, testUID, testOwner().RunUID)) // nothing there
+	if err := Sweep(t.Context(), filepath.Join(path, "missing"), testUID, testOwner().RunUID); !errors.Is(err, ErrMissing) {
 		t.Errorf("a missing target: %v", err)
 	}
 	mount := mustProve(t, path)
@@ -178,8 +182,8 @@ func TestSweep(t *testing.T) {
 	mustWrite(t, filepath.Join(path, ".storagebench/.tmp-"+testUID+"-abc/owner.json"), "{")
 	mustWrite(t, filepath.Join(path, ".storagebench", testUID, ".tmp-"+testUID+"-abd/owner.json"), "{")
 
-	must(t, Sweep(t.Context(), path, testUID))
-	must(t, Sweep(t.Context(), path, testUID))
+	must(t, Sweep(t.Context(), path, testUID, testOwner().RunUID))
+	must(t, Sweep(t.Context(), path, testUID, testOwner().RunUID))
 	entries, err := os.ReadDir(filepath.Join(path, ".storagebench"))
 	if err != nil || len(entries) != 1 || entries[0].Name() != "other-benchmark" {
 		t.Errorf("left: %v, %v", entries, err)
@@ -204,7 +208,7 @@ func TestSweepLeavesUnknownFiles(t *testing.T) {
 	for _, file := range unknown {
 		mustWrite(t, file, "x")
 	}
-	must(t, Sweep(t.Context(), path, testUID))
+	must(t, Sweep(t.Context(), path, testUID, testOwner().RunUID))
 	if exists(d.Path()) {
 		t.Error("the client's data is left")
 	}
@@ -215,6 +219,51 @@ func TestSweepLeavesUnknownFiles(t *testing.T) {
 	}
 	if !exists(filepath.Join(path, ".storagebench", testUID, "owner.json")) {
 		t.Error("the ownership file is gone although the directory stays")
+	}
+}
+
+// A sweep spares what an agent of another run holds. A free lock proves that the agent has exited. Where there are no
+// locks, only the agent's own run may remove its data.
+func TestSweepSparesAHolder(t *testing.T) {
+	for name, noLocks := range map[string]bool{"locks": false, "no locks": true} {
+		t.Run(name, func(t *testing.T) {
+			path := t.TempDir()
+			if noLocks {
+				if os.Getuid() != 0 {
+					t.Skip("only root may mount")
+				}
+				path = burstfs.Mount(t, model.Config{NoLocks: true}, "").Path()
+			}
+			held, hold := mustTake(t, mustProve(t, path), "other")
+			file := filepath.Join(held.Path(), "data")
+			mustWrite(t, file, "x")
+			must(t, held.SetLaidOut(LaidOut{"data": {Bytes: 1}}))
+			spared := func(when string) {
+				t.Helper()
+				own := mustCreate(t, path, 1)
+				err := Sweep(t.Context(), path, testUID, "run-uid-2")
+				if !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "pod-other") {
+					t.Errorf("%s: %v", when, err)
+				}
+				if known, err := held.LaidOut(); err != nil || len(known) != 1 || !exists(file) {
+					t.Errorf("%s: its record is %v, %v, its file exists: %t", when, known, err, exists(file))
+				}
+				if exists(own.Path()) {
+					t.Errorf("%s: another client's data is left", when)
+				}
+			}
+			spared("while it lives")
+			hold.Release()
+			run := "run-uid-2"
+			if noLocks {
+				spared("after it has exited")
+				run = testHolder("other").RunUID
+			}
+			must(t, Sweep(t.Context(), path, testUID, run))
+			if exists(filepath.Join(path, baseName)) {
+				t.Error("something is left")
+			}
+		})
 	}
 }
 

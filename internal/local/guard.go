@@ -146,9 +146,9 @@ func sweepUnused(ctx context.Context, data Data, run *v1alpha1.BenchmarkRun) err
 		return err
 	case err != nil:
 		// The directory cannot be locked, for example because the file system is full. Remove the data without a lock.
-		return dataset.Sweep(ctx, data.Path, data.BenchmarkUID)
+		return dataset.Sweep(ctx, data.Path, data.BenchmarkUID, string(run.UID))
 	}
-	return errors.Join(dataset.Sweep(ctx, data.Path, data.BenchmarkUID), lock.Release())
+	return errors.Join(dataset.Sweep(ctx, data.Path, data.BenchmarkUID, string(run.UID)), lock.Release())
 }
 
 func running(processes []process.Process) []process.Process {

@@ -149,7 +149,7 @@ func (r *runner) clear() error {
 	defer cancel()
 	err := process.KillDescendants(ctx, os.Getpid())
 	for _, t := range r.targets {
-		r.left = append(r.left, t.sweep()...)
+		r.left = append(r.left, t.sweep(r.run)...)
 	}
 	for _, t := range r.targets {
 		t.removeOrphans(r.run)

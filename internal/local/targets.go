@@ -211,13 +211,13 @@ func (r *runner) release() {
 }
 
 // sweep removes the data that the agents could not remove.
-func (t *target) sweep() []v1alpha1.DataLeft {
+func (t *target) sweep(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 	var left []v1alpha1.DataLeft
 	for _, one := range t.volumes {
 		if t.keep || one.lock == nil {
 			continue
 		}
-		if err := dataset.Sweep(context.Background(), one.mount.Path, t.uid); err != nil {
+		if err := dataset.Sweep(context.Background(), one.mount.Path, t.uid, string(run.UID)); err != nil {
 			left = append(left, v1alpha1.DataLeft{Target: t.name, Path: one.mount.Path, Reason: err.Error()})
 		}
 	}
