@@ -200,19 +200,15 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 	return d.releaseHold(hash)
 }
 
-// Sweep removes all clients' data of one benchmark below a target's path, including partial directories of killed
-// clients. Do not call it while clients of the run are running. It spares the directories that agents of other runs may
-// be using (ErrHeld): agents on other machines, or agents that read the data. Missing data is not an error. A missing
-// path is an error (ErrMissing), because it is then unknown whether the data still exists.
-func Sweep(ctx context.Context, path, benchmarkUID, runUID string) error {
+// Sweep removes all clients' data of one benchmark from a target, including partial directories of killed clients. Do
+// not call it while clients of the run are running. It spares directories that agents of other runs may be using
+// (ErrHeld): agents on other machines, or agents that read the data. Missing data is not an error. A missing (ErrMissing)
+// or replaced (ErrChanged) target is an error, because it is then unknown whether the data still exists.
+func Sweep(ctx context.Context, mount Mount, benchmarkUID, runUID string) error {
 	if err := (Location{BenchmarkUID: benchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
 		return err
 	}
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return fmt.Errorf("resolve the path %s: %w", path, err)
-	}
-	top, err := openPath(absolute)
+	top, err := openTop(mount)
 	if err != nil {
 		return err
 	}

@@ -176,7 +176,7 @@ func TestCreateRefusesForeign(t *testing.T) {
 			if !errors.Is(err, test.want) || !errors.As(err, &problem) || problem.Remedy == "" {
 				t.Errorf("create: got %v, want %v with a remedy", err, test.want)
 			}
-			if err := Sweep(t.Context(), path, testUID, testOwner().RunUID); !errors.Is(err, test.want) && name != "client is a link" {
+			if err := Sweep(t.Context(), mustProve(t, path), testUID, testOwner().RunUID); !errors.Is(err, test.want) && name != "client is a link" {
 				t.Errorf("sweep: got %v, want %v", err, test.want)
 			}
 		})
@@ -195,7 +195,7 @@ func TestEmptyDirectoriesHealThemselves(t *testing.T) {
 	must(t, d.Remove(t.Context()))
 
 	must(t, os.MkdirAll(uid, 0o755))
-	must(t, Sweep(t.Context(), path, testUID, testOwner().RunUID))
+	must(t, Sweep(t.Context(), mustProve(t, path), testUID, testOwner().RunUID))
 	if exists(filepath.Join(path, ".storagebench")) {
 		t.Error("a sweep leaves the empty directories")
 	}
@@ -241,7 +241,7 @@ func TestConcurrentClients(t *testing.T) {
 	}
 	wait.Wait()
 	// The last two may have seen each other's directories, so the runner sweeps at the end.
-	if err := Sweep(t.Context(), path, testUID, testOwner().RunUID); err != nil {
+	if err := Sweep(t.Context(), mount, testUID, testOwner().RunUID); err != nil {
 		t.Fatal(err)
 	}
 	if exists(filepath.Join(path, ".storagebench")) {

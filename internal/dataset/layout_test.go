@@ -117,7 +117,7 @@ func TestSweepRemovesLayoutRecords(t *testing.T) {
 	d := mustCreate(t, path, 3)
 	mustWrite(t, filepath.Join(d.Path(), "data.0.0"), "x")
 	must(t, d.SetLaidOut(LaidOut{"data.0.0": {Bytes: 1}}))
-	must(t, Sweep(t.Context(), path, testUID, testOwner().RunUID))
+	must(t, Sweep(t.Context(), mustProve(t, path), testUID, testOwner().RunUID))
 	if exists(filepath.Join(path, baseName)) {
 		t.Error("something is left")
 	}

@@ -50,7 +50,7 @@ func TestLockSurvivesTheRemovalOfTheData(t *testing.T) {
 	must(t, err)
 	d := mustCreate(t, path, 0)
 	must(t, d.Remove(t.Context()))
-	must(t, Sweep(t.Context(), path, testUID, testOwner().RunUID))
+	must(t, Sweep(t.Context(), mount, testUID, testOwner().RunUID))
 	if _, err := AcquireLock(mount, testOwner()); !errors.Is(err, ErrLocked) {
 		t.Errorf("after the data is removed: %v, want %v", err, ErrLocked)
 	}

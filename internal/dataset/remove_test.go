@@ -162,11 +162,12 @@ func TestRemoveCrossesNoMount(t *testing.T) {
 
 func TestSweep(t *testing.T) {
 	path := t.TempDir()
-	must(t, Sweep(t.Context(), path, testUID, testOwner().RunUID)) // nothing there
-	if err := Sweep(t.Context(), filepath.Join(path, "missing"), testUID, testOwner().RunUID); !errors.Is(err, ErrMissing) {
+	mount := mustProve(t, path)
+	must(t, Sweep(t.Context(), mount, testUID, testOwner().RunUID)) // nothing there
+	missing := Mount{Path: filepath.Join(path, "missing")}
+	if err := Sweep(t.Context(), missing, testUID, testOwner().RunUID); !errors.Is(err, ErrMissing) {
 		t.Errorf("a missing target: %v", err)
 	}
-	mount := mustProve(t, path)
 	for index := range 3 {
 		mustWrite(t, filepath.Join(mustCreate(t, path, index).Path(), "f"), "x")
 	}
@@ -182,8 +183,8 @@ func TestSweep(t *testing.T) {
 	mustWrite(t, filepath.Join(path, ".storagebench/.tmp-"+testUID+"-abc/owner.json"), "{")
 	mustWrite(t, filepath.Join(path, ".storagebench", testUID, ".tmp-"+testUID+"-abd/owner.json"), "{")
 
-	must(t, Sweep(t.Context(), path, testUID, testOwner().RunUID))
-	must(t, Sweep(t.Context(), path, testUID, testOwner().RunUID))
+	must(t, Sweep(t.Context(), mount, testUID, testOwner().RunUID))
+	must(t, Sweep(t.Context(), mount, testUID, testOwner().RunUID))
 	entries, err := os.ReadDir(filepath.Join(path, ".storagebench"))
 	if err != nil || len(entries) != 1 || entries[0].Name() != "other-benchmark" {
 		t.Errorf("left: %v, %v", entries, err)
@@ -208,7 +209,7 @@ func TestSweepLeavesUnknownFiles(t *testing.T) {
 	for _, file := range unknown {
 		mustWrite(t, file, "x")
 	}
-	must(t, Sweep(t.Context(), path, testUID, testOwner().RunUID))
+	must(t, Sweep(t.Context(), mustProve(t, path), testUID, testOwner().RunUID))
 	if exists(d.Path()) {
 		t.Error("the client's data is left")
 	}
@@ -219,6 +220,27 @@ func TestSweepLeavesUnknownFiles(t *testing.T) {
 	}
 	if !exists(filepath.Join(path, ".storagebench", testUID, "owner.json")) {
 		t.Error("the ownership file is gone although the directory stays")
+	}
+}
+
+// A sweep removes nothing from a directory that has replaced the target, and says that the data may still exist.
+func TestSweepOfAnotherDirectory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "target")
+	must(t, os.Mkdir(path, 0o755))
+	mount := mustProve(t, path)
+	must(t, mustCreate(t, path, 0).Close())
+	must(t, os.Rename(path, path+".old"))
+	must(t, os.Mkdir(path, 0o755))
+	for _, when := range []string{"empty", "with data of the same benchmark"} {
+		if err := Sweep(t.Context(), mount, testUID, testOwner().RunUID); !errors.Is(err, ErrChanged) {
+			t.Errorf("%s: got %v, want %v", when, err, ErrChanged)
+		}
+		mustCreate(t, path, 0)
+	}
+	for _, at := range []string{path, path + ".old"} {
+		if !exists(filepath.Join(at, client(0).Path())) {
+			t.Errorf("the data in %s is gone", at)
+		}
 	}
 }
 
@@ -234,14 +256,15 @@ func TestSweepSparesAHolder(t *testing.T) {
 				}
 				path = burstfs.Mount(t, model.Config{NoLocks: true}, "").Path()
 			}
-			held, hold := mustTake(t, mustProve(t, path), "other")
+			mount := mustProve(t, path)
+			held, hold := mustTake(t, mount, "other")
 			file := filepath.Join(held.Path(), "data")
 			mustWrite(t, file, "x")
 			must(t, held.SetLaidOut(LaidOut{"data": {Bytes: 1}}))
 			spared := func(when string) {
 				t.Helper()
 				own := mustCreate(t, path, 1)
-				err := Sweep(t.Context(), path, testUID, "run-uid-2")
+				err := Sweep(t.Context(), mount, testUID, "run-uid-2")
 				if !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "pod-other") {
 					t.Errorf("%s: %v", when, err)
 				}
@@ -259,7 +282,7 @@ func TestSweepSparesAHolder(t *testing.T) {
 				spared("after it has exited")
 				run = testHolder("other").RunUID
 			}
-			must(t, Sweep(t.Context(), path, testUID, run))
+			must(t, Sweep(t.Context(), mount, testUID, run))
 			if exists(filepath.Join(path, baseName)) {
 				t.Error("something is left")
 			}

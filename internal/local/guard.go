@@ -136,7 +136,7 @@ func clean(entry Entry) error {
 // sweepUnused removes the data of a dead run. If another run has locked the directory, it removes nothing, and the error
 // wraps dataset.ErrLocked.
 func sweepUnused(ctx context.Context, data Data, run *v1alpha1.BenchmarkRun) error {
-	mount, err := dataset.ProveMount(data.Path, dataset.Expectation{})
+	mount, err := dataset.ProveMount(data.Path, dataset.Expectation{Device: data.Device, Inode: data.Inode})
 	if err != nil {
 		return err
 	}
@@ -146,9 +146,9 @@ func sweepUnused(ctx context.Context, data Data, run *v1alpha1.BenchmarkRun) err
 		return err
 	case err != nil:
 		// The directory cannot be locked, for example because the file system is full. Remove the data without a lock.
-		return dataset.Sweep(ctx, data.Path, data.BenchmarkUID, string(run.UID))
+		return dataset.Sweep(ctx, mount, data.BenchmarkUID, string(run.UID))
 	}
-	return errors.Join(dataset.Sweep(ctx, data.Path, data.BenchmarkUID, string(run.UID)), lock.Release())
+	return errors.Join(dataset.Sweep(ctx, mount, data.BenchmarkUID, string(run.UID)), lock.Release())
 }
 
 func running(processes []process.Process) []process.Process {

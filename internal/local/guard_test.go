@@ -2,6 +2,7 @@ package local
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -102,5 +103,34 @@ func TestCleanSparesAnotherRun(t *testing.T) {
 	}
 	if left, err := os.ReadDir(directory); err != nil || len(left) > 0 {
 		t.Errorf("left in the directory: %v, %v", left, err)
+	}
+}
+
+// TestCleanOfAnotherDirectory checks that the guard of a dead runner does not take a directory that has replaced the
+// run's own, as when a volume was unmounted, for a cleaned one.
+func TestCleanOfAnotherDirectory(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(directory, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mount, err := dataset.ProveMount(directory, dataset.Expectation{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "b-1", UID: "1"}}
+	lock, err := acquireLock(mount, "uid", run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &runner{targets: map[string]*target{"data": {uid: "uid", volumes: []*volume{{mount: mount, lock: lock}}}}}
+	dead := Entry{Run: run, Data: r.data()}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Rename(directory, directory+".old"), os.Mkdir(directory, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := clean(dead); !errors.Is(err, dataset.ErrChanged) {
+		t.Errorf("got %v, want %v", err, dataset.ErrChanged)
 	}
 }

@@ -32,6 +32,9 @@ type Entry struct {
 type Data struct {
 	Path         string `json:"path"`
 	BenchmarkUID string `json:"benchmarkUID"`
+	// Device and Inode identify the target's directory. 0 matches any directory.
+	Device uint64 `json:"device,omitempty"`
+	Inode  uint64 `json:"inode,omitempty"`
 }
 
 // Journal writes entries and skips an entry that equals the previous one. A nil Journal writes nothing.

@@ -192,7 +192,7 @@ func (r *runner) data() []Data {
 	for _, t := range r.targets {
 		for _, one := range t.volumes {
 			if !t.keep && one.lock != nil {
-				all = append(all, Data{Path: one.mount.Path, BenchmarkUID: t.uid})
+				all = append(all, Data{Path: one.mount.Path, BenchmarkUID: t.uid, Device: one.mount.Device, Inode: one.mount.Inode})
 			}
 		}
 	}
@@ -217,7 +217,7 @@ func (t *target) sweep(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 		if t.keep || one.lock == nil {
 			continue
 		}
-		if err := dataset.Sweep(context.Background(), one.mount.Path, t.uid, string(run.UID)); err != nil {
+		if err := dataset.Sweep(context.Background(), one.mount, t.uid, string(run.UID)); err != nil {
 			left = append(left, v1alpha1.DataLeft{Target: t.name, Path: one.mount.Path, Reason: err.Error()})
 		}
 	}
