@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"os/signal"
 	"slices"
 	"syscall"
@@ -71,9 +72,19 @@ func (f *clusterFlags) connect() (*cluster, error) {
 	return &cluster{client: client, namespace: namespace}, nil
 }
 
-// untilSignal returns a context that is cancelled when the program receives SIGINT, SIGTERM or SIGHUP.
+// stopSignals returns the signals that stop the program. SIGHUP is not one of them if it was ignored when the program
+// started, as by nohup.
+func stopSignals() []os.Signal {
+	all := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
+}
+
+// untilSignal returns a context that is cancelled when the program receives one of the stopSignals.
 func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	return signal.NotifyContext(ctx, stopSignals()...)
 }
 
 // get reads an object and converts it to its Go type.

@@ -27,7 +27,7 @@ import (
 // runHere runs the benchmark on this machine. The process that the user started becomes the guard: it starts this
 // program again as the runner, and reports if the runner dies. In the runner process, runHere conducts the run.
 func runHere(ctx context.Context, streams Streams, arguments []string, options runOptions) error {
-	runner, journal, stop, inRunner := local.InRunner(ctx)
+	runner, journal, stop, inRunner := local.InRunner(ctx, stopSignals())
 	defer stop()
 	if inRunner {
 		return runLocal(runner, streams, options, journal)
@@ -35,7 +35,7 @@ func runHere(ctx context.Context, streams Streams, arguments []string, options r
 	if slices.Contains(options.files, "-") {
 		return errors.New("-f - is not supported with --local: use a file")
 	}
-	code, err := local.Guard(arguments, func(runs []local.Result, left error) int {
+	code, err := local.Guard(arguments, stopSignals(), func(runs []local.Result, left error) int {
 		if len(runs) == 0 {
 			dead := stillborn(streams, options.files)
 			if dead == nil {

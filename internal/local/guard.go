@@ -31,8 +31,10 @@ const (
 const abandonTimeout = 60 * time.Second
 
 // InRunner reports whether a guard started this process. If so, it returns the journal to write to, and a context that
-// is canceled when the guard dies or a signal arrives.
-func InRunner(parent context.Context) (ctx context.Context, journal *Journal, stop func(), ok bool) {
+// is canceled when the guard dies or one of stopSignals arrives.
+func InRunner(parent context.Context, stopSignals []os.Signal) (
+	ctx context.Context, journal *Journal, stop func(), ok bool,
+) {
 	if os.Getenv(runnerEnvironment) == "" {
 		return parent, nil, func() {}, false
 	}
@@ -46,7 +48,7 @@ func InRunner(parent context.Context) (ctx context.Context, journal *Journal, st
 		cancel(errors.New("the command was killed"))
 	}()
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, stopSignals...)
 	go func() {
 		cancel(fmt.Errorf("the command received the signal: %s", <-signals))
 	}()
@@ -58,7 +60,7 @@ func InRunner(parent context.Context) (ctx context.Context, journal *Journal, st
 // `dead` returns. The last run is the one during or after which the runner was killed; if there is none, the runner was
 // killed before its first run. If this run had not ended, Guard first waits for the agents to exit and removes the
 // remaining data.
-func Guard(arguments []string, dead func(runs []Result, left error) int) (int, error) {
+func Guard(arguments []string, stopSignals []os.Signal, dead func(runs []Result, left error) int) (int, error) {
 	if err := process.SetSubreaper(); err != nil {
 		return 0, fmt.Errorf("become the subreaper of orphaned processes: %w", err)
 	}
@@ -79,10 +81,10 @@ func Guard(arguments []string, dead func(runs []Result, left error) int) (int, e
 	runner.Env = append(os.Environ(), runnerEnvironment+"=1")
 	runner.Stdin, runner.Stdout, runner.Stderr = os.Stdin, os.Stdout, os.Stderr
 	runner.ExtraFiles = []*os.File{journalWriter, lifelineReader}
-	// A terminal sends its signals, such as SIGINT on Ctrl-C, to both guard and runner. The guard also forwards its
-	// signals to the runner, because a command such as kill sends them only to the guard.
+	// A terminal sends its signals, such as SIGINT on Ctrl-C, to both guard and runner. The guard also forwards
+	// stopSignals to the runner, because a command such as kill sends them only to the guard.
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, stopSignals...)
 	if err := runner.Start(); err != nil {
 		return 0, fmt.Errorf("start the runner: %w", err)
 	}

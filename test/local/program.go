@@ -61,7 +61,13 @@ type Running struct {
 // Start starts the program. It is interrupted where the test ends before it does.
 func Start(t *testing.T, arguments ...string) *Running {
 	t.Helper()
-	r := &Running{command: exec.Command(Program, arguments...), ended: make(chan struct{})}
+	return startCommand(t, exec.Command(Program, arguments...))
+}
+
+// startCommand is Start for a command that starts the program in another way.
+func startCommand(t *testing.T, command *exec.Cmd) *Running {
+	t.Helper()
+	r := &Running{command: command, ended: make(chan struct{})}
 	r.command.Stdout, r.command.Stderr = &r.stdout, &r.stderr
 	if err := r.command.Start(); err != nil {
 		t.Fatal(err)

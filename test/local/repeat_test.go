@@ -90,15 +90,7 @@ func TestRunnerKilledInALaterRun(t *testing.T) {
 		runs, _ := os.ReadFile(log)
 		return strings.Count(string(runs), "run\n") == 3
 	})
-	guard := run.command.Process.Pid
-	all, err := process.Descendants(guard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	runner := slices.IndexFunc(all, func(p process.Process) bool { return p.PPID == guard })
-	if err := syscall.Kill(all[runner].PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	signalRunner(t, run, syscall.SIGKILL)
 	got := run.Wait(t)
 	if got.Code != report.ExitFailed || !strings.Contains(got.Stderr, "run 3 of 4: ") {
 		t.Errorf("exit code %d:\n%s", got.Code, got.Stderr)
@@ -112,4 +104,18 @@ func TestRunnerKilledInALaterRun(t *testing.T) {
 		t.Error(err)
 	}
 	Empty(t, directory)
+}
+
+// signalRunner sends a signal to the process that conducts the run.
+func signalRunner(t *testing.T, run *Running, signal syscall.Signal) {
+	t.Helper()
+	guard := run.command.Process.Pid
+	all, err := process.Descendants(guard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner := slices.IndexFunc(all, func(p process.Process) bool { return p.PPID == guard })
+	if err := syscall.Kill(all[runner].PID, signal); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -123,6 +123,23 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// TestNohup does a run that was started with SIGHUP ignored: the signal, which ends a terminal's processes, does not stop it.
+func TestNohup(t *testing.T) {
+	t.Parallel()
+	directory, gate := t.TempDir(), filepath.Join(t.TempDir(), "open")
+	file := commandFile(t, `{command: [sh, -c, "echo data > file; until test -e `+gate+`; do sleep 0.02; done"]}`)
+	run := startCommand(t, exec.Command("sh", "-c", `trap "" HUP; exec "$0" "$@"`,
+		Program, "run", "--local", "-f", file, "--target", "data="+directory))
+	run.UntilFact(t, "the run's program runs", func() bool { return text(directory, "file") != "" })
+	run.Signal(t, syscall.SIGHUP)
+	signalRunner(t, run, syscall.SIGHUP)
+	open(t, gate)
+	if got := run.Wait(t); got.Code != report.ExitMet {
+		t.Errorf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
+	}
+	Empty(t, directory)
+}
+
 // TestAgentToldToEnd ends an agent after the layout. It removes its data, which its replacement lays out again before
 // the data is read.
 func TestAgentToldToEnd(t *testing.T) {
