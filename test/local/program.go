@@ -64,11 +64,14 @@ func Start(t *testing.T, arguments ...string) *Running {
 	return startCommand(t, exec.Command(Program, arguments...))
 }
 
-// startCommand is Start for a command that starts the program in another way.
+// startCommand is Start for a command that starts the program in another way, or has its own standard error.
 func startCommand(t *testing.T, command *exec.Cmd) *Running {
 	t.Helper()
 	r := &Running{command: command, ended: make(chan struct{})}
-	r.command.Stdout, r.command.Stderr = &r.stdout, &r.stderr
+	r.command.Stdout = &r.stdout
+	if r.command.Stderr == nil {
+		r.command.Stderr = &r.stderr
+	}
 	if err := r.command.Start(); err != nil {
 		t.Fatal(err)
 	}

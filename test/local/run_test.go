@@ -276,3 +276,41 @@ func TestSavedWithoutAReader(t *testing.T) {
 	}
 	Empty(t, directory)
 }
+
+// TestInterruptWithoutAReader stops a run whose standard error has no reader any more, as Ctrl-C does with `2>&1 | tee`:
+// what the run has measured is saved.
+func TestInterruptWithoutAReader(t *testing.T) {
+	t.Parallel()
+	directory, saved := t.TempDir(), t.TempDir()
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := commandFile(t, `{command: [sh, -c, "while :; do echo data >> file; sleep 0.01; done"]}`)
+	names := []string{filepath.Join(saved, "1.json"), filepath.Join(saved, "2.json")}
+	command := exec.Command(Program, "run", "--local", "-f", file, "--target", "data="+directory, "--save", names[0], "--save", names[1])
+	command.Stderr = writer
+	run := startCommand(t, command)
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	run.UntilFact(t, "the program has written", func() bool { return strings.HasSuffix(text(directory, "file"), "data\n") })
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	run.Signal(t, syscall.SIGINT)
+	run.Wait(t)
+	for _, name := range names {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		document := Outcome{Stdout: string(content)}.Document(t)
+		target := TargetOf(t, document, "run")
+		if failed := find(document, v1alpha1.ConditionFailed); failed.Reason != v1alpha1.ReasonStopped || target.Command == nil || !target.Command.CutShort {
+			t.Errorf("%s: Failed %+v, %+v", name, failed, target.Command)
+		}
+	}
+	Empty(t, directory)
+}
