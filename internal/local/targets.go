@@ -37,8 +37,8 @@ type volume struct {
 	name     string
 	mount    dataset.Mount
 	readOnly bool
-	// newBytes is the number of bytes that the run adds. It is 0 if the directory has data of an earlier run, because
-	// only the agents know whether that data can be reused.
+	// newBytes is the number of bytes that the run adds. It is 0 if the benchmark already has data of the same layout
+	// here, because only the agents know whether that data can be reused.
 	newBytes uint64
 	// lock is nil if the directory is mounted read-only.
 	lock *dataset.Lock
@@ -111,8 +111,9 @@ func (r *runner) setNewBytes(t *target) {
 	for _, step := range r.options.Plan.Steps {
 		all += step.NewBytes[t.name] * clients
 	}
+	layout := filepath.Dir(dataset.Location{BenchmarkUID: t.uid, DatasetHash: r.options.Plan.DatasetHash}.Path())
 	for _, one := range t.volumes {
-		if _, err := os.Lstat(filepath.Join(one.mount.Path, v1alpha1.DataDirectory)); err != nil {
+		if _, err := os.Lstat(filepath.Join(one.mount.Path, layout)); err != nil {
 			one.newBytes = all / uint64(len(t.volumes))
 		}
 	}
