@@ -49,7 +49,7 @@ func newRun(options Options) (*v1alpha1.BenchmarkRun, error) {
 	if _, err := rand.Read(random[:]); err != nil {
 		return nil, fmt.Errorf("create the run's UID: %w", err)
 	}
-	return record.New(record.Identity{
+	run := record.New(record.Identity{
 		Name:      options.Benchmark.Name + "-" + hex.EncodeToString(random[:3]),
 		Namespace: options.Benchmark.Namespace,
 		UID:       types.UID(uuid(random[:])),
@@ -59,7 +59,17 @@ func newRun(options Options) (*v1alpha1.BenchmarkRun, error) {
 
 		Objectives: options.Benchmark.Spec.Objectives,
 		Headline:   options.Benchmark.Spec.Headline,
-	}, options.Run, options.Plan), nil
+	}, options.Run, options.Plan)
+	// All clients of a target share its directories, no matter what the claims specify. Figures are compared with the
+	// limits of what the clients share.
+	for _, target := range run.Spec.Run.Targets {
+		for _, volume := range target.Volumes {
+			if volume.ClaimTemplate != nil {
+				volume.ClaimTemplate.Scope = v1alpha1.ClaimShared
+			}
+		}
+	}
+	return run, nil
 }
 
 // benchmarkUID returns the name of the benchmark's own directory on a target. Without an API server there is no UID, so

@@ -91,3 +91,21 @@ func openFiles(t *testing.T) int {
 	}
 	return len(names)
 }
+
+// TestClientsShareTheirDirectory checks that the record of a run says that all clients of a target share its volumes,
+// even if the file specifies a claim for each client. The hash is still that of the file.
+func TestClientsShareTheirDirectory(t *testing.T) {
+	benchmark := builders.Benchmark("b").Target("a").Clients(4).Steady("write", "1m").Mutate(func(run *v1alpha1.RunSpec) {
+		run.Targets[0].Volumes[0] = v1alpha1.Volume{Name: "data", ClaimTemplate: &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimPerClient}}
+	}).Obj()
+	run, err := newRun(Options{Benchmark: benchmark, Run: &benchmark.Spec.Run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !plan.Shared(&run.Spec.Run.Targets[0]) {
+		t.Errorf("volumes %+v", run.Spec.Run.Targets[0].Volumes)
+	}
+	if plan.Shared(&benchmark.Spec.Run.Targets[0]) || run.Spec.Hash != plan.RunHash(&benchmark.Spec.Run) {
+		t.Errorf("the file's specification has changed: %+v", benchmark.Spec.Run.Targets[0].Volumes)
+	}
+}
