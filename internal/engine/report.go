@@ -15,6 +15,8 @@ const MaxByteDifference = 0.05
 // Report holds what the clients of a target reported about a step, except samples and totals.
 type Report struct {
 	Clients []ClientReport
+	// SharesMachine is true if any of the clients ran on the same machine as clients of another target at the same time.
+	SharesMachine bool
 	// Measured is true if the step ran the profile's load and at least one client has a result.
 	Measured bool
 	// Version is the version of the tool; empty if unknown.

@@ -113,6 +113,22 @@ func TestCommandSources(t *testing.T) {
 	}
 }
 
+// TestCommandBesideAnotherTarget: the statistics of a mount are not used if another target's client ran on the machine,
+// because that client may use the same mount.
+func TestCommandBesideAnotherTarget(t *testing.T) {
+	t.Parallel()
+	client := ranProgram(0, "a", countsOf(v1alpha1.SourceMount, 200, 100), countsOf(v1alpha1.SourceStorage, 100, 50))
+	for want, remarks := range map[v1alpha1.CommandSource][]result.Remark{
+		v1alpha1.SourceMount:   nil,
+		v1alpha1.SourceStorage: {{Warning: v1alpha1.WarningSharedClientNode, Client: 0, Message: "shared a machine"}},
+	} {
+		made := result.Target(commandStep(t), "data", []result.Client{client}, result.History{}, remarks...)
+		if made.Command == nil || made.Command.Source != want {
+			t.Errorf("remarks %+v: %+v, want %s", remarks, made.Command, want)
+		}
+	}
+}
+
 // TestCommandThatMapsItsOutput: bytes that the kernel counts without a system call, as for mapped files, are in the
 // result.
 func TestCommandThatMapsItsOutput(t *testing.T) {

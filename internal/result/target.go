@@ -17,6 +17,7 @@ const SampleInterval = engine.SampleInterval
 // fails: if anything is missing or wrong, the result has a warning.
 func Target(step plan.Step, target string, clients []Client, history History, remarks ...Remark) v1alpha1.TargetResult {
 	b := newBuilder(step, target, clients, history)
+	b.remarks = remarks
 	b.result.WorkBound = step.WorkBound()
 	for _, remark := range remarks {
 		b.warnings.addClient(remark.Warning, remark.Client, "%s", remark.Message)
@@ -43,6 +44,8 @@ type builder struct {
 	step    plan.Step
 	clients []Client
 	history History
+	// remarks are the warnings about clients that are based on the run's history.
+	remarks []Remark
 	// load is the workload, and described holds the engine's description of it. measured is true if the step measures
 	// the workload itself instead of only preparing for it.
 	load      engine.Load
@@ -172,6 +175,7 @@ func (b *builder) consult() {
 		return
 	}
 	report := engine.Report{Measured: b.measured && len(b.usable) > 0, Job: b.job, Version: b.jobVersion}
+	report.SharesMachine = slices.ContainsFunc(b.remarks, func(r Remark) bool { return r.Warning == v1alpha1.WarningSharedClientNode })
 	usable := map[int]bool{}
 	for i := range b.usable {
 		usable[b.usable[i].Index] = true

@@ -82,10 +82,11 @@ func commonSource(report *engine.Report) v1alpha1.CommandSource {
 }
 
 // summable reports whether a source's counts can be added up over all clients, which requires that the source is
-// available on each of them. The statistics of a mount cover a whole machine. They cannot be added up if two clients
-// may run on the same machine, because each of the two counts would include the bytes of both clients.
+// available on each of them. The statistics of a mount cover a whole machine. They cannot be used if two clients,
+// even of different targets, may run on the same machine, because each of the two counts would include the bytes of
+// both clients.
 func summable(report *engine.Report, source v1alpha1.CommandSource) bool {
-	if source == v1alpha1.SourceMount && mayShareMachine(report.Clients) {
+	if source == v1alpha1.SourceMount && (report.SharesMachine || mayShareMachine(report.Clients)) {
 		return false
 	}
 	return !slices.ContainsFunc(report.Clients, func(c engine.ClientReport) bool {
