@@ -3,6 +3,7 @@ package local
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -205,4 +206,18 @@ func TestNoFio(t *testing.T) {
 		t.Errorf("exit code %d, said %q", got.Code, document.Message)
 	}
 	Empty(t, directory)
+}
+
+// TestRelativeFio names fio by a path below the working directory, which is not that of the clients.
+func TestRelativeFio(t *testing.T) {
+	path, err := exec.LookPath("fio")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.Symlink(path, "fio"); err != nil {
+		t.Fatal(err)
+	}
+	got := Call(t, "run", "--local", "-f", Write(t), "--target", "data="+t.TempDir(), "--fio", "./fio", "-o", "json")
+	ValidButForLoad(t, got)
 }

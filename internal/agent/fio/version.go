@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -66,8 +67,13 @@ func (t *Tool) askFio(ctx context.Context) *agentapi.Tool {
 	return found
 }
 
+// fioPath returns the absolute path of fio, because fio is started in another directory than the agent's.
 func (t *Tool) fioPath() (string, error) {
-	return exec.LookPath(cmp.Or(t.env.Config.FioPath, "fio"))
+	path, err := exec.LookPath(cmp.Or(t.env.Config.FioPath, "fio"))
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
 }
 
 // checkedFio returns the path of fio. It fails if the executable has changed since the agent reported its version.
