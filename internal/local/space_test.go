@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -24,6 +25,22 @@ func TestSpaceBesideOtherData(t *testing.T) {
 		r.setNewBytes(&target{name: "a", uid: "u", volumes: []*volume{one}})
 		if one.newBytes != want {
 			t.Errorf("beside %s: the run adds %d bytes, want %d", existing, one.newBytes, want)
+		}
+	}
+}
+
+// TestSpaceOfSubvolumes checks that subvolumes of btrfs share their free space, although their device numbers differ.
+func TestSpaceOfSubvolumes(t *testing.T) {
+	for source, full := range map[string]bool{"/dev/sda": true, "/dev/sdb": false} {
+		on := func(device uint64, source string) *target {
+			mount := dataset.Mount{Device: device, FilesystemType: "btrfs", Source: source, AvailableBytes: 100}
+			return &target{volumes: []*volume{{mount: mount, newBytes: 60}}}
+		}
+		r := &runner{targets: map[string]*target{"a": on(1, "/dev/sda"), "b": on(2, source)}}
+		err := r.checkSpace(&v1alpha1.Target{Name: "a"})
+		var space *dataset.SpaceError
+		if errors.As(err, &space) != full || full && space.NeedBytes != 120 {
+			t.Errorf("beside a subvolume of %s: %v", source, err)
 		}
 	}
 }

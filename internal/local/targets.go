@@ -126,7 +126,7 @@ func (r *runner) checkSpace(spec *v1alpha1.Target) error {
 		need := uint64(0)
 		for _, t := range r.targets {
 			for _, other := range t.volumes {
-				if other.mount.Device == one.mount.Device {
+				if sameSpace(other.mount, one.mount) {
 					need += other.newBytes
 				}
 			}
@@ -136,6 +136,11 @@ func (r *runner) checkSpace(spec *v1alpha1.Target) error {
 		}
 	}
 	return nil
+}
+
+// sameSpace reports whether two directories share their free space. Each subvolume of btrfs has its own device number.
+func sameSpace(a, b dataset.Mount) bool {
+	return a.Device == b.Device || a.FilesystemType == "btrfs" && b.FilesystemType == "btrfs" && a.Source == b.Source
 }
 
 // lockTarget locks the directories of a target. A read-only directory needs no lock, because no process can write to
