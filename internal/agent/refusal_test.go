@@ -168,6 +168,23 @@ func TestNoRoomForADatasetThatGrows(t *testing.T) {
 	})
 }
 
+// Clients that share a volume need space for the data of all of them, except of those that may have it already.
+func TestNoRoomForAllClients(t *testing.T) {
+	withMounts(t, func() {
+		directory := t.TempDir()
+		must(t, unix.Mount("none", directory, "tmpfs", 0, "size=24m"))
+		t.Cleanup(func() { _ = unix.Unmount(directory, unix.MNT_DETACH) })
+		r := serveAt(t, directory, nil)
+		must(t, os.Remove(filepath.Join(putData(t, directory, 1), "data.0.0"))) // It has loaded the step, and waits.
+		load := request("a", endlessWrite)
+		load.Dataset = &agentapi.Dataset{NewBytes: 10 << 20, Sharing: 3}
+		r.refused(load, tool.ReasonNoSpace, "needs 30.0 MiB")
+		putData(t, directory, 1)
+		r.load(load)
+		r.stopped("a")
+	})
+}
+
 // A read-only file system, a full one, and one that is mounted over the planned one.
 func TestLoadOnOtherFileSystems(t *testing.T) {
 	t.Parallel()

@@ -983,7 +983,9 @@ type Dataset struct {
 	// Files and directories that the step makes on the volume beyond those of files; 0 where that is not known.
 	NewFiles uint64 `protobuf:"varint,11,opt,name=new_files,json=newFiles,proto3" json:"new_files,omitempty"`
 	// Directories in which the step makes its files: before it they are made, or emptied.
-	NewFolders    []string `protobuf:"bytes,12,rep,name=new_folders,json=newFolders,proto3" json:"new_folders,omitempty"`
+	NewFolders []string `protobuf:"bytes,12,rep,name=new_folders,json=newFolders,proto3" json:"new_folders,omitempty"`
+	// How many clients add new_bytes each to the same volumes in this step; 0 counts as 1.
+	Sharing       uint32 `protobuf:"varint,13,opt,name=sharing,proto3" json:"sharing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1100,6 +1102,13 @@ func (x *Dataset) GetNewFolders() []string {
 		return x.NewFolders
 	}
 	return nil
+}
+
+func (x *Dataset) GetSharing() uint32 {
+	if x != nil {
+		return x.Sharing
+	}
+	return 0
 }
 
 // Striping is how Lustre spreads a file over its object storage targets.
@@ -4005,7 +4014,7 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\acommand\x18\f \x01(\v2(.storagebench.agent.v1alpha1.CommandToolH\x00R\acommand\x12:\n" +
 	"\x19stall_timeout_nanoseconds\x18\x14 \x01(\x03R\x17stallTimeoutNanoseconds\x128\n" +
 	"\x18load_timeout_nanoseconds\x18\x15 \x01(\x03R\x16loadTimeoutNanosecondsB\x06\n" +
-	"\x04tool\"\x99\x04\n" +
+	"\x04tool\"\xb3\x04\n" +
 	"\aDataset\x12\x1b\n" +
 	"\tnew_bytes\x18\x01 \x01(\x04R\bnewBytes\x12;\n" +
 	"\x05reads\x18\x02 \x03(\v2%.storagebench.agent.v1alpha1.DataFileR\x05reads\x12=\n" +
@@ -4020,7 +4029,8 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	" \x01(\bR\fmayHoldZeros\x12\x1b\n" +
 	"\tnew_files\x18\v \x01(\x04R\bnewFiles\x12\x1f\n" +
 	"\vnew_folders\x18\f \x03(\tR\n" +
-	"newFolders\"?\n" +
+	"newFolders\x12\x18\n" +
+	"\asharing\x18\r \x01(\rR\asharing\"?\n" +
 	"\bStriping\x12\x14\n" +
 	"\x05count\x18\x01 \x01(\x05R\x05count\x12\x1d\n" +
 	"\n" +

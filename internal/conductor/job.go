@@ -24,6 +24,9 @@ type Job struct {
 	// Clients is the number of clients that the target has in the run; a step may load only some of them. 0 means the
 	// number that the step loads.
 	Clients int
+	// Sharing is the number of clients that each add the step's data to the same volumes, or 0 if only this client does
+	// or client 0 counts the data of all (see Shared).
+	Sharing int
 	// Devices is true if the target's volumes are raw block devices.
 	Devices bool
 }

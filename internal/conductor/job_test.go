@@ -179,8 +179,8 @@ func TestJobOfAgents(t *testing.T) {
 	})
 	requests, err = c.Requests(ramp[0], 1, keys[:1], 1, everywhere)
 	must(t, err)
-	if got := requests(clientKey(0)).GetDataset().GetNewBytes(); got != 96<<20 {
-		t.Errorf("the first step of a ramp asks for %d bytes", got)
+	if got := requests(clientKey(0)).GetDataset(); got.GetNewBytes() != 96<<20 || got.GetSharing() != 0 {
+		t.Errorf("the first step of a ramp asks for %d bytes for each of %d clients", got.GetNewBytes(), got.GetSharing())
 	}
 	if all := c.Environments(); len(all) != 1 || all[0].Engine != v1alpha1.EngineIOR || !strings.Contains(all[0].ToolVersion, "ior 4.0.0, Open MPI 4.1.4") {
 		t.Errorf("environments %+v", all)

@@ -21,6 +21,7 @@ func LoadRequest(step plan.Step, key decide.ClientKey, seed int64, job Job) (*ag
 	request.LoadTimeoutNanoseconds = step.RunLimit.Nanoseconds()
 	dataset, use := request.GetDataset(), step.For(key.Target)
 	dataset.NewBytes = newBytes(step, key, job)
+	dataset.Sharing = uint32(job.Sharing) //nolint:gosec // Clients are few.
 	if made.Files != nil {
 		place(request, step, key.Target, maps.Collect(made.Files), job.Devices)
 	}
@@ -81,6 +82,9 @@ func (c *Conductor) Requests(step plan.Step, attempt int, keys []decide.ClientKe
 			ofTarget[key.Target] = job
 		}
 		job.Attempt, job.Devices = attempt, c.onDevices(key)
+		if !step.Load(key.Target).SpansClients && shared(key.Target) {
+			job.Sharing = step.Clients
+		}
 		if job.Devices && step.Clients > 1 && shared(key.Target) {
 			return nil, &decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: fmt.Sprintf(
 				"the clients of target %s share a raw device and would overwrite each other's data: set claimTemplate.scope to PerClient, or use one client", key.Target)}

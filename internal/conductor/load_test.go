@@ -131,6 +131,23 @@ func TestLoadRequestOfAnotherAttempt(t *testing.T) {
 	}
 }
 
+// TestRequestsOnASharedVolume checks that an agent is told how many clients add data to its volume.
+func TestRequestsOnASharedVolume(t *testing.T) {
+	t.Parallel()
+	step := plan.Step{
+		ID: "00-a", Purpose: plan.Prepare, Targets: []string{"target"}, Clients: 8,
+		Workloads: map[string]*v1alpha1.Engine{"target": {Fio: builders.Fio().Obj()}},
+	}
+	c := conduct(t, 1, time.Hour)
+	for shared, want := range map[bool]uint32{true: 8, false: 0} {
+		requests, err := c.Requests(step, 1, []decide.ClientKey{clientKey(0)}, 42, func(string) bool { return shared })
+		must(t, err)
+		if got := requests(clientKey(0)).GetDataset().GetSharing(); got != want {
+			t.Errorf("shared %v: %d clients, want %d", shared, got, want)
+		}
+	}
+}
+
 // TestRequestsAreNotKept checks that Requests keeps no requests until they are sent, and builds equal ones each time.
 func TestRequestsAreNotKept(t *testing.T) {
 	t.Parallel()

@@ -43,7 +43,7 @@ func TestCore(t *testing.T) {
 			"a client is killed while it lays out its files": coreLostClient,
 			"a live benchmark is deleted":                    coreDeleted,
 			"an image without the tool":                      coreFailure("an image without the tool"),
-			"a volume that is full with all clients":         coreFailure("a volume that is full with all clients"),
+			"a volume too small for all clients":             coreFailure("a volume too small for all clients"),
 			"a storage class that is missing":                coreFailure("a storage class that is missing"),
 		} {
 			t.Run(name, func(t *testing.T) {

@@ -40,14 +40,14 @@ var coreFailures = map[string]failing{
 		reason:   v1alpha1.ReasonToolFailed,
 		says:     []string{"data/0", "fio"},
 	},
-	"a volume that is full with all clients": {
+	"a volume too small for all clients": {
 		arrange: func(s *space, b *builders.BenchmarkBuilder) {
 			s.staticClaim("data", s.memory("size=96m,mode=777"))
 			b.Clients(2)
 		},
 		needsPod: true,
 		reason:   v1alpha1.ReasonNotEnoughSpace,
-		says:     []string{"client data/", "the volume is full", "No space left on device"},
+		says:     []string{"client data/", "too little free space", "needs 128.0 MiB", "96.0 MiB"},
 	},
 	"a storage class that is missing": {
 		arrange: func(s *space, _ *builders.BenchmarkBuilder) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 
 	"google.golang.org/grpc/codes"
@@ -243,13 +244,51 @@ func (f *Files) checkFiles() error {
 		if err == nil {
 			// NewBytes excludes what earlier steps may have written, so subtract what the files hold from their total size. If
 			// not all files are listed, the total size is less than NewBytes, so start from NewBytes instead.
-			err = f.CheckSpace(min(wanted.GetNewBytes(), max(total, wanted.GetNewBytes())-have))
+			err = f.checkSpace(min(wanted.GetNewBytes(), max(total, wanted.GetNewBytes())-have))
 		}
 		if err != nil {
 			return tool.Refuse(tool.ReasonOf(err), err)
 		}
 	}
 	return checkReads(f.Dataset, wanted)
+}
+
+// checkSpace returns an error if the volume has too little space for this client's missing bytes and for the new bytes
+// of the other clients that share it. All clients check before any of them writes. Clients whose directory is not empty
+// are not counted, because they may have their data already, from an earlier run or attempt.
+func (f *Files) checkSpace(missing uint64) error {
+	wanted, others := f.request.GetDataset(), uint64(0)
+	if missing > 0 && wanted.GetSharing() > 1 {
+		others = uint64(wanted.GetSharing()) - 1
+	}
+	each := min(wanted.GetNewBytes(), math.MaxInt64/max(1, others)) // The sum must not overflow.
+	err := f.CheckSpace(missing + others*each)
+	short, is := errors.AsType[*dataset.SpaceError](err)
+	if others == 0 || !is {
+		return err
+	}
+	// Look at the directories only now, because there can be hundreds.
+	short.NeedBytes = missing
+	for client := range int(wanted.GetSharing()) {
+		if client != f.set.env.Config.Client && f.isEmpty(client) {
+			short.NeedBytes += each
+		}
+	}
+	if short.NeedBytes <= short.FreeBytes {
+		return nil
+	}
+	return err
+}
+
+// isEmpty reports whether another client has nothing on the volume. It returns false if that is unknown.
+func (f *Files) isEmpty(client int) bool {
+	directory, err := dataset.Open(f.Mount(), f.set.Location(client))
+	if err != nil {
+		return errors.Is(err, dataset.ErrMissing)
+	}
+	defer func() { _ = directory.Close() }()
+	empty, err := directory.Empty()
+	return empty && err == nil
 }
 
 // checkReads returns an error if the step would read missing data.
