@@ -81,6 +81,7 @@ func TestTexts(t *testing.T) {
 		"init-duration":     {"init", "--storage-class", "gp3", "--duration", "10"},
 		"init-size-small":   {"init", "--storage-class", "gp3", "--size", "1G"},
 		"init-one-pod":      {"init", "--claim", "data", "--access-mode", "ReadWriteOncePod", "--clients", "2"},
+		"init-size-clients": {"init", "--claim", "shared", "--access-mode", "ReadWriteMany", "--size", "1Gi", "--clients", "100"},
 		"init-size-case":    {"init", "--storage-class", "gp3", "--size", "2gi"},
 		"plan-yaml":         {"plan", "-f", "../../config/samples/quickstart.yaml", "-o", "yaml"},
 		"help-completion":   {"completion", "--help"},

@@ -93,17 +93,21 @@ func runInit(streams Streams, made first) error {
 	}
 	text := made.yaml()
 	written := &source{name: made.name, text: []byte(text)}
-	if _, err := understand([]*source{written}, loadOptions{seed: 1}); err != nil || len(written.faults) > 0 {
+	all, err := understand([]*source{written}, loadOptions{seed: 1})
+	if err != nil || len(written.faults) > 0 {
 		if made.profile != "" {
 			return fmt.Errorf("--profile %s does not fit these volumes:\n%s", made.profile, indent(errors.Join(err, written.faults).Error()))
 		}
 		return fmt.Errorf("internal error: the generated benchmark is not valid: %w", errors.Join(err, written.faults))
 	}
+	if err = made.fits(&all[0]); err != nil {
+		return err
+	}
 	if made.output == "json" {
 		return printAs(streams.Out, "json", initDocument{SchemaVersion: report.SchemaVersion, Name: made.name, YAML: text}, nil)
 	}
 	if made.file == "" {
-		_, err := io.WriteString(streams.Out, text)
+		_, err = io.WriteString(streams.Out, text)
 		return err
 	}
 	file, err := os.OpenFile(made.file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // A file that others may read.

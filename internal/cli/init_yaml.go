@@ -12,6 +12,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/engine/engines"
+	"github.com/storagebench/storagebench/internal/measure"
 )
 
 // first describes the benchmark that init or run --storage-class creates.
@@ -53,6 +54,16 @@ func (f *first) share() int64 {
 		share /= int64(f.clients) // all clients share an existing or a ReadWriteMany volume
 	}
 	return share
+}
+
+// fits returns an error if the data of the planned benchmark is larger than a volume.
+func (f *first) fits(read *loaded) error {
+	need := read.plan.VolumeBytes(&read.resolved.Targets[0])
+	if size := uint64(quantity(f.size)); need > size { //nolint:gosec // It was checked to be positive.
+		return fmt.Errorf("--size %s: each volume needs %s for the data of this workload; use a larger size",
+			f.size, measure.FormatBinaryBytes(need))
+	}
+	return nil
 }
 
 // maxDefaultDataset is the maximum dataset size of the default workload. It is larger than most caches.

@@ -249,12 +249,7 @@ func (f *first) load() (loaded, error) {
 	case len(written.faults) > 0:
 		return loaded{}, fmt.Errorf("internal error: the generated benchmark is not valid: %w", written.faults)
 	}
-	read := all[0]
-	need := read.plan.VolumeBytes(&read.resolved.Targets[0])
-	if size := uint64(quantity(f.size)); need > size { //nolint:gosec // It was checked to be positive.
-		return loaded{}, fmt.Errorf("--size %s: each volume needs %s for the data of this workload; use a larger size", f.size, measure.FormatBinaryBytes(need))
-	}
-	return read, nil
+	return all[0], f.fits(&all[0])
 }
 
 // createTrial creates a benchmark on new volumes, and the Job that owns it.
