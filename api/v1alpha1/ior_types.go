@@ -162,6 +162,7 @@ type MdtestProfile struct {
 	// readSize is the number of bytes read from each file, at most fileSize. Defaults to fileSize; if fileSize is 0,
 	// files are only opened and closed.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (!s.matches('[kMGTPE]$') || int(quantity(s).asApproximateFloat()) % 4096 == 0) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) >= 0 && !quantity(s).isGreaterThan(quantity('1Ti')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes up to 1Ti, such as 4Ki'"
 	ReadSize *resource.Quantity `json:"readSize,omitempty"`
 
 	// depth is the depth of the directory tree.

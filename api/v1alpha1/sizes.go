@@ -83,7 +83,7 @@ func (p IORProfile) MarshalJSON() ([]byte, error) {
 // MarshalJSON implements json.Marshaler.
 func (p MdtestProfile) MarshalJSON() ([]byte, error) {
 	type plain MdtestProfile
-	p.FileSize = plainSize(p.FileSize, page)
+	p.FileSize, p.ReadSize = plainSize(p.FileSize, page), plainSize(p.ReadSize, page)
 	return marshal(plain(p))
 }
 

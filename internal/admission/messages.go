@@ -73,13 +73,17 @@ func describeDecimal(path string, value any, fault *field.Error) string {
 		return ""
 	}
 	why := "k is 1000 and Ki is 1024"
-	if strings.HasSuffix(path, "datasetSize") || strings.HasSuffix(path, "fileSize") || strings.HasSuffix(path, "ior.blockSize") {
+	if strings.HasSuffix(path, "datasetSize") || isMdtestSize(path) || strings.HasSuffix(path, "ior.blockSize") {
 		if size, err := resource.ParseQuantity(text); err != nil || size.Value()%page == 0 {
 			return ""
 		}
 		why = "and not a multiple of 4096"
 	}
 	return fmt.Sprintf("%s is decimal, %s; did you mean %si?", text, why, strings.Replace(text, "k", "K", 1))
+}
+
+func isMdtestSize(path string) bool {
+	return strings.HasSuffix(path, "fileSize") || strings.HasSuffix(path, "readSize")
 }
 
 // exceeded returns the maximum size of a field if its value is a decimal size above this maximum. It returns "" for
@@ -91,7 +95,7 @@ func exceeded(path string, value any, fault *field.Error) string {
 		return ""
 	}
 	most := "1Pi"
-	if strings.HasSuffix(path, "fileSize") {
+	if isMdtestSize(path) {
 		most = "1Ti"
 	}
 	size, err := resource.ParseQuantity(text)
