@@ -245,7 +245,7 @@ func TestCommandDeadline(t *testing.T) {
 	clock.Set(time.Now().UnixMilli(), 0)
 	r := serve(t, func(a *Agent) { a.env.Clock, a.env.Timeouts.Terminate = clock, 500*time.Millisecond })
 	ended, _ := r.run(script("long", "sleep 1000"), time.Millisecond)
-	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || !strings.Contains(ended.GetMessage(), "its phase") || !ended.GetCommand().GetCutShort() {
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || !strings.Contains(ended.GetMessage(), "the phase") || !ended.GetCommand().GetCutShort() {
 		t.Errorf("got %v", ended)
 	}
 	// An unfinished setup is a failure.
