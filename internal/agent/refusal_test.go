@@ -168,20 +168,31 @@ func TestNoRoomForADatasetThatGrows(t *testing.T) {
 	})
 }
 
-// Clients that share a volume need space for the data of all of them, except of those that may have it already.
+// Clients that share a volume need space for the data of all of them, except for what they have or may have already.
 func TestNoRoomForAllClients(t *testing.T) {
 	withMounts(t, func() {
 		directory := t.TempDir()
 		must(t, unix.Mount("none", directory, "tmpfs", 0, "size=24m"))
 		t.Cleanup(func() { _ = unix.Unmount(directory, unix.MNT_DETACH) })
 		r := serveAt(t, directory, nil)
-		must(t, os.Remove(filepath.Join(putData(t, directory, 1), "data.0.0"))) // It has loaded the step, and waits.
+		file := filepath.Join(putData(t, directory, 1), "data.0.0")
+		must(t, os.Remove(file)) // The client has loaded the step, and waits.
 		load := request("a", endlessWrite)
 		load.Dataset = &agentapi.Dataset{NewBytes: 10 << 20, Sharing: 3}
 		r.refused(load, tool.ReasonNoSpace, "needs 30.0 MiB")
-		putData(t, directory, 1)
+		putData(t, directory, 1) // An earlier step has laid out a byte.
+		load.Dataset.Files = []*agentapi.DataFile{{Name: "data.0.0", Bytes: 10 << 20}}
+		r.refused(load, tool.ReasonNoSpace, "needs 30.0 MiB")
+		must(t, os.WriteFile(file, make([]byte, 10<<20), 0o600))
+		load.Dataset.NewBytes = 6 << 20
+		r.load(load)             // 12 of 14 MiB
+		load.Dataset.Sharing = 0 // A client was lost, and the answer too.
 		r.load(load)
 		r.stopped("a")
+		unknown := request("b", endlessWrite)
+		unknown.Dataset = &agentapi.Dataset{NewBytes: 6 << 20, Sharing: 3}
+		r.load(unknown)
+		r.stopped("b")
 	})
 }
 

@@ -53,12 +53,15 @@ type step struct {
 }
 
 // content is a digest of a LoadRequest. The digest excludes the epoch, because a newer leader may repeat an older
-// leader's request.
+// leader's request, and the number of clients that share the volume, because one may be lost before a repetition.
 type content [sha256.Size]byte
 
 func contentOf(request *agentapi.LoadRequest) (content, error) {
 	without := proto.CloneOf(request)
 	without.Epoch = 0
+	if wanted := without.GetDataset(); wanted != nil {
+		wanted.Sharing = 0
+	}
 	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(without)
 	if err != nil {
 		return content{}, fmt.Errorf("encode the request: %w", err)

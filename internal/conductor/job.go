@@ -24,8 +24,8 @@ type Job struct {
 	// Clients is the number of clients that the target has in the run; a step may load only some of them. 0 means the
 	// number that the step loads.
 	Clients int
-	// Sharing is the number of clients that each add the step's data to the same volumes, or 0 if only this client does
-	// or client 0 counts the data of all (see Shared).
+	// Sharing is the number of clients that each add the step's data to the same volumes, in this step or a later one. It
+	// is 0 if only this client does, if client 0 counts the data of all (see Shared), or if it is unknown.
 	Sharing int
 	// Devices is true if the target's volumes are raw block devices.
 	Devices bool
@@ -68,6 +68,24 @@ func (c *Conductor) jobOf(step plan.Step, target string, shared bool) (Job, erro
 			target, program, order[0], versions[order[0]][0], order[1], versions[order[1]][0])}
 	}
 	return job, nil
+}
+
+// sharing returns how many clients of a target each add a step's data to the volumes that they share. The plan counts
+// the data of all clients in the first step with a workload, so the result includes clients that only later steps load.
+// If a client is lost, the result is 0: the run may go on without its data.
+func (c *Conductor) sharing(step plan.Step, target string) int {
+	count := step.Clients
+	for i := range c.options.Steps {
+		if other := &c.options.Steps[i]; other.Workloads[target] == step.Workloads[target] {
+			count = max(count, other.Clients)
+		}
+	}
+	for _, client := range c.all() {
+		if client.key.Target == target && client.facts().Connection == decide.Lost {
+			return 0
+		}
+	}
+	return count
 }
 
 // toolVersion returns the version of a tool according to the agent's newest description of itself, or "" if the agent

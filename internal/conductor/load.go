@@ -74,17 +74,20 @@ func (c *Conductor) Requests(step plan.Step, attempt int, keys []decide.ClientKe
 	ofTarget, ofClient := map[string]Job{}, map[decide.ClientKey]Job{}
 	for _, key := range keys {
 		job, known := ofTarget[key.Target]
-		if step.Load(key.Target).SpansClients && !known {
+		if !known {
 			var err error
-			if job, err = c.jobOf(step, key.Target, shared(key.Target)); err != nil {
+			switch {
+			case step.Load(key.Target).SpansClients:
+				job, err = c.jobOf(step, key.Target, shared(key.Target))
+			case shared(key.Target):
+				job.Sharing = c.sharing(step, key.Target)
+			}
+			if err != nil {
 				return nil, fmt.Errorf("step %s: %w", step.ID, err)
 			}
 			ofTarget[key.Target] = job
 		}
 		job.Attempt, job.Devices = attempt, c.onDevices(key)
-		if !step.Load(key.Target).SpansClients && shared(key.Target) {
-			job.Sharing = step.Clients
-		}
 		if job.Devices && step.Clients > 1 && shared(key.Target) {
 			return nil, &decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: fmt.Sprintf(
 				"the clients of target %s share a raw device and would overwrite each other's data: set claimTemplate.scope to PerClient, or use one client", key.Target)}

@@ -131,21 +131,30 @@ func TestLoadRequestOfAnotherAttempt(t *testing.T) {
 	}
 }
 
-// TestRequestsOnASharedVolume checks that an agent is told how many clients add data to its volume.
+// TestRequestsOnASharedVolume checks that an agent is told how many clients add data to its volume, including those
+// that only later steps of a ramp load.
 func TestRequestsOnASharedVolume(t *testing.T) {
 	t.Parallel()
-	step := plan.Step{
-		ID: "00-a", Purpose: plan.Prepare, Targets: []string{"target"}, Clients: 8,
-		Workloads: map[string]*v1alpha1.Engine{"target": {Fio: builders.Fio().Obj()}},
-	}
-	c := conduct(t, 1, time.Hour)
-	for shared, want := range map[bool]uint32{true: 8, false: 0} {
-		requests, err := c.Requests(step, 1, []decide.ClientKey{clientKey(0)}, 42, func(string) bool { return shared })
+	planned, problems := plan.Make(builders.Benchmark("b").Target("target").Clients(8).Workload(builders.Fio()).
+		Ramp("ramp", v1alpha1.RampClients, "30s", 1, 4).
+		Steady("other", "30s").WithLoad(builders.Fio().BlockSize("8Ki").Engine()).Run(), 1)
+	must(t, problems.ToAggregate())
+	c := conductor.New(conductor.Options{RunUID: runUID, Epoch: 1, LossTimeout: time.Hour, Steps: planned.Steps})
+	t.Cleanup(c.Close)
+	check := func(shared bool, want uint32) {
+		t.Helper()
+		keys := []decide.ClientKey{clientKey(0)}
+		requests, err := c.Requests(planned.Steps[0], 1, keys, 42, func(string) bool { return shared })
 		must(t, err)
-		if got := requests(clientKey(0)).GetDataset().GetSharing(); got != want {
-			t.Errorf("shared %v: %d clients, want %d", shared, got, want)
+		if got := requests(clientKey(0)).GetDataset(); got.GetSharing() != want || got.GetNewBytes() != 64<<20 {
+			t.Errorf("shared %v: %d clients with %d bytes each, want %d", shared, got.GetSharing(), got.GetNewBytes(), want)
 		}
 	}
+	check(true, 4)
+	check(false, 0)
+	// The run may go on with less data than the plan expects.
+	c.Expect(clientKey(2), 0).Lose("its node is gone")
+	check(true, 0)
 }
 
 // TestRequestsAreNotKept checks that Requests keeps no requests until they are sent, and builds equal ones each time.

@@ -224,23 +224,10 @@ func (f *Files) Close() {
 func (f *Files) checkFiles() error {
 	wanted := f.request.GetDataset()
 	if wanted.GetNewBytes() > 0 || wanted.GetNewFiles() > 0 {
-		total, have, missing := uint64(0), uint64(0), wanted.GetNewFiles()
-		for _, file := range wanted.GetFiles() {
-			total += file.GetBytes()
-			coverage, err := f.Written(file.GetName())
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				missing++
-			case err != nil:
-				// The file may be a link, for example, which the tool would follow to another user's file.
-				return tool.Refuse(tool.ReasonOf(err), err)
-			case coverage.Doubtful:
-				have += min(coverage.ApparentBytes, file.GetBytes())
-			default:
-				have += min(coverage.WrittenBytes, file.GetBytes())
-			}
+		total, have, missing, err := written(f.Dataset, wanted.GetFiles())
+		if err == nil {
+			err = f.CheckFiles(missing + wanted.GetNewFiles())
 		}
-		err := f.CheckFiles(missing)
 		if err == nil {
 			// NewBytes excludes what earlier steps may have written, so subtract what the files hold from their total size. If
 			// not all files are listed, the total size is less than NewBytes, so start from NewBytes instead.
@@ -253,9 +240,32 @@ func (f *Files) checkFiles() error {
 	return checkReads(f.Dataset, wanted)
 }
 
-// checkSpace returns an error if the volume has too little space for this client's missing bytes and for the new bytes
-// of the other clients that share it. All clients check before any of them writes. Clients whose directory is not empty
-// are not counted, because they may have their data already, from an earlier run or attempt.
+// written returns the total size of files, how many bytes of them a directory has, and how many files are missing.
+func written(directory *dataset.Dataset, files []*agentapi.DataFile) (total, have, missing uint64, err error) {
+	for _, file := range files {
+		total += file.GetBytes()
+		coverage, err := directory.Written(file.GetName())
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			missing++
+		case err != nil:
+			// The file may be a link, for example, which the tool would follow to another user's file.
+			return 0, 0, 0, err
+		case coverage.Doubtful:
+			have += min(coverage.ApparentBytes, file.GetBytes())
+		default:
+			have += min(coverage.WrittenBytes, file.GetBytes())
+		}
+	}
+	return total, have, missing, nil
+}
+
+// maxLooks limits how many files of other clients checkSpace looks at: each takes a request to the file server, and all
+// clients look at the same time.
+const maxLooks = 2000
+
+// checkSpace returns an error if the volume has too little space for this client's missing bytes and for those of the
+// other clients that share it. All clients check before any of them writes.
 func (f *Files) checkSpace(missing uint64) error {
 	wanted, others := f.request.GetDataset(), uint64(0)
 	if missing > 0 && wanted.GetSharing() > 1 {
@@ -270,8 +280,8 @@ func (f *Files) checkSpace(missing uint64) error {
 	// Look at the directories only now, because there can be hundreds.
 	short.NeedBytes = missing
 	for client := range int(wanted.GetSharing()) {
-		if client != f.set.env.Config.Client && f.isEmpty(client) {
-			short.NeedBytes += each
+		if client != f.set.env.Config.Client {
+			short.NeedBytes += min(each, f.lackedBy(client))
 		}
 	}
 	if short.NeedBytes <= short.FreeBytes {
@@ -280,15 +290,30 @@ func (f *Files) checkSpace(missing uint64) error {
 	return err
 }
 
-// isEmpty reports whether another client has nothing on the volume. It returns false if that is unknown.
-func (f *Files) isEmpty(client int) bool {
+// lackedBy returns how many bytes of the step another client does not have yet. It may have data from an earlier run or
+// attempt. lackedBy returns 0 if this is unknown, because a run that fits must not be refused.
+func (f *Files) lackedBy(client int) uint64 {
+	wanted := f.request.GetDataset()
 	directory, err := dataset.Open(f.Mount(), f.set.Location(client))
+	if errors.Is(err, dataset.ErrMissing) {
+		return wanted.GetNewBytes()
+	}
 	if err != nil {
-		return errors.Is(err, dataset.ErrMissing)
+		return 0
 	}
 	defer func() { _ = directory.Close() }()
 	empty, err := directory.Empty()
-	return empty && err == nil
+	switch {
+	case err != nil:
+		return 0
+	case empty:
+		return wanted.GetNewBytes()
+	case len(wanted.GetFiles())*int(wanted.GetSharing()) > maxLooks:
+		return 0
+	}
+	// If an error occurs, both are 0.
+	total, have, _, _ := written(directory, wanted.GetFiles())
+	return total - have
 }
 
 // checkReads returns an error if the step would read missing data.
