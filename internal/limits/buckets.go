@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -29,6 +30,10 @@ type Spending struct {
 	Operation Operation
 	// MaybeCached is true if the server's cache may have served all of the I/O.
 	MaybeCached bool
+	// Share is the share of the clients that did the I/O; 0 counts as 1. These clients spend only the credits of their
+	// own machines and, if OwnVolumes is true, of their own volumes.
+	Share      float64
+	OwnVolumes bool
 }
 
 // Open starts tracking the credits of each limit with a published bucket. The fill level of the buckets is unknown at
@@ -83,14 +88,15 @@ func (b *Buckets) Refilled(of Dimension, refill float64) {
 	b.all[at].account = credits.Open(bucket)
 }
 
-// Spend updates the credits of all limits for an interval with the given I/O.
+// Spend updates the credits of all limits for an interval with the given I/O. If only some of the clients did it, the
+// estimates are those of the buckets that these clients spend.
 func (b *Buckets) Spend(s Spending) {
 	if s.Seconds <= 0 {
 		return
 	}
 	for index := range b.all {
 		one := &b.all[index]
-		most := one.limit.counts(s) / s.Seconds
+		most := one.limit.counts(s) / s.Seconds / one.limit.fraction(cmp.Or(s.Share, 1), s.OwnVolumes)
 		least := most
 		// Some I/O may not count toward the limit. The true fill level lies between the estimate without this I/O and
 		// the estimate that includes it.
@@ -173,8 +179,10 @@ func (b *Buckets) Fills() map[string]Fill {
 	return made
 }
 
-// OpenMeasured starts tracking the credits of a single bucket whose size was measured, not documented.
-func OpenMeasured(name string, bucket credits.Bucket) *Buckets {
-	limit := &Limit{Name: name, Layer: LayerVolume, Dimension: Bytes, Baseline: bucket.Baseline, Burst: bucket.Burst, Bucket: bucket.Size, Refill: bucket.Refill, Units: 1}
+// OpenMeasured starts tracking the credits of a single bucket whose size was measured, not documented, with the given
+// number of clients.
+func OpenMeasured(name string, bucket credits.Bucket, clients int) *Buckets {
+	limit := &Limit{Name: name, Layer: LayerVolume, Dimension: Bytes, Units: max(1, clients),
+		Baseline: bucket.Baseline, Burst: bucket.Burst, Bucket: bucket.Size, Refill: bucket.Refill}
 	return &Buckets{all: []creditAccount{{limit: limit, account: credits.Open(bucket), matters: true}}}
 }

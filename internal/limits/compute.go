@@ -45,7 +45,7 @@ type Limit struct {
 	// OperationUnitBytes is the largest size of an operation that counts as a single operation; a larger operation
 	// counts as several. 0 means that every operation counts once, whatever its size.
 	OperationUnitBytes float64
-	// Units is the number of flows, nodes or disks over which the figures are summed; at least 1.
+	// Units is the number of volumes, disks, nodes or flows over which the figures are summed; at least 1.
 	Units int
 	// Arithmetic shows how the baseline, the burst and the bucket were computed: "14.4 TiB x 200 MB/s/TiB = 2,880
 	// MB/s".
@@ -93,7 +93,7 @@ type Computed struct {
 func (c *Catalog) Compute(d Description, declared *v1alpha1.Limits) (Computed, error) {
 	made := Computed{CatalogVersion: c.version}
 	reached := traffic("")
-	flows, cached, parts := 0, false, 0
+	flows, cached, parts, volumes := 0, false, 0, 0
 	for index, volume := range d.Volumes {
 		if declared != nil && declared.Capacity != nil {
 			volume.CapacityBytes = declared.Capacity.Value()
@@ -108,9 +108,12 @@ func (c *Catalog) Compute(d Description, declared *v1alpha1.Limits) (Computed, e
 		if made.volume(c, d, volume, found) {
 			parts++
 		}
+		if !oneServer(volume, found.rows) {
+			volumes += volume.count()
+		}
 	}
 	made.dropPartial(0, parts, "volumes")
-	made.declare(declared)
+	made.declare(declared, volumes)
 	made.machines(c, d, machineUse{traffic: reached, flowsPerNode: flows, cached: cached})
 	slices.SortStableFunc(made.Limits, func(a, b Limit) int { return depth(a.Layer) - depth(b.Layer) })
 	return made, nil

@@ -12,8 +12,9 @@ import (
 // specified is appended to the calculation of a limit whose value comes from the specification.
 const specified = ", as specified"
 
-// declare adds the limits that the specification contains.
-func (made *Computed) declare(declared *v1alpha1.Limits) {
+// declare adds the limits that the specification contains. volumes is the number of volumes over which they are
+// summed, or 0 if all volumes are on one server.
+func (made *Computed) declare(declared *v1alpha1.Limits, volumes int) {
 	if declared == nil {
 		return
 	}
@@ -25,7 +26,8 @@ func (made *Computed) declare(declared *v1alpha1.Limits) {
 		if one.of == nil {
 			continue
 		}
-		limit := Limit{Name: one.name, Layer: LayerVolume, Dimension: one.dimension, Units: 1, CachedReadsPass: true, Given: true,
+		limit := Limit{Name: one.name, Layer: LayerVolume, Dimension: one.dimension, Units: max(1, volumes),
+			CachedReadsPass: true, Given: true,
 			Baseline: plain(one.of.Baseline), Burst: plain(one.of.Burst), Bucket: plain(one.of.Bucket), Refill: plain(one.of.Refill)}
 		unit, _ := one.dimension.units()
 		if limit.Baseline == 0 { // if the specification sets only a burst, use it as the baseline

@@ -196,7 +196,7 @@ func TestDeclared(t *testing.T) {
 // TestBucketArithmetic checks that the derivation of a bucket matches its figure after limits are added up or scaled.
 func TestBucketArithmetic(t *testing.T) {
 	burst := func(bucket float64, text string) Limit {
-		return Limit{Name: "disk", Layer: LayerDisk, Dimension: Bytes, Baseline: 100e6, Burst: 300e6, Bucket: bucket, Refill: 100e6 * min(bucket, 1), Units: 1,
+		return Limit{Name: "disk", Layer: LayerDisk, Dimension: Bytes, Baseline: 100e6, Burst: 300e6, Bucket: bucket, Refill: 100e6 * min(bucket, 1), Units: 4,
 			Arithmetic: "100 MB/s", BurstArithmetic: "300 MB/s", BucketArithmetic: text}
 	}
 	sum := func(all ...Limit) Limit {
@@ -206,7 +206,7 @@ func TestBucketArithmetic(t *testing.T) {
 		}
 		return made.Limits[0]
 	}
-	flat := Limit{Name: "disk", Layer: LayerDisk, Dimension: Bytes, Baseline: 100e6, Units: 1, Arithmetic: "100 MB/s"}
+	flat := Limit{Name: "disk", Layer: LayerDisk, Dimension: Bytes, Baseline: 100e6, Units: 4, Arithmetic: "100 MB/s"}
 	for name, test := range map[string]struct {
 		got            Limit
 		bucket, refill float64
@@ -217,12 +217,52 @@ func TestBucketArithmetic(t *testing.T) {
 		"the first is not published":      {sum(burst(0, ""), burst(40e9, "40 GB")), 0, 0, ""},
 		"one has no burst":                {sum(burst(40e9, "40 GB"), flat), 0, 0, ""},
 		"neither has a burst":             {sum(flat, flat), 0, 0, ""},
-		"a quarter of the clients":        {burst(40e9, "40 GB").part(0.25), 10e9, 25e6, "40 GB, of which 25 % of the clients get 10 GB"},
-		"of the clients without a bucket": {flat.part(0.25), 0, 0, ""},
+		"a quarter of the clients":        {burst(40e9, "40 GB").part(0.25, true), 10e9, 25e6, "40 GB, of which 25 % of the clients get 10 GB"},
+		"of the clients without a bucket": {flat.part(0.25, true), 0, 0, ""},
 	} {
 		if l := test.got; l.Bucket != test.bucket || l.Refill != test.refill || l.BucketArithmetic != test.text {
 			t.Errorf("%s: %g bytes, refilled by %g: %q, want %g, %g, %q", name, l.Bucket, l.Refill, l.BucketArithmetic, test.bucket, test.refill, test.text)
 		}
+	}
+}
+
+// TestPart checks that one client of eight has an eighth of the limits of eight volumes or machines, but all of the
+// limit of a single server or machine, and that it spends the credits of this part.
+func TestPart(t *testing.T) {
+	volumes := func(driver, parameters string) []Volume {
+		return []Volume{{Driver: driver, Parameters: class(parameters), CapacityBytes: 100 * gi, Count: 8}}
+	}
+	nodes := func(count int) []Machines { return []Machines{{Type: "m5n.large", Nodes: count}} }
+	quantity := func(text string) *resource.Quantity { made := resource.MustParse(text); return &made }
+	given := &v1alpha1.Limits{
+		Throughput: &v1alpha1.RateLimits{Baseline: quantity("80M"), Burst: quantity("800M"), Bucket: quantity("800G")}}
+	disks, files := volumes("ebs.csi.aws.com", "type=gp2"), volumes("efs.csi.aws.com", "")
+	for _, test := range []struct {
+		limit  string
+		of     Description
+		spec   *v1alpha1.Limits
+		shared bool
+		want   float64
+	}{
+		{"disk operations", Description{Volumes: disks}, nil, false, 0.125},
+		{"disk operations", Description{Volumes: disks}, nil, true, 1},
+		{"file system throughput", Description{Volumes: files}, declared("aws-efs/bursting", "1Ti"), false, 1},
+		{"documented.throughput", Description{Volumes: disks}, given, false, 0.125},
+		{"documented.throughput", Description{Volumes: files}, given, false, 1},
+		{"instance EBS throughput", Description{Volumes: disks, Clients: nodes(8)}, nil, true, 0.125},
+		{"instance EBS throughput", Description{Volumes: disks, Clients: nodes(2)}, nil, false, 0.5},
+		{"instance EBS throughput", Description{Volumes: disks, Clients: nodes(1)}, nil, false, 1},
+	} {
+		all := compute(t, test.of, test.spec)
+		all = FromRecord(Record("data", test.of, all)) // as a run keeps them
+		part := all.Part(0.125, !test.shared)
+		near(t, test.limit, named(t, part, test.limit).Baseline, test.want*named(t, all, test.limit).Baseline)
+		whole, own := all.Open(), part.Open()
+		spent := Spending{Bytes: 90e9, Operations: 1.8e6, Seconds: 600}
+		own.Spend(spent)
+		spent.Share, spent.OwnVolumes = 0.125, !test.shared
+		whole.Spend(spent)
+		near(t, "the credits of "+test.limit, whole.Fills()[test.limit].Most, own.Fills()[test.limit].Most)
 	}
 }
 

@@ -107,8 +107,8 @@ func (c Computed) KnowsStorage() bool {
 	return slices.ContainsFunc(c.Limits, func(limit Limit) bool { return limit.Layer.OfStorage() })
 }
 
-// Part returns the limits that apply to a share of the clients. It scales the limits of machines and connections by the
-// share. If each client has its own volume, it also scales all other limits.
+// Part returns the limits that apply to a share of the clients. It scales the limits that are sums over several
+// machines or connections. If each client has its own volume, it also scales those that are sums over several volumes.
 func (c Computed) Part(share float64, ownVolumes bool) Computed {
 	if !(share > 0 && share < 1) {
 		return c
@@ -116,29 +116,39 @@ func (c Computed) Part(share float64, ownVolumes bool) Computed {
 	made := c
 	made.Limits = nil
 	for _, limit := range c.Limits {
-		if limit.Layer == LayerInstance || limit.Layer == LayerFlow || ownVolumes {
-			limit = limit.part(share)
-		}
-		made.Limits = append(made.Limits, limit)
+		made.Limits = append(made.Limits, limit.part(share, ownVolumes))
 	}
 	return made
 }
 
+// fraction returns how much of the limit applies to a share of the clients: at least one of the units that the limit is
+// summed over. The limit of a single unit, such as a file server or a machine, applies to any client as a whole.
+func (l *Limit) fraction(share float64, ownVolumes bool) float64 {
+	if l.Layer.OfStorage() && !ownVolumes {
+		return 1
+	}
+	return max(share, 1/float64(max(1, l.Units)))
+}
+
 // part scales the limit and its credits to a share of the clients.
-func (l Limit) part(share float64) Limit {
+func (l Limit) part(share float64, ownVolumes bool) Limit {
+	fraction := l.fraction(share, ownVolumes)
+	if fraction >= 1 {
+		return l
+	}
 	rate, amount := l.Dimension.units()
 	for _, one := range []struct {
 		figure *float64
 		text   *string
 		unit   string
 	}{{&l.Baseline, &l.Arithmetic, rate}, {&l.Burst, &l.BurstArithmetic, rate}, {&l.Bucket, &l.BucketArithmetic, amount}} {
-		*one.figure *= share
+		*one.figure *= fraction
 		if *one.text != "" {
 			*one.text += ", of which " + number(100*share) + " % of the clients get " + in(*one.figure, one.unit)
 		}
 	}
-	l.Refill *= share
-	l.Units = max(1, int(math.Round(float64(l.Units)*share)))
+	l.Refill *= fraction
+	l.Units = max(1, int(math.Round(float64(l.Units)*fraction)))
 	return l
 }
 
@@ -175,6 +185,6 @@ func (c Computed) Settled(load Load) Rates {
 // Declared returns only the limits that a specification contains.
 func Declared(written *v1alpha1.Limits) Computed {
 	made := Computed{}
-	made.declare(written)
+	made.declare(written, 1)
 	return made
 }

@@ -32,6 +32,8 @@ type creditForecast struct {
 	// ceiling is the maximum credits that the bucket can hold at this point. It is computed as if only drains spent
 	// credits, because other loads, such as one operation at a time, may spend almost none.
 	ceiling float64
+	// perClient is true if the bucket is the sum of the buckets of each client's own volumes.
+	perClient bool
 }
 
 // charge advances the forecasts to the end of a step, and stores the expected length and credits in the step.
@@ -197,13 +199,13 @@ func (s Step) LeastBaseline() time.Duration {
 }
 
 // demand returns the maximum rate, in bytes per second, at which a step loads a target: infinite unless the workload
-// has a rate limit, or the step belongs to a search. If each client has its own volumes, demand returns the rate as if
+// has a rate limit, or the step belongs to a search. If each client has its own bucket, demand returns the rate as if
 // all clients took part.
 func (p *phaseMaker) demand(step *Step, target string) float64 {
 	made, err := p.demands.describe(p.loads[target].spec, step.For(target))
 	clients := step.Clients
-	if p.ownVolumes(target) {
-		// Each client has its own bucket. Client 0 takes part in every step, so its bucket is the emptiest.
+	if one := p.forecasts[target]; one != nil && one.perClient {
+		// Client 0 takes part in every step, so its bucket is the emptiest.
 		clients = p.plan.ClientsPerTarget
 	}
 	limit := made.Limit() * float64(clients)

@@ -150,22 +150,24 @@ func (m *maker) openForecasts() {
 		}
 		loads := m.demands.Loads(target.Name)
 		m.promise(target.Name, computed)
-		bucket, found := mainBucket(computed, loads)
+		bucket, limit := mainBucket(computed, loads)
+		found := limit != nil
 		if given := target.DocumentedLimits(); !found && given != nil {
 			// No load empties a bucket. Forecast a bucket anyway, so that warnTooShort can warn that a drain does not
 			// spend its credits.
 			bucket, found = credits.Of(given.Throughput)
 		}
 		if found {
-			m.forecasts[target.Name] = &creditForecast{account: credits.Open(bucket), spentBy: map[string]float64{}, ceiling: bucket.Size}
+			m.forecasts[target.Name] = &creditForecast{
+				account: credits.Open(bucket), spentBy: map[string]float64{}, ceiling: bucket.Size,
+				perClient: m.ownVolumes(target.Name) && (limit == nil || limit.Units > 1)}
 		}
 	}
 }
 
-// mainBucket returns the bucket that the loads empty first, in bytes. It converts a bucket of operations to bytes by
-// the size of the loads' operations.
-func mainBucket(computed limits.Computed, loads []limits.Load) (credits.Bucket, bool) {
-	var found credits.Bucket
+// mainBucket returns the bucket that the loads empty first, in bytes, and its limit, or nil if there is none. It
+// converts a bucket of operations to bytes by the size of the loads' operations.
+func mainBucket(computed limits.Computed, loads []limits.Load) (found credits.Bucket, limit *limits.Limit) {
 	for _, load := range append(slices.Clone(loads), limits.Load{}) {
 		main, ok := computed.Main(load)
 		if !ok {
@@ -177,13 +179,13 @@ func mainBucket(computed limits.Computed, loads []limits.Load) (credits.Bucket, 
 			bucket = credits.Bucket{Baseline: bucket.Baseline * each, Burst: bucket.Burst * each, Size: bucket.Size * each, Refill: bucket.Refill * each}
 		}
 		if bucket.Drains() {
-			return bucket, true
+			return bucket, main.Limit
 		}
-		if found == (credits.Bucket{}) {
-			found = bucket
+		if limit == nil {
+			found, limit = bucket, main.Limit
 		}
 	}
-	return found, found != (credits.Bucket{})
+	return found, limit
 }
 
 // promise records the documented rates for the loads of a target.

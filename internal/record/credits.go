@@ -50,12 +50,9 @@ func spend(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buck
 	if seconds <= 0 {
 		return false
 	}
-	spent := limits.Spending{Bytes: float64(one.span.Bytes), Operations: float64(one.span.Operations), Seconds: seconds}
-	if clients := one.step.Clients; clients > 0 && ownVolumes(run, target) {
-		// Each client has its own bucket. Client 0 takes part in every step, so its bucket is the emptiest.
-		share := float64(clients) / float64(max(1, run.Spec.Run.Clients.Count))
-		spent.Bytes, spent.Operations = spent.Bytes/share, spent.Operations/share
-	}
+	spent := limits.Spending{Bytes: float64(one.span.Bytes), Operations: float64(one.span.Operations), Seconds: seconds,
+		// Client 0 takes part in every step, so the buckets of its machine and of its own volumes are the emptiest.
+		Share: float64(one.step.Clients) / float64(max(1, run.Spec.Run.Clients.Count)), OwnVolumes: ownVolumes(run, target)}
 	if demand, known := demands.Of(&one.step, target); known {
 		spent.Operation = demand.Load.Operation
 	}
@@ -84,7 +81,7 @@ func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target s
 		return made
 	}
 	if bucket, ok := measuredBucket(run, demands, phase, target); ok {
-		return limits.OpenMeasured("credits spent in a drain", bucket)
+		return limits.OpenMeasured("credits spent in a drain", bucket, int(run.Spec.Run.Clients.Count))
 	}
 	return nil
 }
