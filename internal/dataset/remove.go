@@ -274,6 +274,9 @@ func clientIndex(name string) (index int, ok bool) {
 // sweepHash removes the directories of all clients of one layout. One that must stay does not keep the others.
 func sweepHash(ctx context.Context, uid *directory, hash, benchmarkUID, runUID string) error {
 	child, err := openOwned(uid, hash, benchmarkUID)
+	if errors.Is(err, errNoOwner) {
+		return nil // removeLevel handles a missing ownership file
+	}
 	if err != nil {
 		return err
 	}
