@@ -32,8 +32,9 @@ func Benchmark(benchmark *v1alpha1.StorageBenchmark, runs []*v1alpha1.BenchmarkR
 	if last != nil {
 		p.add(benchmarkLastScheduled, unixSeconds(last.Time))
 	}
-	if next != nil && last != nil && active != nil && active.UID == "" {
-		next = last // the run does not exist yet, for example because the API server refuses it: it is still due
+	since := func(run *v1alpha1.BenchmarkRun) bool { return !run.CreationTimestamp.Before(last) }
+	if next != nil && last != nil && active != nil && active.UID == "" && !slices.ContainsFunc(runs, since) {
+		next = last // the scheduled run does not exist yet, for example because the API server refuses it: it is still due
 	}
 	if next != nil {
 		p.add(benchmarkScheduled, unixSeconds(next.Time))

@@ -145,19 +145,24 @@ func TestObjectivesOfAnInvalidRun(t *testing.T) {
 	}
 }
 
-// TestRunThatIsNotCreated checks that a scheduled run is due until it exists, because the API server may refuse it.
+// TestRunThatIsNotCreated checks that a scheduled run is due until it exists, because the API server may refuse it. If a
+// run was created since, the one that does not exist was requested without a schedule.
 func TestRunThatIsNotCreated(t *testing.T) {
-	for uid, want := range map[string]int64{"": 100, "r": 700_000} {
+	for _, c := range []struct {
+		uid           string
+		created, want int64
+	}{{"", 40, 100}, {"", 160, 700_000}, {"r", 40, 700_000}} {
 		benchmark := &v1alpha1.StorageBenchmark{}
 		benchmark.Status.LastScheduleTime = new(metav1.Unix(100, 0))
 		benchmark.Status.NextScheduleTime = new(metav1.Unix(700_000, 0))
-		benchmark.Status.ActiveRun = &v1alpha1.RunReference{Name: "nightly-2", UID: uid}
-		all := metrics.Benchmark(benchmark, nil)
+		benchmark.Status.ActiveRun = &v1alpha1.RunReference{Name: "nightly-2", UID: c.uid}
+		before := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Unix(c.created, 0)}}
+		all := metrics.Benchmark(benchmark, []*v1alpha1.BenchmarkRun{before})
 		at := slices.IndexFunc(all, func(p metrics.Point) bool {
 			return p.Family.Name == "benchmark_next_schedule_timestamp_seconds"
 		})
-		if got := all[at].Value; got != float64(want) {
-			t.Errorf("UID %q: the next run is due at %g, want %d", uid, got, want)
+		if got := all[at].Value; got != float64(c.want) {
+			t.Errorf("UID %q, a run created at %d: the next run is due at %g, want %d", c.uid, c.created, got, c.want)
 		}
 	}
 }
