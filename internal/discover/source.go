@@ -139,7 +139,12 @@ func Identities(volume *corev1.PersistentVolume) []string {
 	from := sourceOf(&volume.Spec.PersistentVolumeSource)
 	all := []string{"volume\x00" + volume.Name}
 	if from.handle != "" {
-		all = append(all, strings.Join([]string{"handle", from.driver, from.handle}, "\x00"))
+		handle := []string{"handle", from.driver, from.handle}
+		if share := volume.Spec.AzureFile; share != nil {
+			// The Secret names the storage account. The name of a share is unique only in its account.
+			handle = append(handle, share.SecretName)
+		}
+		all = append(all, strings.Join(handle, "\x00"))
 	}
 	// Include the subdirectory, because volumes of one StorageClass can be different subdirectories of the same share.
 	subdirectory := strings.Trim(from.attribute("subdir"), "/")

@@ -29,6 +29,9 @@ func TestSame(t *testing.T) {
 	fc := func(lun int32) corev1.PersistentVolumeSource {
 		return corev1.PersistentVolumeSource{FC: &corev1.FCVolumeSource{TargetWWNs: []string{"w"}, Lun: &lun}}
 	}
+	azure := func(account string) corev1.PersistentVolumeSource {
+		return corev1.PersistentVolumeSource{AzureFile: &corev1.AzureFilePersistentVolumeSource{SecretName: account, ShareName: "bench"}}
+	}
 	for name, c := range map[string]struct {
 		a, b *corev1.PersistentVolume
 		want bool
@@ -53,6 +56,8 @@ func TestSame(t *testing.T) {
 		"a LUN of an iSCSI target":     {volume("a", iscsi(1)), volume("b", iscsi(1)), true},
 		"two LUNs of an FC target":     {volume("a", fc(0)), volume("b", fc(1)), false},
 		"a LUN of an FC target":        {volume("a", fc(1)), volume("b", fc(1)), true},
+		"a share of two accounts":      {volume("a", azure("premium")), volume("b", azure("standard")), false},
+		"a share of an account":        {volume("a", azure("premium")), volume("b", azure("premium")), true},
 		"Lustre by two handles":        {csi("a", "fsx.csi.aws.com", "fs-1", map[string]string{"dnsname": "d", "mountname": "m"}), csi("b", "fsx.csi.aws.com", "mine", map[string]string{"dnsname": "d", "mountname": "m"}), true},
 		"folders of two nodes, alike":  {volume("a", folder), volume("b", folder), false},
 		"an export twice":              {volume("a", export), volume("b", export), true},
