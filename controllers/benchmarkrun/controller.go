@@ -33,7 +33,7 @@ const (
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	result, err := r.reconcile(ctx, request.NamespacedName)
 	if err != nil && ignoreRefusal(err) == nil {
-		r.explainRefusal(ctx, request.NamespacedName, err, beat)
+		r.explainRefusal(ctx, request.NamespacedName, err)
 	}
 	return result, err
 }
@@ -61,16 +61,17 @@ func (r *Reconciler) reconcile(ctx context.Context, key client.ObjectKey) (ctrl.
 }
 
 // explainRefusal reports that the API server refuses a request that a run depends on, unless it reported a refusal for
-// this run less than pause ago. It sends an event and, unless the run has ended, sets the run's message.
-func (r *Reconciler) explainRefusal(ctx context.Context, key client.ObjectKey, refusal error, pause time.Duration) {
+// this run less than beat ago. It sends an event and, unless the run has ended, sets the run's message. It returns
+// whether it reported the refusal.
+func (r *Reconciler) explainRefusal(ctx context.Context, key client.ObjectKey, refusal error) bool {
 	run, err := r.read(ctx, key)
 	if err != nil {
-		return
+		return false
 	}
 	message := v1alpha1.Truncate("the API server refuses a request of the operator, which keeps retrying: "+
 		refusal.Error(), maxMessage)
-	if run.Status.Message == message || !r.sessions.mayExplain(key, time.Now(), pause) {
-		return
+	if run.Status.Message == message || !r.sessions.mayExplain(key, time.Now()) {
+		return false
 	}
 	if run.Status.EndTime == nil {
 		before := run.DeepCopy()
@@ -80,6 +81,7 @@ func (r *Reconciler) explainRefusal(ctx context.Context, key client.ObjectKey, r
 		}
 	}
 	r.sendEvent(run, corev1.EventTypeWarning, v1alpha1.EventRequestRefused, "Reconcile", "%s", message)
+	return true
 }
 
 // read returns the newest known version of the run: the cached one, or the last one that this process wrote.
@@ -179,8 +181,10 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 	more, err := r.populate(ctx, run, session, seen)
 	lost := r.removeLost(ctx, run, session, seen.pods)
 	if lost != nil && ignoreRefusal(lost) == nil {
-		r.explainRefusal(ctx, client.ObjectKeyFromObject(run), lost, lostReminder)
-		session.lostRefused = session.now()
+		due := session.now().Sub(session.lostReported) >= lostReminder
+		if due && r.explainRefusal(ctx, client.ObjectKeyFromObject(run), lost) {
+			session.lostReported = session.now()
+		}
 		lost = nil // A later reconcile tries again. Meanwhile, the run goes on.
 	}
 	if err := errors.Join(err, lost); err != nil {

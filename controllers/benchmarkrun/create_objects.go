@@ -241,8 +241,7 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 func (r *Reconciler) removeLost(
 	ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod,
 ) error {
-	pauses := s.now().Before(s.lostRefused.Add(deletionBeat))
-	if run.Spec.Run.Clients.OnLoss != v1alpha1.OnLossContinueDegraded || ending(run) || pauses {
+	if run.Spec.Run.Clients.OnLoss != v1alpha1.OnLossContinueDegraded || ending(run) {
 		return nil
 	}
 	var problems []error
@@ -252,7 +251,13 @@ func (r *Reconciler) removeLost(
 		if !m.lost || pod == nil || endedOnly(pod) != nil || record.LossOf(run, key) == nil {
 			continue
 		}
+		if s.now().Before(m.refusedAt.Add(deletionBeat)) {
+			continue
+		}
 		if err := r.remove(ctx, pod); err != nil {
+			if ignoreRefusal(err) == nil {
+				m.refusedAt = s.now()
+			}
 			problems = append(problems, fmt.Errorf("delete pod %s of a lost client: %w", pod.Name, err))
 		}
 	}

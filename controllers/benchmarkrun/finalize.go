@@ -48,7 +48,7 @@ func (r *Reconciler) finalize(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 		return ctrl.Result{}, err
 	}
 	now, noted := time.Now(), before.DeepCopy()
-	if len(refused) == 0 || r.sessions.mayExplain(client.ObjectKeyFromObject(run), now, beat) {
+	if len(refused) == 0 || r.sessions.mayExplain(client.ObjectKeyFromObject(run), now) {
 		record.ObjectsLeft(noted, leftMessage(refused), now)
 	}
 	if err := r.store(ctx, before, noted); err != nil {

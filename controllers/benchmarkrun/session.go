@@ -61,8 +61,8 @@ type session struct {
 	progress, absent reports
 	// eventsReadAt is the last time that the operator looked up why clients are missing.
 	eventsReadAt time.Time
-	// lostRefused is the last time that the API server refused to delete pods of lost clients.
-	lostRefused time.Time
+	// lostReported is the last time that a refusal to delete pods of lost clients was reported.
+	lostReported time.Time
 
 	// loading is the attempt of the step under load, or of the last step that was under load. counted is true once the
 	// totals of bytes and operations include the work that clients did before this session. Both are used by Live.
@@ -89,6 +89,8 @@ type member struct {
 	agent     *conductor.Agent
 	connected bool
 	lost      bool
+	// refusedAt is the last time that the API server refused to delete the pod of the lost client.
+	refusedAt time.Time
 	// why explains why the client is missing, as the cluster reports it. uncreated is true if the reason is that the
 	// client's pod or Secret could not be created.
 	why       string
@@ -272,13 +274,13 @@ func (s *sessions) forget(key client.ObjectKey) {
 	delete(s.explained, key)
 }
 
-// mayExplain reports whether a refusal of the API server may be reported in a run now: at least pause after the last
+// mayExplain reports whether a refusal of the API server may be reported in a run now: at least beat after the last
 // report. Each report changes the run and so causes another reconcile. Without this limit, alternating refusals would
 // cause reconciles without a pause.
-func (s *sessions) mayExplain(key client.ObjectKey, now time.Time, pause time.Duration) bool {
+func (s *sessions) mayExplain(key client.ObjectKey, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now.Sub(s.explained[key]) < pause {
+	if now.Sub(s.explained[key]) < beat {
 		return false
 	}
 	s.explained[key] = now

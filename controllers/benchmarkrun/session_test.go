@@ -223,8 +223,9 @@ func TestLoadOfALostClientEnds(t *testing.T) {
 	}
 }
 
-// TestRefusedRemovalIsQuiet checks that the refusal to delete the pod of a lost client is reported once, although
-// messages of progress replace the report, and that the pod is not tried at each reconcile.
+// TestRefusedRemovalIsQuiet checks that the refusal to delete the pods of lost clients is reported once, although
+// messages of progress replace the report and another refusal was reported before, and that a refused pod is not tried
+// at each reconcile, but that of another lost client at once.
 func TestRefusedRemovalIsQuiet(t *testing.T) {
 	var pods []corev1.Pod
 	tried := 0
@@ -245,7 +246,7 @@ func TestRefusedRemovalIsQuiet(t *testing.T) {
 	})
 	recorder := events.NewFakeRecorder(64)
 	r.events = recorder
-	run := crowded(t, "run", crowd("claim", 1, 2).OnLoss(v1alpha1.OnLossContinueDegraded, 1))
+	run := crowded(t, "run", crowd("claim", 1, 3).OnLoss(v1alpha1.OnLossContinueDegraded, 1))
 	must(t, r.client.Create(t.Context(), run.DeepCopy()))
 	s := r.resumed(t, run)
 	s.claimed = &claimed{} // inspected
@@ -255,16 +256,20 @@ func TestRefusedRemovalIsQuiet(t *testing.T) {
 		must(t, r.addProof(pod, run.UID))
 		pods = append(pods, *pod)
 	}
-	s.members[s.order[1]].gone("unreachable for 1m0s")
-	for i, want := range []int{1, 1, 2} {
-		if i == 2 {
-			s.lostRefused = s.lostRefused.Add(-deletionBeat)
-			r.sessions.explained[client.ObjectKeyFromObject(run)] = time.Now().Add(-time.Minute)
+	first, second := s.members[s.order[1]], s.members[s.order[2]]
+	first.gone("unreachable for 1m0s")
+	for i, want := range []int{1, 1, 2, 3} {
+		switch i {
+		case 2:
+			second.gone("unreachable for 1m0s")
+		case 3:
+			first.refusedAt = first.refusedAt.Add(-deletionBeat)
 		}
+		r.sessions.explained[client.ObjectKeyFromObject(run)] = time.Now().Add(-time.Minute)
 		_, err := r.conduct(t.Context(), run)
 		must(t, err)
 		if tried != want {
-			t.Fatalf("after reconcile %d the pod was tried %d times, want %d", i+1, tried, want)
+			t.Fatalf("after reconcile %d pods were tried %d times, want %d", i+1, tried, want)
 		}
 	}
 	told := 0
