@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// restFor is how long the allocated space must stay unchanged to count as settled. ZFS updates the space when it
-	// commits a transaction group, at least every five seconds.
+	// restFor is the time without a change after which the allocated space counts as settled. ZFS updates the space when
+	// it commits a transaction group, at least every five seconds.
 	restFor = 5500 * time.Millisecond
 	// lookAgain is the interval between two measurements of the disk usage.
 	lookAgain = 250 * time.Millisecond

@@ -63,16 +63,11 @@ func TestForecastOfOneClient(t *testing.T) {
 	share := func() *builders.BenchmarkBuilder {
 		return builders.Benchmark("b").Target("a").Throughput("80M", "800M", "800G", "80M").Clients(8).Workload(limited)
 	}
-	preset := func(name, capacity string) *builders.BenchmarkBuilder {
-		return share().PerClient().Mutate(func(r *v1alpha1.RunSpec) {
-			r.Targets[0].Documented = &v1alpha1.Limits{Preset: name, Capacity: new(resource.MustParse(capacity))}
-		})
-	}
 	for want, benchmark := range map[float64]*builders.BenchmarkBuilder{
 		100:  share(),
-		52:   share().PerClient(),                 // 1200 s * (50 - 10) MB/s of 100 GB
-		85.3: preset("aws-ebs/gp2", "20Gi"),       // 1200 s * (763 - 100) IOPS of 5.4 million
-		98.8: preset("aws-efs/bursting", "512Gi"), // 1200 s * (50 - 26.2) MB/s of 2.1 TiB
+		52:   share().PerClient(),                                     // 1200 s * (50 - 10) MB/s of 100 GB
+		85.3: share().PerClient().Preset("aws-ebs/gp2", "20Gi"),       // 1200 s * (763 - 100) IOPS of 5.4 million
+		98.8: share().PerClient().Preset("aws-efs/bursting", "512Gi"), // 1200 s * (50 - 26.2) MB/s of 2.1 TiB
 	} {
 		made, problems := plan.Make(benchmark.Ramp("ramp", v1alpha1.RampClients, "20m", 1, 8).Run(), 1)
 		if len(problems) > 0 {

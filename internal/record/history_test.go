@@ -65,16 +65,11 @@ func TestCreditsOfOneClient(t *testing.T) {
 	share := func() *builders.BenchmarkBuilder {
 		return builders.Benchmark("b").Target("data").Throughput("80M", "800M", "800G", "80M").Clients(8)
 	}
-	preset := func(name, capacity string) *builders.BenchmarkBuilder {
-		return builders.Benchmark("b").Target("data").PerClient().Clients(8).Mutate(func(r *v1alpha1.RunSpec) {
-			r.Targets[0].Documented = &v1alpha1.Limits{Preset: name, Capacity: new(resource.MustParse(capacity))}
-		})
-	}
 	for want, benchmark := range map[int32]*builders.BenchmarkBuilder{
 		100: share(),
-		52:  share().PerClient(),                 // 1200 s * (50 - 10) MB/s of 100 GB
-		98:  preset("aws-ebs/gp2", "20Gi"),       // 1200 s * (190.7 - 100) IOPS of 5.4 million
-		99:  preset("aws-efs/bursting", "512Gi"), // 1200 s * (50 - 26.2) MB/s of 2.1 TiB
+		52:  share().PerClient(),                                     // 1200 s * (50 - 10) MB/s of 100 GB
+		98:  share().PerClient().Preset("aws-ebs/gp2", "20Gi"),       // 1200 s * (190.7 - 100) IOPS of 5.4 million
+		99:  share().PerClient().Preset("aws-efs/bursting", "512Gi"), // 1200 s * (50 - 26.2) MB/s of 2.1 TiB
 	} {
 		run, planned := frozen(t, benchmark.Ramp("ramp", v1alpha1.RampClients, "20m", 1, 8).Run())
 		run.Status.StartTime = &metav1.MicroTime{Time: time.Unix(0, 0)}

@@ -51,8 +51,8 @@ func question(run *v1alpha1.BenchmarkRun, planned plan.Step) *search.Question {
 		if baseline := operationsBaseline(run, planned); baseline > 0 {
 			below := asked.Below(baseline)
 			if !offers(planned, below) {
-				// Each client does at least one operation of each kind per second, so many clients cannot offer a mixed
-				// load at a low baseline. Then only the first rate is offered, which the store does not reach.
+				// In a mixed load, each client performs at least one operation of each kind per second. Together, the clients
+				// may then exceed a low baseline. In that case, only the first rate is offered, which the store does not reach.
 				below = asked.Below(float64(asked.Min))
 			}
 			asked = below

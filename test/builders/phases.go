@@ -86,3 +86,10 @@ func (b *BenchmarkBuilder) Throughput(baseline, burst, bucket, refill string) *B
 	last.Documented.Throughput = limits
 	return b
 }
+
+// Preset documents the limits of the last target with those of a preset, for volumes of the given capacity.
+func (b *BenchmarkBuilder) Preset(name, capacity string) *BenchmarkBuilder {
+	targets := b.benchmark.Spec.Run.Targets
+	targets[len(targets)-1].Documented = &v1alpha1.Limits{Preset: name, Capacity: new(resource.MustParse(capacity))}
+	return b
+}
