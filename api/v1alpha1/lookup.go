@@ -1,6 +1,13 @@
 package v1alpha1
 
-import "iter"
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Phase returns the phase with the given name. It returns nil if there is none or the run is nil.
 func (r *RunSpec) Phase(name string) *Phase {
@@ -40,6 +47,32 @@ func (s *BenchmarkRunStatus) Result(phase, target string) *TargetResult {
 		}
 	}
 	return nil
+}
+
+// TimeoutsStart returns the time from which the timeouts of a run are measured, or the zero time if they do not run yet.
+// It is the time at which the operator began to create the run's pods or, if the pods had to wait for Kueue before the
+// first step, the time of their admission.
+func (s *BenchmarkRunStatus) TimeoutsStart() time.Time {
+	if s.StartTime == nil {
+		return time.Time{}
+	}
+	start := s.StartTime.Time
+	waits := meta.FindStatusCondition(s.Conditions, ConditionWaiting)
+	switch {
+	case waits == nil:
+	case waits.Status == metav1.ConditionTrue && waits.Reason == ReasonWaitsForQuota && len(s.Steps) == 0:
+		return time.Time{}
+	case waits.Reason == ReasonQuotaGranted && waits.LastTransitionTime.After(start) && !s.stepBefore(waits.LastTransitionTime.Time):
+		return waits.LastTransitionTime.Time
+	}
+	return start
+}
+
+// stepBefore reports whether a step was started before the given time.
+func (s *BenchmarkRunStatus) stepBefore(at time.Time) bool {
+	return slices.ContainsFunc(s.Steps, func(fact StepStatus) bool {
+		return fact.StartTime != nil && fact.StartTime.Time.Before(at)
+	})
 }
 
 // Attempt returns the attempt of a step whose results count, or nil if the step has not begun. This is the newest

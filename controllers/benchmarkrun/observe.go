@@ -68,7 +68,9 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	if err != nil {
 		return observation{}, fmt.Errorf("read the run's status: %w", err)
 	}
-	snapshot.Begun = begun(run, snapshot.Begun, s.now())
+	if snapshot.Begun.IsZero() { // the timeouts do not run yet
+		snapshot.Begun = s.now()
+	}
 	snapshot.Cancel = cancelled(run, pods)
 	if s.claimed != nil {
 		seen.warnings = s.claimed.warnings

@@ -3,8 +3,6 @@ package benchmarkrun
 import (
 	"context"
 	"fmt"
-	"slices"
-	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -68,28 +66,6 @@ func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[stri
 		record.Waiting(run, false, v1alpha1.ReasonQuotaGranted, "Kueue has admitted its clients", s.now())
 		run.Status.Stage = v1alpha1.StageConnecting
 	}
-}
-
-// begun returns the time from which the timeouts of a run are measured. Usually, this is start, the time at which the
-// operator began to create the run's pods. If the pods had to wait for Kueue, it is the time of their admission, or now
-// if they have not been admitted yet.
-func begun(run *v1alpha1.BenchmarkRun, start, now time.Time) time.Time {
-	waits := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
-	switch {
-	case waits == nil:
-	case waits.Status == metav1.ConditionTrue && waits.Reason == v1alpha1.ReasonWaitsForQuota && len(run.Status.Steps) == 0:
-		return now
-	case waits.Reason == v1alpha1.ReasonQuotaGranted && waits.LastTransitionTime.After(start) && !stepBefore(run, waits.LastTransitionTime.Time):
-		return waits.LastTransitionTime.Time
-	}
-	return start
-}
-
-// stepBefore reports whether a step was started before the given time.
-func stepBefore(run *v1alpha1.BenchmarkRun, at time.Time) bool {
-	return slices.ContainsFunc(run.Status.Steps, func(fact v1alpha1.StepStatus) bool {
-		return fact.StartTime != nil && fact.StartTime.Time.Before(at)
-	})
 }
 
 // replacedBy returns the reason why a run must stop for another run, or nil.

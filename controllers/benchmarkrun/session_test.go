@@ -125,7 +125,7 @@ func TestReplacementAwaitsQuota(t *testing.T) {
 		Spec: corev1.PodSpec{SchedulingGates: []corev1.PodSchedulingGate{{Name: "kueue.x-k8s.io/admission"}}}}
 	clients := []decide.Client{{Key: key, Connection: decide.Connecting}}
 	r.quota(run, s, map[string]*corev1.Pod{pod.Name: pod}, clients)
-	if got := begun(run, run.Status.StartTime.Time, admitted.Add(time.Hour)); !got.Equal(admitted) {
+	if got := run.Status.TimeoutsStart(); !got.Equal(admitted) {
 		t.Errorf("timeouts count from %v, want %v", got, admitted)
 	}
 	if clients[0].Message != "Kueue has not admitted its pod yet" || clients[0].Since.IsZero() {

@@ -20,7 +20,7 @@ type Snapshot struct {
 	LostAt    map[ClientKey]time.Time
 	Policy    Policy
 	Observing Observing
-	// Begun is the time at which the run was deployed; the start timeout counts from it.
+	// Begun is the time from which the timeouts of the run are measured.
 	Begun time.Time
 	// Cancel is the request to end the run early, or nil.
 	Cancel *Failure

@@ -280,6 +280,10 @@ func TestDeadline(t *testing.T) {
 			run.Status.Conditions = waiting(metav1.ConditionFalse, v1alpha1.ReasonQuotaGranted, 10800)
 			run.Status.Steps = []v1alpha1.StepStatus{{ID: "1", Deadline: at(10830), EndTime: at(10820)}}
 		}, 10800 + 48*3600},
+		"quota again after the first step": {func(run *v1alpha1.BenchmarkRun) {
+			run.Status.Conditions = waiting(metav1.ConditionFalse, v1alpha1.ReasonQuotaGranted, 10800)
+			run.Status.Steps = []v1alpha1.StepStatus{{ID: "1", StartTime: at(10), Deadline: at(10830), EndTime: at(10820)}}
+		}, 48 * 3600},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := &v1alpha1.BenchmarkRun{}

@@ -125,24 +125,15 @@ func phaseState(steps []string) string {
 // Deadline returns the time by which the current activity of a run must have ended, or the zero time if there is no
 // limit, for example while the run waits in a queue.
 func Deadline(run *v1alpha1.BenchmarkRun) time.Time {
-	start := run.Status.StartTime
-	if start == nil {
-		return time.Time{}
-	}
 	spec := &run.Spec.Run
 	if leaving := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved); leaving != nil {
 		// The removal of the run's data ends after orphanTimeout at the latest, because agents without a connection to
 		// the operator have exited by then.
 		return after(leaving.LastTransitionTime.Time, spec.OrphanTimeout)
 	}
-	begun := start.Time
-	if waiting := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting); waiting != nil {
-		switch waiting.Reason { // The timeouts begin when Kueue admits the run's pods.
-		case v1alpha1.ReasonWaitsForQuota:
-			return time.Time{}
-		case v1alpha1.ReasonQuotaGranted:
-			begun = waiting.LastTransitionTime.Time
-		}
+	begun := run.Status.TimeoutsStart()
+	if begun.IsZero() {
+		return time.Time{}
 	}
 	deadline := after(begun, spec.ActiveDeadline)
 	if len(run.Status.Steps) == 0 {

@@ -87,7 +87,7 @@ func Snapshot(run *v1alpha1.BenchmarkRun, planned plan.Plan, clients []decide.Cl
 	if restarts := run.Spec.Run.Clients.MaxRestarts; restarts != nil {
 		snapshot.Policy.MaxRestarts = int(*restarts)
 	}
-	snapshot.Begun = timeOf(run.Status.StartTime)
+	snapshot.Begun = run.Status.TimeoutsStart()
 	if why := failed(run); why != nil {
 		snapshot.Failure = &decide.Failure{Reason: why.Reason, Message: why.Message}
 		snapshot.EndingSince = why.LastTransitionTime.Time
