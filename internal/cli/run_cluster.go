@@ -52,9 +52,14 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 	} else if err != nil {
 		return err
 	}
-	for i := range read.objects {
-		if err := cluster.apply(ctx, streams, &read.objects[i], options.forceConflicts); err != nil {
-			return err
+	// The benchmark is applied last, because the operator may start its run at once, with the profiles that exist then.
+	for _, last := range []bool{false, true} {
+		for i := range read.objects {
+			if object := &read.objects[i]; (object.Benchmark != nil) == last {
+				if err := cluster.apply(ctx, streams, object, options.forceConflicts); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	name := read.benchmark.Name

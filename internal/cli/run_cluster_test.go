@@ -1,0 +1,62 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// oneProfile is a document with a WorkloadProfile.
+const oneProfile = `---
+apiVersion: storagebench.dev/v1alpha1
+kind: WorkloadProfile
+metadata: {name: mine}
+spec:
+  fio: {pattern: Random, readPercent: 0, blockSize: 16Ki, queueDepth: 4, datasetSize: 1Gi}
+`
+
+// applied calls `run` with a file and an API server that has no objects and refuses those of one resource. It returns
+// the objects that the API server accepted, as JSON.
+func applied(t *testing.T, file, refused string, arguments ...string) (objects string, got called) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		reason, code := metav1.StatusReasonNotFound, http.StatusNotFound
+		if r.Method == http.MethodPatch {
+			if path.Base(path.Dir(r.URL.Path)) != refused {
+				object, err := io.ReadAll(r.Body)
+				if err != nil {
+					t.Error(err)
+				}
+				objects += string(object) + "\n"
+				_, _ = w.Write(object)
+				return
+			}
+			reason, code = metav1.StatusReasonForbidden, http.StatusForbidden
+		}
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(metav1.Status{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
+			Reason: reason, Code: int32(code), Details: &metav1.StatusDetails{Name: path.Base(r.URL.Path)},
+		})
+	}))
+	got = call(file, append([]string{"run", "-f", "-", "--server", server.URL}, arguments...)...)
+	server.Close()
+	return objects, got
+}
+
+// TestProfilesAreAppliedFirst checks that a benchmark is not changed, and so does not run, if the user may not write a
+// profile that follows it in the file.
+func TestProfilesAreAppliedFirst(t *testing.T) {
+	profile := strings.Replace(oneProfile, "WorkloadProfile", "ClusterWorkloadProfile", 1)
+	objects, got := applied(t, oneBenchmark+profile, "clusterworkloadprofiles")
+	if got.code != 1 || !strings.Contains(got.stderr, "apply ClusterWorkloadProfile mine: ") || objects != "" {
+		t.Errorf("applied %s:\n%s", objects, got)
+	}
+}
