@@ -165,19 +165,24 @@ func bodyOf(problem *field.Error) string {
 	return problem.ErrorBody()
 }
 
-// profilesOf returns a function that looks up profiles among the objects in the files.
+// profilesOf returns a function that looks up profiles among the objects in the files, for a benchmark in the given
+// namespace. If either the benchmark or a profile has no namespace in the files, they may be in the same one.
 func profilesOf(objects []admission.Object, namespace string) plan.Profiles {
-	return func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
+	return func(ref v1alpha1.ProfileRef) (engine v1alpha1.Engine, found bool) {
 		for _, object := range objects {
-			switch {
-			case object.Profile != nil && ref.Kind == v1alpha1.WorkloadProfileKind &&
-				object.Profile.Name == ref.Name && object.Profile.Namespace == namespace:
-				return object.Profile.Spec.Engine, true
+			switch profile := object.Profile; {
+			case profile != nil && ref.Kind == v1alpha1.WorkloadProfileKind && profile.Name == ref.Name:
+				if profile.Namespace == namespace {
+					return profile.Spec.Engine, true
+				}
+				if profile.Namespace == "" || namespace == "" {
+					engine, found = profile.Spec.Engine, true
+				}
 			case object.ClusterProfile != nil && ref.Kind == v1alpha1.ClusterWorkloadProfileKind && object.ClusterProfile.Name == ref.Name:
 				return object.ClusterProfile.Spec.Engine, true
 			}
 		}
-		return v1alpha1.Engine{}, false
+		return engine, found
 	}
 }
 

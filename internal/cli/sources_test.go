@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -94,6 +95,26 @@ func TestPlanReadsAll(t *testing.T) {
 	} {
 		if got := call("", test.arguments...); got.code != 1 || !strings.Contains(got.stderr, test.want) || strings.Count(got.stderr, "metadata.name") > 1 {
 			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// TestProfileWithoutANamespace checks that a profile of the file is used if only one of the benchmark and the profile has
+// a namespace, because `run -f` applies both in the same one. The library also has a profile of this name.
+func TestProfileWithoutANamespace(t *testing.T) {
+	for _, test := range []struct{ benchmark, profile, blockSize string }{
+		{"", "", "16Ki"}, {"team-a", "", "16Ki"}, {"", "team-a", "16Ki"},
+		{"team-a", "team-a", "16Ki"}, {"team-a", "team-b", "4Ki"},
+	} {
+		text := strings.NewReplacer(
+			"{name: first}", fmt.Sprintf("{name: first, namespace: %q}", test.benchmark),
+			"fio: {pattern: Random, readPercent: 0, blockSize: 4Ki, queueDepth: 4, datasetSize: 1Gi}",
+			"profileRef: {name: rand-write-4k-qd1}",
+			"{name: mine}", fmt.Sprintf("{name: rand-write-4k-qd1, namespace: %q}", test.profile),
+		).Replace(oneBenchmark + oneProfile)
+		got := call(text, "plan", "-o", "yaml", "-f", "-")
+		if got.code != 0 || !strings.Contains(got.stdout, "blockSize: "+test.blockSize) {
+			t.Errorf("namespaces %q and %q, want blocks of %s:\n%s", test.benchmark, test.profile, test.blockSize, got)
 		}
 	}
 }
