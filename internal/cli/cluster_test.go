@@ -112,7 +112,8 @@ func TestLaterRunCannotBeRequested(t *testing.T) {
 		corev1.SchemeGroupVersion.WithResource("configmaps"): "ConfigMapList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, object(t, benchmark), object(t, run))
 	var out, messages bytes.Buffer
-	last, err := (&cluster{client: client, namespace: "default"}).followRuns(t.Context(), Streams{Out: &out, Err: &messages}, "b", "b-1", "",
+	last, err := (&cluster{client: client, namespace: "default"}).followRuns(
+		t.Context(), Streams{Out: &out, Err: &messages}, &repetitions{}, "b", "b-1", "",
 		runOptions{repeat: 3, output: "json"})
 	if last != "b" || err == nil || err.Error() != exitError(report.ExitFailed).Error() {
 		t.Errorf("followed %s: %v", last, err)
@@ -193,7 +194,7 @@ func TestRunThatIsCancelledWhileFollowed(t *testing.T) {
 	})
 	var out bytes.Buffer
 	_, err := (&cluster{client: client, namespace: "default"}).followRuns(t.Context(),
-		Streams{Out: &out, Err: io.Discard}, "", "b-1", "", runOptions{repeat: 1, output: "json"})
+		Streams{Out: &out, Err: io.Discard}, &repetitions{}, "", "b-1", "", runOptions{repeat: 1, output: "json"})
 	if err == nil || err.Error() != exitError(report.ExitFailed).Error() || !strings.Contains(out.String(), `"b-1"`) {
 		t.Errorf("%v, and the result is:\n%s", err, out.String())
 	}

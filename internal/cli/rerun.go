@@ -65,7 +65,7 @@ func rerun(ctx context.Context, streams Streams, name string, options runOptions
 		_, _ = fmt.Fprintln(streams.Out, run)
 		return nil
 	}
-	last, err := cluster.followRuns(ctx, streams, benchmark.Name, run, leaveHint, options)
+	last, err := cluster.followRuns(ctx, streams, &repetitions{}, benchmark.Name, run, leaveHint, options)
 	return left(ctx, streams, last, err)
 }
 

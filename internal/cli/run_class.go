@@ -97,8 +97,9 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 	if err := cluster.createTrial(ctx, streams, read, options.repeat); err != nil {
 		return err
 	}
-	current, err := cluster.followTrial(ctx, streams, trial.name, options)
-	err = cluster.endTrial(ctx, streams, trial.name, current, options, err)
+	var runs repetitions
+	current, err := cluster.followTrial(ctx, streams, &runs, trial.name, options)
+	err = cluster.endTrial(ctx, streams, &runs, trial.name, current, options, err)
 	if retains {
 		_, _ = fmt.Fprintf(streams.Err, "The volumes of StorageClass %s remain: delete those that `kubectl get persistentvolumes | grep %s/%s-` lists\n", trial.class, cluster.namespace, trial.name)
 	}
@@ -107,14 +108,16 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 
 // endTrial removes the trial's objects and returns the error with which the program exits. current is the run that was
 // followed last, and err is the error from following it. After an interruption, endTrial first stops the run and shows
-// what it has measured.
-func (c *cluster) endTrial(ctx context.Context, streams Streams, name, current string, options runOptions, err error) error {
-	interrupted := ctx.Err() != nil
+// what it and the runs before it have measured.
+func (c *cluster) endTrial(
+	ctx context.Context, streams Streams, runs *repetitions, name, current string, options runOptions, err error,
+) error {
+	interrupted := interrupted(ctx, err)
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
 	defer done()
 	if interrupted {
 		_, _ = fmt.Fprintln(streams.Err, "\nStopping the run and removing everything. Press Ctrl-C again to leave the removal to the cluster.")
-		if problem := c.showSoFar(ctx, streams, current, options); problem != nil {
+		if problem := c.showSoFar(ctx, streams, runs, current, options); problem != nil {
 			_, _ = fmt.Fprintf(streams.Err, "error: %v\n", problem)
 		}
 		err = exit(exitLeft)
@@ -289,7 +292,9 @@ func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded,
 
 // followTrial follows the runs of a benchmark on new volumes and shows their result. Like followRuns, it returns the
 // name of the run that it followed last, or the name of the benchmark if an error occurred while waiting for a run.
-func (c *cluster) followTrial(ctx context.Context, streams Streams, name string, options runOptions) (run string, err error) {
+func (c *cluster) followTrial(
+	ctx context.Context, streams Streams, runs *repetitions, name string, options runOptions,
+) (run string, err error) {
 	run, err = c.awaitRun(ctx, streams, name, func(status *v1alpha1.StorageBenchmarkStatus) string {
 		if status.LastRun != nil {
 			return status.LastRun.Name
@@ -299,7 +304,7 @@ func (c *cluster) followTrial(ctx context.Context, streams Streams, name string,
 	if err != nil {
 		return name, err
 	}
-	return c.followRuns(ctx, streams, name, run, trialHint, options)
+	return c.followRuns(ctx, streams, runs, name, run, trialHint, options)
 }
 
 // createTimer creates a Job without pods. The Job completes at once, so after the given time Kubernetes deletes it
@@ -327,20 +332,34 @@ func (c *cluster) createTimer(ctx context.Context, name string, after time.Durat
 	return c.client.Resource(jobResource).Namespace(c.namespace).Create(ctx, &unstructured.Unstructured{Object: object}, metav1.CreateOptions{FieldManager: fieldManager})
 }
 
-// showSoFar stops a run, or the live run of a benchmark, and shows what it has measured.
-func (c *cluster) showSoFar(ctx context.Context, streams Streams, name string, options runOptions) error {
-	run, err := c.liveRun(ctx, name)
-	if err != nil {
-		return nil //nolint:nilerr // There is nothing to stop.
+// showSoFar adds what the named run, or the newest run of the named benchmark, has measured to the results of the runs
+// before it, and shows them. It stops the run if it is live.
+func (c *cluster) showSoFar(
+	ctx context.Context, streams Streams, runs *repetitions, name string, options runOptions,
+) error {
+	var problem error
+	// If there is no run, there is nothing to stop.
+	if run, _, err := c.findRun(ctx, name); err == nil && !runs.has(run) {
+		var document report.Document
+		if document, problem = c.soFar(ctx, streams, run); len(document.Phases) > 0 {
+			runs.add(streams, options, document, report.ExitFailed)
+		}
+	}
+	if len(runs.documents) == 0 {
+		return problem
+	}
+	return errors.Join(problem, runs.show(streams, options))
+}
+
+// soFar returns what a run has measured. It stops the run if it is live.
+func (c *cluster) soFar(ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun) (report.Document, error) {
+	if run.Status.EndTime != nil {
+		return c.document(ctx, run)
 	}
 	if err := c.deleteRun(ctx, run); err != nil {
-		return err
+		return report.Document{}, err
 	}
-	document, err := c.awaitEnd(ctx, streams, run)
-	if err != nil || len(document.Phases) == 0 {
-		return err
-	}
-	return present(streams, options, document)
+	return c.awaitEnd(ctx, streams, run)
 }
 
 // removeTrial deletes the benchmark with its timer and its runs, and waits until the operator and the cluster have

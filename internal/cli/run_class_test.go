@@ -1,21 +1,27 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/library"
+	"github.com/storagebench/storagebench/internal/report"
 )
 
 // TestEveryLibraryProfileCanBeTried plans a trial of each library profile, on a
@@ -90,5 +96,54 @@ func TestInterruptedCreationIsRemoved(t *testing.T) {
 	}
 	if _, err := client.Resource(benchmarkResource).Namespace("default").Get(t.Context(), "try", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the benchmark is left: %v", err)
+	}
+}
+
+// TestInterruptedTrialShowsAll checks that an interruption loses no result: neither those of the runs before, nor that
+// of a run that has ended but is not evaluated yet. With --repeat, the result so far is saved in the file of the run.
+func TestInterruptedTrialShowsAll(t *testing.T) {
+	before := []report.Document{readDocument(t, "result-a.json"), readDocument(t, "result-b.json")}
+	kinds := map[schema.GroupVersionResource]string{
+		runResource: "BenchmarkRunList", claimResource: "PersistentVolumeClaimList",
+		corev1.SchemeGroupVersion.WithResource("configmaps"): "ConfigMapList",
+	}
+	for _, test := range []struct {
+		repeat      int
+		runs        repetitions
+		end         *metav1.MicroTime
+		shown, file string
+	}{
+		{repeat: 5, runs: repetitions{documents: before}, shown: before[0].Run, file: "r-3.json"},
+		{repeat: 1, end: before[0].EndTime, shown: "try-1", file: "r.json"},
+	} {
+		run := &v1alpha1.BenchmarkRun{
+			TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.BenchmarkRunKind},
+			ObjectMeta: metav1.ObjectMeta{Name: "try-1", Namespace: "default", UID: "1"},
+			Spec:       before[0].Spec,
+			Status:     before[0].BenchmarkRunStatus,
+		}
+		run.Status.Conditions, run.Status.EndTime = nil, test.end
+		client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, object(t, run))
+		folder := t.TempDir()
+		old := filepath.Join(folder, "r.json")
+		if err := os.WriteFile(old, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, interrupt := context.WithCancel(t.Context())
+		interrupt()
+		var out, messages bytes.Buffer
+		options := runOptions{repeat: test.repeat, output: "json", save: []string{old}}
+		err := (&cluster{client: client, namespace: "default"}).endTrial(
+			ctx, Streams{Out: &out, Err: &messages}, &test.runs, "try", "try-1", options, context.Canceled)
+		shown := strings.Contains(out.String(), `"`+test.shown+`"`)
+		if err == nil || err.Error() != exitError(exitLeft).Error() || !shown {
+			t.Errorf("%d runs: %v, said %q, and the result is:\n%s", test.repeat, err, messages.String(), out.String())
+		}
+		if _, err := os.Stat(filepath.Join(folder, test.file)); err != nil {
+			t.Error(err)
+		}
+		if text, err := os.ReadFile(old); err != nil || (string(text) == "old") != (test.file != "r.json") {
+			t.Errorf("%d runs: r.json has %d bytes, %v", test.repeat, len(text), err)
+		}
 	}
 }

@@ -75,7 +75,7 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 		_, _ = fmt.Fprintln(streams.Out, run)
 		return nil
 	}
-	last, err := cluster.followRuns(ctx, streams, name, run, leaveHint, options)
+	last, err := cluster.followRuns(ctx, streams, &repetitions{}, name, run, leaveHint, options)
 	return left(ctx, streams, last, err)
 }
 

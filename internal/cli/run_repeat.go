@@ -73,6 +73,11 @@ func (r *repetitions) add(streams Streams, options runOptions, document report.D
 	return number < options.repeat && r.code != report.ExitFailed
 }
 
+// has reports whether the result of a run was added.
+func (r *repetitions) has(run *v1alpha1.BenchmarkRun) bool {
+	return slices.ContainsFunc(r.documents, func(d report.Document) bool { return d.RunUID == string(run.UID) })
+}
+
 // collect calls next for each run and adds the result. It stops at the first error of next and returns it.
 func (r *repetitions) collect(streams Streams, options runOptions, next func() (report.Document, int, error)) error {
 	for more := true; more; {
@@ -151,9 +156,11 @@ func writeRepeats(w io.Writer, output string, made report.Repeats) error {
 
 // followRuns follows a run of a benchmark to its end and shows its result. With options.repeat, it requests more runs,
 // one after the other, and shows the variance between them. It also returns the name of the run that it followed last,
-// or the name of the benchmark if an error occurred while waiting for the next run.
-func (c *cluster) followRuns(ctx context.Context, streams Streams, benchmark, run, hint string, options runOptions) (last string, err error) {
-	var runs repetitions
+// or the name of the benchmark if an error occurred while waiting for the next run. If the user interrupts it,
+// followRuns shows nothing; runs then has the results of the runs that have ended.
+func (c *cluster) followRuns(
+	ctx context.Context, streams Streams, runs *repetitions, benchmark, run, hint string, options runOptions,
+) (last string, err error) {
 	err = runs.collect(streams, options, func() (document report.Document, code int, err error) {
 		if len(runs.documents) > 0 {
 			last = benchmark
@@ -168,8 +175,8 @@ func (c *cluster) followRuns(ctx context.Context, streams Streams, benchmark, ru
 		}
 		return c.result(ctx, streams, ended)
 	})
-	if err != nil && ctx.Err() != nil {
-		return last, err // the user stopped watching
+	if interrupted(ctx, err) {
+		return last, err
 	}
 	return last, runs.presentAfter(streams, options, err)
 }

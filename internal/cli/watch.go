@@ -55,7 +55,8 @@ func newWatch(streams Streams) *cobra.Command {
 		if err != nil {
 			return left(ctx, streams, arguments[0], err)
 		}
-		_, err = cluster.followRuns(ctx, streams, "", name, leaveHint, runOptions{output: output, verbose: verbose, repeat: 1})
+		options := runOptions{output: output, verbose: verbose, repeat: 1}
+		_, err = cluster.followRuns(ctx, streams, &repetitions{}, "", name, leaveHint, options)
 		return left(ctx, streams, name, err)
 	}
 	return command
@@ -64,14 +65,19 @@ func newWatch(streams Streams) *cobra.Command {
 // left is called when watching a run ends. If the user stopped watching, left prints how to watch the run again or stop
 // it, and returns exitLeft. Otherwise it returns err.
 func left(ctx context.Context, streams Streams, name string, err error) error {
-	var code exitError
-	if err == nil || errors.As(err, &code) || ctx.Err() == nil {
+	if !interrupted(ctx, err) {
 		return err
 	}
 	_, _ = fmt.Fprintf(streams.Err, "\nStopped watching; %s continues in the cluster.\n"+
 		"  watch again:  kubectl storagebench watch %s\n"+
 		"  stop it:      kubectl storagebench cancel %s\n", name, name, name)
 	return exit(exitLeft)
+}
+
+// interrupted reports whether err is due to an interruption by the user. It is not if the result was already shown.
+func interrupted(ctx context.Context, err error) bool {
+	var code exitError
+	return err != nil && ctx.Err() != nil && !errors.As(err, &code)
 }
 
 // runToWatch returns the name of the run to watch. For a StorageBenchmark this is its live run, or else its last run.
