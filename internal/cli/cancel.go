@@ -91,7 +91,7 @@ func (c *cluster) liveRun(ctx context.Context, name string) (*v1alpha1.Benchmark
 	if run == nil {
 		active := activeRunOf(&benchmark.Status)
 		if active == "" {
-			return nil, fmt.Errorf("StorageBenchmark %s has no live run: see kubectl storagebench list %s", name, name)
+			return nil, fmt.Errorf("StorageBenchmark %s has no live run: see kubectl storagebench list %s -n %s", name, name, c.namespace)
 		}
 		run = &v1alpha1.BenchmarkRun{}
 		if err := c.get(ctx, runResource, active, run); err != nil {
@@ -100,7 +100,7 @@ func (c *cluster) liveRun(ctx context.Context, name string) (*v1alpha1.Benchmark
 	}
 	switch {
 	case run.Status.EndTime != nil:
-		return nil, fmt.Errorf("run %s has already ended: see kubectl storagebench report %s", run.Name, run.Name)
+		return nil, fmt.Errorf("run %s has already ended: see kubectl storagebench report %s -n %s", run.Name, run.Name, c.namespace)
 	case run.DeletionTimestamp != nil:
 		return nil, fmt.Errorf("run %s is already being stopped", run.Name)
 	}

@@ -89,6 +89,23 @@ func TestRegressionNotEvaluated(t *testing.T) {
 	}
 }
 
+// TestLeftNamesTheNamespace checks that the commands that are shown after Ctrl-C act in the namespace of the run, which
+// may not be that of the context.
+func TestLeftNamesTheNamespace(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	var messages bytes.Buffer
+	err := (&cluster{namespace: "staging"}).left(ctx, Streams{Err: &messages}, "nightly", context.Canceled)
+	if err == nil || err.Error() != exitError(exitLeft).Error() {
+		t.Error(err)
+	}
+	for _, want := range []string{"watch nightly -n staging\n", "cancel nightly -n staging\n"} {
+		if !strings.Contains(messages.String(), want) {
+			t.Errorf("it does not say %q: %s", want, messages.String())
+		}
+	}
+}
+
 // TestLaterRunCannotBeRequested checks that --repeat shows the results of the runs so far if the next run cannot be
 // requested.
 func TestLaterRunCannotBeRequested(t *testing.T) {

@@ -59,14 +59,14 @@ func rerun(ctx context.Context, streams Streams, name string, options runOptions
 	}
 	run, err := cluster.nextRun(ctx, streams, benchmark.Name)
 	if err != nil {
-		return left(ctx, streams, benchmark.Name, err)
+		return cluster.left(ctx, streams, benchmark.Name, err)
 	}
 	if !options.watch {
 		_, _ = fmt.Fprintln(streams.Out, run)
 		return nil
 	}
 	last, err := cluster.followRuns(ctx, streams, &repetitions{}, benchmark.Name, run, leaveHint, options)
-	return left(ctx, streams, last, err)
+	return cluster.left(ctx, streams, last, err)
 }
 
 // benchmarkOf returns the StorageBenchmark with the given name. If the name refers to a BenchmarkRun, it returns the

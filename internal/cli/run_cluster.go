@@ -65,18 +65,18 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 	name := read.benchmark.Name
 	chosen, err := cluster.ask(ctx, streams, name, before, existed)
 	if err != nil {
-		return left(ctx, streams, name, err)
+		return cluster.left(ctx, streams, name, err)
 	}
 	run, err := cluster.awaitRun(ctx, streams, name, chosen)
 	if err != nil {
-		return left(ctx, streams, name, err)
+		return cluster.left(ctx, streams, name, err)
 	}
 	if !options.watch {
 		_, _ = fmt.Fprintln(streams.Out, run)
 		return nil
 	}
 	last, err := cluster.followRuns(ctx, streams, &repetitions{}, name, run, leaveHint, options)
-	return left(ctx, streams, last, err)
+	return cluster.left(ctx, streams, last, err)
 }
 
 // announce writes an estimate of a run. It looks up profiles in the benchmark's files and then in the cluster. It

@@ -53,24 +53,24 @@ func newWatch(streams Streams) *cobra.Command {
 		defer stop()
 		name, err := cluster.runToWatch(ctx, streams, arguments[0])
 		if err != nil {
-			return left(ctx, streams, arguments[0], err)
+			return cluster.left(ctx, streams, arguments[0], err)
 		}
 		options := runOptions{output: output, verbose: verbose, repeat: 1}
 		_, err = cluster.followRuns(ctx, streams, &repetitions{}, "", name, leaveHint, options)
-		return left(ctx, streams, name, err)
+		return cluster.left(ctx, streams, name, err)
 	}
 	return command
 }
 
 // left is called when watching a run ends. If the user stopped watching, left prints how to watch the run again or stop
 // it, and returns exitLeft. Otherwise it returns err.
-func left(ctx context.Context, streams Streams, name string, err error) error {
+func (c *cluster) left(ctx context.Context, streams Streams, name string, err error) error {
 	if !interrupted(ctx, err) {
 		return err
 	}
 	_, _ = fmt.Fprintf(streams.Err, "\nStopped watching; %s continues in the cluster.\n"+
-		"  watch again:  kubectl storagebench watch %s\n"+
-		"  stop it:      kubectl storagebench cancel %s\n", name, name, name)
+		"  watch again:  kubectl storagebench watch %s -n %s\n"+
+		"  stop it:      kubectl storagebench cancel %s -n %s\n", name, name, c.namespace, name, c.namespace)
 	return exit(exitLeft)
 }
 
@@ -220,8 +220,8 @@ func (c *cluster) judgedWithin(ctx context.Context, streams Streams, run *v1alph
 			return benchmark, nil
 		case time.Now().After(until):
 			if benchmark.Spec.Regression != nil {
-				_, _ = fmt.Fprintf(streams.Err, "the operator has not evaluated run %s for regressions within %s: check that the operator is running, then see `kubectl storagebench report %s`\n",
-					run.Name, patience, benchmark.Name)
+				_, _ = fmt.Fprintf(streams.Err, "the operator has not evaluated run %s for regressions within %s: check that the operator is running, then see `kubectl storagebench report %s -n %s`\n",
+					run.Name, patience, benchmark.Name, c.namespace)
 			}
 			return benchmark, nil
 		}
