@@ -79,9 +79,9 @@ func TestRegressionNotEvaluated(t *testing.T) {
 		client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 			map[schema.GroupVersionResource]string{benchmarkResource: "StorageBenchmarkList"}, object(t, benchmark))
 		var messages bytes.Buffer
-		found, err := (&cluster{client: client, namespace: "default"}).judgedWithin(t.Context(), Streams{Err: &messages}, run, -time.Second)
-		if err != nil || found == nil || found.Name != "b" {
-			t.Errorf("spec.regression %t: %v, %v", compares, found, err)
+		found := (&cluster{client: client, namespace: "default"}).judgedWithin(t.Context(), Streams{Err: &messages}, run, -time.Second)
+		if found == nil || found.Name != "b" {
+			t.Errorf("spec.regression %t: %v", compares, found)
 		}
 		if said := strings.Contains(messages.String(), "has not evaluated run b-1 for regressions"); said != compares {
 			t.Errorf("spec.regression %t: said %q", compares, messages.String())
@@ -106,6 +106,20 @@ func TestLeftNamesTheNamespace(t *testing.T) {
 	}
 }
 
+// completeRun returns a run of the benchmark b that is complete and valid.
+func completeRun() *v1alpha1.BenchmarkRun {
+	run := &v1alpha1.BenchmarkRun{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.BenchmarkRunKind},
+		ObjectMeta: metav1.ObjectMeta{Name: "b-1", Namespace: "default", UID: "1"},
+	}
+	run.Spec.BenchmarkRef.Name = "b"
+	run.Status.EndTime = &metav1.MicroTime{Time: time.Unix(1000, 0)}
+	for _, condition := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionValid, v1alpha1.ConditionObjectivesMet} {
+		run.Status.Conditions = append(run.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue})
+	}
+	return run
+}
+
 // TestLaterRunCannotBeRequested checks that --repeat shows the results of the runs so far if the next run cannot be
 // requested.
 func TestLaterRunCannotBeRequested(t *testing.T) {
@@ -116,15 +130,7 @@ func TestLaterRunCannotBeRequested(t *testing.T) {
 	}
 	benchmark.Spec.Suspend = &suspended
 	benchmark.Status.LastRun = &v1alpha1.JudgedRun{RunReference: v1alpha1.RunReference{Name: "b-1", UID: "1"}, Reason: v1alpha1.ReasonPassed}
-	run := &v1alpha1.BenchmarkRun{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.BenchmarkRunKind},
-		ObjectMeta: metav1.ObjectMeta{Name: "b-1", Namespace: "default", UID: "1"},
-	}
-	run.Spec.BenchmarkRef.Name = "b"
-	run.Status.EndTime = &metav1.MicroTime{Time: time.Unix(1000, 0)}
-	for _, condition := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionValid, v1alpha1.ConditionObjectivesMet} {
-		run.Status.Conditions = append(run.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue})
-	}
+	run := completeRun()
 	kinds := map[schema.GroupVersionResource]string{benchmarkResource: "StorageBenchmarkList", runResource: "BenchmarkRunList",
 		corev1.SchemeGroupVersion.WithResource("configmaps"): "ConfigMapList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, object(t, benchmark), object(t, run))
@@ -214,6 +220,32 @@ func TestRunThatIsCancelledWhileFollowed(t *testing.T) {
 		Streams{Out: &out, Err: io.Discard}, &repetitions{}, "", "b-1", "", runOptions{repeat: 1, output: "json"})
 	if err == nil || err.Error() != exitError(report.ExitFailed).Error() || !strings.Contains(out.String(), `"b-1"`) {
 		t.Errorf("%v, and the result is:\n%s", err, out.String())
+	}
+}
+
+// TestResultSurvivesAnOutage checks that the result of a run is shown if the API server fails after the run has ended.
+func TestResultSurvivesAnOutage(t *testing.T) {
+	run := completeRun()
+	kinds := map[schema.GroupVersionResource]string{
+		benchmarkResource: "StorageBenchmarkList", runResource: "BenchmarkRunList",
+		corev1.SchemeGroupVersion.WithResource("configmaps"): "ConfigMapList",
+	}
+	for resource, works := range map[string]int{"storagebenchmarks": 0, "benchmarkruns": 1, "configmaps": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, object(t, run))
+			requests := 0
+			client.PrependReactor("*", resource, func(clienttesting.Action) (bool, runtime.Object, error) {
+				requests++
+				return requests > works, nil, apierrors.NewInternalError(errors.New("etcdserver: leader changed"))
+			})
+			var out, messages bytes.Buffer
+			_, err := (&cluster{client: client, namespace: "default"}).followRuns(
+				t.Context(), Streams{Out: &out, Err: &messages}, &repetitions{}, "", "b-1", "",
+				runOptions{repeat: 1, output: "json"})
+			if err != nil || requests <= works || !strings.Contains(out.String(), `"b-1"`) {
+				t.Errorf("%s fail: %v, said %q, and the result is:\n%s", resource, err, messages.String(), out.String())
+			}
+		})
 	}
 }
 

@@ -77,8 +77,8 @@ func clusterDocument(ctx context.Context, flags *clusterFlags, name string) (rep
 	if err != nil {
 		return report.Document{}, nil, err
 	}
-	document, err := connected.document(ctx, run)
-	return document, benchmark, err
+	over, err := connected.series(ctx, run)
+	return report.NewDocument(run, "").With(over), benchmark, err
 }
 
 // judged applies the benchmark's current verdict to the document of a run, and returns the document and the exit code.
@@ -99,15 +99,6 @@ func judged(streams Streams, document report.Document, benchmark *v1alpha1.Stora
 		return document, report.ExitMissed
 	}
 	return document, code
-}
-
-// document returns the document of a run. It includes the run's series if the cluster still stores them.
-func (c *cluster) document(ctx context.Context, run *v1alpha1.BenchmarkRun) (report.Document, error) {
-	over, err := c.series(ctx, run)
-	if err != nil {
-		return report.Document{}, err
-	}
-	return report.NewDocument(run, "").With(over), nil
 }
 
 // series reads the series of a run from the cluster, which keeps one ConfigMap per step. It returns nil if there is

@@ -354,7 +354,7 @@ func (c *cluster) showSoFar(
 // soFar returns what a run has measured. It stops the run if it is live.
 func (c *cluster) soFar(ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun) (report.Document, error) {
 	if run.Status.EndTime != nil {
-		return c.document(ctx, run)
+		return report.NewDocument(run, "").With(c.newestSeries(ctx, streams, run, nil)), nil
 	}
 	if err := c.deleteRun(ctx, run); err != nil {
 		return report.Document{}, err

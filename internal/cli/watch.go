@@ -183,52 +183,55 @@ func (c *cluster) followToEnd(ctx context.Context, streams Streams, name, hint s
 const judgeTimeout = time.Minute
 
 // result returns the document of a run that has ended, and its exit code. It waits for the operator to evaluate the
-// run, because only that evaluation detects a regression.
+// run, because only that evaluation detects a regression. If the API server does not answer, the document lacks what
+// could not be read: a run must not lose its result to an outage after its end.
 func (c *cluster) result(
 	ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun,
 ) (report.Document, int, error) {
-	benchmark, err := c.judgedWithin(ctx, streams, run, judgeTimeout)
-	if err != nil {
-		return report.Document{}, 0, err
+	benchmark := c.judgedWithin(ctx, streams, run, judgeTimeout)
+	if ctx.Err() != nil {
+		return report.Document{}, 0, context.Cause(ctx)
 	}
 	// Read the run again, because the evaluation may have extended its status. A cancelled run is gone by now.
-	if err := c.get(ctx, runResource, run.Name, run); err != nil && !apierrors.IsNotFound(err) {
-		return report.Document{}, 0, err
+	newer := &v1alpha1.BenchmarkRun{}
+	if err := c.get(ctx, runResource, run.Name, newer); err == nil && newer.UID == run.UID {
+		run = newer
 	}
-	document, err := c.document(ctx, run)
-	if err != nil {
-		return report.Document{}, 0, err
-	}
+	document := report.NewDocument(run, "").With(c.newestSeries(ctx, streams, run, nil))
 	document, code := judged(streams, document, benchmark)
 	return document, code, nil
 }
 
 // judgedWithin waits until the operator has evaluated the run, until the run is no longer the active run of its
-// benchmark, or until patience has passed. It then returns the benchmark, or nil if the benchmark does not exist or the
-// user may not read it. It prints a message if a regression could not be detected because patience has passed.
-func (c *cluster) judgedWithin(ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun, patience time.Duration) (*v1alpha1.StorageBenchmark, error) {
+// benchmark, or until patience has passed. It then returns the benchmark, or nil if the benchmark does not exist or
+// cannot be read. It prints a message if a regression could not be detected because patience has passed.
+func (c *cluster) judgedWithin(
+	ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun, patience time.Duration,
+) *v1alpha1.StorageBenchmark {
 	until := time.Now().Add(patience)
 	for {
 		benchmark := &v1alpha1.StorageBenchmark{}
 		err := c.get(ctx, benchmarkResource, run.Spec.BenchmarkRef.Name, benchmark)
 		switch last := benchmark.Status.LastRun; {
 		case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-			return nil, nil // The benchmark may have been deleted before its run ended. There is then no evaluation to wait for.
-		case err != nil:
-			return nil, err
-		case last != nil && last.UID == string(run.UID), activeRunOf(&benchmark.Status) != run.Name:
-			return benchmark, nil
+			return nil // The benchmark may have been deleted before its run ended. There is then no evaluation to wait for.
+		case err == nil && (last != nil && last.UID == string(run.UID) || activeRunOf(&benchmark.Status) != run.Name):
+			return benchmark
 		case time.Now().After(until):
+			if err != nil {
+				_, _ = fmt.Fprintf(streams.Err, "cannot read the evaluation of run %s: %v\n", run.Name, err)
+				return nil
+			}
 			if benchmark.Spec.Regression != nil {
 				_, _ = fmt.Fprintf(streams.Err, "the operator has not evaluated run %s for regressions within %s: check that the operator is running, then see `kubectl storagebench report %s -n %s`\n",
 					run.Name, patience, benchmark.Name, c.namespace)
 			}
-			return benchmark, nil
+			return benchmark
 		}
 		select {
 		case <-time.After(500 * time.Millisecond):
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil
 		}
 	}
 }
