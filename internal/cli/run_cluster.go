@@ -118,9 +118,14 @@ func (c *cluster) profile(ctx context.Context, ref v1alpha1.ProfileRef) (v1alpha
 	return profile.Spec.Engine, true
 }
 
-// apply applies an object exactly as it is in the file.
+// apply applies an object as it is in the file, without what kubectl get adds: the identity and version of the stored
+// object, which the API server compares, and the last request for a run, which would conflict with a newer one.
 func (c *cluster) apply(ctx context.Context, streams Streams, object *admission.Object, force bool) error {
 	written := &unstructured.Unstructured{Object: object.Written}
+	for _, field := range []string{"uid", "resourceVersion", "managedFields"} {
+		unstructured.RemoveNestedField(written.Object, "metadata", field)
+	}
+	unstructured.RemoveNestedField(written.Object, "metadata", "annotations", v1alpha1.AnnotationRequestedAt)
 	var to dynamic.ResourceInterface
 	switch {
 	case object.ClusterProfile != nil:

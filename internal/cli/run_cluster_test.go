@@ -60,3 +60,29 @@ func TestProfilesAreAppliedFirst(t *testing.T) {
 		t.Errorf("applied %s:\n%s", objects, got)
 	}
 }
+
+// TestRunOfAnExportedFile checks that a file of `kubectl get -o yaml` is applied without what would conflict with a
+// newer version of the object.
+func TestRunOfAnExportedFile(t *testing.T) {
+	file := strings.Replace(oneBenchmark, "{name: first}", `
+  name: first
+  uid: 8e2f6a1c-569f-4ead-9e09-3eb8d62a1746
+  resourceVersion: "12"
+  generation: 2
+  annotations: {storagebench.dev/requested-at: yesterday, team: storage}
+  managedFields:
+  - manager: x
+    operation: Apply
+    apiVersion: storagebench.dev/v1alpha1
+    fieldsType: FieldsV1
+    fieldsV1: {"f:spec": {}}`, 1)
+	objects, got := applied(t, file+"status: {observedGeneration: 2}\n", "")
+	if !strings.Contains(objects, `"annotations":{"team":"storage"}`) {
+		t.Errorf("applied %s:\n%s", objects, got)
+	}
+	for _, field := range []string{"uid", "resourceVersion", "managedFields"} {
+		if strings.Contains(objects, field) {
+			t.Errorf("%s is applied: %s", field, objects)
+		}
+	}
+}
