@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,12 +39,15 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 	}
 	ctx, stop := untilSignal(ctx)
 	defer stop()
-	if namespace := read.benchmark.Namespace; namespace != "" {
-		if given := *flags.config.Namespace; given != "" && given != namespace {
-			return fmt.Errorf("the file has namespace %s, but -n is %s: remove one of them", namespace, given)
+	given := *flags.config.Namespace
+	for i := range read.objects {
+		object := unstructured.Unstructured{Object: read.objects[i].Written}
+		if namespace := object.GetNamespace(); given != "" && namespace != "" && namespace != given {
+			return fmt.Errorf("%s %s has namespace %s, but -n is %s: remove one of them",
+				object.GetKind(), object.GetName(), namespace, given)
 		}
-		cluster.namespace = namespace
 	}
+	cluster.namespace = cmp.Or(read.benchmark.Namespace, cluster.namespace)
 	cluster.announce(ctx, streams, read, options)
 	before := &v1alpha1.StorageBenchmark{}
 	existed := true

@@ -86,3 +86,17 @@ func TestRunOfAnExportedFile(t *testing.T) {
 		}
 	}
 }
+
+// TestRunRefusesAnotherNamespace checks that -n keeps each object of the file out of any other namespace.
+func TestRunRefusesAnotherNamespace(t *testing.T) {
+	for from, want := range map[string]string{
+		"first": "StorageBenchmark first has namespace production, but -n is staging: ",
+		"mine":  "WorkloadProfile mine has namespace production, but -n is staging: ",
+	} {
+		file := strings.Replace(oneBenchmark+oneProfile, "name: "+from, "name: "+from+", namespace: production", 1)
+		objects, got := applied(t, file, "", "-n", "staging")
+		if got.code != 1 || objects != "" || !strings.Contains(got.stderr, want) {
+			t.Errorf("applied %s, want %q:\n%s", objects, want, got)
+		}
+	}
+}
