@@ -120,6 +120,20 @@ func completeRun() *v1alpha1.BenchmarkRun {
 	return run
 }
 
+// TestWatchAfterCancel checks that `watch` of a benchmark explains that the last run was deleted.
+func TestWatchAfterCancel(t *testing.T) {
+	benchmark := &v1alpha1.StorageBenchmark{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.StorageBenchmarkKind},
+		ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "default"},
+	}
+	benchmark.Status.LastRun = &v1alpha1.JudgedRun{RunReference: v1alpha1.RunReference{Name: "b-1", UID: "1"}}
+	client := fake.NewSimpleDynamicClient(runtime.NewScheme(), object(t, benchmark))
+	_, err := (&cluster{client: client, namespace: "default"}).runToWatch(t.Context(), Streams{}, "b")
+	if err == nil || !strings.Contains(err.Error(), "the last run of StorageBenchmark b was deleted") {
+		t.Error(err)
+	}
+}
+
 // TestLaterRunCannotBeRequested checks that --repeat shows the results of the runs so far if the next run cannot be
 // requested.
 func TestLaterRunCannotBeRequested(t *testing.T) {

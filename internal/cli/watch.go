@@ -88,7 +88,8 @@ func (c *cluster) runToWatch(ctx context.Context, streams Streams, name string) 
 		return name, err
 	}
 	if benchmark.Status.ActiveRun == nil && benchmark.Status.LastRun != nil {
-		return benchmark.Status.LastRun.Name, nil
+		_, _, err := c.findRun(ctx, name) // explains if the run was deleted
+		return benchmark.Status.LastRun.Name, err
 	}
 	return c.awaitRun(ctx, streams, name, activeRunOf)
 }
