@@ -40,8 +40,8 @@ func (s *source) shownName() string {
 	return s.name
 }
 
-// readSources reads the named files: "-" means standard input, and a directory means the files in it that kubectl would
-// read.
+// readSources reads the named files, each one once: "-" means standard input, and a directory means the files in it
+// that kubectl would read.
 func readSources(streams Streams, names []string) ([]*source, error) {
 	if len(names) == 0 {
 		return nil, errors.New("no file given: add -f FILE")
@@ -53,6 +53,9 @@ func readSources(streams Streams, names []string) ([]*source, error) {
 			return nil, err
 		}
 		for _, file := range files {
+			if slices.ContainsFunc(all, func(s *source) bool { return s.name == file }) {
+				continue // the same file was given twice
+			}
 			text, err := readSource(streams, file)
 			if err != nil {
 				return nil, err
@@ -138,7 +141,7 @@ func duplicates(sources []*source) {
 			object := &one.file.Objects[i]
 			places := named[object.Title()]
 			if slices.ContainsFunc(places, func(p place) bool { return p.in.name == one.name }) {
-				continue // skip it: a duplicate within a source is already reported, or the same file was given twice
+				continue // skip it: a duplicate within a source is already reported
 			}
 			named[object.Title()] = append(places, place{one, object})
 		}

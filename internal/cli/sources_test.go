@@ -67,6 +67,7 @@ func TestPlanReadsAll(t *testing.T) {
 		"each flag":              {arguments: []string{"-f", in("a.yaml"), "-f", in("b.yml"), "-f", in("profile.json")}, benchmarks: "first second", passed: "PersistentVolumeClaim/disk, Deployment/server"},
 		"a directory":            {arguments: []string{"-f", directory}, benchmarks: "first second", passed: "PersistentVolumeClaim/disk, Deployment/server"},
 		"output of kustomize":    {arguments: []string{"-f", "-"}, input: strings.TrimPrefix(others, "---\n") + "---\n" + oneBenchmark + "---\n" + second, benchmarks: "first second", passed: "PersistentVolumeClaim/disk, Deployment/server"},
+		"a file twice":           {arguments: []string{directory, "-f", in("a.yaml"), "-f", in("a.yaml")}, benchmarks: "first second", passed: "PersistentVolumeClaim/disk, Deployment/server"},
 		"a file and a directory": {arguments: []string{in("a.yaml"), "-f", writeFiles(t, map[string]string{"x.yaml": second})}, benchmarks: "second first"},
 	} {
 		got := call(test.input, append([]string{"plan", "-o", "json"}, test.arguments...)...)
