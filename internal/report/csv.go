@@ -15,7 +15,8 @@ import (
 
 // ErrNoSeries is returned for a document that does not contain the series of its run.
 var ErrNoSeries = errors.New("this record of the run does not contain time series. " +
-	"Specify a file written by `run -o json`, or a run whose series the cluster still stores")
+	"Specify a file written by `run -o json`, or a run whose series the cluster still stores; " +
+	"to read them there, you need permission to list ConfigMaps")
 
 // CSVTable is the name of a table that CSV can write.
 type CSVTable string
