@@ -116,7 +116,7 @@ func runInit(streams Streams, made first) error {
 	}
 	_, err = io.WriteString(file, text)
 	if err = errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("write the benchmark: %w", err)
+		return fmt.Errorf("write the benchmark: %w", errors.Join(err, os.Remove(made.file)))
 	}
 	_, _ = fmt.Fprintf(streams.Err, "Wrote %s.\n  show the plan:  kubectl storagebench plan -f %s\n  run it:         kubectl storagebench run -f %s\n",
 		made.file, made.file, made.file)
