@@ -94,6 +94,10 @@ func ofTarget(o *v1alpha1.Objective, kind phasekind.Kind, target *v1alpha1.Targe
 			}
 			return absent(where, "phase %s has a result for each step: set cell", o.Phase)
 		}
+		if phasekind.Drained(target) {
+			return absent(where, "the credits ran out, so the figure would mix burst and baseline: "+
+				"set burst or baseline, or name a steady phase")
+		}
 		return ofOperation(o, target, where)
 	case o.TimeToBaseline != nil, o.Credits != nil:
 		return ofExhaustion(o, target, where)

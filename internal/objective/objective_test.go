@@ -116,13 +116,12 @@ func run() (*v1alpha1.BenchmarkRunSpec, *v1alpha1.BenchmarkRunStatus) {
 	}
 	ofOperations := drain("a", 1, 1, true, "Measured")
 	ofOperations.Burst.Dimension = "Operations"
-	plain := operation(v1alpha1.OperationWrite, 30_000_000)
-	plain.Latency.Histogram = nil
 	drained := drain("a", 287_500_000, 32_000_000, true, "Measured")
-	drained.Operations = []v1alpha1.OperationResult{plain}
+	drained.Operations = []v1alpha1.OperationResult{operation(v1alpha1.OperationWrite, 60_000_000)}
 	drained.Burst.IdleNanoseconds = pointer[int64](3_600_000_000_000)
 	slow := target("a", operation(v1alpha1.OperationWrite, 8_000_000))
 	slow.Operations[0].Latency.P99Nanoseconds = pointer(int64(measure.LastBucketNanoseconds))
+	slow.Operations[0].Latency.Histogram = nil
 	mixed := target("a", operation(v1alpha1.OperationRead, 70_000_000), operation(v1alpha1.OperationWrite, 30_000_000))
 	mixed.Attributions = []v1alpha1.Attribution{{Baseline: &v1alpha1.DocumentedRate{Limit: "disk", PermilleReached: 970}}}
 	return spec, &v1alpha1.BenchmarkRunStatus{Phases: []v1alpha1.PhaseResult{
@@ -186,6 +185,8 @@ func TestEvaluate(t *testing.T) {
 		{Name: "max-missed", Phase: "write", Target: "a", Latency: latency("Max", "30ms")},
 		{Name: "sync-latency", Phase: "write", Target: "a", Operation: v1alpha1.OperationSync, Latency: latency("Mean", "10ms")},
 		{Name: "no-latency", Phase: "mixed", Target: "b", Latency: latency("99", "1ms")},
+		{Name: "throughput-of-a-drain", Phase: "drain", Target: "a", Throughput: atLeast("30M")},
+		{Name: "p99-of-a-drain", Phase: "drain", Target: "a", Latency: latency("99", "5ms")},
 		{Name: "burst-met", Phase: "drain", Target: "a", Burst: atLeast("280M")},
 		{Name: "baseline-met", Phase: "drain", Target: "a", Baseline: atLeast("30M")},
 		{Name: "baseline-in-interval", Phase: "drain", Target: "a", Baseline: atLeast("32500k")},
@@ -211,7 +212,7 @@ func TestEvaluate(t *testing.T) {
 		{Name: "credits-of-operations", Phase: "operations", Target: "a", Credits: atLeast("10M")},
 		{Name: "credits-not-spent", Phase: "drain", Target: "b", Credits: atLeast("1")},
 		{Name: "p97-of-the-histogram", Phase: "write", Target: "a", Latency: latency("97", "5ms")},
-		{Name: "p97-of-no-histogram", Phase: "drain", Target: "a", Operation: v1alpha1.OperationWrite, Latency: latency("97", "5ms")},
+		{Name: "p97-of-no-histogram", Phase: "slow", Target: "a", Operation: v1alpha1.OperationWrite, Latency: latency("97", "5ms")},
 		{Name: "p99.5-missed", Phase: "write", Target: "a", Latency: latency("99.5", "4900us")},
 		{Name: "p99.0-is-99", Phase: "write", Target: "a", Latency: latency("99.0", "2ms")},
 		{Name: "p99.8-too-few", Phase: "write", Target: "a", Latency: latency("99.85", "5ms")},
