@@ -1,6 +1,8 @@
 package storagebenchmark
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -26,7 +28,8 @@ func regressedCondition(status *v1alpha1.StorageBenchmarkStatus, obs observation
 	case v1alpha1.RegressionUnknown:
 	}
 	reason := v1alpha1.ReasonTooFewRuns
-	if len(found.Figures) == 0 {
+	compared := func(f v1alpha1.FigureChange) bool { return f.Verdict != v1alpha1.RegressionUnknown }
+	if len(found.Figures) == 0 || slices.ContainsFunc(found.Figures, compared) {
 		reason = v1alpha1.ReasonNotComparable
 	}
 	return &claim{metav1.ConditionUnknown, reason, found.Message}

@@ -227,7 +227,8 @@ func TestLargestVerdictFits(t *testing.T) {
 
 // TestRegressedCondition checks the condition of each verdict on a comparison.
 func TestRegressedCondition(t *testing.T) {
-	figures := []v1alpha1.FigureChange{{Figure: "throughput of read on t"}}
+	figures := []v1alpha1.FigureChange{{Figure: "throughput of read on t", Verdict: v1alpha1.RegressionUnknown}}
+	others := []v1alpha1.FigureChange{{Figure: "throughput of read on t", Verdict: v1alpha1.RegressionNoChange}}
 	for name, test := range map[string]struct {
 		found  *v1alpha1.RegressionResult
 		hash   string
@@ -239,6 +240,7 @@ func TestRegressedCondition(t *testing.T) {
 		"the same":       {&v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionNoChange, Figures: figures}, "h", metav1.ConditionFalse, v1alpha1.ReasonNoChange},
 		"too few runs":   {&v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionUnknown, Figures: figures}, "h", metav1.ConditionUnknown, v1alpha1.ReasonTooFewRuns},
 		"not comparable": {&v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionUnknown}, "h", metav1.ConditionUnknown, v1alpha1.ReasonNotComparable},
+		"a lost figure":  {&v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionUnknown, Figures: others}, "h", metav1.ConditionUnknown, v1alpha1.ReasonNotComparable},
 		"another hash":   {&v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionRegressed, Figures: figures}, "g", metav1.ConditionUnknown, v1alpha1.ReasonNotJudged},
 		"no verdict":     {nil, "h", metav1.ConditionUnknown, v1alpha1.ReasonNotJudged},
 	} {

@@ -1,7 +1,9 @@
 package trend
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -24,11 +26,12 @@ type Judgement struct {
 // Judge compares a run with earlier ones: the runs in the history, and stored runs that are newer than the history.
 // A run may be evaluated again with a different policy.
 func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1alpha1.RegressionPolicy) Judgement {
-	if why := notComparable(&run); why != "" {
+	rules := rulesOf(policy)
+	if !run.Valid || run.By == nil || len(run.By.Figures) == 0 {
+		why := clip(notComparable(history, stored, &run, rules.AcceptedSince))
 		return Judgement{History: history, Result: v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionUnknown, Message: why}}
 	}
 	all := mergeHistory(history, stored, &run)
-	rules := rulesOf(policy)
 	runs := make([]detect.HistoryRun, len(all))
 	for i := range all {
 		runs[i] = all[i].historyRun()
@@ -37,8 +40,6 @@ func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1a
 	if err != nil {
 		return Judgement{History: history, Result: v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionUnknown, Message: clip(err.Error())}}
 	}
-	judged := &all[len(all)-1]
-	judged.verdict, judged.accepted = v1alpha1.RegressionVerdict(report.Verdict), rules.AcceptedSince
 	for i := range all {
 		// Keep what an earlier evaluation recorded for the runs that the current policy excludes.
 		if use := report.Uses[all[i].name]; use != "" && !all[i].started.Before(rules.AcceptedSince) {
@@ -47,19 +48,53 @@ func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1a
 	}
 	made := Judgement{Result: resultOfReport(&report, &run)}
 	made.Result.Changes = changes(runs, &run, rules)
-	made.Result.Message = clip(message(&report, &made.Result, all, &run, history, rules.AcceptedSince))
+	without := lost(all, rules.AcceptedSince)
+	made.Result.Message = clip(message(&report, &made.Result, all, &run, history, rules.AcceptedSince) + without)
+	if without != "" && report.Verdict == detect.RegressionNoChange {
+		made.Result.Verdict = v1alpha1.RegressionUnknown
+	}
+	judged := &all[len(all)-1]
+	judged.verdict, judged.accepted = made.Result.Verdict, rules.AcceptedSince
 	made.History = pack(run.Hash, run.By.Store, runsToKeep(all, rules))
 	return made
 }
 
-func notComparable(run *Run) string {
-	switch {
-	case !run.Valid:
+// notComparable explains why a run without valid figures is not compared.
+func notComparable(history *v1alpha1.ComparedHistory, stored []Run, run *Run, accepted time.Time) string {
+	if !run.Valid {
 		return fmt.Sprintf("run %s is not valid, so it is not compared", run.Name)
-	case run.By == nil || len(run.By.Figures) == 0:
-		return fmt.Sprintf("run %s has no figure to compare: add a phase that measures, such as steady", run.Name)
 	}
-	return ""
+	without := ""
+	if run.By != nil {
+		without = lost(mergeHistory(history, stored, run), accepted)
+	}
+	return fmt.Sprintf("run %s has no figure to compare", run.Name) +
+		cmp.Or(without, ": add a phase that measures, such as steady")
+}
+
+// lost names the figures that most earlier runs have but the newest run does not, such as the rate of a search that
+// found none. It returns "" if there are none.
+func lost(all []entry, accepted time.Time) string {
+	newest, earlier := &all[len(all)-1], 0
+	count := map[string]int{}
+	for i := range all[:len(all)-1] {
+		if all[i].started.Before(accepted) {
+			continue
+		}
+		earlier++
+		for _, figure := range all[i].figures {
+			count[figure.Figure]++
+		}
+	}
+	for _, figure := range newest.figures {
+		delete(count, figure.Figure)
+	}
+	// A figure that few runs have may have taken the place of another one, because a run has only mostFigures.
+	maps.DeleteFunc(count, func(_ string, runs int) bool { return runs < detect.LeastBaselineRuns || 2*runs <= earlier })
+	if len(count) == 0 {
+		return ""
+	}
+	return "; the run has no " + strings.Join(slices.Sorted(maps.Keys(count)), ", ") + ", which most earlier runs have"
 }
 
 func rulesOf(policy *v1alpha1.RegressionPolicy) detect.RegressionPolicy {

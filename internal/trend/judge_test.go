@@ -141,6 +141,12 @@ func TestVerdictsAndMessages(t *testing.T) {
 		return run
 	}
 	asItIs := func(*Run) {}
+	without := func(figure int, runs []Run) []Run {
+		for i := range runs {
+			runs[i].By.Figures = slices.Delete(runs[i].By.Figures, figure, figure+1)
+		}
+		return runs
+	}
 	for name, test := range map[string]struct {
 		stored []Run
 		run    Run
@@ -152,13 +158,20 @@ func TestVerdictsAndMessages(t *testing.T) {
 			"throughput of p0 on t is 70.00 MB/s, -3"},
 		"what to do": {earlier(20), last(20, asItIs, 70, 100, 100, 100), standard(), v1alpha1.RegressionRegressed,
 			"set spec.regression.acceptedSince to 2026-01-21T03:00:00Z"},
-		"a new figure": {earlier(20), last(20, func(r *Run) { r.By.Figures[0].Figure = "new" }, 100, 100, 100, 100), standard(),
-			v1alpha1.RegressionNoChange, "; not compared, because fewer than 4 earlier runs have these figures: new"},
+		"a new figure": {without(0, earlier(20)), last(20, asItIs, 100, 100, 100, 100), standard(),
+			v1alpha1.RegressionNoChange, "; not compared, because fewer than 4 earlier runs have these figures: throughput of p0 on t"},
+		"a figure is gone": {earlier(20), without(0, []Run{last(20, asItIs, 100, 100, 100, 100)})[0], standard(), v1alpha1.RegressionUnknown,
+			"earlier runs; the run has no throughput of p0 on t, which most earlier runs have"},
+		"one is gone and one is worse": {earlier(20), without(1, []Run{last(20, asItIs, 70, 100, 100, 100)})[0], standard(),
+			v1alpha1.RegressionRegressed, "; the run has no throughput of p1 on t, which most earlier runs have"},
+		"gone and accepted": {append(earlier(16), without(0, earlier(20)[16:])...), without(0, []Run{last(20, asItIs, 100, 100, 100, 100)})[0],
+			&v1alpha1.RegressionPolicy{AcceptedSince: new(metav1.NewTime(began.Add(16 * 24 * time.Hour)))}, v1alpha1.RegressionNoChange, "is worse"},
 		"better":         {earlier(20), last(20, asItIs, 150, 100, 100, 100), standard(), v1alpha1.RegressionImproved, "run bench-0020 against 1"},
 		"as ever":        {earlier(20), last(20, asItIs, 100, 100, 100, 100), standard(), v1alpha1.RegressionNoChange, "no figure of run bench-0020 is worse"},
 		"three runs":     {earlier(3), last(3, asItIs, 70, 100, 100, 100), standard(), v1alpha1.RegressionUnknown, "3 earlier runs to compare with, but 4 are needed"},
 		"not valid":      {earlier(20), last(20, func(r *Run) { r.Valid = false }, 70), standard(), v1alpha1.RegressionUnknown, "is not valid"},
-		"no figure":      {earlier(20), last(20, asItIs), standard(), v1alpha1.RegressionUnknown, "has no figure to compare: add a phase that measures, such as steady"},
+		"no figure":      {nil, last(20, asItIs), standard(), v1alpha1.RegressionUnknown, "has no figure to compare: add a phase that measures, such as steady"},
+		"all are gone":   {earlier(20), last(20, asItIs), standard(), v1alpha1.RegressionUnknown, "has no figure to compare; the run has no throughput of p0 on t, "},
 		"nothing known":  {earlier(20), last(20, func(r *Run) { r.By = nil }), standard(), v1alpha1.RegressionUnknown, "has no figure"},
 		"another store":  {earlier(20), last(20, func(r *Run) { r.By.Store = "other" }, 70, 100, 100, 100), standard(), v1alpha1.RegressionUnknown, "0 earlier runs to compare with"},
 		"another hash":   {earlier(20), last(20, func(r *Run) { r.Hash = "other" }, 70, 100, 100, 100), standard(), v1alpha1.RegressionUnknown, "0 earlier runs to compare with"},
@@ -169,7 +182,7 @@ func TestVerdictsAndMessages(t *testing.T) {
 	} {
 		made := Judge(nil, test.stored, test.run, test.policy)
 		// The Regressed condition says TooFewRuns if there are figures, and NotComparable if there are none.
-		if slices.Contains([]string{"not valid", "no figure", "nothing known"}, name) != (len(made.Result.Figures) == 0) {
+		if slices.Contains([]string{"not valid", "no figure", "all are gone", "nothing known"}, name) != (len(made.Result.Figures) == 0) {
 			t.Errorf("%s: %d figures", name, len(made.Result.Figures))
 		}
 		if made.Result.Verdict != test.want || !strings.Contains(made.Result.Message, test.told) {
