@@ -3,6 +3,8 @@ package trend
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/phasekind"
@@ -20,7 +22,7 @@ func figuresOf(spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunSta
 			for j := range spec.Run.Phases {
 				c := figureSource{phase: &spec.Run.Phases[j], target: spec.Run.Targets[i].Name, spec: spec, status: status}
 				if c.result = status.Result(c.phase.Name, c.target); c.result != nil {
-					all = append(all, choose(&c)...)
+					all = append(all, c.underConditions(choose(&c))...)
 				}
 			}
 		}
@@ -35,6 +37,18 @@ type figureSource struct {
 	spec   *v1alpha1.BenchmarkRunSpec
 	status *v1alpha1.BenchmarkRunStatus
 	result *v1alpha1.TargetResult
+}
+
+// underConditions notes in the conditions of figures whether clients were missing, because fewer clients are another
+// load.
+func (c *figureSource) underConditions(made []v1alpha1.RunFigure) []v1alpha1.RunFigure {
+	missing := func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningClientsMissing }
+	if slices.ContainsFunc(c.result.Warnings, missing) {
+		for i := range made {
+			made[i].Condition = strings.TrimPrefix(made[i].Condition+", clients missing", ", ")
+		}
+	}
+	return made
 }
 
 // figure returns a list with the given figure. The list is empty if the value cannot be compared because it is less

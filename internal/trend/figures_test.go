@@ -68,6 +68,7 @@ func TestFiguresOfASteadyPhase(t *testing.T) {
 	both := []v1alpha1.OperationResult{operation(v1alpha1.OperationRead, 70e6, 7000), operation(v1alpha1.OperationWrite, 30e6, 3000), {Operation: v1alpha1.OperationSync}}
 	noWindow := operation(v1alpha1.OperationWrite, 1, 1)
 	noWindow.BytesPerSecond = nil
+	degraded := []v1alpha1.Warning{{Type: v1alpha1.WarningClientsMissing}}
 	for name, test := range map[string]struct {
 		workload *v1alpha1.Workload
 		result   v1alpha1.TargetResult
@@ -83,6 +84,8 @@ func TestFiguresOfASteadyPhase(t *testing.T) {
 		"mdtest with none":   {nil, v1alpha1.TargetResult{Mdtest: &v1alpha1.MdtestResult{Rates: []v1alpha1.MdtestRate{{MeanOPSMilli: 0}, {MeanOPSMilli: 4000}}}}, ""},
 		"mdtest that failed": {nil, v1alpha1.TargetResult{Mdtest: &v1alpha1.MdtestResult{}}, ""},
 		"nothing done":       {fio, v1alpha1.TargetResult{}, ""},
+		"clients missing": {fio, v1alpha1.TargetResult{Operations: both, Warnings: degraded},
+			"throughput of p on t=100000000 BytesPerSecond (clients missing)"},
 	} {
 		if got := told(figuresOf(steadyOf(test.workload, test.result))); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)

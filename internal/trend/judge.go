@@ -188,6 +188,16 @@ func unitOf(run *Run, figure string) v1alpha1.FigureUnit {
 	return ""
 }
 
+// conditionOf returns the condition of a figure in parentheses, or "" if it has none.
+func conditionOf(run *Run, figure string) string {
+	for i := range run.By.Figures {
+		if one := &run.By.Figures[i]; one.Figure == figure && one.Condition != "" {
+			return " (" + one.Condition + ")"
+		}
+	}
+	return ""
+}
+
 func whole(value float64) int64 {
 	if !(value > 0) || value > math.MaxInt64/2 {
 		return 0
@@ -248,7 +258,7 @@ func message(report *detect.RegressionReport, result *v1alpha1.RegressionResult,
 	for i := range result.Figures {
 		one := &result.Figures[i]
 		if one.Verdict == v1alpha1.RegressionUnknown {
-			unknown = append(unknown, one.Figure)
+			unknown = append(unknown, one.Figure+conditionOf(run, one.Figure))
 		}
 		if one.Verdict == result.Verdict && (one.Verdict == v1alpha1.RegressionRegressed || one.Verdict == v1alpha1.RegressionImproved) {
 			reported = append(reported, fmt.Sprintf("%s is %s, %s (95 %%: %s to %s), compared with the usual %s (spread %s); confidence %.1f %%",
@@ -285,6 +295,8 @@ func message(report *detect.RegressionReport, result *v1alpha1.RegressionResult,
 		text += "; earlier runs were on different storage"
 	case !accepted.IsZero():
 		text += "; runs before " + accepted.Format(time.RFC3339) + " do not count (acceptedSince)"
+	case len(all) > detect.LeastBaselineRuns:
+		text += "; other runs lack these figures or measured them under other conditions: " + strings.Join(unknown, ", ")
 	}
 	return text
 }

@@ -141,6 +141,11 @@ func TestVerdictsAndMessages(t *testing.T) {
 		return run
 	}
 	asItIs := func(*Run) {}
+	degraded := func(r *Run) {
+		for i := range r.By.Figures {
+			r.By.Figures[i].Condition = "clients missing"
+		}
+	}
 	without := func(figure int, runs []Run) []Run {
 		for i := range runs {
 			runs[i].By.Figures = slices.Delete(runs[i].By.Figures, figure, figure+1)
@@ -166,6 +171,9 @@ func TestVerdictsAndMessages(t *testing.T) {
 			v1alpha1.RegressionRegressed, "; the run has no throughput of p1 on t, which most earlier runs have"},
 		"gone and accepted": {append(earlier(16), without(0, earlier(20)[16:])...), without(0, []Run{last(20, asItIs, 100, 100, 100, 100)})[0],
 			&v1alpha1.RegressionPolicy{AcceptedSince: new(metav1.NewTime(began.Add(16 * 24 * time.Hour)))}, v1alpha1.RegressionNoChange, "is worse"},
+		"clients missing": {earlier(20), last(20, degraded, 75, 75, 75, 75), standard(), v1alpha1.RegressionUnknown,
+			"0 earlier runs to compare with, but 4 are needed; other runs lack these figures or measured them under other conditions: " +
+				"throughput of p0 on t (clients missing), "},
 		"better":         {earlier(20), last(20, asItIs, 150, 100, 100, 100), standard(), v1alpha1.RegressionImproved, "run bench-0020 against 1"},
 		"as ever":        {earlier(20), last(20, asItIs, 100, 100, 100, 100), standard(), v1alpha1.RegressionNoChange, "no figure of run bench-0020 is worse"},
 		"three runs":     {earlier(3), last(3, asItIs, 70, 100, 100, 100), standard(), v1alpha1.RegressionUnknown, "3 earlier runs to compare with, but 4 are needed"},
