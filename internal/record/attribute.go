@@ -166,9 +166,14 @@ func (a *attributor) add(point *result.Point, step *v1alpha1.ResolvedStep) *resu
 	return point
 }
 
-// prepare adds to a point the documented limits, the credits and the expected caching of its step.
+// prepare adds to a point the documented limits, the credits and the expected caching of its step. The limits are those
+// of the clients that took part, which are fewer than planned if the run went on without lost ones.
 func (a *attributor) prepare(point *result.Point, step *v1alpha1.ResolvedStep) *result.Point {
-	point.Documented = shareOf(a.run, a.documented, a.target, step.Clients)
+	clients := step.Clients
+	if point.Clients > 0 {
+		clients = min(clients, int32(point.Clients)) //nolint:gosec // The API allows far fewer clients.
+	}
+	point.Documented = shareOf(a.run, a.documented, a.target, clients)
 	point.Credits = a.credits[step.ID]
 	for _, name := range a.emptied[step.ID] {
 		if _, followed := point.Credits[name]; !followed {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
@@ -286,6 +287,31 @@ func TestDrainBeforeBlocks(t *testing.T) {
 	for _, target := range run.Status.Phases[0].Targets {
 		if len(target.Operations) == 0 || len(target.Attributions) > 0 {
 			t.Errorf("target %s: %d operations, attributions %+v", target.Target, len(target.Operations), target.Attributions)
+		}
+	}
+}
+
+// TestDocumentedWithoutALostClient checks that the clients that are left after a loss are compared with the limits of
+// their own volumes, or with those of the volume of all clients.
+func TestDocumentedWithoutALostClient(t *testing.T) {
+	share := func() *builders.BenchmarkBuilder {
+		return builders.Benchmark("b").Target("a").Throughput("80M", "", "", "").Clients(4).OnLoss(v1alpha1.OnLossContinueDegraded, 0)
+	}
+	for want, benchmark := range map[int64]*builders.BenchmarkBuilder{750: share(), 1000: share().PerClient()} {
+		run, planned := begun(t, benchmark.Steady("steady", "10s"))
+		record.Storage(run, planned.Documented)
+		record.Lost(run, decide.Client{Key: decide.ClientKey{Target: "a", Index: 3}}, false, builders.Start)
+		var clients []result.Client
+		for index := range 3 {
+			client := builders.Client("a", index).Does(10, measure.Write, builders.Counter(320, 62_500), 4*time.Millisecond)
+			clients = append(clients, client.Obj())
+		}
+		step := planned.Steps[0]
+		record.Result(run, step, first(step), clients, builders.Start.Add(time.Minute))
+		found := run.Status.Phases[0].Targets[0]
+		if found.Clients != 3 || len(found.Attributions) != 1 || found.Attributions[0].Baseline == nil ||
+			found.Attributions[0].Baseline.PermilleReached != want {
+			t.Errorf("%d clients reach %+v, want %d thousandths", found.Clients, found.Attributions, want)
 		}
 	}
 }
