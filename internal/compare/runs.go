@@ -163,8 +163,20 @@ func incomparable(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
 	return phasekind.Differs(specs[0], specs[1])
 }
 
-// runNotes returns notes about different workloads and client counts in two runs. The figures alone do not show these
-// differences.
+// warnings returns the warnings of a side that say that its figures may be misleading, unless the other side has them
+// too.
+func warnings(side, other *v1alpha1.TargetResult) []string {
+	var all []string
+	for _, w := range side.Warnings {
+		if w.Severity == v1alpha1.SeverityWarning && !has(other, w.Type) {
+			all = append(all, fmt.Sprintf("%s: %s: %s", side.Target, w.Type, w.Message))
+		}
+	}
+	return all
+}
+
+// runNotes returns notes about different workloads, client counts and warnings in two runs. The figures alone do not
+// show these differences.
 func runNotes(baseline, other Side, pair *Pair, specs [2]*v1alpha1.Phase, one, two *v1alpha1.TargetResult) []string {
 	var all []string
 	if differs := Differences(baseline.Run.WorkloadOf(specs[0], one.Target), other.Run.WorkloadOf(specs[1], two.Target)); len(differs) > 0 && !phasekind.Of(pair.Kind).LaysOut {
@@ -173,7 +185,7 @@ func runNotes(baseline, other Side, pair *Pair, specs [2]*v1alpha1.Phase, one, t
 	if pair.Baseline.Clients != pair.Target.Clients {
 		all = append(all, fmt.Sprintf("%s had %s, %s had %d", baseline.Name, clients(pair.Baseline.Clients), other.Name, pair.Target.Clients))
 	}
-	return all
+	return slices.Concat(all, warnings(pair.Baseline, pair.Target), warnings(pair.Target, pair.Baseline))
 }
 
 func tested(figure v1alpha1.FigureComparison, d Difference, margin float64) Figure {

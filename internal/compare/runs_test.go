@@ -1,6 +1,7 @@
 package compare_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -52,6 +53,24 @@ func TestFiguresOfOneRun(t *testing.T) {
 				t.Errorf("%s, %s first: %+v, want %s refused", name, sides[0].Name, all[1:], test.want)
 			}
 		}
+	}
+}
+
+// A warning that only one run has is a note, because its figures may be misleading.
+func TestWarningsOfOneRun(t *testing.T) {
+	phase := v1alpha1.Phase{Steady: &v1alpha1.SteadyPhase{}}
+	one, two := steady("t", 1_000_000, 10_000), steady("t", 2_000_000, 10_000)
+	both := v1alpha1.NewWarning(v1alpha1.WarningVolumeInUse, v1alpha1.PhaseSteady, "another pod writes")
+	one.Warnings = []v1alpha1.Warning{both}
+	two.Warnings = []v1alpha1.Warning{both, v1alpha1.NewWarning(v1alpha1.WarningTooFewSamples, v1alpha1.PhaseSteady, "no p99.9"),
+		v1alpha1.NewWarning(v1alpha1.WarningPageCacheSuspected, v1alpha1.PhaseSteady, "reads took 2 us")}
+	sides := []compare.Side{sideOf("one", phase, v1alpha1.PhaseSteady, one), sideOf("two", phase, v1alpha1.PhaseSteady, two)}
+	for range sides {
+		got := compare.Runs(sides[0], sides[1], 0.05)[0].Notes
+		if want := []string{"two: PageCacheSuspected: reads took 2 us"}; !slices.Equal(got, want) {
+			t.Errorf("%s first: notes %q, want %q", sides[0].Name, got, want)
+		}
+		slices.Reverse(sides)
 	}
 }
 
