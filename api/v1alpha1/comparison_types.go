@@ -152,7 +152,7 @@ type CellComparison struct {
 	// notJudged is the number of cells without a known confidence interval.
 	// +required
 	NotJudged int32 `json:"notJudged"`
-	// omitted is the number of cells for which at least one of the targets has no valid result.
+	// omitted is the number of cells for which a target has no valid result or lost clients that the other one had.
 	// +optional
 	Omitted int32 `json:"omitted,omitempty"`
 }

@@ -61,9 +61,17 @@ func (p *Pair) Usable(cell *v1alpha1.StepResult) bool {
 	return cell != nil && len(cell.Operations) > 0 && !cell.Disqualified()
 }
 
+// lostClients reports whether two cells had different numbers of clients because some were lost.
+func lostClients(baseline, target *v1alpha1.StepResult) bool {
+	lost := func(cell *v1alpha1.StepResult) bool {
+		return slices.Contains(cell.Warnings, v1alpha1.WarningClientsMissing)
+	}
+	return (lost(baseline) || lost(target)) && baseline.Clients != target.Clients
+}
+
 // CellRate compares the total rates of two cells, summed over their operations. It compares bytes per second. If these
 // are equal, for example because both are 0, it compares operations per second, provided that both cells counted them.
-// It returns false if a cell has no valid result.
+// It returns false if a cell has no valid result, or if it had fewer clients because some were lost.
 func (p *Pair) CellRate(baseline, target *v1alpha1.StepResult) (Difference, bool) {
 	d, ok := p.CellThroughput(baseline, target)
 	if ok && (d.Share != 0 || d.Verdict != NoDifference || !counted(baseline) || !counted(target)) {
@@ -92,7 +100,7 @@ func counted(cell *v1alpha1.StepResult) bool {
 }
 
 func (p *Pair) cells(baseline, target *v1alpha1.StepResult, of func(*v1alpha1.StepResult) v1alpha1.Estimate) (Difference, bool) {
-	if !p.Usable(baseline) || !p.Usable(target) {
+	if !p.Usable(baseline) || !p.Usable(target) || lostClients(baseline, target) {
 		return Difference{}, false
 	}
 	return Of(valueOf(of(baseline)), valueOf(of(target)), HigherIsBetter, p.repeatDeviation())
@@ -126,7 +134,7 @@ func (p *Pair) repeatDeviation() float64 {
 // CellLatency compares the latencies of one operation in two cells. It compares the means or, if p99 is true, the 99th
 // percentiles. Percentiles have no confidence interval.
 func (p *Pair) CellLatency(baseline, target *v1alpha1.StepResult, operation v1alpha1.Operation, p99 bool) (Difference, bool) {
-	if !p.Usable(baseline) || !p.Usable(target) {
+	if !p.Usable(baseline) || !p.Usable(target) || lostClients(baseline, target) {
 		return Difference{}, false
 	}
 	of := func(cell *v1alpha1.StepResult, closed bool) Value {

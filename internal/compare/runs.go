@@ -205,6 +205,8 @@ func (p *Pair) cellFigures(margin float64) []Cell {
 			made.Refused = p.Baseline.Target + " has no valid result"
 		case !p.Usable(b):
 			made.Refused = p.Target.Target + " has no valid result"
+		case lostClients(a, b):
+			made.Refused = "clients were lost on one side"
 		default:
 			if _, ok := p.CellRate(a, b); !ok {
 				made.Refused = "only one of the rates is 0"

@@ -128,7 +128,8 @@ func TestSearchesOnTheBaseline(t *testing.T) {
 	}
 }
 
-// A cell whose rate is 0 on one side only is refused, because there is no relative difference.
+// A cell whose rate is 0 on one side only is refused, because there is no relative difference. So is one that lost
+// clients on one side only.
 func TestCellWithoutARate(t *testing.T) {
 	sweep := func(rates ...int64) (result v1alpha1.TargetResult) {
 		result.Target = "t"
@@ -139,10 +140,15 @@ func TestCellWithoutARate(t *testing.T) {
 		return result
 	}
 	phase := v1alpha1.Phase{Sweep: &v1alpha1.SweepPhase{}}
-	one, two := sideOf("one", phase, v1alpha1.PhaseSweep, sweep(10e6, 10e6)), sideOf("two", phase, v1alpha1.PhaseSweep, sweep(10e6, 0))
+	degraded := sweep(10e6, 0, 10e6)
+	degraded.Steps[2].Clients, degraded.Steps[2].Warnings = 3, []v1alpha1.WarningType{v1alpha1.WarningClientsMissing}
+	one, two := sideOf("one", phase, v1alpha1.PhaseSweep, sweep(10e6, 10e6, 10e6)), sideOf("two", phase, v1alpha1.PhaseSweep, degraded)
 	all := compare.Runs(one, two, 0.05)
-	if len(all) != 1 || len(all[0].Cells) != 2 {
+	if len(all) != 1 || len(all[0].Cells) != 3 {
 		t.Fatalf("%+v", all)
+	}
+	if third := all[0].Cells[2]; third.Refused != "clients were lost on one side" || len(third.Figures) > 0 {
+		t.Errorf("%+v, want it refused", third)
 	}
 	if first, second := all[0].Cells[0], all[0].Cells[1]; first.Refused != "" || len(first.Figures) == 0 || second.Refused == "" || len(second.Figures) > 0 {
 		t.Errorf("%+v and %+v, want only the second refused", first, second)

@@ -169,8 +169,16 @@ func TestCells(t *testing.T) {
 	if got, want := count(), (v1alpha1.CellComparison{Compared: 5, TargetBetter: 2, BaselineBetter: 1, NoDifference: 1, NotJudged: 1, Omitted: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
+	// The target lost one of its clients before the first cell.
+	all := two.Steps
+	two.Steps = slices.Clone(all)
+	one.Steps[0].Clients, two.Steps[0].Clients = 4, 3
+	two.Steps[0].Warnings = []v1alpha1.WarningType{v1alpha1.WarningClientsMissing}
+	if got, want := count(), (v1alpha1.CellComparison{Compared: 4, TargetBetter: 1, BaselineBetter: 1, NoDifference: 1, NotJudged: 1, Omitted: 3}); got != want {
+		t.Errorf("without a lost client: %+v, want %+v", got, want)
+	}
 	// A repeated cell differed by 15 % from its first measurement: smaller differences do not count.
-	two.Steps = slices.Clone(two.Steps)
+	two.Steps = slices.Clone(all)
 	two.Steps[0] = cell(0, 150, 110_000)
 	if got := count(); got.TargetBetter != 0 || got.BaselineBetter != 0 || got.NoDifference != 4 {
 		t.Errorf("with drift: %+v", got)

@@ -123,7 +123,7 @@ func countText(pair *compare.Pair) string {
 		text += fmt.Sprintf(", %d not evaluated", count.NotJudged)
 	}
 	if count.Omitted > 0 {
-		text += fmt.Sprintf("; %d omitted: a target has no valid result", count.Omitted)
+		text += fmt.Sprintf("; %d omitted: a target has no valid result or lost clients", count.Omitted)
 	}
 	return text
 }
