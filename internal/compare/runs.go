@@ -175,12 +175,16 @@ func warnings(side, other *v1alpha1.TargetResult) []string {
 	return all
 }
 
-// runNotes returns notes about different workloads, client counts and warnings in two runs. The figures alone do not
-// show these differences.
+// runNotes returns notes about different workloads, client counts and warnings in two runs, and about targets of one
+// run that were loaded one after the other. The figures alone do not show these differences.
 func runNotes(baseline, other Side, pair *Pair, specs [2]*v1alpha1.Phase, one, two *v1alpha1.TargetResult) []string {
 	var all []string
-	if differs := Differences(baseline.Run.WorkloadOf(specs[0], one.Target), other.Run.WorkloadOf(specs[1], two.Target)); len(differs) > 0 && !phasekind.Of(pair.Kind).LaysOut {
+	laysOut := phasekind.Of(pair.Kind).LaysOut
+	if differs := Differences(baseline.Run.WorkloadOf(specs[0], one.Target), other.Run.WorkloadOf(specs[1], two.Target)); len(differs) > 0 && !laysOut {
 		all = append(all, fmt.Sprintf("the workloads of the runs differ (%s: %s and %s), which may cause the difference", differs[0].Field, differs[0].Baseline, differs[0].Other))
+	}
+	if !pair.Runs && specs[0] != nil && specs[0].Mode == v1alpha1.PhaseSequential && !laysOut {
+		all = append(all, inTurn)
 	}
 	if pair.Baseline.Clients != pair.Target.Clients {
 		all = append(all, fmt.Sprintf("%s had %s, %s had %d", baseline.Name, clients(pair.Baseline.Clients), other.Name, pair.Target.Clients))

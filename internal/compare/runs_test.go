@@ -2,6 +2,7 @@ package compare_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -71,6 +72,20 @@ func TestWarningsOfOneRun(t *testing.T) {
 			t.Errorf("%s first: notes %q, want %q", sides[0].Name, got, want)
 		}
 		slices.Reverse(sides)
+	}
+}
+
+// Targets of one run that were loaded one after the other have a note, but not those of two runs.
+func TestTargetsLoadedInTurn(t *testing.T) {
+	phase := v1alpha1.Phase{Mode: v1alpha1.PhaseSequential, Steady: &v1alpha1.SteadyPhase{}}
+	one := sideOf("one", phase, v1alpha1.PhaseSteady, steady("one", 1_000_000, 10_000))
+	two := sideOf("two", phase, v1alpha1.PhaseSteady, steady("two", 2_000_000, 10_000))
+	if notes := compare.Runs(one, two, 0.05)[0].Notes; len(notes) > 0 {
+		t.Errorf("two runs: notes %q, want none", notes)
+	}
+	two.ID = one.ID
+	if notes := compare.Runs(one, two, 0.05)[0].Notes; len(notes) != 1 || !strings.Contains(notes[0], "one after the other") {
+		t.Errorf("one run: notes %q, want that the targets were loaded one after the other", notes)
 	}
 }
 

@@ -58,6 +58,9 @@ func Closed(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, target string) bool {
 	return err == nil && made.ClosedLoop
 }
 
+// inTurn is the note about two targets of one run that were not loaded at the same time.
+const inTurn = "the targets were loaded one after the other, so a change in the storage or the nodes may have caused the difference"
+
 // notes returns notes about differences in the loads of two targets, such as different workloads or client counts. The
 // figures alone do not show these differences.
 func notes(run *v1alpha1.RunSpec, spec *v1alpha1.Phase, pair *Pair) []string {
@@ -71,7 +74,7 @@ func notes(run *v1alpha1.RunSpec, spec *v1alpha1.Phase, pair *Pair) []string {
 		add("the targets have different workloads, which may cause the difference")
 	}
 	if spec != nil && spec.Mode == v1alpha1.PhaseSequential && !laysOut {
-		add("the targets were loaded one after the other, so a change in the storage or the nodes may have caused the difference")
+		add(inTurn)
 	}
 	if pair.Baseline.Clients != pair.Target.Clients {
 		add("%s had %s, %s had %d", pair.Baseline.Target, clients(pair.Baseline.Clients), pair.Target.Target, pair.Target.Clients)
