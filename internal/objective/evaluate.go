@@ -214,7 +214,8 @@ func (j *judged) sentence(unit string, others int) string {
 	if j.atMost {
 		bound = "at most"
 	}
-	text := fmt.Sprintf("%s: %s, want %s %s", j.figure.where, written(unit, j.figure.value), bound, written(unit, *j.required))
+	observed, required := apart(unit, j.figure.value, *j.required), apart(unit, *j.required, j.figure.value)
+	text := fmt.Sprintf("%s: %s, want %s %s", j.figure.where, observed, bound, required)
 	if j.figure.lower != nil && j.figure.upper != nil && *j.figure.lower <= *j.required && *j.required <= *j.figure.upper {
 		text += fmt.Sprintf("; its 95 %% interval, %s to %s, includes the bound", written(unit, *j.figure.lower), written(unit, *j.figure.upper))
 	}
@@ -238,6 +239,25 @@ func written(unit string, value int64) string {
 		return fmt.Sprintf("%d operations", value)
 	}
 	return strconv.FormatFloat(float64(value)/10, 'f', -1, 64) + " %"
+}
+
+// apart formats a value. It uses all digits if the value would otherwise look like the other one.
+func apart(unit string, value, other int64) string {
+	text := written(unit, value)
+	if value == other || text != written(unit, other) {
+		return text
+	}
+	switch unit {
+	case unitBytes:
+		return fmt.Sprintf("%d B/s", value)
+	case unitIOPS:
+		return fmt.Sprintf("%d.%03d IOPS", value/1000, value%1000)
+	case unitTime:
+		return fmt.Sprintf("%d ns", value)
+	case unitAmount:
+		return fmt.Sprintf("%d B", value)
+	}
+	return text
 }
 
 // Direction returns "at most" if the required value is the objective's upper bound, and "at least" if it is the lower
@@ -272,7 +292,22 @@ func Wanted(o *v1alpha1.Objective) string {
 	return strings.Join(words, ", ")
 }
 
-// Written formats a figure of a result with its unit.
-func Written(result *v1alpha1.ObjectiveResult, value int64) string {
-	return written(result.Unit, value)
+// Observed formats the figure of a result with its unit. It returns "" if there is none.
+func Observed(result *v1alpha1.ObjectiveResult) string {
+	return optional(result.Unit, result.Observed, result.Required)
+}
+
+// Required formats the bound of a result with its unit. It returns "" if there is none.
+func Required(result *v1alpha1.ObjectiveResult) string {
+	return optional(result.Unit, result.Required, result.Observed)
+}
+
+func optional(unit string, value, other *int64) string {
+	switch {
+	case value == nil:
+		return ""
+	case other == nil:
+		return written(unit, *value)
+	}
+	return apart(unit, *value, *other)
 }

@@ -172,6 +172,7 @@ func TestEvaluate(t *testing.T) {
 		{Name: "target-has-no-result", Phase: "half", Throughput: atLeast("1")},
 		{Name: "iops-met", Phase: "write", Target: "a", IOPS: atLeast("50k")},
 		{Name: "iops-fraction", Phase: "write", Target: "a", IOPS: atLeast("70190.5")},
+		{Name: "throughput-in-bytes", Phase: "write", Target: "a", Throughput: atLeast("287500001")},
 		{Name: "iops-huge", Phase: "write", Target: "a", IOPS: atLeast("9E")},
 		{Name: "p99-met", Phase: "write", Target: "a", Latency: latency("99", "2ms")},
 		{Name: "p99-missed", Phase: "write", Target: "a", Latency: latency("99", "1ms")},

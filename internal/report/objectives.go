@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -42,7 +43,8 @@ func (p *page) objectives(d Document) {
 	var missed, unknown []string
 	for i := range d.Objectives {
 		one := &d.Objectives[i]
-		lines = append(lines, []string{printable(one.Name), printable(one.Figure), verdictWords[one.Verdict], objectiveValue(one, one.Observed), wanted(d, one)})
+		observed := cmp.Or(objective.Observed(one), absent)
+		lines = append(lines, []string{printable(one.Name), printable(one.Figure), verdictWords[one.Verdict], observed, wanted(d, one)})
 		switch one.Verdict {
 		case v1alpha1.VerdictMet:
 		case v1alpha1.VerdictMissed:
@@ -60,17 +62,10 @@ func (p *page) objectives(d Document) {
 	}
 }
 
-func objectiveValue(one *v1alpha1.ObjectiveResult, value *int64) string {
-	if value == nil {
-		return absent
-	}
-	return objective.Written(one, *value)
-}
-
 // wanted returns the bound of an objective, preceded by "at least" or "at most" according to the objective in the run's
 // specification.
 func wanted(d Document, one *v1alpha1.ObjectiveResult) string {
-	text := objectiveValue(one, one.Required)
+	text := cmp.Or(objective.Required(one), absent)
 	for i := range d.Spec.Objectives {
 		if o := &d.Spec.Objectives[i]; o.Name == one.Name && one.Required != nil {
 			return objective.Direction(o, *one.Required) + " " + text
