@@ -128,11 +128,18 @@ func ownedChild(parent *directory, name string, owner Owner) (*directory, error)
 		return child, err
 	}
 	_ = removeScratch(parent, scratch)
-	if isNotEmpty(err) || errors.Is(err, fs.ErrNotExist) {
-		// Another client created the directory first, or removed our scratch directory as a leftover.
-		return nil, errLostRace
+	return nil, renameFailed(parent, name, err)
+}
+
+// renameFailed returns the reason why a scratch directory could not be renamed to the given name.
+func renameFailed(parent *directory, name string, err error) error {
+	_, missing := parent.root.Lstat(name)
+	if missing == nil || isNotEmpty(err) || errors.Is(err, fs.ErrNotExist) {
+		// Another client created the directory first, or removed our scratch directory as a leftover. If the directory
+		// exists, a Windows server denies the rename.
+		return errLostRace
 	}
-	return nil, classify(filepath.Join(parent.path, name), "create", err)
+	return classify(filepath.Join(parent.path, name), "create", err)
 }
 
 // openOwned opens a directory and checks that it belongs to the benchmark.
