@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -30,7 +32,9 @@ var errLostRace = errors.New("a parent directory was removed concurrently")
 // isTransient reports whether the error may result from a concurrent change by another client, so that a retry may
 // succeed.
 func isTransient(err error) bool {
-	return errors.Is(err, errLostRace) || errors.Is(err, errNoOwner) || errors.Is(err, errReplaced)
+	// NFS reports a directory that another machine has removed as stale, not as missing.
+	return errors.Is(err, errLostRace) || errors.Is(err, errNoOwner) || errors.Is(err, errReplaced) ||
+		errors.Is(err, unix.ESTALE)
 }
 
 // retryChanged calls `try` up to `attempts` times, until it succeeds or fails for a reason other than a concurrent

@@ -24,3 +24,26 @@ func TestRenameFailed(t *testing.T) {
 		t.Errorf("the directory does not exist: %v", err)
 	}
 }
+
+// TestStaleIsTransient checks that an operation is tried again if another machine has removed a directory on NFS, and
+// that a target that stays stale is an error.
+func TestStaleIsTransient(t *testing.T) {
+	t.Parallel()
+	stale := classify("dir", "list", &fs.PathError{Op: "openat", Path: ".", Err: unix.ESTALE})
+	for staleCalls, test := range map[int]struct {
+		err   error
+		calls int
+	}{1: {nil, 2}, attempts: {stale, attempts}} {
+		calls := 0
+		err := retryChanged(func() error {
+			calls++
+			if calls <= staleCalls {
+				return stale
+			}
+			return nil
+		})
+		if !errors.Is(err, test.err) || calls != test.calls {
+			t.Errorf("stale in %d calls: %v after %d calls, want %v after %d", staleCalls, err, calls, test.err, test.calls)
+		}
+	}
+}
