@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,7 +29,8 @@ func (d *Dataset) DropCache(name string) error {
 	return nil
 }
 
-// CachedBytes returns how many bytes of a file are in this machine's page cache.
+// CachedBytes returns how many bytes of a file are in this machine's page cache. It returns an error if the kernel does
+// not tell this user.
 func (d *Dataset) CachedBytes(name string) (uint64, error) {
 	file, err := d.open(name)
 	if err != nil {
@@ -51,26 +53,46 @@ func residentBytes(file *os.File) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	page := int64(os.Getpagesize())
-	var pages int64
-	for at := int64(0); at < info.Size(); at += window {
-		length := min(window, info.Size()-at)
-		mapped, err := unix.Mmap(int(file.Fd()), at, int(length), unix.PROT_READ, unix.MAP_SHARED)
-		if err != nil {
-			return 0, fmt.Errorf("mmap: %w", err)
-		}
-		vector := make([]byte, (length+page-1)/page)
-		_, _, errno := unix.Syscall(unix.SYS_MINCORE, //nolint:gosec // there is no wrapper; both slices live across the call
-			uintptr(unsafe.Pointer(&mapped[0])), uintptr(length), uintptr(unsafe.Pointer(&vector[0])))
-		if err := unix.Munmap(mapped); err != nil {
-			return 0, fmt.Errorf("munmap: %w", err)
-		}
-		if errno != 0 {
-			return 0, fmt.Errorf("mincore: %w", errno)
-		}
-		for _, flags := range vector {
-			pages += int64(flags & 1)
-		}
+	size, page := info.Size(), int64(os.Getpagesize())
+	// To users who neither own the file nor may write to it, the kernel reports all pages as cached, even those far
+	// beyond the end of the file.
+	beyond, err := residentPages(file, (size+window)/page*page, page)
+	if err == nil && beyond > 0 {
+		err = errors.New("the kernel does not tell this user which pages are cached")
 	}
-	return uint64(max(0, min(pages*page, info.Size()))), nil
+	if err != nil {
+		return 0, err
+	}
+	var pages int64
+	for at := int64(0); at < size; at += window {
+		found, err := residentPages(file, at, min(window, size-at))
+		if err != nil {
+			return 0, err
+		}
+		pages += found
+	}
+	return uint64(max(0, min(pages*page, size))), nil
+}
+
+// residentPages returns how many pages of a part of a file are in the page cache. The offset is a multiple of the page
+// size.
+func residentPages(file *os.File, offset, length int64) (pages int64, err error) {
+	mapped, err := unix.Mmap(int(file.Fd()), offset, int(length), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return 0, fmt.Errorf("mmap: %w", err)
+	}
+	page := int64(os.Getpagesize())
+	vector := make([]byte, (length+page-1)/page)
+	_, _, errno := unix.Syscall(unix.SYS_MINCORE, //nolint:gosec // there is no wrapper; both slices live across the call
+		uintptr(unsafe.Pointer(&mapped[0])), uintptr(length), uintptr(unsafe.Pointer(&vector[0])))
+	if err := unix.Munmap(mapped); err != nil {
+		return 0, fmt.Errorf("munmap: %w", err)
+	}
+	if errno != 0 {
+		return 0, fmt.Errorf("mincore: %w", errno)
+	}
+	for _, flags := range vector {
+		pages += int64(flags & 1)
+	}
+	return pages, nil
 }

@@ -215,3 +215,15 @@ func TestDropCache(t *testing.T) {
 		t.Errorf("after dropping: %d, %v", cached, err)
 	}
 }
+
+// TestCachedBytesOfOthers: to users who neither own a file nor may write to it, the kernel reports all pages as cached.
+func TestCachedBytesOfOthers(t *testing.T) {
+	withoutRoot(t, func() {
+		file, err := os.Open("/etc/passwd")
+		must(t, err)
+		defer func() { _ = file.Close() }()
+		if cached, err := residentBytes(file); err == nil {
+			t.Errorf("%d bytes are said to be cached", cached)
+		}
+	})
+}
