@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -155,6 +156,20 @@ func TestHostCache(t *testing.T) {
 	first(t, vm.Attribute(measured), CauseDisk, "disk throughput")
 	measured.Load.Operation, measured.Rate = Write, Rate{505e6, 505e6 / 65536}
 	first(t, vm.Attribute(measured), CauseUnknown, "")
+}
+
+// TestHostCacheOfLargeDisks checks that no disk of 4 TiB or more is cached, whatever its cachingMode.
+func TestHostCacheOfLargeDisks(t *testing.T) {
+	for size, caches := range map[int64]bool{4095 * gi: true, 4096 * gi: false} {
+		disk := Volume{Driver: azureDisks, Attributes: class("skuName=Premium_LRS cachingMode=ReadOnly"), CapacityBytes: size}
+		made := compute(t, Description{Volumes: []Volume{disk}, Clients: []Machines{{Type: "Standard_D32s_v3", Nodes: 1}}}, nil)
+		noted := strings.Contains(strings.Join(made.Notes, "; "), "cachingMode is ReadOnly")
+		limited := slices.ContainsFunc(made.Limits, func(l Limit) bool { return l.Name == "VM cached throughput" })
+		_, warned := HostCache(recordVolume(disk))
+		if noted != caches || limited != caches || warned != caches {
+			t.Errorf("%d bytes: noted %t, limited %t, warned %t, want %t", size, noted, limited, warned, caches)
+		}
+	}
 }
 
 func TestTiesAndUnknown(t *testing.T) {

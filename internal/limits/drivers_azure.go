@@ -59,6 +59,9 @@ const azureDisks = "disk.csi.azure.com"
 // hostCache returns the cachingMode of an Azure disk, and whether the host caches the disk in this mode. The default
 // mode depends on the kind of disk.
 func (v Volume) hostCache() (mode string, on bool) {
+	if v.CapacityBytes >= 4<<40 {
+		return "None", false // Azure caches no disk of 4 TiB or more, so the CSI driver ignores cachingMode
+	}
 	mode = "ReadOnly" // the CSI driver's default caching mode
 	kind, _, _ := strings.Cut(strings.ToLower(v.given("StandardSSD_LRS", "skuName", "storageAccountType")), "_")
 	if kind == "premiumv2" || kind == "ultrassd" {
@@ -74,7 +77,7 @@ func HostCache(recorded v1alpha1.VolumeDescription) (mode string, on bool) {
 	if recorded.Driver != azureDisks || recorded.StorageClassGone && len(recorded.Parameters) == 0 {
 		return "", false
 	}
-	return Volume{Parameters: recorded.Parameters}.hostCache()
+	return Volume{Parameters: recorded.Parameters, CapacityBytes: recorded.SizeBytes}.hostCache()
 }
 
 // azureTier returns the row of the smallest tier that holds the volume. Tiers up to 512 GiB have neither performance
