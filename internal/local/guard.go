@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/dataset"
 	"github.com/storagebench/storagebench/internal/decide"
@@ -100,17 +102,20 @@ func Guard(arguments []string, stopSignals []os.Signal, dead func(runs []Result,
 	if code := runner.ProcessState.ExitCode(); entry.Printed || code >= 0 && waitErr == nil || code > 0 && entry.Run == nil {
 		return max(code, 0), nil
 	}
-	state := runner.ProcessState.String()
-	if entry.Ended {
-		unshown := fmt.Errorf("the process that conducted the run died (%s) after the run had ended, but before all results were shown", state)
-		return dead(append(entry.earlier, Result{entry.Run, entry.series}), errors.Join(journalErr, unshown)), nil
+	state, problems := runner.ProcessState.String(), []error{journalErr}
+	run := entry.Run
+	if !entry.Ended {
+		left := clean(entry.Entry)
+		run, problems = interruptedRun(entry.Entry, state, left), append(problems, left)
 	}
-	left := clean(entry.Entry)
-	runs := entry.earlier
-	if run := interruptedRun(entry.Entry, state, left); run != nil {
-		runs = append(runs, Result{run, entry.series})
+	if run == nil {
+		return dead(entry.earlier, errors.Join(problems...)), nil
 	}
-	return dead(runs, errors.Join(journalErr, left)), nil
+	if entry.Ended || meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete) {
+		problems = append(problems, fmt.Errorf(
+			"the process that conducted the run died (%s) after the run's last step, but before all results were shown", state))
+	}
+	return dead(append(entry.earlier, Result{run, entry.series}), errors.Join(problems...)), nil
 }
 
 // clean waits for the agents of a dead runner, kills those that do not exit, and removes their data. It does not touch
@@ -188,8 +193,8 @@ func interruptedRun(entry Entry, state string, left error) *v1alpha1.BenchmarkRu
 		}
 		data = append(data, v1alpha1.DataLeft{Path: path, Reason: left.Error()})
 	}
-	record.Fail(entry.Run, decide.Failure{Reason: v1alpha1.ReasonInternalError,
-		Message: "the process that conducted the run died (" + state + "); results are available only up to that time"}, time.Now())
-	record.Finished(entry.Run, data, time.Now())
+	why := decide.Failure{Reason: v1alpha1.ReasonInternalError,
+		Message: "the process that conducted the run died (" + state + "); results are available only up to that time"}
+	record.Interrupted(entry.Run, why, data, time.Now())
 	return entry.Run
 }

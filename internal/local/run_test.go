@@ -4,9 +4,12 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/agent"
@@ -56,6 +59,40 @@ func TestEpitaphWithoutData(t *testing.T) {
 		}
 		if got.Status.Stage != v1alpha1.StageFailed {
 			t.Errorf("%s: stage %s", name, got.Status.Stage)
+		}
+	}
+}
+
+// TestDeathAfterTheLastStep checks that a run is complete if its runner died when every step had its result. A step
+// that was being repeated has none.
+func TestDeathAfterTheLastStep(t *testing.T) {
+	benchmark := builders.Benchmark("b").Target("a").Steady("read", "1m").Mutate(func(run *v1alpha1.RunSpec) {
+		run.Observations = []v1alpha1.Observation{{Name: "cpu", Query: "up"}}
+	})
+	planned, problems := plan.Make(benchmark.Run(), 1)
+	if len(problems) > 0 {
+		t.Fatal(problems.ToAggregate())
+	}
+	last := planned.Steps[len(planned.Steps)-1].ID
+	for stage, attempts := range map[string][]v1alpha1.StepStatus{
+		v1alpha1.StageComplete: nil, v1alpha1.StageFailed: {{ID: last, Attempt: 2, State: v1alpha1.StepStarting}},
+	} {
+		run := record.New(record.Identity{Name: "b-1"}, benchmark.Run(), planned)
+		for _, step := range planned.Steps {
+			run.Status.Steps = append(run.Status.Steps, v1alpha1.StepStatus{
+				ID: step.ID, Attempt: 1, State: v1alpha1.StepSucceeded, EndTime: new(metav1.NowMicro())})
+		}
+		run.Status.Steps = append(run.Status.Steps, attempts...)
+		entry := Entry{Run: run, Data: []Data{{Path: "/mnt/a"}}}
+		got := interruptedRun(entry, "signal: killed", errors.New("the directory is busy"))
+		if got.Status.Stage != stage || len(got.Status.DataLeft) != 1 {
+			t.Errorf("stage %s, want %s; left %+v", got.Status.Stage, stage, got.Status.DataLeft)
+		}
+		unasked := slices.ContainsFunc(got.Status.Warnings, func(w v1alpha1.Warning) bool {
+			return w.Type == v1alpha1.WarningObservationFailed
+		})
+		if unasked != (stage == v1alpha1.StageComplete) {
+			t.Errorf("stage %s: warnings %+v", stage, got.Status.Warnings)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/observation"
 	"github.com/storagebench/storagebench/internal/trend"
 )
 
@@ -35,12 +36,22 @@ func Finished(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Tim
 	fit(run)
 }
 
-// unfinished returns the ID of the first step without a result, or "" if all steps have results.
+// Interrupted records the end of a run whose conductor died. The run has failed for the given reason, unless every step
+// has a result: then only the data had to be removed and the observations evaluated.
+func Interrupted(run *v1alpha1.BenchmarkRun, why decide.Failure, left []v1alpha1.DataLeft, now time.Time) {
+	switch {
+	case unfinished(run) != "":
+		Fail(run, why, now)
+	case len(run.Spec.Run.Observations) > 0 && !observed(run):
+		Warn(run, observation.Unasked(why.Message))
+	}
+	Finished(run, left, now)
+}
+
+// unfinished returns the ID of the first step whose newest attempt has no result, or "" if all steps have results.
 func unfinished(run *v1alpha1.BenchmarkRun) string {
 	for _, planned := range run.Spec.Steps {
-		if !slices.ContainsFunc(run.Status.Steps, func(fact v1alpha1.StepStatus) bool {
-			return fact.ID == planned.ID && fact.EndTime != nil
-		}) {
+		if newest := newestAttempt(run, planned.ID); newest == nil || newest.EndTime == nil {
 			return planned.ID
 		}
 	}
