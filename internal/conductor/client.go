@@ -193,6 +193,9 @@ func (c *client) storeDescription(description *agentapi.DescribeResponse) error 
 		}
 		switch known.GetState() {
 		case agentapi.StepState_STEP_STATE_LOADED:
+			if c.attempts[attempt] == nil {
+				c.clientAttempt(attempt).inherited = true
+			}
 			c.advance(attempt, decide.Loaded)
 		case agentapi.StepState_STEP_STATE_RUNNING:
 			c.advance(attempt, decide.Running)
@@ -272,7 +275,7 @@ func (c *client) facts() decide.Client {
 	}
 	for attempt, p := range c.attempts {
 		facts.Attempts[attempt] = decide.ClientStep{Progress: p.progress, Failed: p.failed, Since: p.failedSince,
-			Stopped: p.stopped() && !p.agentTerminated(), AgentTerminated: p.agentTerminated()}
+			Stopped: p.stopped() && !p.agentTerminated(), AgentTerminated: p.agentTerminated(), Inherited: p.inherited}
 	}
 	return facts
 }

@@ -101,6 +101,23 @@ func TestAnotherConductorTakesOver(t *testing.T) {
 	}
 }
 
+// TestInheritedAttempt checks that a conductor knows which loaded attempts another conductor has sent.
+func TestInheritedAttempt(t *testing.T) {
+	t.Parallel()
+	address := agentAt(t, 0)
+	old, heir := conduct(t, 1, time.Hour), conduct(t, 2, time.Hour)
+	old.Connect(endpoint(t, 0, address))
+	await(t, old, 0, "ready", is(decide.Ready))
+	old.Load(first, []decide.ClientKey{clientKey(0)}, load)
+	if own := await(t, old, 0, "loaded", has(first, decide.Loaded)); own.Attempts[first].Inherited {
+		t.Errorf("its own attempt: %+v", own.Attempts)
+	}
+	heir.Connect(endpoint(t, 0, address))
+	if found := await(t, heir, 0, "ready", is(decide.Ready)); !found.Attempts[first].Inherited {
+		t.Errorf("the attempt of the other conductor: %+v", found.Attempts)
+	}
+}
+
 // TestConnectionBreaks breaks and restores the connection several times while a step runs.
 func TestConnectionBreaks(t *testing.T) {
 	t.Parallel()

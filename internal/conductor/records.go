@@ -15,7 +15,9 @@ import (
 // clientAttempt holds what one client has reported about one attempt. Times are in the agent's clock.
 type clientAttempt struct {
 	progress decide.Progress
-	failed   *decide.Failure
+	// inherited is true if an earlier conductor loaded the attempt.
+	inherited bool
+	failed    *decide.Failure
 	// failedSince is the time at which the conductor learned that the attempt had failed.
 	failedSince time.Time
 	released    int64

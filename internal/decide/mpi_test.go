@@ -120,6 +120,16 @@ var mpiSequences = map[string]func() *world{
 		}
 		return w
 	},
+	// The conductor that takes over replaces a/1 before it knows that the others have loaded the job.
+	"mpi-lost-in-a-takeover": func() *world {
+		w := mpiWorld()
+		w.onLoad["01-read"] = func(w *world) {
+			w.note("# a/1 and the conductor die, and another one takes over")
+			w.lose(key(1))(w)
+			comeBack(w)
+		}
+		return w
+	},
 	"mpi-tool-fails": func() *world {
 		w := mpiWorld()
 		w.fail["a/0 01-read"] = true

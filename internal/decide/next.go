@@ -135,6 +135,9 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 		return s.unstartable(step, record, attempt, counts)
 	case s.cutShort(step, record, counts):
 		return s.repeatCutShort(step, record, attempt)
+	case s.loadedForReplaced(step, attempt):
+		// The attempt is repeated once it has ended on the clients that have loaded it; see unstartable.
+		return Action{Kind: Stop, Attempt: attempt, Clients: s.live(step, attempt)}
 	case len(counts.absent) > 0:
 		return Action{Kind: Load, Attempt: attempt, Clients: counts.absent}
 	case len(counts.loading) > 0:

@@ -21,6 +21,19 @@ func (s Step) peerLost(failure *Failure) bool {
 	return s.Coupled && failure != nil && slices.Contains(peerLossReasons, failure.Reason)
 }
 
+// loadedForReplaced reports whether an earlier conductor loaded an MPI job before one of its clients was replaced. The
+// job would look for the lost client at its old address. This conductor had replaced the client before it learned that
+// the other clients have loaded the job.
+func (s Snapshot) loadedForReplaced(step Step, attempt Attempt) bool {
+	inherited, replaced := false, false
+	for _, c := range s.Clients {
+		part, known := c.Attempts[attempt]
+		inherited = inherited || part.Inherited && part.Progress == Loaded
+		replaced = replaced || !known && c.Replacements > 0 && step.TakesPart(c.Key)
+	}
+	return step.Coupled && inherited && replaced
+}
+
 // awaitPeerLoss ends an attempt of an MPI job whose clients have failed, possibly because another client was lost. The
 // clients' reports do not name the lost client. So awaitPeerLoss first stops the load, and then waits until the
 // conductor detects the loss. The loss policy then applies.

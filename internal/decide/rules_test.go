@@ -194,9 +194,12 @@ func startsOnce(w *world, a decide.Action) string {
 		return fmt.Sprintf("%s while %s is at %s", a, key, attempt)
 	}
 	for _, client := range w.clients {
-		progress := client.Attempts[a.Attempt].Progress
+		progress, job := client.Attempts[a.Attempt].Progress, w.jobs[jobOf(a.Attempt, client.Key)]
 		switch {
-		case !step.TakesPart(client.Key), progress == decide.Loaded:
+		case !step.TakesPart(client.Key):
+		case step.Coupled && job != nil && !slices.Contains(job, client):
+			return fmt.Sprintf("%s of a job that was loaded before %s was replaced", a, client.Key)
+		case progress == decide.Loaded:
 		case client.Connection == decide.Lost && w.snapshot.Policy.OnLoss == decide.ContinueDegraded:
 		default:
 			return fmt.Sprintf("%s without %s, which is %s: %s", a, client.Key, client.Connection, progress)

@@ -177,6 +177,8 @@ type ClientStep struct {
 	// AgentTerminated is true if the attempt ended early because a third party terminated the agent, for example by
 	// draining its node. The client becomes Lost once that is detected.
 	AgentTerminated bool
+	// Inherited is true if an earlier conductor loaded the attempt, with the addresses that the clients had then.
+	Inherited bool
 }
 
 // Record holds what was recorded about a step before and after it ran.

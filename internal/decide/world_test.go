@@ -49,6 +49,8 @@ type world struct {
 	touched map[decide.Attempt]bool
 	missed  map[decide.Attempt]bool
 	starts  map[decide.Attempt]time.Time
+	// jobs holds, by launcher and attempt, the clients whose addresses an MPI job was loaded with.
+	jobs map[string][]*decide.Client
 }
 
 type event struct {
@@ -64,7 +66,7 @@ func newWorld(targets, clients int, steps ...decide.Step) *world {
 	none := func() map[string]bool { return map[string]bool{} }
 	w := &world{now: start, began: start, refuse: none(), fail: none(), late: none(), deaf: none(), silent: none(),
 		touched: map[decide.Attempt]bool{}, missed: map[decide.Attempt]bool{}, starts: map[decide.Attempt]time.Time{},
-		unmet: map[decide.ClientKey]bool{}, enough: map[string]time.Duration{},
+		unmet: map[decide.ClientKey]bool{}, jobs: map[string][]*decide.Client{}, enough: map[string]time.Duration{},
 		onStart: map[string]func(*world){}, onLoad: map[string]func(*world){}, onRecord: map[string]func(*world){}}
 	w.snapshot = decide.Snapshot{
 		Steps:   steps,
@@ -347,17 +349,26 @@ func (w *world) load(attempt decide.Attempt, client *decide.Client, delay time.D
 		return
 	}
 	client.Attempts[attempt] = decide.ClientStep{Progress: decide.Loading}
+	if client.Key.Index == 0 && w.step(attempt.Step).Coupled {
+		w.jobs[jobOf(attempt, client.Key)] = slices.Clone(w.clients)
+	}
 	w.answer(client, delay, func() {
-		if client.Attempts[attempt].Progress != decide.Loading {
+		part := client.Attempts[attempt]
+		if part.Progress != decide.Loading {
 			return
 		}
-		part := decide.ClientStep{Progress: decide.Loaded}
+		part.Progress = decide.Loaded
 		if w.does(w.refuse, client, attempt) {
 			part = decide.ClientStep{Progress: decide.Refused,
 				Failed: &decide.Failure{Reason: "NoSpace", Message: "too little free space"}}
 		}
 		client.Attempts[attempt] = part
 	})
+}
+
+// jobOf names the MPI job of a client's target in an attempt.
+func jobOf(attempt decide.Attempt, key decide.ClientKey) string {
+	return attempt.String() + " on " + key.Target
 }
 
 func (w *world) does(what map[string]bool, client *decide.Client, attempt decide.Attempt) bool {
@@ -469,8 +480,12 @@ func comeBack(w *world) {
 	for _, client := range w.clients {
 		if client.Connection == decide.Lost {
 			client.Attempts = map[decide.Attempt]decide.ClientStep{}
-		} else {
-			w.unmet[client.Key] = true
+			continue
+		}
+		w.unmet[client.Key] = true
+		for attempt, part := range client.Attempts {
+			part.Inherited = part.Progress == decide.Loading || part.Progress == decide.Loaded
+			client.Attempts[attempt] = part
 		}
 	}
 	if w.jitter == nil {
@@ -503,7 +518,8 @@ func (w *world) meet(client *decide.Client) {
 		case w.does(w.refuse, client, attempt):
 			delete(client.Attempts, attempt)
 		default:
-			client.Attempts[attempt] = decide.ClientStep{Progress: decide.Loaded}
+			part.Progress = decide.Loaded
+			client.Attempts[attempt] = part
 		}
 	}
 	if !w.snapshot.FinishSent.IsZero() {
