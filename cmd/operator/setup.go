@@ -74,7 +74,7 @@ func setup(mgr ctrl.Manager, o *options, p dependencies) error {
 	if err != nil {
 		return err
 	}
-	collector := runmetrics.NewCollector(results.Facts(mgr, version.Version, live.Runs))
+	collector := runmetrics.NewCollector(results.Facts(mgr, version.Version, o.prometheus.Interval, live.Runs))
 	if err := metrics.Registry.Register(collector); err != nil {
 		return fmt.Errorf("register the benchmark metrics: %w", err)
 	}

@@ -18,11 +18,13 @@ const cacheTimeout = 2 * time.Second
 
 // Facts returns the function that a metrics.Collector calls at each scrape. It provides the benchmarks and runs in the
 // manager's cache, and the live runs that the function live returns. While this process is not the leader, it provides
-// neither.
-func (k *Keeper) Facts(mgr ctrl.Manager, version string, live func() []metrics.LiveRun) func() metrics.Facts {
+// neither. interval is the scrape interval of the observations.
+func (k *Keeper) Facts(
+	mgr ctrl.Manager, version string, interval time.Duration, live func() []metrics.LiveRun,
+) func() metrics.Facts {
 	elected := mgr.Elected()
 	return func() metrics.Facts {
-		facts := metrics.Facts{Version: version, Results: k.Results}
+		facts := metrics.Facts{Version: version, Interval: interval, Results: k.Results}
 		select {
 		case <-elected:
 		default:

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -12,8 +13,10 @@ import (
 type Facts struct {
 	// Leading is true if this process is the leader. A process that is not the leader exports only metrics about
 	// itself.
-	Leading    bool
-	Version    string
+	Leading bool
+	Version string
+	// Interval is the scrape interval of the observations.
+	Interval   time.Duration
 	Benchmarks []*v1alpha1.StorageBenchmark
 	// Runs are the runs of all benchmarks. They may come from the cache, which holds only part of a run that has ended.
 	Runs []*v1alpha1.BenchmarkRun
@@ -76,7 +79,7 @@ func (f *Facts) points() []Point {
 	for _, run := range f.Runs {
 		key := run.Namespace + "/" + run.Spec.BenchmarkRef.Name
 		runs[key] = append(runs[key], run)
-		all = append(all, Run(run)...)
+		all = append(all, Run(run, f.Interval)...)
 	}
 	for key, benchmark := range byName {
 		all = append(all, Benchmark(benchmark, runs[key])...)

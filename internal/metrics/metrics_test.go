@@ -267,6 +267,11 @@ func TestDeadline(t *testing.T) {
 		"leaves": {func(run *v1alpha1.BenchmarkRun) {
 			run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionDataRemoved, Status: metav1.ConditionUnknown, LastTransitionTime: metav1.NewTime(now.Add(100 * time.Second))}}
 		}, 100 + 3600},
+		"leaves, with observations": {func(run *v1alpha1.BenchmarkRun) {
+			run.Spec.Run.Observations = []v1alpha1.Observation{{Name: "cpu"}}
+			run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionDataRemoved,
+				LastTransitionTime: metav1.NewTime(now.Add(100 * time.Second))}}
+		}, 100 + 150 + 3600},
 		"had its turn": {func(run *v1alpha1.BenchmarkRun) {
 			run.Status.Conditions = waiting(metav1.ConditionFalse, v1alpha1.ReasonItsTurn, 10)
 		}, 600},
@@ -290,7 +295,7 @@ func TestDeadline(t *testing.T) {
 			run.Spec.Run.StartTimeout, run.Spec.Run.OrphanTimeout, run.Spec.Run.ActiveDeadline = "10m", "1h", "48h"
 			run.Status.StartTime = at(0)
 			test.change(run)
-			got := metrics.Deadline(run)
+			got := metrics.Deadline(run, 30*time.Second)
 			if test.want < 0 && !got.IsZero() || test.want >= 0 && !got.Equal(now.Add(time.Duration(test.want)*time.Second)) {
 				t.Errorf("got %s, want %d s after %s", got, test.want, now)
 			}
@@ -316,8 +321,8 @@ func TestPhaseStates(t *testing.T) {
 		run := liveRun()
 		run.Spec.Steps = []v1alpha1.ResolvedStep{{ID: "1", Phase: "only"}, {ID: "2", Phase: "only"}}
 		run.Status.Steps = test.steps
-		at := slices.IndexFunc(metrics.Run(run), func(p metrics.Point) bool { return p.Family.Name == "run_phase_state" })
-		if got := metrics.Run(run)[at].Labels; got[len(got)-1] != test.want {
+		at := slices.IndexFunc(metrics.Run(run, 0), func(p metrics.Point) bool { return p.Family.Name == "run_phase_state" })
+		if got := metrics.Run(run, 0)[at].Labels; got[len(got)-1] != test.want {
 			t.Errorf("%+v is %v, want %s", test.steps, got, test.want)
 		}
 	}

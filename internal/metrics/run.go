@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/observation"
 )
 
 // RunState is the state of a run as one word.
@@ -41,8 +42,9 @@ func StateOf(run *v1alpha1.BenchmarkRun) RunState {
 }
 
 // Run returns the state of a run and of its phases. It returns nothing for a run that has ended: its results are
-// exported for its benchmark, and separate series for each ended run would accumulate forever.
-func Run(run *v1alpha1.BenchmarkRun) []Point {
+// exported for its benchmark, and separate series for each ended run would accumulate forever. interval is the scrape
+// interval of the observations.
+func Run(run *v1alpha1.BenchmarkRun, interval time.Duration) []Point {
 	state := StateOf(run)
 	if state != RunWaiting && state != RunLive {
 		return nil
@@ -55,7 +57,7 @@ func Run(run *v1alpha1.BenchmarkRun) []Point {
 	p.add(runStage, 1, stage)
 	p.add(runCreated, unixSeconds(run.CreationTimestamp.Time))
 	p.addTime(runStart, run.Status.StartTime)
-	if deadline := Deadline(run); !deadline.IsZero() {
+	if deadline := Deadline(run, interval); !deadline.IsZero() {
 		p.add(runDeadline, unixSeconds(deadline))
 	}
 	if waiting := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting); waiting != nil && waiting.Status == "True" {
@@ -123,13 +125,17 @@ func phaseState(steps []string) string {
 }
 
 // Deadline returns the time by which the current activity of a run must have ended, or the zero time if there is no
-// limit, for example while the run waits in a queue.
-func Deadline(run *v1alpha1.BenchmarkRun) time.Time {
+// limit, for example while the run waits in a queue. interval is the scrape interval of the observations.
+func Deadline(run *v1alpha1.BenchmarkRun, interval time.Duration) time.Time {
 	spec := &run.Spec.Run
 	if leaving := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved); leaving != nil {
 		// The removal of the run's data ends after orphanTimeout at the latest, because agents without a connection to
-		// the operator have exited by then.
-		return after(leaving.LastTransitionTime.Time, spec.OrphanTimeout)
+		// the operator have exited by then. The run may wait for late data of its observations after that.
+		left := leaving.LastTransitionTime.Time
+		if len(spec.Observations) > 0 {
+			left = left.Add(observation.LateIntervals * interval)
+		}
+		return after(left, spec.OrphanTimeout)
 	}
 	begun := run.Status.TimeoutsStart()
 	if begun.IsZero() {

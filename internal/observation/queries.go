@@ -67,6 +67,9 @@ func Queries(run *v1alpha1.BenchmarkRun, interval time.Duration) []Query {
 	return all
 }
 
+// LateIntervals is the number of scrape intervals that a run waits for late data after its last step.
+const LateIntervals = 5
+
 // End returns the end of the last recorded step for which the run has an observation, or the zero time if there is no
 // such step.
 func End(run *v1alpha1.BenchmarkRun) time.Time {

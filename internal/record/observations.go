@@ -10,9 +10,6 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// lateIntervals is the number of scrape intervals that a run waits for late data after its last step.
-const lateIntervals = 5
-
 // Observing determines from the status of a run whether its observations must still be evaluated, and when. interval is
 // the scrape interval.
 func Observing(run *v1alpha1.BenchmarkRun, interval time.Duration) decide.Observing {
@@ -20,7 +17,8 @@ func Observing(run *v1alpha1.BenchmarkRun, interval time.Duration) decide.Observ
 	if end.IsZero() || observed(run) {
 		return decide.Observing{}
 	}
-	return decide.Observing{Pending: true, From: end.Add(interval), By: end.Add(lateIntervals * interval), Every: interval}
+	return decide.Observing{
+		Pending: true, From: end.Add(interval), By: end.Add(observation.LateIntervals * interval), Every: interval}
 }
 
 func observed(run *v1alpha1.BenchmarkRun) bool {
