@@ -15,15 +15,19 @@ import (
 // quietInterval is the interval between progress lines in output that cannot be redrawn.
 const quietInterval = 10 * time.Second
 
-// Lines reports a run as permanent lines: one for each step that ends, and one every ten seconds about the running
-// step.
+// Lines reports a run as permanent lines: one for each step that ends, one every ten seconds about the running step,
+// and one when a wait begins or its reason changes. When a wait between two steps ends, it reports the step at once.
 type Lines struct {
 	w     io.Writer
 	plan  *plan.Plan
 	done  map[string]bool
 	quiet time.Time
-	// waited is the last message reported while no step was running.
+	// waited is the last message reported while no step was running. paused is true if it was reported after the first
+	// step had begun.
 	waited string
+	paused bool
+	// progress is the last message of a running step. It stays in the status until the next step begins.
+	progress string
 	// failed is the time at which the run was first observed to have failed.
 	failed time.Time
 }
@@ -59,24 +63,30 @@ func (l *Lines) Tell(run *v1alpha1.BenchmarkRun, now time.Time) {
 		l.wait(&view, now)
 		return
 	}
-	if now.Sub(l.quiet) >= quietInterval {
+	if l.paused || now.Sub(l.quiet) >= quietInterval {
 		l.line(l.running(view.Now), now)
 	}
+	l.waited, l.paused, l.progress = "", false, view.Message
 }
 
 // wait reports why no step of the run is running, and reports again whenever the reason changes.
 func (l *Lines) wait(view *View, now time.Time) {
-	message := view.Stage
-	if view.Message != "" {
-		message += ": " + view.Message
+	message, paused := view.Message, view.Stage == v1alpha1.StageRunning
+	switch {
+	case paused && (message == "" || message == l.progress):
+		return // the next step is about to begin
+	case !paused && message == "":
+		message = view.Stage
+	case !paused:
+		message = view.Stage + ": " + message
 	}
-	if view.Stage == v1alpha1.StageRunning || view.Stage == v1alpha1.StageFinishing || message == l.waited {
+	if view.Stage == v1alpha1.StageFinishing || message == l.waited {
 		return
 	}
 	if l.waited != "" && now.Sub(l.quiet) < quietInterval/5 {
 		return
 	}
-	l.waited = message
+	l.waited, l.paused = message, paused
 	l.line(message, now)
 }
 

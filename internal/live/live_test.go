@@ -160,6 +160,32 @@ func TestLines(t *testing.T) {
 	golden.Check(t, "lines", told.String())
 }
 
+// TestLinesWhileAClientIsReplaced checks that one line says what a run waits for between two attempts, and one that it
+// goes on. The last progress of the first attempt is no news.
+func TestLinesWhileAClientIsReplaced(t *testing.T) {
+	var told bytes.Buffer
+	const progress = "burst: 1m59s of at most 6h0m0s, 32.0 MB/s"
+	const waits = "waiting for 1 of 4 clients: pulling its image (share/3)"
+	run, planned := world(t, 1, func(run *v1alpha1.BenchmarkRun) { run.Status.Message = progress })
+	lines := NewLines(&told, planned, start)
+	lines.Tell(run, start.Add(6*time.Minute))
+	old := &run.Status.Steps[1]
+	old.State, old.EndTime, old.Message = v1alpha1.StepFailed, at(6*time.Minute), "a client was lost; repeated as attempt 2"
+	run.Status.Steps = append(run.Status.Steps, v1alpha1.StepStatus{ID: old.ID, Attempt: 2, State: v1alpha1.StepStarting})
+	run.Status.Live = nil
+	lines.Tell(run, start.Add(6*time.Minute+time.Second))
+	for seconds, message := range []string{progress, waits, waits, waits} {
+		run.Status.Message = message
+		lines.Tell(run, start.Add(6*time.Minute+time.Duration(2+seconds)*time.Second))
+	}
+	again := &run.Status.Steps[2]
+	again.State, again.StartTime, run.Status.Message = v1alpha1.StepRunning, at(6*time.Minute+6*time.Second), ""
+	for seconds := range 3 {
+		lines.Tell(run, start.Add(6*time.Minute+time.Duration(6+seconds)*time.Second))
+	}
+	golden.Check(t, "lines-replaced", told.String())
+}
+
 // TestLinesAfterTheDeadline checks that a run past its deadline reports that it has failed, and what it waits for.
 func TestLinesAfterTheDeadline(t *testing.T) {
 	var told bytes.Buffer
