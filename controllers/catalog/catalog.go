@@ -5,7 +5,7 @@
 // once a minute, so that a fault is reported before a run depends on it. A faulty ConfigMap changes nothing: the last
 // valid catalog stays in use. The fault is reported in four places, because the author of the ConfigMap may see only
 // one of them: an event on the ConfigMap, the operator's log, the metric storagebench_limits_catalog_valid, and the
-// notes of runs.
+// notes of runs. A ConfigMap that cannot be read has no event.
 package catalog
 
 import (
@@ -60,7 +60,8 @@ func New(reader client.Reader, recorder events.EventRecorder, namespace, name st
 		reader: reader, events: recorder, key: client.ObjectKey{Namespace: namespace, Name: name}, builtin: builtin, current: builtin,
 		valid: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "storagebench_limits_catalog_valid",
-			Help: "1 if the ConfigMap of documented limits is valid or absent, 0 if it is invalid and the last valid limits are in use.",
+			Help: "1 if the ConfigMap of documented limits is valid or absent, 0 if it is invalid or cannot be read " +
+				"and the last valid limits are in use.",
 		}),
 	}
 	made.valid.Set(1)
@@ -96,7 +97,11 @@ func (s *Source) Current(ctx context.Context) (*limits.Catalog, []string) {
 		if s.version != unread {
 			ctrl.LoggerFrom(ctx).Error(err, "Keeping the last valid limits because their ConfigMap cannot be read", "configMap", klog.KRef(s.key.Namespace, s.key.Name))
 		}
-		s.version, s.fault = unread, fmt.Sprintf("ConfigMap %s cannot be read (%s)", s.key.Name, err)
+		remedy := "the operator tries again every minute"
+		if apierrors.IsForbidden(err) {
+			remedy = "allow the operator to get it"
+		}
+		s.version, s.fault = unread, fmt.Sprintf("ConfigMap %s cannot be read; %s: %s", s.key.Name, remedy, err)
 		s.valid.Set(0)
 	case found.ResourceVersion != s.version:
 		s.apply(ctx, &found)

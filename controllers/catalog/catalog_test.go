@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -83,7 +84,10 @@ func TestSource(t *testing.T) {
 		{what: "the faulty one again", found: configMap("2", "x"), knows: true, note: "is invalid", metric: 0},
 		{what: "binary data", found: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "3"}, BinaryData: map[string][]byte{"a": {1}}}, knows: true,
 			note: "binaryData is not supported", event: "Warning LimitsFaulty", metric: 0},
-		{what: "no answer", err: apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, DefaultName, nil), knows: true, note: "cannot be read", metric: 0},
+		{what: "no right", knows: true, err: apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, DefaultName, nil),
+			note: "cannot be read; allow the operator to get it: configmaps", metric: 0},
+		{what: "no answer", err: apierrors.NewInternalError(errors.New("no leader")), knows: true,
+			note: "cannot be read; the operator tries again every minute: Internal error occurred: no leader", metric: 0},
 		{what: "repaired", found: configMap("4", mine), knows: true, metric: 1},
 		{what: "taken away", metric: 1},
 	} {

@@ -23,7 +23,7 @@ const referenceTail = `
 
 | metric | type | labels | meaning |
 | --- | --- | --- | --- |
-| ` + "`storagebench_limits_catalog_valid`" + ` | gauge | | 1 if the ConfigMap of documented limits is valid or absent, 0 if it is invalid and the last valid limits are in use. |
+| ` + "`storagebench_limits_catalog_valid`" + ` | gauge | | 1 if the ConfigMap of documented limits is valid or absent, 0 if it is invalid or cannot be read and the last valid limits are in use. |
 
 The operator also exports the metrics of controller-runtime (` + "`controller_runtime_*`, `workqueue_*`, `rest_client_*`" + `) and of Go and the
 process (` + "`go_*`, `process_*`" + `).

@@ -68,9 +68,10 @@ func Alerts() []Alert {
 		},
 		{
 			Name: "StorageBenchmarkLimitsFaulty", Severity: "warning", For: "10m",
-			Expression:  `storagebench_limits_catalog_valid == 0`,
-			Summary:     "The ConfigMap of documented limits is invalid.",
-			Description: "The operator still uses the last valid limits. See the ConfigMap's events or the operator's log for the error.",
+			Expression: `storagebench_limits_catalog_valid == 0`,
+			Summary:    "The ConfigMap of documented limits is invalid or cannot be read.",
+			Description: "The operator still uses the last valid limits. See the operator's log or, if the ConfigMap is invalid, " +
+				"its events for the error.",
 		},
 		{
 			Name: "StorageBenchmarkOperatorDown", Severity: "warning", For: "10m",
