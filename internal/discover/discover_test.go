@@ -240,7 +240,7 @@ var cases = map[string]struct {
 			return c
 		}()}, nodes: []discover.Node{{Name: "a"}},
 		denied:  map[string]string{"persistentvolumes": "x", "storageclasses": "x", "nodes": "x"},
-		missing: []string{"permission to read nodes", "permission to read storageclasses", "documented.preset: the type of the EBS volume is unknown", "without the label node.kubernetes.io/instance-type"},
+		missing: []string{"permission to read nodes", "permission to read storageclasses", "documented.preset: the type of the EBS volume is unknown", "with the label node.kubernetes.io/instance-type"},
 		says:    []string{"class gp2 ", "1 x (no type)"},
 	},
 	"a node without a type among others": {

@@ -82,7 +82,8 @@ func (made *Computed) machines(c *Catalog, d Description, use machineUse) {
 		return
 	}
 	if len(d.Clients) == 0 {
-		made.addMissing(Missing{"the instance type of the client nodes", "the limits of the clients' machines are unknown (no nodes yet, or nodes without the label node.kubernetes.io/instance-type)"})
+		made.addMissing(Missing{"the instance type of the client nodes", "the limits of the clients' machines are unknown, " +
+			"because not every client is known to run on a node with the label node.kubernetes.io/instance-type"})
 		return
 	}
 	// Machines of different types have different limits, so one unknown machine makes the limits of all machines
