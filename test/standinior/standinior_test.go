@@ -324,6 +324,19 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestFailedSync: a failed fsync is no more than a warning to IOR, as on a device that has none.
+func TestFailedSync(t *testing.T) {
+	done := run(t, t.TempDir(), standIns(t).IOR, "-w", "-e", "-E", "-k", "-o", "/dev/null", "-O", "summaryFormat=CSV")
+	output, err := ior.ReadOutput(strings.NewReader(done.stdout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := ior.Final(output, done.exit, done.stderr, ior.Expectation{})
+	if result.Failure != ior.FailureIO || done.exit.Code != 0 {
+		t.Errorf("%v %v, exit %d\n%s%s", result.Outcome, result.Failure, done.exit.Code, done.stdout, done.stderr)
+	}
+}
+
 // TestSaysWhatItIs: nobody takes the stand-ins for the real programs.
 func TestSaysWhatItIs(t *testing.T) {
 	programs := standIns(t)

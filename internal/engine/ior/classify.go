@@ -60,6 +60,7 @@ var words = []struct {
 	{"only sensible", FailureBadOption},
 	{"Choose one and resubmit", FailureBadOption},
 	{"parse_options.c", FailureBadOption},
+	{"WARNING: fsync(", FailureIO},
 }
 
 // badSizes is part of IOR 3.3.0's message about an invalid size, which ends with the text of an unrelated errno.

@@ -103,10 +103,11 @@ func (s *MdtestStream) line(line textLine) {
 		s.output.Errors = appendOnce(s.output.Errors, failed)
 		return
 	}
+	warning, isWarning := warningIn(text)
 	switch {
 	case text == "":
-	case strings.HasPrefix(text, "WARNING: "):
-		s.warning(strings.TrimPrefix(text, "WARNING: "))
+	case isWarning:
+		s.warning(warning)
 	case strings.HasPrefix(text, "mdtest-") && strings.Contains(text, " was launched with "):
 		s.launched(text)
 	case strings.HasPrefix(text, "Command line used: "):

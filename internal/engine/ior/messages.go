@@ -1,6 +1,7 @@
 package ior
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -24,9 +25,10 @@ func (s *Stream) message(line textLine) bool {
 		s.output.Errors = appendOnce(s.output.Errors, failed)
 		return true
 	}
+	warning, isWarning := warningIn(text)
 	switch {
-	case strings.HasPrefix(text, "WARNING: "):
-		s.warning(strings.TrimSpace(strings.TrimPrefix(text, "WARNING: ")))
+	case isWarning:
+		s.warning(warning)
 	case strings.HasPrefix(text, "stonewalling pairs accessed min: "):
 		s.stonewalled(text)
 	default:
@@ -35,10 +37,22 @@ func (s *Stream) message(line textLine) bool {
 	return true
 }
 
+// warningIn returns the text of a warning. IOR 3.3.0 begins some of its warnings with its name.
+func warningIn(line string) (string, bool) {
+	text, found := strings.CutPrefix(strings.TrimPrefix(line, "ior "), "WARNING: ")
+	return strings.TrimSpace(text), found
+}
+
+// failedSync matches the warning about a failed fsync, after which IOR continues and counts the data as written.
+var failedSync = regexp.MustCompile(`^fsync\([^)]*\) failed`)
+
 // failureLine returns a tool's error message, which may start in the middle of a line.
 func failureLine(text string) (string, bool) {
+	if warning, ok := warningIn(text); ok {
+		return text, failedSync.MatchString(warning)
+	}
 	found := slices.ContainsFunc(failures, func(beginning string) bool { return strings.HasPrefix(text, beginning) })
-	if !found && !strings.HasPrefix(text, "WARNING: ") {
+	if !found {
 		at := strings.Index(text, "ior ERROR: ")
 		found = at >= 0 || strings.Contains(text, ": FAILED in ") && strings.Contains(text, ": Process ")
 		text = text[max(at, 0):]

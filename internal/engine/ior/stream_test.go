@@ -147,6 +147,8 @@ func TestOtherRanks(t *testing.T) {
 		"": "",
 		"WARNING: The file \"t.bin.00000001\" exists already and will be overwritten\n":            "",
 		"WARNING: Incorrect data on write (3 errors found).\n":                                     FailureDataErrors,
+		"WARNING: fsync(5) failed\n":                                                               FailureIO,
+		"ior WARNING: fsync(5) failed, errno 28, No space left on device \n":                       FailureNoSpace,
 		"ior ERROR: open64(\"x\") failed, errno 28, No space left on device (aiori-POSIX.c:433)\n": FailureNoSpace,
 	} {
 		output := read(t, rows)
@@ -210,6 +212,7 @@ func TestExitDecides(t *testing.T) {
 		{cut.stdout, cut.stderr, Exit{Code: 1, Stopped: true}, Stopped, ""},
 		{"", "", Exit{Code: 1, Stopped: true}, Stopped, ""},
 		{"", "mpirun was unable to find the specified executable file\n", Exit{Code: 134}, Failed, FailureMPI},
+		{good.stdout + "WARNING: fsync(5) failed\n", "", Exit{}, CutShort, FailureIO},
 		{good.stdout, "ERROR: write(5, 0x7f, 1048576) failed: No space left on device, (aiori-POSIX.c:700)\n", Exit{Code: 255}, CutShort, FailureNoSpace},
 		{good.stdout, "mpirun noticed that process rank 2 with PID 77 on node 10.0.0.3 exited on signal 9 (Killed).\n", Exit{Code: 137}, CutShort, FailureKilled},
 	} {
@@ -332,6 +335,7 @@ func TestMdtestCountsFailures(t *testing.T) {
 	good := recorded(t, "4.0.0/mdtest-files-dirs").stdout
 	for text, wanted := range map[string]Failure{
 		strings.Replace(good, "\nSUMMARY", "\nWARNING: unable to stat file x\nSUMMARY", 1):                    FailureOperations,
+		strings.Replace(good, "\nSUMMARY", "\nior WARNING: fsync(5) failed\nSUMMARY", 1):                      FailureIO,
 		strings.Replace(good, "SUMMARY rate", "SUMMARY time", 1):                                              FailureNoOutput,
 		strings.Replace(good, "50102.928", "50102.9x8", 1):                                                    FailureInvalidOutput,
 		strings.Replace(good, "44224.089", "94224.089", 1):                                                    FailureInvalidOutput,
