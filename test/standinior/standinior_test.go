@@ -309,7 +309,7 @@ func TestRefusals(t *testing.T) {
 		"half a block":   {[]string{"-t", "3m", "-b", "4m", "-w"}, 255, ior.FailureBadOption},
 		"no file":        {[]string{"-r", "-F", "-o", "nowhere"}, 255, ior.FailureNoSuchFile},
 		"no folder":      {[]string{"-w", "-F", "-o", "/dev/full/file"}, 255, ior.FailureNoSuchFile},
-		"a full disk":    {[]string{"-w", "-E", "-k", "-o", "/dev/full"}, 255, ior.FailureNoSpace},
+		"a full disk":    {[]string{"-w", "-E", "-k", "-o", "/dev/full"}, 134, ior.FailureNoSpace},
 	} {
 		t.Run(name, func(t *testing.T) {
 			done := run(t, t.TempDir(), standIns(t).IOR, append(test.arguments, "-O", "summaryFormat=CSV")...)

@@ -39,10 +39,8 @@ var words = []struct {
 	{"Not a directory", FailureNoSuchFile},
 	{"Segmentation fault", FailureCrashed},
 	{"received signal", FailureCrashed},
-	{"exited on signal 9", FailureKilled},
-	{"exited on signal 15", FailureKilled},
 	{"exited on signal 11", FailureCrashed},
-	{"exited on signal", FailureKilled},
+	{" exited on", FailureKilled}, // Open MPI 5 continues in the next line
 	{"lost communication", FailureKilled},
 	{"killing job", FailureKilled},
 	{"daemon has unexpectedly failed", FailureMPI},

@@ -43,13 +43,14 @@ func warningIn(line string) (string, bool) {
 	return strings.TrimSpace(text), found
 }
 
-// failedSync matches the warning about a failed fsync, after which IOR continues and counts the data as written.
-var failedSync = regexp.MustCompile(`^fsync\([^)]*\) failed`)
+// failedCall matches the warnings about a failed call. IOR 4 aborts after a failed write or read, with a message that
+// has no reason. After a failed fsync, IOR continues and counts the data as written.
+var failedCall = regexp.MustCompile(`^(?:write|read|fsync)\([^)]*\) failed`)
 
 // failureLine returns a tool's error message, which may start in the middle of a line.
 func failureLine(text string) (string, bool) {
 	if warning, ok := warningIn(text); ok {
-		return text, failedSync.MatchString(warning)
+		return text, failedCall.MatchString(warning)
 	}
 	found := slices.ContainsFunc(failures, func(beginning string) bool { return strings.HasPrefix(text, beginning) })
 	if !found {

@@ -199,6 +199,8 @@ func TestExpectations(t *testing.T) {
 func TestExitDecides(t *testing.T) {
 	t.Parallel()
 	good, cut := recorded(t, "4.0.0/csv"), recorded(t, "4.0.0/csv-stopped")
+	const aborted = "ior: aiori-POSIX.c:769: POSIX_Xfer: Assertion `rc >= 0' failed.\n[a:77] *** Process received signal ***\n" +
+		"mpirun noticed that process rank 0 with PID 77 on node 10.0.0.3 exited on signal 6 (Aborted).\n"
 	for _, test := range []struct {
 		output, stderr string
 		exit           Exit
@@ -213,8 +215,11 @@ func TestExitDecides(t *testing.T) {
 		{"", "", Exit{Code: 1, Stopped: true}, Stopped, ""},
 		{"", "mpirun was unable to find the specified executable file\n", Exit{Code: 134}, Failed, FailureMPI},
 		{good.stdout + "WARNING: fsync(5) failed\n", "", Exit{}, CutShort, FailureIO},
-		{good.stdout, "ERROR: write(5, 0x7f, 1048576) failed: No space left on device, (aiori-POSIX.c:700)\n", Exit{Code: 255}, CutShort, FailureNoSpace},
+		{good.stdout + "WARNING: write(5, 0x7f, 1048576) failed No space left on device\n", aborted, Exit{Code: 134}, CutShort, FailureNoSpace},
+		{good.stdout + "WARNING: read(5, 0x7f, 1048576) failed Input/output error\nERROR: cannot read from file, (ior.c:1707)\n", "", Exit{Code: 255}, CutShort, FailureIO},
+		{good.stdout, "ior ERROR: write(5, 0x7f, 1048576) failed, errno 28, No space left on device (aiori-POSIX.c:534)\n", Exit{Code: 255}, CutShort, FailureNoSpace},
 		{good.stdout, "mpirun noticed that process rank 2 with PID 77 on node 10.0.0.3 exited on signal 9 (Killed).\n", Exit{Code: 137}, CutShort, FailureKilled},
+		{good.stdout, "prterun noticed that process rank 2 with PID 77 on node 10.0.0.3 exited on\nsignal 9 (Killed).\n", Exit{Code: 137}, CutShort, FailureKilled},
 	} {
 		result := Final(read(t, test.output), test.exit, test.stderr, Expectation{})
 		if result.Outcome != test.wanted || result.Failure != test.failure {

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -62,6 +63,19 @@ static void move_mpi(struct storage *s, const struct test *t, int writes, char *
 		fail("%s of \"%s\" moved %d of %lld bytes at %lld", writes ? "write" : "read", s->name, count, bytes, offset);
 }
 
+/* transfer_failed ends as IOR 4 does: a warning tells of the call; then a write aborts, and a read is an error. */
+static void transfer_failed(const struct storage *s, int writes, const void *buffer, long long bytes, ssize_t moved)
+{
+	const char *why = moved < 0 ? strerror(errno) : "";
+	printf("WARNING: %s(%d, %p, %lld) %s%s\n", writes ? "write" : "read", s->descriptor, buffer, bytes,
+	       moved < 0 ? "failed " : "returned EOF prematurely", why);
+	fflush(stdout);
+	if (writes)
+		abort();
+	errno = 0;
+	fail("cannot read from file");
+}
+
 void storage_move(struct storage *s, const struct test *t, int writes, char *buffer, long long bytes, long long offset)
 {
 	if (s->mpi) {
@@ -71,11 +85,8 @@ void storage_move(struct storage *s, const struct test *t, int writes, char *buf
 	for (long long done = 0; done < bytes && !s->dummy;) {
 		ssize_t moved = writes ? pwrite(s->descriptor, buffer + done, (size_t)(bytes - done), offset + done) :
 					 pread(s->descriptor, buffer + done, (size_t)(bytes - done), offset + done);
-		if (moved == 0)
-			errno = 0;
 		if (moved <= 0)
-			fail("%s(%d, %lld bytes) of \"%s\" at %lld failed%s", writes ? "write" : "read", s->descriptor, bytes - done, s->name, offset + done,
-			     moved == 0 ? ", the file ends there" : "");
+			transfer_failed(s, writes, buffer + done, bytes - done, moved);
 		done += moved;
 	}
 	if (writes && t->fsync_each)
