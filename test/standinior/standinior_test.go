@@ -233,7 +233,7 @@ func files(t *testing.T, folder string) map[string][]byte {
 }
 
 // TestTimes: a stonewall ends a repetition at its time, its bytes are those on the disk, wearing out evens the
-// ranks, and what is too small is begun again.
+// ranks, also before each reads another's file, and what is too small is begun again.
 func TestTimes(t *testing.T) {
 	second := v1alpha1.Duration("1s")
 	for name, test := range map[string]struct {
@@ -256,6 +256,13 @@ func TestTimes(t *testing.T) {
 		"wearing out": {func(p *v1alpha1.IORProfile) { p.Stonewall, p.StonewallWearOut = &second, new(true) }, ior.Parameters{}, 1, func(t *testing.T, result ior.Result, sizes []int) {
 			if slices.Min(sizes) != slices.Max(sizes) || len(result.Output.Stonewalled) != 1 {
 				t.Errorf("ranks that were evened wrote %v; %+v", sizes, result.Output.Stonewalled)
+			}
+		}},
+		"reading another's file": {func(p *v1alpha1.IORProfile) {
+			p.Operations, p.ReorderTasks = []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}, v1alpha1.IORReorderRandom
+		}, ior.Parameters{Duration: 2 * time.Second}, 1, func(t *testing.T, result ior.Result, sizes []int) {
+			if slices.Min(sizes) != slices.Max(sizes) || len(result.Output.Repetitions) != 2 {
+				t.Errorf("ranks wrote %v; %+v", sizes, result.Output.Repetitions)
 			}
 		}},
 		"begun again": {func(p *v1alpha1.IORProfile) { p.Segments = new(int64(1)) }, ior.Parameters{Duration: 2 * time.Second}, 2, func(t *testing.T, result ior.Result, sizes []int) {

@@ -56,7 +56,9 @@ func Arguments(profile *v1alpha1.IORProfile, parameters Parameters) ([]string, e
 	add(w.verify && pace.reads, "-R")
 	add(w.verify, "-G", strconv.FormatInt(parameters.signature(), 10))
 	add(pace.deadline > 0, "-D", seconds(pace.deadline))
-	add(pace.wearOut, "-O", wearOut)
+	// A rank reads as many transfers as it wrote, but from another rank's file, so all files must be equally long.
+	shifted := pace.writes && pace.reads && w.reorder != v1alpha1.IORReorderNone
+	add(pace.deadline > 0 && (w.wearOut || shifted), "-O", wearOut)
 	add(pace.atLeast > 0, "-O", "minTimeDuration="+seconds(pace.atLeast))
 	add(pace.limit > 0, "-T", strconv.FormatInt(int64((pace.limit+time.Minute-1)/time.Minute), 10))
 	if !pace.prepares {
@@ -127,7 +129,7 @@ func (w *workload) compatible(parameters *Parameters) error {
 type pace struct {
 	prepares, writes, reads bool
 	repetitions             int64
-	keep, wearOut           bool
+	keep                    bool
 	deadline, atLeast       time.Duration
 	limit                   time.Duration
 }
@@ -137,7 +139,7 @@ func (w *workload) pace(parameters *Parameters) pace {
 	if parameters.Purpose == Prepare {
 		return pace{prepares: true, writes: true, repetitions: 1, keep: true}
 	}
-	p := pace{writes: w.writes, reads: w.reads, repetitions: w.repetitions, keep: w.keep, wearOut: w.wearOut, deadline: w.stonewall, limit: parameters.Limit}
+	p := pace{writes: w.writes, reads: w.reads, repetitions: w.repetitions, keep: w.keep, deadline: w.stonewall, limit: parameters.Limit}
 	if parameters.Duration == 0 {
 		if parameters.Limit > 0 && !w.counted {
 			p.repetitions = maxOpenRepetitions

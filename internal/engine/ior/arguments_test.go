@@ -184,6 +184,35 @@ func TestPaceFillsTheDuration(t *testing.T) {
 	}
 }
 
+// TestEqualFiles checks that ranks write files of equal length before they read those of others.
+func TestEqualFiles(t *testing.T) {
+	t.Parallel()
+	both := []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}
+	stonewall := v1alpha1.Duration("30s")
+	for name, test := range map[string]struct {
+		operations []v1alpha1.Operation
+		reorder    v1alpha1.IORReorder
+		stonewall  *v1alpha1.Duration
+		parameters Parameters
+		want       bool
+	}{
+		"by time":         {both, "", nil, Parameters{Purpose: Measure, Duration: time.Minute}, true},
+		"by a stonewall":  {both, v1alpha1.IORReorderRandom, &stonewall, Parameters{Purpose: Measure, Limit: time.Hour}, true},
+		"whole files":     {both, "", nil, Parameters{Purpose: Measure, Limit: time.Hour}, false},
+		"own files":       {both, v1alpha1.IORReorderNone, nil, Parameters{Purpose: Measure, Duration: time.Minute}, false},
+		"writes alone":    {both[:1], "", nil, Parameters{Purpose: Measure, Duration: time.Minute}, false},
+		"reads alone":     {both[1:], "", nil, Parameters{Purpose: Measure, Duration: time.Minute}, false},
+		"layout of files": {both, "", &stonewall, Parameters{Purpose: Prepare}, false},
+	} {
+		arguments, err := Arguments(iorProfile(func(p *v1alpha1.IORProfile) {
+			p.Operations, p.ReorderTasks, p.Stonewall = test.operations, test.reorder, test.stonewall
+		}), test.parameters)
+		if err != nil || slices.Contains(arguments, wearOut) != test.want {
+			t.Errorf("%s: %v %v", name, arguments, err)
+		}
+	}
+}
+
 // TestRefusals checks that every refusal names the field, the value and the remedy.
 func TestRefusals(t *testing.T) {
 	t.Parallel()

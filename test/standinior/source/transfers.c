@@ -111,7 +111,7 @@ long long transfer_all(struct storage *s, const struct test *t, const struct wor
 		for (long long i = 0; i < whole && !stopped; i++, stopped = t->deadline > 0 && passed(t, t->deadline, start))
 			one(&c, done++);
 	} while (!stopped && whole > 0 && !passed(t, t->at_least, start));
-	if (t->wear_out && t->deadline > 0 && most < 0)
+	if (t->wear_out && t->deadline > 0)
 		wear_out(&c, &done, start);
 	if (writes && t->fsync)
 		storage_sync(s);
