@@ -183,6 +183,23 @@ func TestWritesThenReads(t *testing.T) {
 	}
 }
 
+// TestIntervalAfterWarmUp: the interval covers the repetitions after the warm-up, as the rate does.
+func TestIntervalAfterWarmUp(t *testing.T) {
+	step := stepOf(t, ranks(func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
+		return b.Steady("write", "10s").WarmUp("2s")
+	}))
+	client := func(index int) *builders.ClientBuilder {
+		return builders.Client("data", index).WarmUp(2, measure.Write, builders.Counter(1000, mebibyte)).
+			Rank(10, measure.Write, hundred)
+	}
+	first := client(0).IORJob(4, 2, measure.Write, 6, 2*time.Second, 400*mebibyte).
+		Mutate(func(c *result.Client) { c.Job.Repetitions[0].Bytes *= 10 })
+	got := result.Target(step, "data", objects(first, client(1)), result.History{}).Operations[0]
+	if *got.BytesPerSecond != 200*mebibyte || *got.RateErrorPPM != 0 {
+		t.Errorf("%d bytes/s with an error of %d millionths", *got.BytesPerSecond, *got.RateErrorPPM)
+	}
+}
+
 // TestManyRepetitions: only the first and the last repetitions are listed, but all count.
 func TestManyRepetitions(t *testing.T) {
 	clients := objects(rank(0).IORJob(4, 2, measure.Write, 1000, 10*ms, mebibyte), rank(1))

@@ -85,12 +85,16 @@ func (b *builder) inWindow(operation measure.Operation) (bytes, operations []det
 	return bytes, operations
 }
 
-// repetitionError derives the error from IOR's repetitions, which are separate rounds with pauses in between.
+// repetitionError derives the error from IOR's repetitions, which are separate rounds with pauses in between. Like the
+// rate, it excludes the warm-up, and so the repetitions that began in it.
 func (b *builder) repetitionError(operation measure.Operation) *int64 {
 	var rates []float64
 	mean := 0.0
+	measured, _ := b.loaded[0].Span()
 	for i := range b.job.Repetitions {
-		if r := &b.job.Repetitions[i]; r.Operation == operation && r.Total > 0 {
+		r := &b.job.Repetitions[i]
+		warmUp := b.step.WarmUp > 0 && !r.Ended.IsZero() && r.Ended.Add(-r.Total).UnixNano() < measured.StartNanoseconds
+		if r.Operation == operation && r.Total > 0 && !warmUp {
 			rates = append(rates, float64(r.Bytes)/r.Total.Seconds())
 			mean += rates[len(rates)-1]
 		}
