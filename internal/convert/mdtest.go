@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -87,9 +88,7 @@ func (w *mdtestWriter) option(o mpiOption) error {
 	case "-v", "-V", "-P", "-Z":
 		w.notes.unneeded(o.String(), whyOutput)
 	case "-I":
-		if w.perDirectory, err = mpiCount(o.value, 100_000_000); err == nil {
-			w.more(o)
-		}
+		w.perDirectory, err = mpiCount(o.value, 100_000_000)
 	case "-L":
 		w.leafOnly = o.on()
 		w.more(mpiOption{name: "-L"})
@@ -119,7 +118,7 @@ func (w *mdtestWriter) more(o mpiOption) {
 }
 
 // finish sets the sizes of files. If -n is missing, it computes the number of items from the number per directory, as
-// mdtest does.
+// mdtest does. It then omits -I: with both options, mdtest creates a tree for each -I of its -n items.
 func (w *mdtestWriter) finish() error {
 	p := w.profile
 	if w.fileBytes > 0 {
@@ -128,6 +127,9 @@ func (w *mdtestWriter) finish() error {
 		return fmt.Errorf("-e %d: empty files cannot be read: set -w", w.readSize)
 	}
 	if p.FilesPerProcess > 0 {
+		if w.perDirectory > 0 {
+			w.more(mpiOption{name: "-I", value: strconv.FormatInt(w.perDirectory, 10), hasValue: true})
+		}
 		return nil
 	}
 	if w.perDirectory == 0 {
