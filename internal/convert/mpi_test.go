@@ -150,7 +150,7 @@ func TestIORMeaning(t *testing.T) {
 func TestMdtestMeaning(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 1000 {
-		want := []string{"-n " + strconv.Itoa(1+r.IntN(1000)), "-i " + strconv.Itoa(1+r.IntN(9))}
+		want := []string{"-n " + strconv.Itoa(85+r.IntN(1000)), "-i " + strconv.Itoa(1+r.IntN(9))}
 		only := pick(r, "", "-F", "-D")
 		if only != "" {
 			want = append(want, only)

@@ -287,6 +287,10 @@ func TestRefusals(t *testing.T) {
 		`mdtest.args: Invalid value: "-S": -S (a shared file) conflicts with uniqueDirectories`: mdarg("-S"),
 		`mdtest.args: Invalid value: "-N": with -N, mdtest looks for another rank's files`:      func(p *v1alpha1.MdtestProfile) { p.Depth, p.Args = new(int32(2)), []string{"-N", "1"} },
 		`mdtest.args: Invalid value: "-I": must divide filesPerProcess (200) evenly`:            mdarg("-I", "3"),
+		`mdtest.args: Invalid value: "-I": mdtest refuses -I with uniqueDirectories`:            mdarg("-I", "10"),
+		`mdtest.filesPerProcess: Invalid value: 200: must be at least 341, the number of directories`: func(p *v1alpha1.MdtestProfile) {
+			p.Depth, p.Branching = new(int32(4)), new(int32(4))
+		},
 	} {
 		checkRefusal(t, wanted, ValidateMdtest(field.NewPath("mdtest"), mdtestProfile(change)))
 	}

@@ -17,8 +17,9 @@ func TestInodes(t *testing.T) {
 	}{
 		{v1alpha1.MdtestProfile{FilesPerProcess: 1000}, 1000*6 + 1},
 		{v1alpha1.MdtestProfile{FilesPerProcess: 1000, FilesOnly: &yes, UniqueDirectories: &yes}, 1000*6 + 6},
-		{v1alpha1.MdtestProfile{FilesPerProcess: 10, Depth: number(3), Branching: number(2)}, 10*6 + 1 + 2 + 4 + 8},
-		{v1alpha1.MdtestProfile{FilesPerProcess: 10, Depth: number(3), Branching: number(2), UniqueDirectories: &yes}, 10*6 + 6*15},
+		{v1alpha1.MdtestProfile{FilesPerProcess: 15, Depth: number(3), Branching: number(2)}, 15*6 + 1 + 2 + 4 + 8},
+		{v1alpha1.MdtestProfile{FilesPerProcess: 15, Depth: number(3), Branching: number(2), UniqueDirectories: &yes}, 15*6 + 6*15},
+		{v1alpha1.MdtestProfile{FilesPerProcess: 8, Depth: number(3), Branching: number(2), Args: []string{"-L"}}, 8*6 + 15},
 		{v1alpha1.MdtestProfile{FilesPerProcess: 1000, Args: []string{"-S"}}, 0},
 		{v1alpha1.MdtestProfile{FilesPerProcess: 1000, Args: []string{"-W", "60"}}, 0},
 	} {

@@ -93,6 +93,7 @@ func (w *mdtestWorkload) checkArguments(r *reader) {
 	}
 	if w.unique {
 		refuse("-S", "-S (a shared file) conflicts with uniqueDirectories: remove one of them")
+		refuse("-I", "mdtest refuses -I with uniqueDirectories: remove one of them")
 	}
 	if w.unique && w.depth > 0 {
 		refuse("-N", "with -N, mdtest looks for another rank's files in directories that do not exist, because each rank has its own tree: remove -N, uniqueDirectories or depth")
@@ -108,7 +109,32 @@ func (w *mdtestWorkload) checkArguments(r *reader) {
 		if count, _ := parseCount(each.value); count > 0 && w.items%count != 0 {
 			refuse("-I", "must divide filesPerProcess (%d) evenly", w.items)
 		}
+	} else if len(r.problems) == 0 {
+		w.checkShares(r, given)
 	}
+}
+
+// checkShares adds an error if the tree has more directories than files, because mdtest gives each directory an equal
+// share of the files, rounded down.
+func (w *mdtestWorkload) checkShares(r *reader, given map[string]argument) {
+	folders, lowest := w.tree()
+	if _, ok := given["-L"]; ok {
+		folders = lowest
+	}
+	if uint64(w.items) < folders { // #nosec G115 -- positive
+		r.refuse("filesPerProcess", w.items, "must be at least %d, the number of directories among which mdtest "+
+			"divides the files: raise it, or lower depth or branching", folders)
+	}
+}
+
+// tree returns the number of directories in a tree, and of those at its lowest level.
+func (w *mdtestWorkload) tree() (all, lowest uint64) {
+	all, lowest = 1, 1
+	for range w.depth {
+		lowest = product(lowest, uint64(w.branching)) // #nosec G115 -- positive
+		all += min(lowest, math.MaxUint64-all)
+	}
+	return all, lowest
 }
 
 // MdtestArguments returns the arguments of mdtest for one step, without the program's name. The directory is relative
@@ -181,11 +207,7 @@ func (w *mdtestWorkload) inodes(ranks uint64) uint64 {
 			return 0 // -S creates one file for all ranks; -W stops creating files after a given time
 		}
 	}
-	folders, level := uint64(1), uint64(1)
-	for range w.depth {
-		level = product(level, uint64(w.branching)) // #nosec G115 -- positive
-		folders += min(level, math.MaxUint64-folders)
-	}
+	folders, _ := w.tree()
 	if w.unique {
 		folders = product(folders, ranks)
 	}
