@@ -105,6 +105,7 @@ func seconds(duration time.Duration) string {
 
 // compatible returns an error if the profile is not supported by this version of IOR, or in this kind of step.
 func (w *workload) compatible(parameters *Parameters) error {
+	stonewalled := parameters.Purpose == Measure && (parameters.Duration > 0 || w.stonewall > 0)
 	switch {
 	case parameters.Purpose != Measure && parameters.Purpose != Prepare:
 		return fmt.Errorf("purpose %d is not supported by IOR", int(parameters.Purpose))
@@ -114,6 +115,8 @@ func (w *workload) compatible(parameters *Parameters) error {
 		return fmt.Errorf("dataPattern Incompressible: since version 4.0.0, IOR repeats one word, which compresses 200:1: use Random")
 	case w.verify && parameters.Purpose == Measure && parameters.Duration > 0:
 		return fmt.Errorf("verify: needs repetitions of whole files, which a time-bound phase does not have: remove verify, or use a burstDrain with repetitions")
+	case w.random && (w.filePerProcess || parameters.before4()) && w.writes && w.reads && !w.existing && stonewalled:
+		return fmt.Errorf("random: IOR reads in another order than it writes, so with a time limit it would read unwritten space: use one phase per operation")
 	case parameters.Purpose == Measure && parameters.Duration > 0 && parameters.Duration < time.Second:
 		return fmt.Errorf("duration %v: must be at least 1s, because IOR counts in seconds", parameters.Duration)
 	}

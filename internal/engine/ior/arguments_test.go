@@ -309,10 +309,18 @@ func TestVersionsDiffer(t *testing.T) {
 	pattern := func(name string) *v1alpha1.IORProfile {
 		return iorProfile(func(p *v1alpha1.IORProfile) { p.DataPattern = name })
 	}
+	random := func(filePerProcess bool) *v1alpha1.IORProfile {
+		return iorProfile(func(p *v1alpha1.IORProfile) {
+			p.Random, p.FilePerProcess, p.BlockSize = new(true), new(filePerProcess), resource.MustParse("2Mi")
+			p.Operations = []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}
+		})
+	}
 	for wanted, test := range map[string]struct {
 		profile    *v1alpha1.IORProfile
 		parameters Parameters
 	}{
+		"random: IOR reads in another order":           {random(true), Parameters{Purpose: Measure, Duration: time.Minute}},
+		"it would read unwritten space":                {random(false), Parameters{Purpose: Measure, Duration: time.Minute, Version: "3.3.0"}},
 		"silently uses its default":                    {pattern("Random"), Parameters{Purpose: Measure, Version: "3.3.0"}},
 		"compresses 200:1":                             {pattern("Incompressible"), Parameters{Purpose: Measure, Version: "4.0.0"}},
 		"repeats one word":                             {pattern("Incompressible"), Parameters{Purpose: Prepare}},
@@ -327,8 +335,10 @@ func TestVersionsDiffer(t *testing.T) {
 		}
 	}
 	for _, parameters := range []Parameters{{Purpose: Measure, Version: "4.0.0"}, {Purpose: Measure, Version: "4.1.0+dev"}} {
-		if _, err := Arguments(pattern("Random"), parameters); err != nil {
-			t.Error(err)
+		for _, profile := range []*v1alpha1.IORProfile{pattern("Random"), random(true)} {
+			if _, err := Arguments(profile, parameters); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }
