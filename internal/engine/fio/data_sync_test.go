@@ -6,13 +6,14 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// TestDataSyncs checks that an fdatasync, which fio counts as a short read, counts as a sync. Otherwise the log of a
-// database would appear to be a run with short operations.
+// TestDataSyncs checks that an fdatasync, which fio counts as a short read, and a sync_file_range, which fio counts as a
+// short write, count as syncs. Otherwise the log of a database would appear to be a run with short operations.
 func TestDataSyncs(t *testing.T) {
 	t.Parallel()
 	for name, job := range map[string]string{
 		"of writes alone": "[log]\nrw=write\nbs=4k\nsize=1m\nioengine=psync\nfdatasync=1\n",
 		"beside reads":    "[log]\nrw=randrw\nbs=4k\nsize=1m\nioengine=psync\nfdatasync=4\n",
+		"of file ranges":  "[log]\nrw=write\nbs=4k\nsize=1m\nioengine=psync\nsync_file_range=write:8\n",
 		"fsync":           "[log]\nrw=write\nbs=4k\nsize=1m\nioengine=psync\nfsync=1\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -36,21 +37,24 @@ func TestDataSyncs(t *testing.T) {
 	}
 }
 
-// TestShortReads checks that real short reads are still counted.
-func TestShortReads(t *testing.T) {
-	for name, test := range map[string]struct{ reads, short, synced, timed, wantShort, wantSynced uint64 }{
-		"no syncs":               {reads: 100, short: 3, wantShort: 3},
-		"syncs that are counted": {reads: 100, short: 3, synced: 7, timed: 7, wantShort: 3, wantSynced: 7},
-		"data syncs":             {reads: 100, short: 10, timed: 7, wantShort: 3, wantSynced: 7},
+// TestShortOperations checks that real short reads and writes are still counted.
+func TestShortOperations(t *testing.T) {
+	for name, test := range map[string]struct{ moved, short, synced, timed, wantShort, wantSynced uint64 }{
+		"no syncs":               {moved: 100, short: 3, wantShort: 3},
+		"syncs that are counted": {moved: 100, short: 3, synced: 7, timed: 7, wantShort: 3, wantSynced: 7},
+		"data syncs":             {moved: 100, short: 10, timed: 7, wantShort: 3, wantSynced: 7},
 	} {
-		t.Run(name, func(t *testing.T) {
-			job := Job{}
-			job.Operations[measure.Read].Operations, job.Operations[measure.Read].ShortOperations = test.reads, test.short
-			job.Operations[measure.Sync].Operations, job.Operations[measure.Sync].Total.Count = test.synced, test.timed
-			countDataSyncs(&job)
-			if short, synced := job.Operations[measure.Read].ShortOperations, job.Operations[measure.Sync].Operations; short != test.wantShort || synced != test.wantSynced {
-				t.Errorf("%d short reads and %d syncs, want %d and %d", short, synced, test.wantShort, test.wantSynced)
-			}
-		})
+		for _, operation := range []measure.Operation{measure.Read, measure.Write} {
+			t.Run(name+", "+operation.String(), func(t *testing.T) {
+				job := Job{}
+				from := &job.Operations[operation]
+				from.Operations, from.ShortOperations = test.moved, test.short
+				job.Operations[measure.Sync].Operations, job.Operations[measure.Sync].Total.Count = test.synced, test.timed
+				countDataSyncs(&job)
+				if synced := job.Operations[measure.Sync].Operations; from.ShortOperations != test.wantShort || synced != test.wantSynced {
+					t.Errorf("%d short operations and %d syncs, want %d and %d", from.ShortOperations, synced, test.wantShort, test.wantSynced)
+				}
+			})
+		}
 	}
 }

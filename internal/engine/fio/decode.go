@@ -196,22 +196,25 @@ func countFileOperations(job *Job, ioengine *value) (instant bool) {
 	return instant
 }
 
-// countDataSyncs moves fdatasync operations from the short reads to the syncs. fio's array of operation counts ends
-// with syncs, so each fdatasync increments the field after the array, which counts short reads (tested with 3.33; 3.14
-// and other versions behave the same). If the job does not read, all short reads are fdatasync operations. If it reads,
-// some short reads may be real: countDataSyncs then moves no more than the difference between the timed and the counted
-// syncs.
+// countDataSyncs moves fdatasync operations from the short reads to the syncs, and sync_file_range operations from the
+// short writes. fio's array of operation counts ends with fsync operations, so each of these others increments a field
+// after the array, which counts short reads or short writes (tested with 3.33; 3.14 and other versions behave the
+// same). If the job does not read, all short reads are fdatasync operations. Other short operations may be real:
+// countDataSyncs moves no more of them than the difference between the timed and the counted syncs.
 func countDataSyncs(job *Job) {
-	read, sync := &job.Operations[measure.Read], &job.Operations[measure.Sync]
-	if sync.Total.Count <= sync.Operations {
-		return
+	sync := &job.Operations[measure.Sync]
+	for _, operation := range []measure.Operation{measure.Read, measure.Write} {
+		if sync.Total.Count <= sync.Operations {
+			return
+		}
+		from := &job.Operations[operation]
+		moved := from.ShortOperations
+		if from.Operations > 0 {
+			moved = min(moved, sync.Total.Count-sync.Operations)
+		}
+		sync.Operations += moved
+		from.ShortOperations -= moved
 	}
-	moved := read.ShortOperations
-	if read.Operations > 0 {
-		moved = min(moved, sync.Total.Count-sync.Operations)
-	}
-	sync.Operations += moved
-	read.ShortOperations -= moved
 }
 
 // checkBinned returns an error if a latency histogram is missing in one direction but present in another. fio prints it
