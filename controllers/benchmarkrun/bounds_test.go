@@ -25,6 +25,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/queue"
@@ -63,7 +64,9 @@ func offline(t *testing.T, funcs interceptor.Funcs) *Reconciler {
 	must(t, err)
 	made := fake.NewClientBuilder().WithScheme(types).WithInterceptorFuncs(funcs).Build()
 	return &Reconciler{client: made, direct: made, sessions: newSessions(), admitted: admitted{runs: map[client.ObjectKey]queue.Run{}},
-		options: Options{Master: key, LossTimeout: time.Hour, Epoch: func(context.Context) (uint64, error) { return 1, nil }}}
+		options: Options{Master: key, LossTimeout: time.Hour,
+			Epoch:   func(context.Context) (uint64, error) { return 1, nil },
+			Catalog: func(context.Context) (*limits.Catalog, []string) { return nil, nil }}}
 }
 
 // resumed returns the session of a run, and closes it when the test ends.

@@ -1,6 +1,7 @@
 package benchmarkrun
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
@@ -78,5 +80,41 @@ func TestRunOfANewerFormat(t *testing.T) {
 	must(t, api.List(t.Context(), &pods, client.InNamespace(w.namespace)))
 	if len(pods.Items) > 0 {
 		t.Errorf("pod %s was made", pods.Items[0].Name)
+	}
+}
+
+// TestRunWithAPresetOfAConfigMap checks that a run begins with a preset that only a ConfigMap has, and that it ends
+// well under an operator without that ConfigMap.
+func TestRunWithAPresetOfAConfigMap(t *testing.T) {
+	t.Parallel()
+	builtin, err := limits.Builtin()
+	must(t, err)
+	ours, _, err := builtin.Override(map[string]string{"ours.yaml": `catalog: "ours"
+sources:
+  ours: {title: our own filer, url: "https://filer.example.com", asOf: "2026", read: "2026-11"}
+rows:
+- key: my-filer/large
+  about: the filer in the cellar
+  source: ours
+  limits:
+  - {name: server network throughput, layer: Network, baseline: 900 MB/s}
+`})
+	must(t, err)
+	w, gate := newQuietWorld(t), newGate(t)
+	w.runPods()
+	w.catalog = func(context.Context) (*limits.Catalog, []string) { return ours, nil }
+	w.operate()
+	t.Cleanup(func() { w.stop() })
+	run := w.startAs("run", gate.benchmark(), func(run *v1alpha1.BenchmarkRun) {
+		run.Spec.Run.Targets[0].Documented = &v1alpha1.Limits{Preset: "my-filer/large"}
+	})
+	w.until(run, "writing", func() bool { return running(run, run.Spec.Steps[1].ID)() || over(run)() })
+	w.stop()
+	w.catalog = nil
+	w.operate()
+	gate.open(t)
+	w.until(run, "over", over(run))
+	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) {
+		t.Errorf("conditions %+v", run.Status.Conditions)
 	}
 }

@@ -28,7 +28,7 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	if found := r.sessions.get(client.ObjectKeyFromObject(run), run.UID); found != nil {
 		return found, nil
 	}
-	planned, err := r.thaw(run)
+	planned, err := r.thaw(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -123,14 +123,16 @@ func (c *cannotConduct) Error() string { return c.why }
 
 // thaw returns the plan that is stored in a run. Before the first step, it also validates the specification: a user or
 // another version of the operator may have created the run, and this version must not begin a run that it would reject.
-func (r *Reconciler) thaw(run *v1alpha1.BenchmarkRun) (plan.Plan, error) {
+func (r *Reconciler) thaw(ctx context.Context, run *v1alpha1.BenchmarkRun) (plan.Plan, error) {
 	planned, err := plan.Thaw(&run.Spec)
 	if err != nil {
 		return plan.Plan{}, &cannotConduct{v1alpha1.ReasonInvalidWorkload, err.Error()}
 	}
 	if len(run.Status.Steps) == 0 {
 		cluster := plan.Cluster{Namespace: run.Namespace, PriorityClass: r.options.PriorityClass}
-		if _, problems := plan.Make(&run.Spec.Run, run.Spec.Seed, plan.InCluster(cluster)); len(problems) > 0 {
+		catalog, _ := r.options.Catalog(ctx)
+		_, problems := plan.Make(&run.Spec.Run, run.Spec.Seed, plan.WithCatalog(catalog), plan.InCluster(cluster))
+		if len(problems) > 0 {
 			return plan.Plan{}, &cannotConduct{v1alpha1.ReasonInvalidWorkload, problems.ToAggregate().Error()}
 		}
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/leader"
+	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/prometheus"
@@ -104,6 +105,8 @@ type world struct {
 	limits queue.Limits
 	// prometheus is asked for observations; nil for none.
 	prometheus *prometheus.Config
+	// catalog returns the documented limits; nil means the built-in ones.
+	catalog func(context.Context) (*limits.Catalog, []string)
 	// image is the image of the operator and of the agents that it starts.
 	image string
 	stop  func()
@@ -161,6 +164,7 @@ func (w *world) operate() {
 		},
 		SharedQueues: []string{"shared"},
 		Prometheus:   w.prometheus,
+		Catalog:      w.catalog,
 	}))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
