@@ -32,9 +32,10 @@ type loaded struct {
 // loadOptions controls how files are read.
 type loadOptions struct {
 	seed int64
-	// profilesElsewhere is true if the cluster may have profiles that the files do not contain. Workloads that refer to
-	// such a profile are then accepted but not planned.
-	profilesElsewhere bool
+	// inCluster is true for a run in a cluster. The cluster may have profiles that the files do not contain. Workloads
+	// that refer to such a profile are then accepted but not planned. Unknown presets are accepted too, because the
+	// operator may know them: from its ConfigMap, or because it is newer.
+	inCluster bool
 	// local is true for a run on directories, whose targets need no claims.
 	local bool
 }
@@ -118,17 +119,20 @@ func (s *source) plan(object *admission.Object, objects []admission.Object, opti
 		}
 	}
 	profiles := profilesOf(objects, benchmark.Namespace)
-	if !options.profilesElsewhere {
+	if !options.inCluster {
 		profiles = orLibrary(profiles)
 	}
 	resolved, problems := plan.Resolve(&benchmark.Spec.Run, profiles)
 	unresolved := problems
-	if !options.profilesElsewhere {
+	if !options.inCluster {
 		suggestProfiles(unresolved, objects)
 		add(unresolved)
 	}
 	cluster := plan.Cluster{Namespace: benchmark.Namespace, PriorityClass: plan.OperatorPriorityClass}
 	planned, problems := plan.Make(resolved, options.seed, plan.InCluster(cluster))
+	if options.inCluster {
+		problems = withoutPresets(problems)
+	}
 	for _, problem := range problems {
 		// A workload whose profile is unknown cannot be checked.
 		if !slices.ContainsFunc(unresolved, func(one *field.Error) bool {
@@ -144,6 +148,18 @@ func (s *source) plan(object *admission.Object, objects []admission.Object, opti
 		add(objective.Check(benchmark.Spec.Objectives, resolved))
 	}
 	return loaded{benchmark: benchmark, objects: objects, resolved: resolved, plan: planned, seed: options.seed}
+}
+
+// withoutPresets drops the errors about unknown presets and, if there are any, about sweeps that need the limits of
+// such a preset.
+func withoutPresets(problems field.ErrorList) field.ErrorList {
+	preset := func(problem *field.Error) bool { return strings.HasSuffix(problem.Field, ".documented.preset") }
+	if !slices.ContainsFunc(problems, preset) {
+		return problems
+	}
+	return slices.DeleteFunc(problems, func(problem *field.Error) bool {
+		return preset(problem) || strings.HasSuffix(problem.Field, ".sweep.regime")
+	})
 }
 
 // bodyOf formats an error in a field of a benchmark as the API server formats an admission error: the reason, preceded

@@ -29,7 +29,7 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 	if len(options.targets) > 0 || options.fio != "" {
 		return errors.New("--target and --fio require --local: in a cluster, the benchmark file specifies the claims")
 	}
-	read, err := load(streams, options.files, loadOptions{profilesElsewhere: true})
+	read, err := load(streams, options.files, loadOptions{inCluster: true})
 	if err != nil {
 		return err
 	}
