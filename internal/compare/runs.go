@@ -157,6 +157,9 @@ func incomparable(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
 	if a.Kind != b.Kind {
 		return fmt.Sprintf("it is a %s phase in one run and a %s phase in the other", a.Kind, b.Kind)
 	}
+	if !phasekind.Known(a.Kind) {
+		return fmt.Sprintf("this version of storagebench does not know %s phases: use a newer version", a.Kind)
+	}
 	if specs[0] == nil || specs[1] == nil {
 		return ""
 	}

@@ -170,6 +170,16 @@ func TestCellWithoutARate(t *testing.T) {
 	}
 }
 
+// TestUnknownKind checks that a phase of a kind that only a newer version knows is refused.
+func TestUnknownKind(t *testing.T) {
+	one := sideOf("one", v1alpha1.Phase{}, "Copy", steady("t", 100e6, 10_000))
+	two := sideOf("two", v1alpha1.Phase{}, "Copy", steady("t", 50e6, 10_000))
+	const want = "this version of storagebench does not know Copy phases: use a newer version"
+	if all := compare.Runs(one, two, 0.05); len(all) != 1 || all[0].Refused != want {
+		t.Errorf("%+v, want it refused", all)
+	}
+}
+
 // TestTargetOfOneRun checks that a target that only one of two runs has is listed as refused, whichever run has it.
 func TestTargetOfOneRun(t *testing.T) {
 	run := func(name string, targets ...string) compare.Side {

@@ -59,6 +59,12 @@ var kinds = map[v1alpha1.PhaseKind]Kind{
 // Of returns the description of a kind.
 func Of(kind v1alpha1.PhaseKind) Kind { return kinds[kind] }
 
+// Known reports whether this version knows a kind. A newer version may have written a result of another kind.
+func Known(kind v1alpha1.PhaseKind) bool {
+	_, known := kinds[kind]
+	return known
+}
+
 // InCells reports whether the phase has a figure per cell: per step of a ramp or per cell of a sweep.
 func (k Kind) InCells() bool { return k.Cell != "" }
 
