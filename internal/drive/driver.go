@@ -141,11 +141,15 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 	return Outcome{}, nil
 }
 
-// noteEnvironments records the environments of the clients before the first step.
+// noteEnvironments records the environments of the clients before the first step. Before later steps, it warns of
+// replacements with other tools.
 func (d *Driver) noteEnvironments(run *v1alpha1.BenchmarkRun) {
+	found := d.Conductor.Environments()
 	if len(run.Status.Environments) == 0 {
-		record.Environments(run, d.Conductor.Environments())
+		record.Environments(run, found)
+		return
 	}
+	record.OtherTools(run, found)
 }
 
 // act returns an Outcome that calls do after the status is stored. No further decision is needed until the conductor

@@ -160,6 +160,30 @@ func Environments(run *v1alpha1.BenchmarkRun, found []v1alpha1.Environment) {
 	fit(run)
 }
 
+// OtherTools warns of replacement clients that have other versions of the tools than the clients of their target had
+// when the run began, for example because the operator was upgraded meanwhile.
+func OtherTools(run *v1alpha1.BenchmarkRun, found []v1alpha1.Environment) {
+	for i := range found {
+		target, version := found[i].Target, found[i].ToolVersion
+		replaced := slices.ContainsFunc(run.Status.LostClients, func(lost v1alpha1.LostClient) bool {
+			return lost.Replaced && lost.Target == target
+		})
+		var begun []string
+		for j := range run.Status.Environments {
+			if e := &run.Status.Environments[j]; e.Target == target {
+				begun = append(begun, e.ToolVersion)
+			}
+		}
+		unknown := version == "" || len(begun) == 0 || slices.Contains(begun, "")
+		if !replaced || unknown || slices.Contains(begun, version) {
+			continue
+		}
+		message := fmt.Sprintf("a replacement client of target %s has %s, but the run began with %s: "+
+			"figures before and after may differ", target, version, begun[0])
+		Warn(run, v1alpha1.NewWarning(v1alpha1.WarningToolVersionsDiffer, v1alpha1.PhaseSteady, message))
+	}
+}
+
 // step returns the status of an attempt, and adds it to the run if necessary. The pointer is valid until the next call.
 func step(run *v1alpha1.BenchmarkRun, attempt decide.Attempt) *v1alpha1.StepStatus {
 	for i := range run.Status.Steps {

@@ -411,6 +411,36 @@ func TestEnvironments(t *testing.T) {
 	check(t, run)
 }
 
+// TestOtherTools checks that a run warns once of a replacement with another tool than the run began with, and of no
+// other client.
+func TestOtherTools(t *testing.T) {
+	for name, test := range map[string]struct {
+		began, now string
+		replaced   bool
+		warnings   int
+	}{
+		"an upgraded replacement": {"fio-3.33", "fio-3.39", true, 1},
+		"the same version":        {"fio-3.33", "fio-3.33", true, 0},
+		"not known yet":           {"fio-3.33", "", true, 0},
+		"not known at the start":  {"", "fio-3.39", true, 0},
+		"nothing replaced":        {"fio-3.33", "fio-3.39", false, 0},
+	} {
+		run, _ := begun(t, usual())
+		environment := func(version string) []v1alpha1.Environment {
+			return []v1alpha1.Environment{{Target: "a", Clients: 2, Engine: "fio", ToolVersion: version}}
+		}
+		record.Environments(run, environment(test.began))
+		record.Lost(run, decide.Client{Key: decide.ClientKey{Target: "a"}}, test.replaced, builders.Start)
+		record.OtherTools(run, environment(test.now))
+		record.OtherTools(run, environment(test.now))
+		got := run.Status.Warnings
+		if len(got) != test.warnings || len(got) > 0 && got[0].Type != v1alpha1.WarningToolVersionsDiffer {
+			t.Errorf("%s: warnings %+v", name, got)
+		}
+		check(t, run)
+	}
+}
+
 // TestEnvironmentsHideUsers checks that mount options in a run name no user.
 func TestEnvironmentsHideUsers(t *testing.T) {
 	run, _ := begun(t, usual())

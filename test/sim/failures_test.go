@@ -159,6 +159,24 @@ func TestLoss(t *testing.T) {
 	}
 }
 
+// TestUpgradedReplacement: a replacement of a client has another fio than the run began with. The run warns of it.
+func TestUpgradedReplacement(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := world(t, usual(), even(), 1)
+		during(w, "02-read", 4*time.Second, func() {
+			w.House.Upgrade("fio-3.43")
+			w.House.Kill(client(1))
+		})
+		run := conduct(t, w)
+		complete(t, run)
+		const want = "a replacement client of target store has fio-3.43, but the run began with fio-3.42: " +
+			"figures before and after may differ"
+		if all := run.Status.Warnings; len(all) != 1 || all[0].Message != want {
+			t.Errorf("warnings %+v", all)
+		}
+	})
+}
+
 // TestLossOfSmallFiles: a client dies while small files are read. Its replacement has none, so they are written again
 // before the step is repeated.
 func TestLossOfSmallFiles(t *testing.T) {

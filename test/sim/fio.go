@@ -29,6 +29,8 @@ type Fio struct {
 	clock Clock
 	files *Files
 	delay time.Duration
+	// version is the version that it reports.
+	version string
 	// begun is called whenever fio is started for an attempt of a step.
 	begun func(*agentapi.StepKey)
 }
@@ -78,11 +80,9 @@ func (f *Files) Lose() {
 	f.written, f.small = nil, false
 }
 
-const fioVersion = "fio-3.42"
-
 // Describe implements tool.Tool.
 func (f *Fio) Describe(context.Context) []*agentapi.Tool {
-	return []*agentapi.Tool{{Name: "fio", Version: fioVersion, Path: "/simulated/fio"}}
+	return []*agentapi.Tool{{Name: "fio", Version: f.version, Path: "/simulated/fio"}}
 }
 
 // Load implements tool.Tool.
@@ -323,7 +323,7 @@ func (l *fioLoad) flush() {
 
 // ended returns fio's result.
 func (l *fioLoad) ended(why string, last, latest time.Time) *agentapi.Ended {
-	ended := &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_COMPLETE, ToolVersion: fioVersion}
+	ended := &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_COMPLETE, ToolVersion: l.version}
 	if why != "" {
 		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_STOPPED, "Stopped", why
 		if l.end.IsZero() && !time.Now().Before(latest) {

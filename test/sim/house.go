@@ -35,9 +35,11 @@ type House struct {
 	born     time.Time
 	DriftPPM int64
 
-	mu      sync.Mutex
-	members map[decide.ClientKey]*Member
-	files   map[decide.ClientKey]*Files
+	mu sync.Mutex
+	// fioVersion is the version of fio of agents that start from now on.
+	fioVersion string
+	members    map[decide.ClientKey]*Member
+	files      map[decide.ClientKey]*Files
 	// jobs holds the MPI jobs by number.
 	jobs []*job
 	// begun counts how often fio, mpirun or an MPI daemon was started for each attempt of a step. The keys are
@@ -81,7 +83,8 @@ func newHouse(runUID string, orphanTimeout time.Duration, stores map[string]*Sto
 	if err != nil {
 		return nil, err
 	}
-	return &House{runUID: runUID, orphanTimeout: orphanTimeout, stores: stores, authority: authority, folder: folder, born: time.Now(), DriftPPM: 100,
+	return &House{runUID: runUID, orphanTimeout: orphanTimeout, stores: stores, authority: authority, folder: folder,
+		born: time.Now(), DriftPPM: 100, fioVersion: "fio-3.42",
 		members: map[decide.ClientKey]*Member{}, files: map[decide.ClientKey]*Files{}, begun: map[string]int{}}, nil
 }
 
@@ -127,6 +130,13 @@ func (h *House) Member(key decide.ClientKey) *Member {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.members[key]
+}
+
+// Upgrade gives agents that start from now on another version of fio.
+func (h *House) Upgrade(fioVersion string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.fioVersion = fioVersion
 }
 
 // Files returns the files of a client.
@@ -182,7 +192,7 @@ func (h *House) start(key decide.ClientKey, attempt int) error {
 	}
 	m := &Member{key: key, attempt: attempt, agent: served, machine: machine, callers: make(chan net.Addr, 64), server: server, listener: bufconn.Listen(1 << 20), exited: make(chan struct{})}
 	h.mu.Lock()
-	h.members[key] = m
+	h.members[key], fio.version = m, h.fioVersion
 	h.mu.Unlock()
 	h.all.Go(func() { _ = m.server.Serve(slowListener{m.listener, m.callers}) })
 	h.all.Go(m.stay)
