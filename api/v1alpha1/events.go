@@ -58,7 +58,8 @@ const (
 	EventDataLeft = "DataLeft"
 	// EventObjectsLeft: the API server refuses to delete objects of a run that has ended.
 	EventObjectsLeft = "ObjectsLeft"
-	// EventRequestRefused: the API server refuses a request without which a run cannot go on. The operator tries again.
+	// EventRequestRefused: the API server refuses a request without which a run cannot go on, or a benchmark's status.
+	// The operator tries again.
 	EventRequestRefused = "RequestRefused"
 	// EventLimitsFaulty: the ConfigMap of documented limits cannot be used.
 	EventLimitsFaulty = "LimitsFaulty"

@@ -59,6 +59,9 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		// A conflict is not an error: the decision is repeated on the current object.
 		return ctrl.Result{RequeueAfter: soon}, nil
 	}
+	if apierrors.IsInvalid(err) {
+		r.sendEvent(obs.benchmark, refusedEvent(err))
+	}
 	if err != nil {
 		return ctrl.Result{}, errors.Join(err, out.err)
 	}

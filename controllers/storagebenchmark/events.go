@@ -23,10 +23,12 @@ const (
 	actionCreate = "CreateRun"
 	actionJudge  = "JudgeRun"
 	actionCheck  = "CheckSpec"
-	// actionReplace, actionSchedule and actionSuspend are used in events about whether and when runs start.
+	// actionReplace, actionSchedule and actionSuspend are used in events about whether and when runs start, and
+	// actionReport in events about the status itself.
 	actionReplace  = "StopRun"
 	actionSchedule = "LookAtSchedule"
 	actionSuspend  = "LookAtSuspend"
+	actionReport   = "WriteStatus"
 )
 
 // eventsOf returns those events about an action that matter to users. Each event is sent once, after the status patch
@@ -107,6 +109,12 @@ func skippedEvent(obs observation) []benchmarkEvent {
 	}
 	return []benchmarkEvent{missedEvent(1, false, fmt.Sprintf("%s is more than the starting deadline (%s) ago",
 		clockText(obs.times.due.Expired), obs.times.deadline))}
+}
+
+// refusedEvent returns the event about a status that the API server refuses. The status cannot report this itself.
+func refusedEvent(err error) benchmarkEvent {
+	note := "the API server rejects the new status: check that the installed CRDs match the operator's version: " + err.Error()
+	return benchmarkEvent{corev1.EventTypeWarning, v1alpha1.EventRequestRefused, actionReport, note, nil}
 }
 
 func judgedEvent(verdict *v1alpha1.JudgedRun, run *v1alpha1.BenchmarkRun) benchmarkEvent {

@@ -1,14 +1,18 @@
 package storagebenchmark
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
@@ -328,5 +332,28 @@ func TestDeletedBenchmarkIsLeftAlone(t *testing.T) {
 	}
 	if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "none"}, &v1alpha1.BenchmarkRun{}); !apierrors.IsNotFound(err) {
 		t.Error(err)
+	}
+}
+
+// TestRefusedStatus checks that an event reports a status that the API server refuses, as older CRDs may make it do.
+func TestRefusedStatus(t *testing.T) {
+	w := newWorld(t, bench(), claimNamed("data"))
+	w.reconciler.client = interceptor.NewClient(w.client, interceptor.Funcs{
+		SubResourcePatch: func(
+			context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption,
+		) error {
+			return apierrors.NewInvalid(schema.GroupKind{Kind: "StorageBenchmark"}, "bench", nil)
+		},
+	})
+	if _, err := w.reconcile(); !apierrors.IsInvalid(err) {
+		t.Fatal(err)
+	}
+	select {
+	case told := <-w.recorder.Events:
+		if !strings.Contains(told, v1alpha1.EventRequestRefused) || !strings.Contains(told, "CRDs") {
+			t.Errorf("event %q", told)
+		}
+	default:
+		t.Error("no event")
 	}
 }
