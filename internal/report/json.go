@@ -25,7 +25,7 @@ type Document struct {
 	Namespace     string `json:"namespace,omitempty"`
 	Run           string `json:"run"`
 	RunUID        string `json:"runUID,omitempty"`
-	// Version is the version of storagebench that conducted the run.
+	// Version is the version of storagebench that began the run. A newer operator may have continued it.
 	Version string `json:"storagebenchVersion"`
 	v1alpha1.BenchmarkRunStatus
 	Spec v1alpha1.BenchmarkRunSpec `json:"spec"`
@@ -47,7 +47,7 @@ func (d Document) With(over *series.Log) Document {
 }
 
 // NewDocument returns the document of a run that the given version of storagebench conducted. If version is empty,
-// NewDocument uses the version of the run's agents, which is the same.
+// NewDocument uses the version of the agents with which the run began.
 func NewDocument(run *v1alpha1.BenchmarkRun, version string) Document {
 	for _, e := range run.Status.Environments {
 		version = cmp.Or(version, e.AgentVersion)
