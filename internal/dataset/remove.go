@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -69,8 +70,8 @@ func removeEntry(may func() error, parent *directory, name string) error {
 func removeDirectory(may func() error, parent *directory, name string, mode fs.FileMode) error {
 	if mode.Perm()&0o700 != 0o700 {
 		// A program under test may create read-only directories, and entries can only be removed from a writable directory.
-		// If Chmod fails, the removal of the entries fails too and reports the reason.
-		_ = parent.root.Chmod(name, 0o700)
+		// If the mode stays, the removal of the entries fails too and reports the reason.
+		parent.makeWritable(name)
 	}
 	child, err := parent.child(name)
 	if err != nil {
@@ -78,6 +79,20 @@ func removeDirectory(may func() error, parent *directory, name string, mode fs.F
 	}
 	defer child.close()
 	return removeTree(may, child)
+}
+
+// makeWritable gives the owner of a subdirectory all permissions on it. It changes nothing if the subdirectory is a
+// mount point, because its mode is then that of the mounted file system.
+func (d *directory) makeWritable(name string) {
+	// Opening with O_PATH needs no permission on the subdirectory.
+	file, err := d.root.OpenFile(name, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return
+	}
+	defer func() { _ = file.Close() }()
+	if id, err := identity(file); err == nil && id.mount == d.id.mount {
+		_ = unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", file.Fd()), 0o700)
+	}
 }
 
 // RemoveDirectory removes a directory that is not on the storage under test. Unlike os.RemoveAll, it leaves what is mounted

@@ -129,6 +129,23 @@ func TestRemoveRefusesExchangedDirectories(t *testing.T) {
 	}
 }
 
+// A tool's directories are removed whatever their modes, also by a user whom the modes bind.
+func TestRemoveClosedDirectories(t *testing.T) {
+	withoutRoot(t, func() {
+		path := t.TempDir()
+		d := mustCreate(t, path, 0)
+		for _, mode := range []os.FileMode{0, 0o200, 0o500} {
+			folder := filepath.Join(d.Path(), fmt.Sprintf("%o", mode))
+			mustWrite(t, filepath.Join(folder, "file"), "x")
+			must(t, os.Chmod(folder, mode))
+		}
+		must(t, d.Remove(t.Context()))
+		if exists(filepath.Join(path, baseName)) {
+			t.Error("something is left")
+		}
+	})
+}
+
 func TestRemoveCrossesNoMount(t *testing.T) {
 	withMounts(t, func() {
 		path := t.TempDir()
@@ -136,17 +153,24 @@ func TestRemoveCrossesNoMount(t *testing.T) {
 		mustWrite(t, filepath.Join(d.Path(), "ours"), "x")
 		// Another file system, and a bind mount of this one, which has the same device number.
 		tmpfs, bound, theirs := filepath.Join(d.Path(), "tmpfs"), filepath.Join(d.Path(), "bound"), filepath.Join(path, "theirs")
-		mountTmpfs(t, tmpfs, 0, "")
+		mountTmpfs(t, tmpfs, 0, "mode=0500")
 		mustWrite(t, filepath.Join(tmpfs, "precious"), "x")
 		mustWrite(t, filepath.Join(theirs, "precious"), "x")
 		must(t, os.Mkdir(bound, 0o755))
 		must(t, unix.Mount(theirs, bound, "", unix.MS_BIND, ""))
+		must(t, os.Chmod(theirs, 0o500))
 
 		if err := d.Remove(t.Context()); !errors.Is(err, ErrMountInside) {
 			t.Errorf("got %v, want %v", err, ErrMountInside)
 		}
 		if !exists(filepath.Join(tmpfs, "precious")) || !exists(filepath.Join(theirs, "precious")) {
 			t.Error("a file of a mounted file system was removed")
+		}
+		for _, root := range []string{tmpfs, theirs} {
+			info, err := os.Stat(root)
+			if must(t, err); info.Mode().Perm() != 0o500 {
+				t.Errorf("the mode of a mounted directory is now %v", info.Mode())
+			}
 		}
 		if exists(filepath.Join(d.Path(), "ours")) {
 			t.Error("what is ours was left")
