@@ -169,7 +169,7 @@ func makeOwned(parent *directory, name string, owner Owner) error {
 	}
 	child, err := parent.child(name)
 	if err == nil {
-		err = writeOwner(child, owner)
+		err = writeOwner(child, owner, false)
 		child.close()
 	}
 	switch {

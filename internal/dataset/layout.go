@@ -180,12 +180,17 @@ func removeLayoutRecord(hash *directory, location Location) error {
 	return hash.remove(location.layoutName() + ".new")
 }
 
-// removeLayoutRecords deletes the records of all clients of a layout.
-func removeLayoutRecords(hash *directory) error {
+// removeRecords deletes the layout records of all clients, and the ownership files that killed clients left unfinished.
+func removeRecords(hash *directory, benchmarkUID string) error {
 	return hash.each(func(entry fs.DirEntry) (bool, error) {
-		if !layoutRecord.MatchString(entry.Name()) {
+		if !isRecord(entry, benchmarkUID) {
 			return false, nil
 		}
 		return false, hash.remove(entry.Name())
 	})
+}
+
+// isRecord reports whether an entry is a layout record or an unfinished ownership file.
+func isRecord(entry fs.DirEntry, benchmarkUID string) bool {
+	return layoutRecord.MatchString(entry.Name()) || entry.Type().IsRegular() && isScratch(entry.Name(), benchmarkUID)
 }

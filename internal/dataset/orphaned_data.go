@@ -265,10 +265,9 @@ func (d *Dataset) Keep() error {
 			return err
 		}
 		owner.Keep = true
-		text, err := owner.text()
-		if err != nil {
+		if err := writeOwner(hash, owner, true); err != nil {
 			return err
 		}
-		return hash.replace(ownerFile, text)
+		return hash.sync()
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -116,6 +117,13 @@ func TestRemoveLeft(t *testing.T) {
 				must(t, os.Mkdir(filepath.Join(mount.Path, baseName, "gone"), directoryMode))
 			},
 		},
+		"a client was killed while it marked the data as kept": {
+			arrange: func(t *testing.T, mount Mount) {
+				t.Helper()
+				mustWrite(t, filepath.Join(filepath.Dir(leave(t, mount, gone, nil)), scratchName("gone")), "{")
+			},
+			removed: 1,
+		},
 		"a person's file among it": {
 			arrange: func(t *testing.T, mount Mount) {
 				t.Helper()
@@ -223,6 +231,32 @@ func TestKeep(t *testing.T) {
 		}
 	}
 	must(t, d.Remove(t.Context()))
+}
+
+// All clients of a volume mark their data at the end of a run, in one file.
+func TestKeepByAllClients(t *testing.T) {
+	for range 20 {
+		path := t.TempDir()
+		var clients []*Dataset
+		for index := range 8 {
+			clients = append(clients, mustCreate(t, path, index))
+		}
+		var all sync.WaitGroup
+		for _, d := range clients {
+			all.Go(func() {
+				if err := d.Keep(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if owner, err := ownerOfHash(clients[0]); err != nil || !owner.Keep {
+			t.Errorf("got %+v, %v", owner, err)
+		}
+		if left, err := filepath.Glob(filepath.Join(path, baseName, testUID, testHash, "*.*")); err != nil || len(left) != 1 {
+			t.Errorf("beside the clients: %v, %v", left, err)
+		}
+	}
 }
 
 func ownerOfHash(d *Dataset) (owner Owner, err error) {

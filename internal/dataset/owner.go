@@ -45,13 +45,14 @@ func (o Owner) text() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// writeOwner writes the ownership file atomically.
-func writeOwner(d *directory, owner Owner) error {
+// writeOwner writes the ownership file atomically. Several clients may write it at the same time. If synced is true,
+// its content survives a power loss.
+func writeOwner(d *directory, owner Owner, synced bool) error {
 	text, err := owner.text()
 	if err != nil {
 		return err
 	}
-	return d.create(scratchName(owner.BenchmarkUID), ownerFile, text, false)
+	return d.create(scratchName(owner.BenchmarkUID), ownerFile, text, synced)
 }
 
 // errNoOwner wraps ErrForeign. It means that a directory has no ownership file. The file is also briefly missing while

@@ -126,13 +126,14 @@ func removeLevel(parent *directory, name, benchmarkUID string, files []string) e
 	if err != nil {
 		return ignoreMissing(err)
 	}
-	only, err := holdsOnlyOurs(child, files)
+	only, err := holdsOnlyOurs(child, benchmarkUID, files)
 	if err != nil || !only {
 		// A missing directory is not an error: another client may have removed it at the end of the same run.
 		return ignoreMissing(err)
 	}
 	// Use the open directory instead of its name, which may refer to another directory by now.
-	if err := errors.Join(ignoreMissing(removeLayoutRecords(child)), ignoreMissing(removeHolderRecords(child))); err != nil {
+	err = errors.Join(ignoreMissing(removeRecords(child, benchmarkUID)), ignoreMissing(removeHolderRecords(child)))
+	if err != nil {
 		return err
 	}
 	// Remove the ownership file last: without it, a retry could not recognize the directory as the benchmark's.
@@ -141,17 +142,17 @@ func removeLevel(parent *directory, name, benchmarkUID string, files []string) e
 	}
 	err = parent.root.Remove(name)
 	if isNotEmpty(err) {
-		return ignoreMissing(writeOwner(child, owner))
+		return ignoreMissing(writeOwner(child, owner, false))
 	}
 	return ignoreMissing(classify(child.path, "remove", err))
 }
 
 // holdsOnlyOurs reports whether a directory contains only the given files and the records of this package.
-func holdsOnlyOurs(d *directory, files []string) (bool, error) {
+func holdsOnlyOurs(d *directory, benchmarkUID string, files []string) (bool, error) {
 	only := true
 	err := d.each(func(entry fs.DirEntry) (bool, error) {
-		only = slices.Contains(files, entry.Name()) || layoutRecord.MatchString(entry.Name()) ||
-			holderRecord.MatchString(entry.Name())
+		only = slices.Contains(files, entry.Name()) || holderRecord.MatchString(entry.Name()) ||
+			isRecord(entry, benchmarkUID)
 		return !only, nil
 	})
 	return only, err
