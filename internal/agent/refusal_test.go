@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -193,6 +194,32 @@ func TestNoRoomForAllClients(t *testing.T) {
 		unknown.Dataset = &agentapi.Dataset{NewBytes: 6 << 20, Sharing: 3}
 		r.load(unknown)
 		r.stopped("b")
+	})
+}
+
+// Clients that share a volume need inodes for the files of all of them, except for what they may have already.
+func TestNoInodesForAllClients(t *testing.T) {
+	withMounts(t, func() {
+		directory := t.TempDir()
+		must(t, unix.Mount("none", directory, "tmpfs", 0, "size=8m,nr_inodes=150"))
+		t.Cleanup(func() { _ = unix.Unmount(directory, unix.MNT_DETACH) })
+		r := serveAt(t, directory, nil)
+		load := request("a", endlessWrite)
+		load.Dataset = &agentapi.Dataset{NewFiles: 50, NewFolders: []string{"small.0.0"}, Sharing: 3}
+		r.refused(load, tool.ReasonNoInodes, "creates 150 files")
+		folder := filepath.Join(putData(t, directory, 1), "small.0.0")
+		r.refused(load, tool.ReasonNoInodes, "creates 150 files")
+		must(t, os.Mkdir(folder, 0o700)) // The client has loaded the step, and waits.
+		r.refused(load, tool.ReasonNoInodes, "creates 150 files")
+		must(t, os.WriteFile(filepath.Join(folder, "0"), nil, 0o600)) // An earlier attempt has created files.
+		laid := request("b", endlessWrite)
+		laid.Dataset = &agentapi.Dataset{NewBytes: 1, Sharing: 3}
+		for i := range 50 {
+			laid.Dataset.Files = append(laid.Dataset.Files, &agentapi.DataFile{Name: fmt.Sprintf("data.%d.0", i+1)})
+		}
+		r.refused(laid, tool.ReasonNoInodes, "creates 150 files")
+		r.load(load)
+		r.stopped("a")
 	})
 }
 

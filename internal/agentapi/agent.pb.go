@@ -984,7 +984,7 @@ type Dataset struct {
 	NewFiles uint64 `protobuf:"varint,11,opt,name=new_files,json=newFiles,proto3" json:"new_files,omitempty"`
 	// Directories in which the step makes its files: before it they are made, or emptied.
 	NewFolders []string `protobuf:"bytes,12,rep,name=new_folders,json=newFolders,proto3" json:"new_folders,omitempty"`
-	// How many clients add new_bytes each to the same volumes, in this step or a later one; 0 counts as 1.
+	// How many clients add new_bytes and new_files each to the same volumes, in this step or a later one; 0 counts as 1.
 	Sharing       uint32 `protobuf:"varint,13,opt,name=sharing,proto3" json:"sharing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

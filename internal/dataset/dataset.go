@@ -109,13 +109,16 @@ func (d *Dataset) Is(seen fs.FileInfo) bool {
 }
 
 // Empty reports whether the directory is empty.
-func (d *Dataset) Empty() (bool, error) {
-	empty := true
-	err := d.client.each(func(fs.DirEntry) (bool, error) {
-		empty = false
-		return true, nil
-	})
-	return empty, err
+func (d *Dataset) Empty() (bool, error) { return d.client.empty() }
+
+// EmptyIn reports whether a directory directly inside the client's directory is missing or empty.
+func (d *Dataset) EmptyIn(name string) (bool, error) {
+	folder, err := d.client.child(name)
+	if err != nil {
+		return errors.Is(err, ErrMissing), ignoreMissing(err)
+	}
+	defer folder.close()
+	return folder.empty()
 }
 
 // Close releases the directory and keeps its files.

@@ -205,4 +205,13 @@ func (d *directory) each(visit func(fs.DirEntry) (stop bool, err error)) error {
 	}
 }
 
+func (d *directory) empty() (bool, error) {
+	empty := true
+	err := d.each(func(fs.DirEntry) (bool, error) {
+		empty = false
+		return true, nil
+	})
+	return empty, err
+}
+
 func (d *directory) close() { _ = d.root.Close() }

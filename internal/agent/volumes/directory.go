@@ -226,12 +226,10 @@ func (f *Files) checkFiles() error {
 	if wanted.GetNewBytes() > 0 || wanted.GetNewFiles() > 0 {
 		total, have, missing, err := written(f.Dataset, wanted.GetFiles())
 		if err == nil {
-			err = f.CheckFiles(missing + wanted.GetNewFiles())
-		}
-		if err == nil {
 			// NewBytes excludes what earlier steps may have written, so subtract what the files hold from their total size. If
 			// not all files are listed, the total size is less than NewBytes, so start from NewBytes instead.
-			err = f.checkSpace(min(wanted.GetNewBytes(), max(total, wanted.GetNewBytes())-have))
+			bytes := min(wanted.GetNewBytes(), max(total, wanted.GetNewBytes())-have)
+			err = f.checkRoom(room{files: missing + wanted.GetNewFiles(), bytes: bytes})
 		}
 		if err != nil {
 			return tool.Refuse(tool.ReasonOf(err), err)
@@ -260,60 +258,83 @@ func written(directory *dataset.Dataset, files []*agentapi.DataFile) (total, hav
 	return total, have, missing, nil
 }
 
-// maxLooks limits how many files of other clients checkSpace looks at: each takes a request to the file server, and all
+// maxLooks limits how many files of other clients checkRoom looks at: each takes a request to the file server, and all
 // clients look at the same time.
 const maxLooks = 2000
 
-// checkSpace returns an error if the volume has too little space for this client's missing bytes and for those of the
-// other clients that share it. All clients check before any of them writes.
-func (f *Files) checkSpace(missing uint64) error {
+// room is what clients add to a volume.
+type room struct{ files, bytes uint64 }
+
+// checkRoom returns an error if the volume has too few inodes or too little space for what this client lacks and for
+// what the other clients that share it lack. All clients check before any of them writes.
+func (f *Files) checkRoom(lacked room) error {
 	wanted, others := f.request.GetDataset(), uint64(0)
-	if missing > 0 && wanted.GetSharing() > 1 {
+	if lacked != (room{}) && wanted.GetSharing() > 1 {
 		others = uint64(wanted.GetSharing()) - 1
 	}
-	each := min(wanted.GetNewBytes(), math.MaxInt64/max(1, others)) // The sum must not overflow.
-	err := f.CheckSpace(missing + others*each)
-	short, is := errors.AsType[*dataset.SpaceError](err)
-	if others == 0 || !is {
+	most := math.MaxInt64 / max(1, others) // The sums must not overflow.
+	each := room{
+		files: min(most, uint64(len(wanted.GetFiles()))+wanted.GetNewFiles()),
+		bytes: min(most, wanted.GetNewBytes()),
+	}
+	err := f.hasRoom(room{files: lacked.files + others*each.files, bytes: lacked.bytes + others*each.bytes})
+	if err == nil || others == 0 {
 		return err
 	}
 	// Look at the directories only now, because there can be hundreds.
-	short.NeedBytes = missing
 	for client := range int(wanted.GetSharing()) {
 		if client != f.set.env.Config.Client {
-			short.NeedBytes += min(each, f.lackedBy(client))
+			theirs := f.lackedBy(client, each)
+			lacked.files += min(each.files, theirs.files)
+			lacked.bytes += min(each.bytes, theirs.bytes)
 		}
 	}
-	if short.NeedBytes <= short.FreeBytes {
-		return nil
-	}
-	return err
+	return f.hasRoom(lacked)
 }
 
-// lackedBy returns how many bytes of the step another client does not have yet. It may have data from an earlier run or
-// attempt. lackedBy returns 0 if this is unknown, because a run that fits must not be refused.
-func (f *Files) lackedBy(client int) uint64 {
+func (f *Files) hasRoom(need room) error {
+	if err := f.CheckFiles(need.files); err != nil {
+		return err
+	}
+	return f.CheckSpace(need.bytes)
+}
+
+// lackedBy returns what another client does not have yet of all that the step adds. It may have data from an earlier
+// run or attempt. What is unknown counts as 0, because a run that fits must not be refused.
+func (f *Files) lackedBy(client int, all room) room {
 	wanted := f.request.GetDataset()
 	directory, err := dataset.Open(f.Mount(), f.set.Location(client))
 	if errors.Is(err, dataset.ErrMissing) {
-		return wanted.GetNewBytes()
+		return all
 	}
 	if err != nil {
-		return 0
+		return room{}
 	}
 	defer func() { _ = directory.Close() }()
 	empty, err := directory.Empty()
 	switch {
 	case err != nil:
-		return 0
+		return room{}
 	case empty:
-		return wanted.GetNewBytes()
-	case len(wanted.GetFiles())*int(wanted.GetSharing()) > maxLooks:
-		return 0
+		return all
+	case (len(wanted.GetFiles())+len(wanted.GetNewFolders()))*int(wanted.GetSharing()) > maxLooks:
+		return room{}
 	}
-	// If an error occurs, both are 0.
-	total, have, _, _ := written(directory, wanted.GetFiles())
-	return total - have
+	// If an error occurs, all are 0.
+	total, have, missing, _ := written(directory, wanted.GetFiles())
+	return room{files: missing + newFiles(directory, wanted), bytes: total - have}
+}
+
+// newFiles returns how many files a client creates in the step's new directories. It returns 0 if any of these has
+// files of an earlier attempt.
+func newFiles(directory *dataset.Dataset, wanted *agentapi.Dataset) (files uint64) {
+	for _, folder := range wanted.GetNewFolders() {
+		if empty, err := directory.EmptyIn(folder); err != nil || !empty {
+			return 0
+		}
+		files = wanted.GetNewFiles()
+	}
+	return files
 }
 
 // checkReads returns an error if the step would read missing data.
