@@ -206,21 +206,18 @@ func lockRecord(hash *directory, name string, record *os.File) (locked bool, err
 	return locked, isNamed(hash, name, record)
 }
 
-// lockUnused locks an open holder record of a directory that a run wants to remove after its agents have exited. It
-// returns a Problem (ErrHeld) if another process holds the lock, or if the record names another run and the lock cannot
-// prove that the agents of that run have exited.
-func lockUnused(hash *directory, name string, record *os.File, runUID string) error {
-	locked, err := lockRecord(hash, name, record)
-	if err == nil && !locked {
-		if holder := readHolder(record); holder.RunUID != "" && holder.RunUID != runUID {
-			err = &heldError{path: filepath.Join(hash.path, name), holder: holder}
-		}
+// checkRun returns a Problem (ErrHeld) if a holder record names an agent of another run. It opens the record, because a
+// network file system asks its server for the current content then.
+func checkRun(hash *directory, name, runUID string) error {
+	record, err := hash.file(name, os.O_RDONLY)
+	if err != nil {
+		return ignoreMissing(err)
 	}
-	var held *heldError
-	if errors.As(err, &held) {
-		return held.problem()
+	defer func() { _ = record.Close() }()
+	if holder := readHolder(record); holder.RunUID != "" && holder.RunUID != runUID {
+		return (&heldError{path: filepath.Join(hash.path, name), holder: holder}).problem()
 	}
-	return err
+	return nil
 }
 
 // tryFlock locks a file without waiting. If the file system does not support locks, tryFlock returns false without an

@@ -311,20 +311,34 @@ func sweepHash(ctx context.Context, uid *directory, hash, benchmarkUID, runUID s
 }
 
 // sweepClient removes a client's directory unless an agent of another run may be using it. It locks the holder record
-// until the directory is removed.
+// until the directory is removed. Without a lock that all machines see, an agent may take the directory meanwhile, so
+// sweepClient reads the record before each removal.
 func sweepClient(ctx context.Context, hash *directory, entry fs.DirEntry, client Location, runUID string) error {
-	record, err := hash.file(client.holderName(), os.O_RDWR)
+	name, locked := client.holderName(), false
+	record, err := hash.file(name, os.O_RDWR)
 	if err == nil {
 		defer func() { _ = record.Close() }()
-		err = lockUnused(hash, client.holderName(), record, runUID)
+		locked, err = lockRecord(hash, name, record)
+	}
+	if held, is := errors.AsType[*heldError](err); is {
+		return held.problem()
 	}
 	if err := ignoreMissing(err); err != nil {
+		return err
+	}
+	may := func() error {
+		if err := ctx.Err(); err != nil || locked {
+			return err
+		}
+		return checkRun(hash, name, runUID)
+	}
+	if err := may(); err != nil {
 		return err
 	}
 	if err := removeLayoutRecord(hash, client); err != nil {
 		return err
 	}
-	return removeEntry(ctx.Err, hash, entry.Name())
+	return removeEntry(may, hash, entry.Name())
 }
 
 // ignoreMissing makes removals idempotent: a missing file counts as removed.

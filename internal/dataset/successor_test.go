@@ -85,6 +85,31 @@ func TestRemovalEndsWhenASuccessorComes(t *testing.T) {
 	}
 }
 
+// A sweep without a lock stops when an agent of another run takes a directory during it.
+func TestSweepEndsWhenASuccessorComes(t *testing.T) {
+	path := t.TempDir()
+	mount := mustProve(t, path)
+	old := mustCreate(t, path, 0) // without a holder record to lock
+	for i := range 20 {
+		mustWrite(t, filepath.Join(old.Path(), fmt.Sprintf("file-%d", i)), "old")
+	}
+	ctx := &takingContext{Context: t.Context(), n: 7, do: func() {
+		successor, _ := mustTake(t, mount, "new")
+		mustWrite(t, filepath.Join(successor.Path(), "data"), "new")
+	}}
+	err := Sweep(ctx, mount, testUID, "run-uid-2")
+	if !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "pod-new") {
+		t.Errorf("got %v", err)
+	}
+	if text, err := os.ReadFile(filepath.Join(old.Path(), "data")); err != nil || string(text) != "new" {
+		t.Errorf("the successor's file: %q, %v", text, err)
+	}
+	left, err := filepath.Glob(filepath.Join(old.Path(), "file-*"))
+	if must(t, err); len(left) < 10 {
+		t.Errorf("only %d of 20 files are left", len(left))
+	}
+}
+
 // A holder record that is a hard link to another file is not written.
 func TestMarkThatIsAHardLink(t *testing.T) {
 	path := t.TempDir()
