@@ -33,14 +33,7 @@ func TestMeasuredBucketCountsTheLayout(t *testing.T) {
 			run.Status.Steps = append(run.Status.Steps, loaded(step.ID, 1, 9000, end, 80e6, 80))
 		}
 	}
-	burst, refill := drainOf(true, "Unknown", 32e6, 32), drainOf(true, "Unknown", 32e6, 32)
-	series := burst[0].Burst.Bytes
-	series.Burst.Value, series.Refill, series.RefillSource = 260e6, &v1alpha1.Estimate{Value: 32e6}, "Assumed"
-	spent := v1alpha1.Estimate{Value: 152_400e6}
-	series.Drops = []v1alpha1.Drop{{AtNanoseconds: v1alpha1.Estimate{Value: 600e9}, Spent: &spent}}
-	refill[0].Burst.Bytes.Refill, refill[0].Burst.Bytes.RefillSource = &v1alpha1.Estimate{Value: 12e6}, "Measured"
-	run.Status.Phases = []v1alpha1.PhaseResult{{Name: "burst", Kind: v1alpha1.PhaseBurstDrain, Targets: burst},
-		{Name: "refill", Kind: v1alpha1.PhaseCooldown, Targets: refill}}
+	run.Status.Phases = drainAndRedrain(260e6, 32e6, 152_400e6, 12e6)
 	wait := planned.Steps[len(planned.Steps)-1]
 	step := stepOf(run, wait)
 	// The layout spent 600 s * 238 MB/s, 3600 s * 12 MB/s came back, and the drain spent 600 s * 248 MB/s.
@@ -53,6 +46,39 @@ func TestMeasuredBucketCountsTheLayout(t *testing.T) {
 	made := result.Cooldown(wait, "data", history, time.Unix(end, 0), step.Until).Cooldown
 	if !strings.Contains(made.Message, "waited for 100 % of the drained bucket of 248.4 GB to refill") {
 		t.Errorf("the cooldown says %q", made.Message)
+	}
+}
+
+// drainAndRedrain is the results of a drain that dropped after ten minutes, at a refill assumed to be the baseline, and
+// of a redrain that measured the refill.
+func drainAndRedrain(burst, baseline, spent, refill int64) []v1alpha1.PhaseResult {
+	drain, redrain := drainOf(true, "Unknown", baseline, 32), drainOf(true, "Unknown", baseline, 32)
+	series, again := drain[0].Burst.Bytes, redrain[0].Burst.Bytes
+	series.Burst.Value, series.Refill, series.RefillSource = burst, &v1alpha1.Estimate{Value: baseline}, "Assumed"
+	drop := v1alpha1.Drop{AtNanoseconds: v1alpha1.Estimate{Value: 600e9}, Spent: &v1alpha1.Estimate{Value: spent}}
+	series.Drops = []v1alpha1.Drop{drop}
+	again.Refill, again.RefillSource = &v1alpha1.Estimate{Value: refill}, "Measured"
+	return []v1alpha1.PhaseResult{{Name: "burst", Kind: v1alpha1.PhaseBurstDrain, Targets: drain},
+		{Name: "refill", Kind: v1alpha1.PhaseCooldown, Targets: redrain}}
+}
+
+// TestMeasuredBucketAfterOneClient checks that a step of one client of eight got back only the credits of its own
+// volume if it has one, otherwise those of the volume of all clients.
+func TestMeasuredBucketAfterOneClient(t *testing.T) {
+	shared := func() *builders.BenchmarkBuilder { return builders.Benchmark("b").Target("data").Clients(8) }
+	for want, benchmark := range map[float64]*builders.BenchmarkBuilder{
+		468e9: shared(),             // 1200 s * (50 - 40) MB/s, and 600 s * (800 - 40) MB/s in the drain
+		510e9: shared().PerClient(), // 1200 s * (50 - 5) MB/s, and the same in the drain
+	} {
+		run, planned := frozen(t, benchmark.Ramp("ramp", v1alpha1.RampClients, "20m", 1, 8).
+			BurstDrain("burst", "2m", "6h").Redrain("refill", "1h").UntilCredits("wait", 100).Run())
+		run.Status.Steps = []v1alpha1.StepStatus{loaded(planned.Steps[0].ID, 1, 0, 1200, 50e6, 50),
+			loaded(planned.Steps[2].ID, 1, 1200, 2400, 480e6, 480)}
+		run.Status.Phases = drainAndRedrain(800e6, 80e6, 432e9, 40e6)
+		got, _ := measuredBucket(run, plan.NewDemandModel(&run.Spec.Run), "wait", "data")
+		if got.Size != want {
+			t.Errorf("the bucket holds %g bytes, want %g", got.Size, want)
+		}
 	}
 }
 

@@ -121,12 +121,12 @@ func spentBucket(series *v1alpha1.BurstSeries, refill float64, io drainIO) (cred
 		return credits.Bucket{}, false
 	}
 	bucket := credits.Bucket{Baseline: float64(series.Baseline.Value), Burst: float64(series.Burst.Value), Refill: refill}
-	// The spent credits were computed with the refill that was known during the drain; correct them for the measured
-	// refill.
+	// The spent credits were computed with the refill that was known during the drain, as if all clients shared one
+	// bucket. Correct them for the measured refill and for the clients' own buckets.
 	bucket.Size = float64(last.Spent.Value)
 	if series.Refill != nil {
 		at := time.Duration(last.AtNanoseconds.Value)
-		bucket.Size += io.deficit(at, refill) - io.deficit(at, float64(series.Refill.Value))
+		bucket.Size += io.deficit(at, refill, io.buckets) - io.deficit(at, float64(series.Refill.Value), 1)
 	}
 	return bucket, bucket.Size > 0 && bucket.Baseline > 0 && bucket.Burst > 0
 }
@@ -137,6 +137,8 @@ type drainIO struct {
 	earlier []attemptIO
 	// start is the time of the drain's first I/O, and measured is the end of its warm-up.
 	start, measured time.Time
+	// buckets is the number of clients if each has its own volumes, otherwise 1.
+	buckets int
 }
 
 // ioOfDrain returns the I/O of the drain of a phase. The result is empty if the drain had no I/O.
@@ -154,20 +156,33 @@ func ioOfDrain(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, tar
 	// The recorded times are from the target that started first. All targets have the same warm-up.
 	fact := newestAttempt(run, drain.step.ID)
 	warmUp := max(timeOf(fact.MeasuredTime).Sub(timeOf(fact.FirstIOTime)), 0)
-	return drainIO{earlier: earlier, start: drain.span.Start, measured: drain.span.Start.Add(warmUp)}
+	made := drainIO{earlier: earlier, start: drain.span.Start, measured: drain.span.Start.Add(warmUp), buckets: 1}
+	if ownVolumes(run, target) {
+		made.buckets = int(max(1, run.Spec.Run.Clients.Count))
+	}
+	return made
 }
 
-// deficit returns the credits that the bucket lacked at the start of the drain, minus the credits that came back
-// between that start and a drop, at the given refill rate. at is the time from the end of the warm-up to the drop.
-func (d drainIO) deficit(at time.Duration, refill float64) float64 {
-	lacking, end := 0.0, time.Time{}
-	for _, one := range d.earlier {
-		lacking = max(0, lacking-refill*one.span.Start.Sub(end).Seconds())
-		lacking = max(0, lacking+float64(one.span.Bytes)-refill*one.span.End.Sub(one.span.Start).Seconds())
-		end = one.span.End
+// deficit returns the credits that equal buckets lacked at the start of the drain, minus the credits that came back
+// between that start and a drop, at the given refill rate of all buckets. at is the time from the end of the warm-up to
+// the drop.
+func (d drainIO) deficit(at time.Duration, refill float64, buckets int) float64 {
+	sum, each := 0.0, refill/float64(buckets)
+	for bucket := range buckets {
+		lacking, end := 0.0, time.Time{}
+		for _, one := range d.earlier {
+			spenders := min(max(1, int(one.step.Clients)), buckets)
+			if bucket >= spenders {
+				continue // this client did not take part
+			}
+			lacking = max(0, lacking-each*one.span.Start.Sub(end).Seconds())
+			spent := float64(one.span.Bytes) / float64(spenders)
+			lacking = max(0, lacking+spent-each*one.span.End.Sub(one.span.Start).Seconds())
+			end = one.span.End
+		}
+		sum += max(0, lacking-each*d.start.Sub(end).Seconds())
 	}
-	lacking = max(0, lacking-refill*d.start.Sub(end).Seconds())
-	return lacking - refill*d.measured.Add(at).Sub(d.start).Seconds()
+	return sum - refill*d.measured.Add(at).Sub(d.start).Seconds()
 }
 
 // noteCredits records the estimated fill level of each target's emptiest bucket at the start and the end of an attempt.
