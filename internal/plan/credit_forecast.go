@@ -27,6 +27,9 @@ const (
 // creditForecast is the expected state of a target's bucket at the current point of the plan. Credits are in bytes.
 type creditForecast struct {
 	account credits.Account
+	// fullest is the account of the fullest bucket. It differs from account if some steps load the volumes of only some
+	// clients.
+	fullest credits.Account
 	// spentBy holds the credits that each phase has spent since the bucket was last full.
 	spentBy map[string]float64
 	// ceiling is the maximum credits that the bucket can hold at this point. It is computed as if only drains spent
@@ -59,9 +62,15 @@ func (p *phaseMaker) charge(step *Step) {
 			}
 			continue
 		}
-		start := one.account
-		p.load(step, name, one, took)
-		step.Credits[name] = Credits{StartPercent: start.Percent(), EndPercent: one.account.Percent()}
+		start, fullest := one.account, one.fullest.Percent()
+		p.load(step, name, &one.account, took)
+		if one.perClient && step.Clients < p.plan.ClientsPerTarget {
+			one.fullest.Idle(took.Seconds())
+		} else {
+			p.load(step, name, &one.fullest, took)
+		}
+		step.Credits[name] = Credits{
+			StartPercent: start.Percent(), EndPercent: one.account.Percent(), FullestPercent: fullest}
 		if spent := start.Fill() - one.account.Fill(); spent > 0 {
 			one.spentBy[step.Phase] += spent
 		}
@@ -74,15 +83,14 @@ func (p *phaseMaker) charge(step *Step) {
 	}
 }
 
-// load advances one forecast to the end of a step. took is the length of the step.
-func (p *phaseMaker) load(step *Step, target string, one *creditForecast, took time.Duration) {
-	account := &one.account
+// load advances one account to the end of a step. took is the length of the step.
+func (p *phaseMaker) load(step *Step, target string, account *credits.Account, took time.Duration) {
 	switch step.Purpose {
 	case Idle:
-		one.idle(took)
+		account.Idle(took.Seconds())
 	case Prepare, Precondition:
 		took -= time.Duration(account.Work(p.demand(step, target), p.work(step, target)) * float64(time.Second))
-		one.idle(max(0, took))
+		account.Idle(max(0, took).Seconds())
 	case Drain:
 		demand := p.demand(step, target)
 		emptied := account.SecondsToEmpty(demand) <= took.Seconds()
@@ -130,6 +138,7 @@ func (t *creditForecast) bound(step *Step, demand float64, took time.Duration, k
 
 func (t *creditForecast) idle(took time.Duration) {
 	t.account.Idle(took.Seconds())
+	t.fullest.Idle(took.Seconds())
 	if t.account.Percent() >= nearlyFull {
 		clear(t.spentBy)
 	}

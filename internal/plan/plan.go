@@ -126,6 +126,8 @@ type Overrides = engine.Overrides
 // Credits is the expected fill level of a credit bucket, in percent, at the start and at the end of a step.
 type Credits struct {
 	StartPercent, EndPercent float64
+	// FullestPercent is the level of the fullest bucket at the start, if each client has its own.
+	FullestPercent float64
 }
 
 // WorkBound reports whether the step ends when its work is done, instead of after a given time.

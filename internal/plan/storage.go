@@ -159,7 +159,8 @@ func (m *maker) openForecasts() {
 		}
 		if found {
 			m.forecasts[target.Name] = &creditForecast{
-				account: credits.Open(bucket), spentBy: map[string]float64{}, ceiling: bucket.Size,
+				account: credits.Open(bucket), fullest: credits.Open(bucket),
+				spentBy: map[string]float64{}, ceiling: bucket.Size,
 				perClient: m.ownVolumes(target.Name) && (limit == nil || limit.Units > 1)}
 		}
 	}

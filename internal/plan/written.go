@@ -81,7 +81,7 @@ func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
 	}
 	seconds, full := lasts.Seconds(), 1.0
 	if credits, known := step.Credits[target]; known {
-		full = credits.StartPercent / 100
+		full = credits.FullestPercent / 100
 	}
 	limited := float64(step.Clients) * made.Limit()
 	if step.MaxIOPS > 0 {

@@ -66,6 +66,10 @@ func TestWritten(t *testing.T) {
 		"a documented burst": {builders.Benchmark("b").Target("a").Mutate(limited(burst)).Steady("write", "1m"), plan.Written{MeasuredBytes: 20*40e6 + 40*10e6}},
 		// The layout has spent all credits.
 		"after the burst": {two().Mutate(limited(burst)).Steady("write", "1m"), plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 60 * 10e6}},
+		// Each step spends 4 GB of credits at 480 - 80 MB/s in 10 s. Seven of eight volumes are full before the second.
+		"all clients after one of them": {builders.Benchmark("b").Target("a").Throughput("80M", "480M", "4G", "").
+			Clients(8).PerClient().Ramp("ramp", v1alpha1.RampClients, "20s", 1, 8),
+			plan.Written{MeasuredBytes: 2 * 10 * (480e6 + 80e6)}},
 		"the lower of both": {two().Mutate(limited(v1alpha1.RateLimits{Baseline: quantity("8M")})).Steady("write", "1m").With(rate("1M")),
 			plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 2 * 60 * 1e6}},
 		"a search":                 {search(), searched},
