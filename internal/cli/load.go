@@ -129,7 +129,11 @@ func (s *source) plan(object *admission.Object, objects []admission.Object, opti
 		add(unresolved)
 	}
 	cluster := plan.Cluster{Namespace: benchmark.Namespace, PriorityClass: plan.OperatorPriorityClass}
-	planned, problems := plan.Make(resolved, options.seed, plan.InCluster(cluster))
+	where := []plan.Option{plan.InCluster(cluster)}
+	if options.local {
+		where = append(where, plan.OnDirectories())
+	}
+	planned, problems := plan.Make(resolved, options.seed, where...)
 	if options.inCluster {
 		problems = withoutPresets(problems)
 	}

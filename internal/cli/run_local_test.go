@@ -5,6 +5,7 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -37,6 +38,41 @@ func TestLaterRunCannotStart(t *testing.T) {
 		}
 		if !strings.Contains(messages.String(), "error: the directory is in use") || !strings.Contains(journal.String(), `"printed":true`) {
 			t.Errorf("after %d runs: said %q, journal %q", ended, messages.String(), journal.String())
+		}
+	}
+}
+
+// TestLocalPlanSharesTheDirectory checks that a local run is expected to spend the credits of a directory that all
+// clients share, even if the file specifies a claim for each client.
+func TestLocalPlanSharesTheDirectory(t *testing.T) {
+	const text = `apiVersion: storagebench.dev/v1alpha1
+kind: StorageBenchmark
+metadata: {name: b}
+spec:
+  run:
+    targets:
+    - name: data
+      documented: {throughput: {baseline: 80M, burst: 800M, bucket: 800G}}
+      volumes:
+      - name: data
+        claimTemplate:
+          scope: PerClient
+          spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}
+    clients: {count: 8}
+    workload:
+      fio: {pattern: Random, readPercent: 0, blockSize: 64Ki, datasetSize: 1Gi, rateLimit: {bytesPerSecond: 50M}}
+    phases:
+    - name: ramp
+      ramp: {dimension: Clients, steps: [1, 8], stepDuration: 20m}
+`
+	for local, want := range map[bool]float64{false: 52, true: 100} { // 1200 s * (50 - 10) MB/s of 100 GB
+		read := &source{name: "b.yaml", text: []byte(text)}
+		all, err := understand([]*source{read}, loadOptions{local: local})
+		if err != nil || len(read.faults) > 0 {
+			t.Fatal(err, read.faults)
+		}
+		if got := all[0].plan.Steps[0].Credits["data"].EndPercent; math.Abs(got-want) > 1 {
+			t.Errorf("local is %t: %g %% are left, want %g %%", local, got, want)
 		}
 	}
 }
