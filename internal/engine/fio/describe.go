@@ -53,6 +53,9 @@ func Describe(profile *v1alpha1.FioProfile, parameters Parameters) (engine.Descr
 			unsynced = unsynced || !s.has("end_fsync", "1")
 		}
 	}
+	if profile.JobFile != "" {
+		made.LimitBytesPerSecond, made.LimitIOPS = what.limits()
+	}
 	made.Mixed = made.Random && sequential
 	made.SyncsAtEnd = made.Dirty && !unsynced
 	made.ClientBytes = what.bytes(false)

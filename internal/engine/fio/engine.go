@@ -56,6 +56,7 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 		// A layout writes the whole dataset. Its block size and queue depth differ from those of the load.
 		made.Reads, made.Writes, made.Trims, made.Cached = false, true, false, engine.Cached{}
 		made.BlockBytes, made.MaxOutstanding, made.UnusedBytes = 0, 0, 0
+		made.LimitBytesPerSecond, made.LimitIOPS = 0, 0
 		return made, nil
 	}
 	made.NeedsFiles = made.Reads

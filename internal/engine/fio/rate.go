@@ -2,9 +2,11 @@ package fio
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -58,6 +60,50 @@ func (r *typedReader) rates() *limit {
 			"is too small: each of the %d jobs with readPercent %d needs at least 1 per second for each kind of operation", jobs, r.readPercent)))
 	}
 	return &chosen
+}
+
+// limits returns the rate limits of a client in bytes and in operations per second, or 0 if not all sections have one.
+func (l *load) limits() (bytes, operations float64) {
+	for i := range l.sections {
+		s := &l.sections[i]
+		if s.diskless() {
+			continue
+		}
+		ofBytes, ofOperations := s.rateOf("rate"), s.rateOf("rate_iops")
+		if s.blockBytes > 0 {
+			ofBytes = min(ofBytes, ofOperations*float64(s.blockBytes))
+		}
+		bytes, operations = bytes+ofBytes, operations+ofOperations
+	}
+	if math.IsInf(bytes, 1) {
+		bytes = 0
+	}
+	if math.IsInf(operations, 1) {
+		operations = 0
+	}
+	return bytes, operations
+}
+
+// rateOf returns the rate to which an option limits all jobs of the section. It returns infinity if the option does not
+// limit all of their operations. The value of the option has up to three rates, for reads, writes and trims. If it has
+// fewer, the last one applies to the rest.
+func (s *loadSection) rateOf(option string) (rate float64) {
+	at := slices.IndexFunc(s.settings, func(one setting) bool { return one.name == option })
+	if at < 0 {
+		return math.Inf(1)
+	}
+	rates := strings.Split(s.settings[at].value, ",")
+	for i, done := range []bool{s.reads, s.writes, s.trims} {
+		if !done {
+			continue
+		}
+		each, err := strconv.ParseFloat(rates[min(i, len(rates)-1)], 64)
+		if err != nil || each == 0 {
+			return math.Inf(1) // fio does not limit these operations
+		}
+		rate += each * float64(s.jobs)
+	}
+	return rate
 }
 
 // share returns one job's share of a total over all jobs. The shares of all jobs add up to exactly the total.

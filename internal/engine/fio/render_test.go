@@ -444,6 +444,39 @@ func TestDescribeOfDirtyPages(t *testing.T) {
 	}
 }
 
+// TestDescribeOfRates checks the rate limit of a job file: that of all jobs, if all of their operations have one.
+func TestDescribeOfRates(t *testing.T) {
+	for name, test := range map[string]struct {
+		first, second     string
+		bytes, operations float64
+	}{
+		"none":              {first: "rw=read\n", second: "rw=write\n"},
+		"one section":       {first: "rw=read\nrate=1m\n", second: "rw=write\n"},
+		"all sections":      {first: "rw=read\nrate=1m\n", second: "rw=write\nrate=2m\n", bytes: 2 * 3 << 20},
+		"one for each kind": {first: "rw=rw\nrate=1m,2m\n", second: "rw=write\nrate=1m,2m\n", bytes: 2 * 5 << 20},
+		"one for all kinds": {first: "rw=rw\nrate=1m\n", second: "rw=read\nrate=1m\n", bytes: 2 * 3 << 20},
+		"only reads":        {first: "rw=rw\nrate_iops=100,\n", second: "rw=read\nrate=1m\n"},
+		"operations": {first: "rw=read\nrate_iops=100\n", second: "rw=write\nbs=8k\nrate_iops=50\n",
+			bytes: 2 * (100*4096 + 50*8192), operations: 2 * 150},
+		"operations of varying size": {first: "rw=read\nbsrange=4k-64k\nrate_iops=100\n",
+			second: "rw=read\nrate_iops=100\n", operations: 2 * 200},
+		"bytes and operations": {first: "rw=read\nrate=1m\n", second: "rw=write\nrate_iops=50\n",
+			bytes: 2 * (1<<20 + 50*4096)},
+		"beside no storage": {first: "rw=read\nrate=1m\n", second: "rw=read\nioengine=null\n", bytes: 2 << 20},
+	} {
+		text := "[global]\nnumjobs=2\nsize=2m\n[a]\n" + test.first + "[b]\n" + test.second
+		load := Engine{profileWith(withJobFile(text, "8Mi"))}
+		made, err := load.Describe(&engine.Step{})
+		if err != nil || made.LimitBytesPerSecond != test.bytes || made.LimitIOPS != test.operations {
+			t.Errorf("%s: %g B/s, %g IOPS, %v", name, made.LimitBytesPerSecond, made.LimitIOPS, err)
+		}
+		layout, err := load.Describe(&engine.Step{Purpose: v1alpha1.StepPrepare})
+		if err != nil || layout.LimitBytesPerSecond != 0 || layout.LimitIOPS != 0 {
+			t.Errorf("%s: the layout is limited: %+v, %v", name, layout, err)
+		}
+	}
+}
+
 // The files must be the same whether the jobs are rendered as one section or as several.
 func TestDescribeOfSplitSections(t *testing.T) {
 	whole, err := Describe(profileWith(withJobs(4), withFiles(2)), Parameters{})
