@@ -99,8 +99,10 @@ func (c Computed) ofDimension(of Dimension) Computed {
 
 // Bursts reports whether any limit has a burst that ends.
 func (c Computed) Bursts() bool {
-	return slices.ContainsFunc(c.Limits, func(limit Limit) bool { return limit.Burst > 0 && !limit.Billed })
+	return slices.ContainsFunc(c.Limits, func(limit Limit) bool { return limit.bursts() })
 }
+
+func (l *Limit) bursts() bool { return l.Burst > 0 && !l.Billed }
 
 // KnowsStorage reports whether any limit of the storage itself is known, not only limits of the machines that use it.
 func (c Computed) KnowsStorage() bool {

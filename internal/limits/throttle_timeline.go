@@ -2,7 +2,6 @@ package limits
 
 import (
 	"math"
-	"slices"
 
 	"github.com/storagebench/storagebench/internal/credits"
 )
@@ -38,15 +37,28 @@ type ThrottleTimeline struct {
 	Unpublished []*Limit
 }
 
-// Spent returns the limits whose credits the load spends. It includes those of an unpublished size, which may run out.
-func (c ThrottleTimeline) Spent() []*Limit {
-	spent := slices.Clone(c.Unpublished)
-	for _, drain := range c.Drains {
+// Spends returns the names of the limits whose credits a load with unlimited demand spends. It includes those of an
+// unpublished size, which may run out. If the block size of the load is unknown, it returns all limits with credits.
+func (c Computed) Spends(load Load) []string {
+	var names []string
+	if load.BlockBytes <= 0 {
+		for index := range c.Limits {
+			if limit := &c.Limits[index]; limit.bursts() {
+				names = append(names, limit.Name)
+			}
+		}
+		return names
+	}
+	timeline := c.ThrottleTimeline(load, math.Inf(1))
+	for _, limit := range timeline.Unpublished {
+		names = append(names, limit.Name)
+	}
+	for _, drain := range timeline.Drains {
 		if !math.IsInf(drain.Seconds, 1) {
-			spent = append(spent, drain.Limit)
+			names = append(names, drain.Limit.Name)
 		}
 	}
-	return spent
+	return names
 }
 
 // limitBucket tracks the credits of one limit while a timeline is computed.

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
-	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
@@ -177,10 +176,9 @@ func (p *phaseMaker) sameCredits(drain, wanted *Step, target string) bool {
 		return before.Load.BlockBytes > 0 || reflect.DeepEqual(drain.Workloads[target], p.loads[target].spec)
 	}
 	known := p.documented[target]
-	spent := known.ThrottleTimeline(before.Load, math.Inf(1)).Spent()
-	needed := known.ThrottleTimeline(after.Load, math.Inf(1)).Spent()
-	return len(needed) > 0 &&
-		!slices.ContainsFunc(needed, func(l *limits.Limit) bool { return !slices.Contains(spent, l) })
+	spent, needed := known.Spends(before.Load), known.Spends(after.Load)
+	return before.Load.BlockBytes > 0 && len(needed) > 0 &&
+		!slices.ContainsFunc(needed, func(name string) bool { return !slices.Contains(spent, name) })
 }
 
 // refuseBurst reports targets whose credits are unknown, and targets whose full bucket holds fewer credits than a cell

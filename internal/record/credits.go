@@ -149,8 +149,7 @@ func ioOfDrain(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, tar
 		return drainIO{}
 	}
 	drain, earlier := all[at], all[:at:at]
-	demand, _ := demands.Of(&drain.step, target)
-	if bucket := emptiedFor(run, demands, demand.Load, target, earlier); bucket != nil {
+	if bucket := emptiedFor(run, demands, &drain.step, target, earlier); bucket != nil {
 		earlier = slices.DeleteFunc(earlier, func(one attemptIO) bool { return !one.span.End.After(bucket.until) })
 	}
 	// The recorded times are from the target that started first. All targets have the same warm-up.

@@ -1,7 +1,7 @@
 package record
 
 import (
-	"math"
+	"reflect"
 	"slices"
 	"time"
 
@@ -22,18 +22,20 @@ const (
 
 // emptied is a bucket whose credits a drain has spent.
 type emptied struct {
-	// burst is the result of the drain, and load is the drain's load.
-	burst *v1alpha1.BurstResult
-	load  limits.Load
+	// burst is the result of the drain, and workload and load are the drain's.
+	burst    *v1alpha1.BurstResult
+	workload *v1alpha1.Workload
+	load     limits.Load
 	// until is the end of the last I/O after which the bucket was certainly empty.
 	until time.Time
 }
 
 // emptiedFor returns the bucket that the last drain emptied. It returns nil if no drain has spent the credits, or if
-// the given load may spend the credits of another bucket. A drain that finds no credits is like any other load: an
+// the given step may spend the credits of another bucket. A drain that finds no credits is like any other load: an
 // empty bucket stays empty.
 func emptiedFor(
-	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, load limits.Load, target string, earlier []attemptIO,
+	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, step *v1alpha1.ResolvedStep, target string,
+	earlier []attemptIO,
 ) *emptied {
 	var last *emptied
 	var end time.Time
@@ -42,47 +44,54 @@ func emptiedFor(
 		switch {
 		case burst != nil:
 			demand, _ := demands.Of(&one.step, target)
-			last = &emptied{burst: burst, load: demand.Load, until: one.span.End}
+			workload := workloadOf(run, &one.step, target)
+			last = &emptied{burst: burst, workload: workload, load: demand.Load, until: one.span.End}
 		case last != nil && last.until.Equal(end) && one.leavesEmpty(end, last.baseline()):
 			last.until = one.span.End
 		}
 		end = one.span.End
 	}
-	if last == nil || !last.paysFor(load, limitsOf(run, target)) {
+	demand, _ := demands.Of(step, target)
+	if last == nil || !last.paysFor(workloadOf(run, step, target), demand.Load, limitsOf(run, target)) {
 		return nil
 	}
 	return last
 }
 
-// lastDrain returns the bucket of a load if it was certainly empty at the end of the last drain, otherwise nil. Credits
+func workloadOf(run *v1alpha1.BenchmarkRun, step *v1alpha1.ResolvedStep, target string) *v1alpha1.Workload {
+	return run.Spec.Run.WorkloadOf(run.Spec.Run.Phase(step.Phase), target)
+}
+
+// lastDrain returns the bucket of a step if it was certainly empty at the end of the last drain, otherwise nil. Credits
 // may have come back since then.
-func lastDrain(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, load limits.Load, target string) *emptied {
+func lastDrain(
+	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, step *v1alpha1.ResolvedStep, target string,
+) *emptied {
 	earlier := earlierIO(run, decide.Attempt{}, target)
 	for len(earlier) > 0 && !earlier[len(earlier)-1].drains() {
 		earlier = earlier[:len(earlier)-1]
 	}
-	last := emptiedFor(run, demands, load, target, earlier)
+	last := emptiedFor(run, demands, step, target, earlier)
 	if last == nil || !last.until.Equal(earlier[len(earlier)-1].span.End) {
 		return nil
 	}
 	return last
 }
 
-// paysFor reports whether a load certainly spends the credits of the bucket, if it spends any. A load with the drain's
-// block size does. A load with another block size may spend operations where the drain spent bytes, or vice versa. For
-// such a load, the answer comes from the documented limits or, if there are none, from the dimension of the spent
-// credits.
-func (e *emptied) paysFor(load limits.Load, known limits.Computed) bool {
-	if load.BlockBytes == e.load.BlockBytes {
+// paysFor reports whether a load certainly spends only the credits of the bucket, if it spends any. A load with the
+// drain's block size does. A load with another block size may spend operations where the drain spent bytes, or vice
+// versa. For such a load, the answer comes from the documented limits or, if there are none, from the dimension of the
+// spent credits.
+func (e *emptied) paysFor(workload *v1alpha1.Workload, load limits.Load, known limits.Computed) bool {
+	// The block size is 0 if a load uses several block sizes.
+	if load.BlockBytes == e.load.BlockBytes && (load.BlockBytes > 0 || reflect.DeepEqual(workload, e.workload)) {
 		return true
 	}
 	names := result.EmptiedBy(known, e.burst)
 	if len(names) == 0 {
 		return e.burst.Dimension != "Unknown"
 	}
-	spent := known.ThrottleTimeline(load, math.Inf(1)).Spent()
-	return len(spent) == 0 ||
-		slices.ContainsFunc(spent, func(l *limits.Limit) bool { return slices.Contains(names, l.Name) })
+	return !slices.ContainsFunc(known.Spends(load), func(name string) bool { return !slices.Contains(names, name) })
 }
 
 // baseline returns the rates that keep the bucket empty. If it is known whether bytes or operations ran out, the rate

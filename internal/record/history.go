@@ -30,12 +30,12 @@ func historyOf(
 		made.Earlier = append(made.Earlier, one.span)
 	}
 	made.MeasuredRefill, made.MeasuredRefillOperations = measuredRefill(run, planned.Phase, target)
-	demand, _ := demands.Of(new(resolved(run, planned.ID)), target)
-	if bucket := emptiedFor(run, demands, demand.Load, target, earlier); bucket != nil {
+	frozen := resolved(run, planned.ID)
+	if bucket := emptiedFor(run, demands, &frozen, target, earlier); bucket != nil {
 		made.EmptyAt = bucket.until
 	}
 	made.BucketEmpty = bucketEmpty(run, planned, attempt, target, &made)
-	made.Drained = onBaseline(run.Spec.Run.Phase(planned.Phase)) && lastDrain(run, demands, demand.Load, target) != nil
+	made.Drained = onBaseline(run.Spec.Run.Phase(planned.Phase)) && lastDrain(run, demands, &frozen, target) != nil
 	made.DrainSpent, made.DrainSpentOperations = drainSpent(run, planned.Phase, target)
 	bucket, _ := measuredBucket(run, demands, planned.Phase, target)
 	made.MeasuredBucket = bucket.Size

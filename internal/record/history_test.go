@@ -173,6 +173,42 @@ func TestOtherBucketIsFull(t *testing.T) {
 	}
 }
 
+// TestOtherBlocksSpendMore checks a disk with two buckets: small blocks spend the operations and larger ones both. A
+// drain of small blocks does not empty the bucket of the bytes, so it is certain only of the same blocks.
+func TestOtherBlocksSpendMore(t *testing.T) {
+	quantity := func(text string) *resource.Quantity { return new(resource.MustParse(text)) }
+	rates := func(baseline, burst, bucket string) *v1alpha1.RateLimits {
+		return &v1alpha1.RateLimits{Baseline: quantity(baseline), Burst: quantity(burst), Bucket: quantity(bucket)}
+	}
+	disk := &v1alpha1.Limits{Throughput: rates("10M", "20M", "3G"), IOPS: rates("200", "290", "5k")}
+	mixed := func(split string) *builders.FioBuilder {
+		return builders.JobFile("[a]\nrw=randwrite\nioengine=libaio\ndirect=1\nsize=64m\nbssplit="+split+"\n", "64Mi")
+	}
+	for name, test := range map[string]struct {
+		drain, load *builders.FioBuilder
+		want        bool
+	}{
+		"the same blocks":     {drain: builders.Fio().BlockSize("4Ki"), load: builders.Fio().BlockSize("4Ki"), want: true},
+		"larger blocks":       {drain: builders.Fio().BlockSize("4Ki"), load: builders.Fio().BlockSize("64Ki")},
+		"then several sizes":  {drain: builders.Fio().BlockSize("4Ki"), load: mixed("512k/50:1m/50")},
+		"the same sizes":      {drain: mixed("4k/50:8k/50"), load: mixed("4k/50:8k/50"), want: true},
+		"several other sizes": {drain: mixed("4k/50:8k/50"), load: mixed("512k/50:1m/50")},
+	} {
+		spec := builders.Benchmark("b").Target("data").BurstDrain("burst", "2m", "1h").With(test.drain).
+			Steady("after", "6m").With(test.load).Run()
+		spec.Targets[0].Documented = disk
+		run, planned := frozen(t, spec)
+		run.Status.Phases = []v1alpha1.PhaseResult{{Name: "burst", Targets: drainOf(true, "Operations", 819_200, 200)}}
+		run.Status.Steps = []v1alpha1.StepStatus{loaded(planned.Steps[0].ID, 1, 0, 3600, 830_000, 203)}
+		after := planned.Steps[1]
+		attempt := decide.Attempt{Step: after.ID, Number: 1}
+		got := historyOf(run, plan.NewDemandModel(&run.Spec.Run), after, attempt, "data")
+		if got.BucketEmpty != test.want {
+			t.Errorf("%s: empty is %t, want %t", name, got.BucketEmpty, test.want)
+		}
+	}
+}
+
 // frozen returns a run with the plan of a specification.
 func frozen(t *testing.T, spec *v1alpha1.RunSpec) (*v1alpha1.BenchmarkRun, plan.Plan) {
 	t.Helper()
@@ -261,10 +297,10 @@ func TestLastDrain(t *testing.T) {
 		if got := operationsBaseline(run, plan.Step{ID: one.phase, Targets: []string{"data"}}); got != one.want {
 			t.Errorf("after %s: the baseline is %g, want %g", one.phase, got, one.want)
 		}
-		if got := lastDrain(run, demands, limits.Load{}, "data"); (got != nil) != (one.want > 0) {
+		if got := lastDrain(run, demands, &v1alpha1.ResolvedStep{}, "data"); (got != nil) != (one.want > 0) {
 			t.Errorf("after %s: the last drain is %+v", one.phase, got)
 		}
-		if got := lastDrain(run, demands, limits.Load{}, "other"); got != nil {
+		if got := lastDrain(run, demands, &v1alpha1.ResolvedStep{}, "other"); got != nil {
 			t.Errorf("another target has the drain %+v", got)
 		}
 	}

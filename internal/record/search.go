@@ -77,8 +77,9 @@ func sameSearch(step *v1alpha1.ResolvedStep, planned plan.Step) bool {
 // baseline in bytes is converted to the block size of the step. It returns 0 if the baseline is unknown.
 func operationsBaseline(run *v1alpha1.BenchmarkRun, planned plan.Step) float64 {
 	demands, target := plan.NewDemandModel(&run.Spec.Run), planned.Targets[0]
-	demand, _ := demands.Of(new(resolved(run, planned.ID)), target)
-	drain := lastDrain(run, demands, demand.Load, target)
+	frozen := resolved(run, planned.ID)
+	demand, _ := demands.Of(&frozen, target)
+	drain := lastDrain(run, demands, &frozen, target)
 	if drain == nil {
 		return 0
 	}
