@@ -111,6 +111,12 @@ func TestRegressionStaysOut(t *testing.T) {
 	if report := newestOf(t, history, accepted); report.Verdict != RegressionNoChange || report.Baseline[0] < "30" {
 		t.Errorf("the accepted level is judged %s against %v", report.Verdict, report.Baseline)
 	}
+	odd := slices.Clone(history)
+	odd[40].Metrics = slices.Clone(odd[40].Metrics)
+	odd[40].Metrics[0].Condition = "clients missing"
+	if report := newestOf(t, odd[:41], RegressionPolicy{}); report.Verdict != RegressionUnknown || !report.Open {
+		t.Errorf("a run that cannot be compared is judged %s, open is %t", report.Verdict, report.Open)
+	}
 	back := steadyWorld.history(random(), 90, 30, 0.8)
 	for i := 60; i < len(back); i++ {
 		back[i].Metrics[0].Value /= 0.8
