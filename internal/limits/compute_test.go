@@ -279,3 +279,17 @@ func TestLeastOperationsOfEBS(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptied checks that a load spends no credits of other limits if the baseline of the spent ones holds it below
+// them.
+func TestEmptied(t *testing.T) {
+	share := Volume{Driver: "smb.csi.k8s.io"}
+	server := compute(t, Description{Volumes: []Volume{share}}, declared("aws-fsx-windows/ssd-32", "1Ti"))
+	load := Load{BlockBytes: 64 << 10}
+	if spent := server.Spends(load); len(spent) < 2 {
+		t.Fatalf("only the credits of %q are spent", spent)
+	}
+	if spent := server.Emptied([]string{"server disk throughput"}).Spends(load); len(spent) > 0 {
+		t.Errorf("after the credits of the disks, those of %q are spent", spent)
+	}
+}

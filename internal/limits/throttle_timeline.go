@@ -2,6 +2,7 @@ package limits
 
 import (
 	"math"
+	"slices"
 
 	"github.com/storagebench/storagebench/internal/credits"
 )
@@ -59,6 +60,17 @@ func (c Computed) Spends(load Load) []string {
 		}
 	}
 	return names
+}
+
+// Emptied returns the limits after the credits of the named ones are spent.
+func (c Computed) Emptied(names []string) Computed {
+	c.Limits = slices.Clone(c.Limits)
+	for index := range c.Limits {
+		if limit := &c.Limits[index]; slices.Contains(names, limit.Name) {
+			limit.Burst, limit.Bucket = 0, 0
+		}
+	}
+	return c
 }
 
 // limitBucket tracks the credits of one limit while a timeline is computed.

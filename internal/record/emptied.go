@@ -2,7 +2,6 @@ package record
 
 import (
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -91,7 +90,8 @@ func (e *emptied) paysFor(workload *v1alpha1.Workload, load limits.Load, known l
 	if len(names) == 0 {
 		return e.burst.Dimension != "Unknown"
 	}
-	return !slices.ContainsFunc(known.Spends(load), func(name string) bool { return !slices.Contains(names, name) })
+	// The baseline of the spent credits may be too low for the load to spend those of another limit.
+	return len(known.Emptied(names).Spends(load)) == 0
 }
 
 // baseline returns the rates that keep the bucket empty. If it is known whether bytes or operations ran out, the rate
