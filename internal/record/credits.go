@@ -137,7 +137,7 @@ type drainIO struct {
 	earlier []attemptIO
 	// start is the time of the drain's first I/O, and measured is the end of its warm-up.
 	start, measured time.Time
-	// buckets is the number of clients if each has its own volumes, otherwise 1.
+	// buckets is the number of clients if each has its own volumes with a bucket each, otherwise 1.
 	buckets int
 }
 
@@ -156,7 +156,8 @@ func ioOfDrain(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, tar
 	fact := newestAttempt(run, drain.step.ID)
 	warmUp := max(timeOf(fact.MeasuredTime).Sub(timeOf(fact.FirstIOTime)), 0)
 	made := drainIO{earlier: earlier, start: drain.span.Start, measured: drain.span.Start.Add(warmUp), buckets: 1}
-	if ownVolumes(run, target) {
+	shared := func(l limits.Limit) bool { return l.Layer.OfStorage() && l.Burst > 0 && l.Units <= 1 }
+	if ownVolumes(run, target) && !slices.ContainsFunc(limitsOf(run, target).Limits, shared) {
 		made.buckets = int(max(1, run.Spec.Run.Clients.Count))
 	}
 	return made
