@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -129,11 +130,10 @@ func (s *source) plan(object *admission.Object, objects []admission.Object, opti
 		add(unresolved)
 	}
 	cluster := plan.Cluster{Namespace: benchmark.Namespace, PriorityClass: plan.OperatorPriorityClass}
-	where := []plan.Option{plan.InCluster(cluster)}
 	if options.local {
-		where = append(where, plan.OnDirectories())
+		shareDirectories(resolved)
 	}
-	planned, problems := plan.Make(resolved, options.seed, where...)
+	planned, problems := plan.Make(resolved, options.seed, plan.InCluster(cluster))
 	if options.inCluster {
 		problems = withoutPresets(problems)
 	}
@@ -152,6 +152,19 @@ func (s *source) plan(object *admission.Object, objects []admission.Object, opti
 		add(objective.Check(benchmark.Spec.Objectives, resolved))
 	}
 	return loaded{benchmark: benchmark, objects: objects, resolved: resolved, plan: planned, seed: options.seed}
+}
+
+// shareDirectories lets all clients of a target share its volumes, because a local run uses directories instead of
+// claims.
+func shareDirectories(run *v1alpha1.RunSpec) {
+	for _, target := range run.Targets {
+		for _, volume := range target.Volumes {
+			if claim := volume.ClaimTemplate; claim != nil {
+				claim.Scope = v1alpha1.ClaimShared
+				claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
+			}
+		}
+	}
 }
 
 // withoutPresets drops the errors about unknown presets and, if there are any, about sweeps that need the limits of

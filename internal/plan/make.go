@@ -73,8 +73,6 @@ type maker struct {
 	deadline time.Duration
 	catalog  *limits.Catalog
 	cluster  Cluster
-	// onDirectories is true if the run uses directories instead of volumes.
-	onDirectories bool
 	// documented holds the documented limits of targets, by name.
 	documented map[string]limits.Computed
 	plan       Plan

@@ -30,7 +30,7 @@ func Shared(target *v1alpha1.Target) bool {
 
 // ownVolumes reports whether a target has several clients, each with its own volumes.
 func (m *maker) ownVolumes(target string) bool {
-	return m.plan.ClientsPerTarget > 1 && !m.onDirectories &&
+	return m.plan.ClientsPerTarget > 1 &&
 		slices.ContainsFunc(m.run.Targets, func(t v1alpha1.Target) bool { return t.Name == target && !Shared(&t) })
 }
 

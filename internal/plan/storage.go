@@ -19,10 +19,6 @@ type Option func(*maker)
 // WithCatalog plans with a catalog of documented limits; nil means the built-in one.
 func WithCatalog(catalog *limits.Catalog) Option { return func(m *maker) { m.catalog = catalog } }
 
-// OnDirectories plans a run on directories instead of volumes: all clients of a target share its directories, no matter
-// what the claims specify.
-func OnDirectories() Option { return func(m *maker) { m.onDirectories = true } }
-
 // Promise holds the documented rates for one kind of load on a target whose buckets are initially full.
 type Promise struct {
 	Target string `json:"target"`
@@ -132,7 +128,7 @@ func (m *maker) specifiedDescription(target *v1alpha1.Target) limits.Description
 			if size, given := template.Spec.Resources.Requests["storage"]; given {
 				volume.CapacityBytes = size.Value()
 			}
-			if template.Scope == v1alpha1.ClaimPerClient && !m.onDirectories {
+			if template.Scope == v1alpha1.ClaimPerClient {
 				volume.Count = m.plan.ClientsPerTarget
 			}
 		}
