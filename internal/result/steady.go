@@ -84,7 +84,7 @@ func (b *builder) withoutInterval() string {
 		return ""
 	}
 	if b.job != nil && len(b.job.Repetitions) > 0 {
-		return "; no 95 % interval: only " + measure.FormatCount(len(b.job.Repetitions), "repetition")
+		return fmt.Sprintf("; no 95 %% interval: fewer than %d repetitions of an operation after the warm-up", leastRounds)
 	}
 	samples, _ := b.inWindow(measure.Read) // every operation has the same number of samples, so count those of one
 	return "; no 95 % interval: only " + measure.FormatCount(len(samples), "sample")

@@ -57,7 +57,7 @@ func Arguments(profile *v1alpha1.IORProfile, parameters Parameters) ([]string, e
 	add(w.verify, "-G", strconv.FormatInt(parameters.signature(), 10))
 	add(pace.deadline > 0, "-D", seconds(pace.deadline))
 	// A rank reads as many transfers as it wrote, but from another rank's file, so all files must be equally long.
-	shifted := pace.writes && pace.reads && w.reorder != v1alpha1.IORReorderNone
+	shifted := pace.writes && pace.reads && !w.existing && w.reorder != v1alpha1.IORReorderNone
 	add(pace.deadline > 0 && (w.wearOut || shifted), "-O", wearOut)
 	add(pace.atLeast > 0, "-O", "minTimeDuration="+seconds(pace.atLeast))
 	add(pace.limit > 0, "-T", strconv.FormatInt(int64((pace.limit+time.Minute-1)/time.Minute), 10))

@@ -194,18 +194,21 @@ func TestEqualFiles(t *testing.T) {
 		reorder    v1alpha1.IORReorder
 		stonewall  *v1alpha1.Duration
 		parameters Parameters
+		existing   bool
 		want       bool
 	}{
-		"by time":         {both, "", nil, Parameters{Purpose: Measure, Duration: time.Minute}, true},
-		"by a stonewall":  {both, v1alpha1.IORReorderRandom, &stonewall, Parameters{Purpose: Measure, Limit: time.Hour}, true},
-		"whole files":     {both, "", nil, Parameters{Purpose: Measure, Limit: time.Hour}, false},
-		"own files":       {both, v1alpha1.IORReorderNone, nil, Parameters{Purpose: Measure, Duration: time.Minute}, false},
-		"writes alone":    {both[:1], "", nil, Parameters{Purpose: Measure, Duration: time.Minute}, false},
-		"reads alone":     {both[1:], "", nil, Parameters{Purpose: Measure, Duration: time.Minute}, false},
-		"layout of files": {both, "", &stonewall, Parameters{Purpose: Prepare}, false},
+		"by time":         {both, "", nil, Parameters{Purpose: Measure, Duration: time.Minute}, false, true},
+		"by a stonewall":  {both, v1alpha1.IORReorderRandom, &stonewall, Parameters{Purpose: Measure, Limit: time.Hour}, false, true},
+		"whole files":     {both, "", nil, Parameters{Purpose: Measure, Limit: time.Hour}, false, false},
+		"own files":       {both, v1alpha1.IORReorderNone, nil, Parameters{Purpose: Measure, Duration: time.Minute}, false, false},
+		"writes alone":    {both[:1], "", nil, Parameters{Purpose: Measure, Duration: time.Minute}, false, false},
+		"reads alone":     {both[1:], "", nil, Parameters{Purpose: Measure, Duration: time.Minute}, false, false},
+		"existing files":  {both, "", nil, Parameters{Purpose: Measure, Duration: time.Minute}, true, false},
+		"layout of files": {both, "", &stonewall, Parameters{Purpose: Prepare}, false, false},
 	} {
 		arguments, err := Arguments(iorProfile(func(p *v1alpha1.IORProfile) {
 			p.Operations, p.ReorderTasks, p.Stonewall = test.operations, test.reorder, test.stonewall
+			p.UseExistingFiles = new(test.existing)
 		}), test.parameters)
 		if err != nil || slices.Contains(arguments, wearOut) != test.want {
 			t.Errorf("%s: %v %v", name, arguments, err)

@@ -37,6 +37,9 @@ var words = []struct {
 	{"Transport endpoint", FailureIO},
 	{"No such file or directory", FailureNoSuchFile},
 	{"Not a directory", FailureNoSuchFile},
+	{"WARNING: fsync(", FailureIO}, // of the warnings, only those of failed calls are looked up; see failedCall
+	{"WARNING: write(", FailureIO},
+	{"WARNING: read(", FailureIO},
 	{"Segmentation fault", FailureCrashed},
 	{"received signal", FailureCrashed},
 	{"exited on signal 11", FailureCrashed},
@@ -58,7 +61,6 @@ var words = []struct {
 	{"only sensible", FailureBadOption},
 	{"Choose one and resubmit", FailureBadOption},
 	{"parse_options.c", FailureBadOption},
-	{"WARNING: fsync(", FailureIO},
 }
 
 // badSizes is part of IOR 3.3.0's message about an invalid size, which ends with the text of an unrelated errno.

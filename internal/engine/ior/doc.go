@@ -24,7 +24,8 @@
 //
 // After a stonewall, ranks have written different amounts. IOR lets each read as many transfers as it wrote itself, and
 // fails at the end of a shorter file. So if ranks read the files of others (reorderTasks) after a stonewall, they wear
-// out, whether or not the profile says so: they first write until all files are as long as the longest.
+// out, whether or not the profile says so: they first write until all files are as long as the longest. Existing files
+// (-E) never get shorter.
 //
 // A work-bound step (Duration 0) runs the profile's repetitions over all its blocks, with -D only if the profile sets
 // stonewall. Limit becomes -T, rounded up to minutes. A burst drain is a work-bound step with more repetitions than it

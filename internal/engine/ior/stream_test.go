@@ -216,6 +216,8 @@ func TestExitDecides(t *testing.T) {
 		{"", "mpirun was unable to find the specified executable file\n", Exit{Code: 134}, Failed, FailureMPI},
 		{good.stdout + "WARNING: fsync(5) failed\n", "", Exit{}, CutShort, FailureIO},
 		{good.stdout + "WARNING: write(5, 0x7f, 1048576) failed No space left on device\n", aborted, Exit{Code: 134}, CutShort, FailureNoSpace},
+		{good.stdout + "WARNING: write(5, 0x7f, 1048576) failed Connection timed out\n", aborted, Exit{Code: 134}, CutShort, FailureIO},
+		{good.stdout + "WARNING: fsync(5) failed\n", "mpirun noticed that process rank 2 exited on signal 9 (Killed).\n", Exit{Code: 137, Stopped: true}, CutShort, FailureIO},
 		{good.stdout + "WARNING: read(5, 0x7f, 1048576) failed Input/output error\nERROR: cannot read from file, (ior.c:1707)\n", "", Exit{Code: 255}, CutShort, FailureIO},
 		{good.stdout, "ior ERROR: write(5, 0x7f, 1048576) failed, errno 28, No space left on device (aiori-POSIX.c:534)\n", Exit{Code: 255}, CutShort, FailureNoSpace},
 		{good.stdout, "mpirun noticed that process rank 2 with PID 77 on node 10.0.0.3 exited on signal 9 (Killed).\n", Exit{Code: 137}, CutShort, FailureKilled},
