@@ -2,6 +2,7 @@ package benchmarkrun
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/limits"
@@ -116,5 +118,19 @@ rows:
 	w.until(run, "over", over(run))
 	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) {
 		t.Errorf("conditions %+v", run.Status.Conditions)
+	}
+}
+
+// TestUnreadableLimits checks that a run whose preset may be among limits that could not be read is tried again.
+func TestUnreadableLimits(t *testing.T) {
+	r := offline(t, interceptor.Funcs{})
+	run := crowded(t, "run", crowd("claim", 1, 1))
+	run.Spec.Run.Targets[0].Documented = &v1alpha1.Limits{Preset: "my-filer/large"}
+	for _, notes := range [][]string{nil, {"the ConfigMap cannot be read"}} {
+		r.options.Catalog = func(context.Context) (*limits.Catalog, []string) { return nil, notes }
+		_, err := r.thaw(t.Context(), run)
+		if _, final := errors.AsType[*cannotConduct](err); err == nil || final != (notes == nil) {
+			t.Errorf("with notes %q: %v", notes, err)
+		}
 	}
 }

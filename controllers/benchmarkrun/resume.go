@@ -2,6 +2,7 @@ package benchmarkrun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -130,8 +131,11 @@ func (r *Reconciler) thaw(ctx context.Context, run *v1alpha1.BenchmarkRun) (plan
 	}
 	if len(run.Status.Steps) == 0 {
 		cluster := plan.Cluster{Namespace: run.Namespace, PriorityClass: r.options.PriorityClass}
-		catalog, _ := r.options.Catalog(ctx)
+		catalog, faults := r.options.Catalog(ctx)
 		_, problems := plan.Make(&run.Spec.Run, run.Spec.Seed, plan.WithCatalog(catalog), plan.InCluster(cluster))
+		if len(problems) > 0 && len(faults) > 0 {
+			return plan.Plan{}, errors.New(faults[0]) // the limits that could not be read may have the preset: try again
+		}
 		if len(problems) > 0 {
 			return plan.Plan{}, &cannotConduct{v1alpha1.ReasonInvalidWorkload, problems.ToAggregate().Error()}
 		}
