@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -224,6 +225,9 @@ func checkRun(hash *directory, name, runUID string) error {
 // error, so that the storage can still be tested. locked is also false if other machines can mount the file system but
 // do not see the lock. Such a lock still excludes other agents on this machine.
 func tryFlock(file *os.File) (locked bool, err error) {
+	// Wait for forks: before its exec, a child still has files that this process has closed meanwhile, with their locks.
+	syscall.ForkLock.RLock()
+	syscall.ForkLock.RUnlock() //nolint:staticcheck // nothing to do meanwhile
 	err = flock(file, unix.LOCK_EX)
 	if errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
 		return false, nil
