@@ -42,8 +42,8 @@ func windowsTwin(t *testing.T, simulation *embedded.Simulation) {
 	t.Helper()
 	twin := newTwin(newSpace(t), simulation, "aws-fsx-windows")
 	run := twin.run(9 * time.Minute)
-	prints(t, twin.reportOf(run), []string{"zip", " Read "}, []string{"unzip", " Write "}, []string{"burst", "burst"},
-		[]string{"burst", "baseline"}, []string{"cached", "Cache read"})
+	prints(t, twin.reportOf(run), []string{" zip ", "duration"}, []string{" unzip ", "duration"}, []string{" Read ", "MB/s"},
+		[]string{" Write ", "MB/s"}, []string{"burst", "burst"}, []string{"burst", "baseline"}, []string{"Cache read", "MB/s"})
 	config, record := twin.record("share")
 	rows := slices.DeleteFunc(truth.Compare(record, config, run.Status), func(row truth.Row) bool {
 		// A redrain of seconds has no levels that a record by the second could tell. What is in flight when the credits end
