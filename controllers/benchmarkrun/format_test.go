@@ -15,6 +15,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/test/builders"
 )
 
 // TestRunOfAnotherPlanner checks that a live run is conducted by its stored steps, even after its operator was
@@ -89,19 +90,7 @@ func TestRunOfANewerFormat(t *testing.T) {
 // well under an operator without that ConfigMap.
 func TestRunWithAPresetOfAConfigMap(t *testing.T) {
 	t.Parallel()
-	builtin, err := limits.Builtin()
-	must(t, err)
-	ours, _, err := builtin.Override(map[string]string{"ours.yaml": `catalog: "ours"
-sources:
-  ours: {title: our own filer, url: "https://filer.example.com", asOf: "2026", read: "2026-11"}
-rows:
-- key: my-filer/large
-  about: the filer in the cellar
-  source: ours
-  limits:
-  - {name: server network throughput, layer: Network, baseline: 900 MB/s}
-`})
-	must(t, err)
+	ours := builders.CatalogWithFiler(t)
 	w, gate := newQuietWorld(t), newGate(t)
 	w.runPods()
 	w.catalog = func(context.Context) (*limits.Catalog, []string) { return ours, nil }

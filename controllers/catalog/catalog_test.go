@@ -16,6 +16,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/test/builders"
 )
 
 // cluster has one ConfigMap or none, or does not respond.
@@ -39,18 +40,6 @@ func (c *cluster) Get(_ context.Context, key client.ObjectKey, into client.Objec
 func configMap(version, text string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: DefaultName, Namespace: "system", ResourceVersion: version}, Data: map[string]string{"mine.yaml": text}}
 }
-
-// mine defines a store that this version does not know.
-const mine = `catalog: "ours"
-sources:
-  ours: {title: our own filer, url: "https://filer.example.com", asOf: "2026", read: "2026-11"}
-rows:
-- key: my-filer/large
-  about: the filer in the cellar
-  source: ours
-  limits:
-  - {name: server network throughput, layer: Network, baseline: 900 MB/s}
-`
 
 // knows reports whether a catalog contains the row.
 func knows(c *limits.Catalog) bool {
@@ -77,9 +66,9 @@ func TestSource(t *testing.T) {
 		metric float64
 	}{
 		{what: "none", metric: 1},
-		{what: "a good one", found: configMap("1", mine), knows: true, metric: 1},
-		{what: "the same again", found: configMap("1", mine), knows: true, metric: 1},
-		{what: "a faulty one", found: configMap("2", strings.Replace(mine, "baseline", "basline", 1)), knows: true,
+		{what: "a good one", found: configMap("1", builders.FilerLimits), knows: true, metric: 1},
+		{what: "the same again", found: configMap("1", builders.FilerLimits), knows: true, metric: 1},
+		{what: "a faulty one", found: configMap("2", strings.Replace(builders.FilerLimits, "baseline", "basline", 1)), knows: true,
 			note: "ConfigMap storagebench-limits is invalid: override the catalog of limits: mine.yaml", event: "Warning LimitsFaulty using the last valid limits: override", metric: 0},
 		{what: "the faulty one again", found: configMap("2", "x"), knows: true, note: "is invalid", metric: 0},
 		{what: "binary data", found: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "3"}, BinaryData: map[string][]byte{"a": {1}}}, knows: true,
@@ -88,7 +77,7 @@ func TestSource(t *testing.T) {
 			note: "cannot be read; allow the operator to get it: configmaps", metric: 0},
 		{what: "no answer", err: apierrors.NewInternalError(errors.New("no leader")), knows: true,
 			note: "cannot be read; the operator tries again every minute: Internal error occurred: no leader", metric: 0},
-		{what: "repaired", found: configMap("4", mine), knows: true, metric: 1},
+		{what: "repaired", found: configMap("4", builders.FilerLimits), knows: true, metric: 1},
 		{what: "taken away", metric: 1},
 	} {
 		c.found, c.err = step.found, step.err

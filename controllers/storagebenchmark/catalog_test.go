@@ -15,23 +15,7 @@ import (
 // TestPresetOfAConfigMap checks that a benchmark can name a preset that a ConfigMap adds to the documented limits,
 // and that an unknown preset is refused.
 func TestPresetOfAConfigMap(t *testing.T) {
-	builtin, err := limits.Builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours, _, err := builtin.Override(map[string]string{"ours.yaml": `catalog: "ours"
-sources:
-  ours: {title: our own filer, url: "https://filer.example.com", asOf: "2026", read: "2026-11"}
-rows:
-- key: my-filer/large
-  about: the filer in the cellar
-  source: ours
-  limits:
-  - {name: server network throughput, layer: Network, baseline: 900 MB/s}
-`})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ours := builders.CatalogWithFiler(t)
 	made := func() *v1alpha1.StorageBenchmark {
 		return builders.Benchmark("bench").Target("data").Prepare("layout").Mutate(func(r *v1alpha1.RunSpec) {
 			r.Targets[0].Documented = &v1alpha1.Limits{Preset: "my-filer/large"}

@@ -397,6 +397,15 @@ func withMounts(t *testing.T, body func()) {
 	})
 }
 
+// tmpfs mounts a file system with the given options until the test ends, and returns its directory.
+func tmpfs(t *testing.T, options string) (directory string) {
+	t.Helper()
+	directory = t.TempDir()
+	must(t, unix.Mount("none", directory, "tmpfs", 0, options))
+	t.Cleanup(func() { _ = unix.Unmount(directory, unix.MNT_DETACH) })
+	return directory
+}
+
 // runAgain runs one test in another process of this test program; there, it calls body.
 func runAgain(t *testing.T, attributes *syscall.SysProcAttr, body func()) {
 	t.Helper()

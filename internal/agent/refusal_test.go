@@ -148,9 +148,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 // The bytes that earlier steps have written do not count as bytes of a dataset that grows within a run.
 func TestNoRoomForADatasetThatGrows(t *testing.T) {
 	withMounts(t, func() {
-		directory := t.TempDir()
-		must(t, unix.Mount("none", directory, "tmpfs", 0, "size=16m"))
-		t.Cleanup(func() { _ = unix.Unmount(directory, unix.MNT_DETACH) })
+		directory := tmpfs(t, "size=16m")
 		r := serveAt(t, directory, nil)
 		r.put("data.0.0", func(file *os.File) { _, _ = file.Write(make([]byte, 8<<20)) })
 		r.agent.steps = map[string]*step{} // Creating the file took a step.
@@ -172,9 +170,7 @@ func TestNoRoomForADatasetThatGrows(t *testing.T) {
 // Clients that share a volume need space for the data of all of them, except for what they have or may have already.
 func TestNoRoomForAllClients(t *testing.T) {
 	withMounts(t, func() {
-		directory := t.TempDir()
-		must(t, unix.Mount("none", directory, "tmpfs", 0, "size=24m"))
-		t.Cleanup(func() { _ = unix.Unmount(directory, unix.MNT_DETACH) })
+		directory := tmpfs(t, "size=24m")
 		r := serveAt(t, directory, nil)
 		file := filepath.Join(putData(t, directory, 1), "data.0.0")
 		must(t, os.Remove(file)) // The client has loaded the step, and waits.
@@ -200,9 +196,7 @@ func TestNoRoomForAllClients(t *testing.T) {
 // Clients that share a volume need inodes for the files of all of them, except for what they may have already.
 func TestNoInodesForAllClients(t *testing.T) {
 	withMounts(t, func() {
-		directory := t.TempDir()
-		must(t, unix.Mount("none", directory, "tmpfs", 0, "size=8m,nr_inodes=150"))
-		t.Cleanup(func() { _ = unix.Unmount(directory, unix.MNT_DETACH) })
+		directory := tmpfs(t, "size=8m,nr_inodes=150")
 		r := serveAt(t, directory, nil)
 		load := request("a", endlessWrite)
 		load.Dataset = &agentapi.Dataset{NewFiles: 50, NewFolders: []string{"small.0.0"}, Sharing: 3}

@@ -262,7 +262,7 @@ func written(directory *dataset.Dataset, files []*agentapi.DataFile) (total, hav
 // clients look at the same time.
 const maxLooks = 2000
 
-// room is what clients add to a volume.
+// room counts the files and bytes that clients add to a volume.
 type room struct{ files, bytes uint64 }
 
 // checkRoom returns an error if the volume has too few inodes or too little space for what this client lacks and for
