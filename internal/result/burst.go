@@ -99,6 +99,10 @@ func (d *drain) analyzeWith(one dimension, earlier []detect.Sample) {
 		options.Refill, options.RefillSource = &known.value.Value, known.source
 	}
 	found, err := detect.Analyze(d.s.of(one), options)
+	if err == nil && d.refillIsLevel(one, found) {
+		d.refill[one], options.Refill, options.RefillSource = knownRefill{}, nil, ""
+		found, err = detect.Analyze(d.s.of(one), options)
+	}
 	if err != nil {
 		d.says = append(d.says, err.Error())
 		return
@@ -143,6 +147,16 @@ func (d *drain) knownRefill(one dimension) knownRefill {
 		return knownRefill{value: detect.Estimate{Value: known.refill}, source: detect.RefillDocumented}
 	}
 	return knownRefill{}
+}
+
+// refillIsLevel reports whether the refill is documented as the baseline, and the drain dropped to about that baseline.
+// The measured level after the drop then is the refill. The documented figure must not be used instead: the difference of
+// the two, times the length of the burst, would be mistaken for spent credits, and a burst that is only a little above the
+// baseline spends few. If the drain dropped to another level, other credits ran out, and the documented refill holds.
+func (d *drain) refillIsLevel(one dimension, found detect.Result) bool {
+	known := d.documented(one)
+	return d.refill[one].source == detect.RefillDocumented && known.refill == known.baseline &&
+		found.Exhausted && within(found.Baseline.Value, known.baseline, sameLevel)
 }
 
 // earlier returns the I/O that may have spent credits before the series starts: the I/O of earlier steps and of the
