@@ -1,10 +1,14 @@
 package e2e
 
 import (
+	"maps"
+	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
@@ -55,5 +59,38 @@ func TestLedger(t *testing.T) {
 	l.see(event("allow", "create", "system", "", "secrets", "", ""))
 	if slices.Contains(l.problems(), want[0]) {
 		t.Error("a right of one namespace that was used there is told of")
+	}
+}
+
+// TestUsesOfSittings: what an earlier sitting recorded counts if it is recent enough, and the record keeps only what is
+// granted. It needs no cluster.
+func TestUsesOfSittings(t *testing.T) {
+	t.Parallel()
+	granted := rightsOf("role", "", []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "delete", "watch"}}})
+	hour := func(hours int) time.Time { return time.Date(2026, 11, 28, hours, 0, 0, 0, time.UTC) }
+	l := newLedger(granted)
+	use := func(verb string, at time.Time) {
+		l.see(&auditv1.Event{Verb: verb, StageTimestamp: metav1.NewMicroTime(at.Add(time.Millisecond)),
+			Annotations: map[string]string{"authorization.k8s.io/decision": "allow"},
+			ObjectRef:   &auditv1.ObjectReference{Namespace: "n", Resource: "pods"}})
+	}
+	use("get", hour(9))
+	use("get", hour(8))
+	file := filepath.Join(t.TempDir(), "rights.csv")
+	recorded, err := readUses(file)
+	must(t, err)
+	if recorded != nil {
+		t.Fatalf("without a file there is %v", recorded)
+	}
+	must(t, writeUses(file, map[string]time.Time{"get pods (role)": hour(7), "list pods (role)": hour(6), "delete pods (role)": hour(3), "get pods (gone)": hour(8)}))
+	recorded, err = readUses(file)
+	must(t, err)
+	merged := l.merge(recorded, hour(5))
+	want := map[string]time.Time{"get pods (role)": hour(9), "list pods (role)": hour(6), "delete pods (role)": hour(3)}
+	if !maps.Equal(merged, want) {
+		t.Errorf("the record is %v, want %v", merged, want)
+	}
+	if got, want := l.problems(), []string{"a right that was never used: delete pods (role)", "a right that was never used: watch pods (role)"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

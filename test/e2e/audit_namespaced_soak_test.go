@@ -136,8 +136,8 @@ func acrossNamespaces(of *ledger, namespaces []string) *ledger {
 	made.refused = of.refused
 	for _, granted := range of.granted {
 		made.granted = append(made.granted, one(granted))
-		if of.used[granted] {
-			made.used[one(granted)] = true
+		if at, used := of.used[granted]; used {
+			made.used[one(granted)] = at
 		}
 	}
 	return made

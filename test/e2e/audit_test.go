@@ -1,12 +1,17 @@
 package e2e
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,13 +25,19 @@ import (
 )
 
 // What the operator may do is held against what it did. The API server of test/cluster writes down each request of an
-// account; when all tests of this package have run, each right that the operator was given has to be among those
-// requests, and none of them may have been refused. A right that nothing needs is taken out of the
-// +kubebuilder:rbac markers; for one that is needed in a rare moment there is a test that brings the moment about.
+// account. Each right that the operator was given has to be among the requests of the tests of this package, and none of
+// them may have been refused. A right that nothing needs is taken out of the +kubebuilder:rbac markers; for one that is
+// needed in a rare moment there is a test that brings the moment about.
+//
+// The tests run in several sittings, perhaps each on a cluster of its own. usesRecord has the last use of each right that
+// a sitting saw. Unused rights are a fault only after the sitting that completes the tests.
 
-// auditVariable asks for the comparison after some of the tests too, with all requests since an instant (RFC 3339), or else
-// since the cluster was started. `make soak` sets it: it names its tests with -run, and may repeat some of them.
+// auditVariable is set by `make soak` for the sitting that completes the tests, to the time (RFC 3339) of the oldest
+// verdict that still counts: a right must have been used since then.
 const auditVariable = "E2E_AUDIT"
+
+// usesRecord has a line for each right of the operator that was used: the right, and when it was used last.
+const usesRecord = "docs/soak/rights.csv"
 
 // right is one thing that somebody may do.
 type right struct {
@@ -101,14 +112,15 @@ func decision(event *auditv1.Event) string { return event.Annotations["authoriza
 // ledger is what somebody may do, and what of it was done.
 type ledger struct {
 	granted []right
-	used    map[right]bool
+	// used has the time of the last use of each right that was used.
+	used map[right]time.Time
 	// refused are requests that no right allows.
 	refused  map[string]int
 	requests int
 }
 
 func newLedger(granted []right) *ledger {
-	return &ledger{granted: granted, used: map[right]bool{}, refused: map[string]int{}}
+	return &ledger{granted: granted, used: map[right]time.Time{}, refused: map[string]int{}}
 }
 
 // see takes a request into account.
@@ -118,8 +130,8 @@ func (l *ledger) see(event *auditv1.Event) {
 		l.refused[event.Verb+" "+event.RequestURI]++
 	}
 	for _, one := range l.granted {
-		if !l.used[one] && (one.usedBy(event) || one.usedBy(creation(event))) {
-			l.used[one] = true
+		if at := event.StageTimestamp.Time; !at.Before(l.used[one]) && (one.usedBy(event) || one.usedBy(creation(event))) {
+			l.used[one] = at
 		}
 	}
 }
@@ -135,20 +147,85 @@ func creation(event *auditv1.Event) *auditv1.Event {
 	return &made
 }
 
-// problems are the rights that nothing has used, and the requests that were refused.
-func (l *ledger) problems() []string {
+// unused are the rights that nothing has used.
+func (l *ledger) unused() []string {
 	var all []string
 	for _, one := range l.granted {
 		bare, _, _ := strings.Cut(one.String(), " (")
-		if !l.used[one] && !invisible[bare] {
+		if _, used := l.used[one]; !used && !invisible[bare] {
 			all = append(all, "a right that was never used: "+one.String())
 		}
 	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// refusals are the requests that were refused.
+func (l *ledger) refusals() []string {
+	var all []string
 	for request, times := range l.refused {
 		all = append(all, fmt.Sprintf("refused %d times, for want of a right: %s", times, request))
 	}
 	slices.Sort(all)
-	return slices.Compact(all)
+	return all
+}
+
+// problems are the rights that nothing has used, and the requests that were refused.
+func (l *ledger) problems() []string { return append(l.unused(), l.refusals()...) }
+
+// merge adds the uses since an instant that earlier sittings have recorded, and returns the record with those of this
+// ledger. The record keeps no right that is not granted anymore.
+func (l *ledger) merge(recorded map[string]time.Time, since time.Time) map[string]time.Time {
+	merged := map[string]time.Time{}
+	for _, one := range l.granted {
+		at, earlier := l.used[one].Truncate(time.Second), recorded[one.String()]
+		if earlier.After(at) {
+			at = earlier
+		}
+		if at.IsZero() {
+			continue
+		}
+		merged[one.String()] = at
+		if at.Before(since) {
+			delete(l.used, one)
+		} else {
+			l.used[one] = at
+		}
+	}
+	return merged
+}
+
+// readUses reads the record of uses; there are none without a file.
+func readUses(file string) (map[string]time.Time, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	lines, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	uses := map[string]time.Time{}
+	for _, line := range lines[1:] {
+		if uses[line[0]], err = time.Parse(time.RFC3339, line[1]); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return uses, nil
+}
+
+func writeUses(file string, uses map[string]time.Time) error {
+	var text bytes.Buffer
+	writer := csv.NewWriter(&text)
+	_ = writer.Write([]string{"right", "last used"})
+	for _, name := range slices.Sorted(maps.Keys(uses)) {
+		_ = writer.Write([]string{name, uses[name].UTC().Format(time.RFC3339)})
+	}
+	writer.Flush()
+	return errors.Join(writer.Error(), os.WriteFile(file, text.Bytes(), 0o644))
 }
 
 // grantedTo are the rights of a service account, by all that is bound to it.
@@ -198,7 +275,7 @@ func (in *installation) rulesOf(ctx context.Context, reference rbacv1.RoleRef, n
 	return role.Rules, err
 }
 
-// audit holds what an account may do against what it did since an instant.
+// audit holds what an account may do against all that it did, and what it was refused since an instant.
 func (in *installation) audit(ctx context.Context, namespace, name string, since time.Time) (*ledger, error) {
 	granted, err := in.grantedTo(ctx, namespace, name)
 	if err != nil {
@@ -209,21 +286,17 @@ func (in *installation) audit(ctx context.Context, namespace, name string, since
 	}
 	made := newLedger(granted)
 	err = in.State.Audit("system:serviceaccount:"+namespace+":"+name, func(event auditv1.Event) {
-		if !event.StageTimestamp.Time.Before(since) {
+		if decision(&event) != "forbid" || !event.StageTimestamp.Time.Before(since) {
 			made.see(&event)
 		}
 	})
 	return made, err
 }
 
-// auditOperator is done when all tests have run.
-func auditOperator(began time.Time) error {
-	since := os.Getenv(auditVariable)
-	wanted := since != ""
-	if wanted {
-		began, _ = time.Parse(time.RFC3339, since) // zero if it is no instant
-	}
-	if testing.Short() || made == nil || made.api == nil || !made.Embedded || !wanted && (given("test.run") || given("test.skip")) {
+// auditOperator is done when all tests of a sitting that began at an instant have run. If one of them failed, it only
+// records which rights were used: the tests would have used others.
+func auditOperator(began time.Time, failed bool) error {
+	if testing.Short() || made == nil || made.api == nil || !made.Embedded {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -232,10 +305,28 @@ func auditOperator(began time.Time) error {
 	if err != nil {
 		return fmt.Errorf("hold the operator's rights against what it did: %w", err)
 	}
-	problems := found.problems()
-	fmt.Fprintf(os.Stderr, "e2e: %d requests of the operator have used %d of its %d rights; %d are looked for by the API server itself\n",
-		found.requests, len(found.used), len(found.granted), len(invisible))
-	if len(problems) == 0 {
+	since, completes := os.LookupEnv(auditVariable)
+	oldest := time.Time{}
+	if completes {
+		if oldest, err = time.Parse(time.RFC3339, since); err != nil {
+			return fmt.Errorf("%s: %w", auditVariable, err)
+		}
+	}
+	record := filepath.Join(made.root, usesRecord)
+	recorded, err := readUses(record)
+	if err != nil {
+		return err
+	}
+	if err := writeUses(record, found.merge(recorded, oldest)); err != nil {
+		return err
+	}
+	problems := found.refusals()
+	if completes {
+		problems = found.problems()
+	}
+	fmt.Fprintf(os.Stderr, "e2e: %d of the operator's %d rights are known to be used, %d are looked for by the API server itself; %d requests\n",
+		len(found.used), len(found.granted), len(invisible), found.requests)
+	if failed || len(problems) == 0 {
 		return nil
 	}
 	return errors.New("e2e: the operator's rights are not what it needs; change the +kubebuilder:rbac markers, or add a test that needs the right:\n  " +

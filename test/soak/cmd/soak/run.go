@@ -55,8 +55,8 @@ func (p part) run(ctx context.Context, tests []testName, seed uint64, passedSinc
 	}
 	for attempt := 1; ; attempt++ {
 		if p.audited && completes {
-			// This run completes the part. At its end, test/e2e compares the operator's permissions with its requests since this
-			// time: the time of the oldest run with a verdict that still counts.
+			// This run completes the part. At its end, test/e2e requires that the operator has used each of its permissions since
+			// this time: the time of the oldest run with a verdict that still counts.
 			began := r.StartedAt
 			if len(tests) < len(r.wanted) {
 				began = r.oldest().At
