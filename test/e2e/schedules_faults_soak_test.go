@@ -29,8 +29,9 @@ type fault struct {
 	loads []string
 	// fails are the reasons that a run may fail for because of it. Clients are replaced five times, so most are none.
 	fails []string
-	// deletes is true if the run goes, and ofCluster if nodes or the operator have to be mended.
-	deletes, ofCluster bool
+	// deletes is true if the run goes, and ofCluster if nodes or the operator have to be mended. kills is true if a client
+	// may die before it has removed its directory, and refuses if the store may refuse to.
+	deletes, ofCluster, kills, refuses bool
 }
 
 func (f fault) happensTo(load string) bool { return f.loads == nil || slices.Contains(f.loads, load) }
@@ -43,7 +44,7 @@ var byStore = []string{v1alpha1.ReasonToolFailed, v1alpha1.ReasonNotEnoughSpace,
 
 var faults = map[string]fault{
 	"kill -9 of the operator":   {strike: func(s *scene) bool { return s.kill(s.operatorUIDs(), "storagebench-op") }, ofCluster: true},
-	"kill -9 of an agent":       {strike: func(s *scene) bool { return s.kill(s.clientUIDs(), "agent") }},
+	"kill -9 of an agent":       {strike: func(s *scene) bool { return s.kill(s.clientUIDs(), "agent") }, kills: true},
 	"kill -9 of a fio":          {strike: func(s *scene) bool { return s.kill(s.clientUIDs(), "fio") }, loads: ofFio, fails: []string{v1alpha1.ReasonToolFailed}},
 	"kill -9 of mpirun":         {strike: func(s *scene) bool { return s.kill(s.clientUIDs(), "mpirun") }, loads: []string{withRanks}, fails: []string{v1alpha1.ReasonToolFailed}},
 	"kill -9 of a rank":         {strike: func(s *scene) bool { return s.kill(s.clientUIDs(), "ior") }, loads: []string{withRanks}, fails: []string{v1alpha1.ReasonToolFailed}},
@@ -51,10 +52,10 @@ var faults = map[string]fault{
 	"kill -9 of a containerd":   {strike: component(binaries.Containerd), ofCluster: true},
 	"kill -9 of the API server": {strike: component(binaries.APIServer), ofCluster: true},
 	"kill -9 of etcd":           {strike: component(binaries.Etcd), ofCluster: true},
-	"a node dies":               {strike: deadNode, ofCluster: true},
+	"a node dies":               {strike: deadNode, ofCluster: true, kills: true},
 
 	"deletion of a pod":          {strike: func(s *scene) bool { return s.remove(&corev1.PodList{}) }},
-	"deletion of a pod by force": {strike: func(s *scene) bool { return s.remove(&corev1.PodList{}, client.GracePeriodSeconds(0)) }},
+	"deletion of a pod by force": {strike: func(s *scene) bool { return s.remove(&corev1.PodList{}, client.GracePeriodSeconds(0)) }, kills: true},
 	"deletion of a Secret":       {strike: func(s *scene) bool { return s.remove(&corev1.SecretList{}) }},
 	"deletion of a claim":        {strike: deleteClaim, fails: noClaim},
 	"deletion of the run":        {strike: func(s *scene) bool { return s.remove(&v1alpha1.BenchmarkRunList{}) }, deletes: true, fails: []string{v1alpha1.ReasonStopped}},
@@ -63,10 +64,10 @@ var faults = map[string]fault{
 		return s.remove(&v1alpha1.StorageBenchmarkList{}, client.PropagationPolicy(metav1.DeletePropagationForeground))
 	}, deletes: true, fails: []string{v1alpha1.ReasonStopped}},
 	"deletion of the namespace":  {strike: deleteNamespace, deletes: true, fails: []string{v1alpha1.ReasonStopped}},
-	"a full store":               {strike: broken(model.FailureENOSPC), loads: []string{onStore}, fails: byStore},
-	"a read-only store":          {strike: broken(model.FailureEROFS), loads: []string{onStore}, fails: byStore},
-	"a store that fails":         {strike: broken(model.FailureEIO), loads: []string{onStore}, fails: byStore},
-	"a frozen store":             {strike: broken(model.FailureStall), loads: []string{onStore}, fails: byStore},
+	"a full store":               {strike: broken(model.FailureENOSPC), loads: []string{onStore}, fails: byStore, refuses: true},
+	"a read-only store":          {strike: broken(model.FailureEROFS), loads: []string{onStore}, fails: byStore, refuses: true},
+	"a store that fails":         {strike: broken(model.FailureEIO), loads: []string{onStore}, fails: byStore, refuses: true},
+	"a frozen store":             {strike: broken(model.FailureStall), loads: []string{onStore}, fails: byStore, refuses: true},
 	"a second operator":          {strike: secondOperator, ofCluster: true},
 	"an upgrade of the operator": {strike: rollOut, ofCluster: true},
 }

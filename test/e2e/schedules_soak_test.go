@@ -355,7 +355,7 @@ func (s *scene) mend() {
 func (s *scene) judge(run *v1alpha1.BenchmarkRun) (outcome string) {
 	s.Helper()
 	if run == nil {
-		s.nothingIsLeft()
+		s.nothingIsLeft(nil)
 		return "deleted before it began"
 	}
 	complete := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionComplete)
@@ -385,33 +385,78 @@ func (s *scene) judge(run *v1alpha1.BenchmarkRun) (outcome string) {
 	for _, lost := range run.Status.LostClients {
 		s.Logf("lost client %d in %s: %s", lost.Client, lost.Step, lost.Reason)
 	}
-	s.nothingIsLeft()
+	s.nothingIsLeft(run)
 	return outcome
 }
 
-// nothingIsLeft waits until no object, file or process of the run is left, and reads the stranger's files.
-func (s *scene) nothingIsLeft() {
+// nothingIsLeft waits until no object, file or process of the run is left, and reads the stranger's files. Where files may
+// be left, a later run has to remove them.
+func (s *scene) nothingIsLeft(run *v1alpha1.BenchmarkRun) {
 	s.Helper()
-	err := s.api.Get(s.Context(), client.ObjectKey{Name: s.namespace}, &corev1.Namespace{})
+	var namespace corev1.Namespace
+	err := s.api.Get(s.Context(), client.ObjectKey{Name: s.namespace}, &namespace)
 	if client.IgnoreNotFound(err) != nil {
 		s.Fatal(err)
 	}
-	if !apierrors.IsNotFound(err) {
+	switch {
+	case err != nil || namespace.DeletionTimestamp != nil:
+		s.until("the namespace is gone", hang, func() bool {
+			return apierrors.IsNotFound(s.api.Get(s.Context(), client.ObjectKey{Name: s.namespace}, &namespace))
+		})
+		if s.store != nil && s.did(func(f fault) bool { return f.kills }) && len(s.leftOnVolumes()) > 0 {
+			s.Logf("a client was killed in a namespace in which nothing can start, and its data was left")
+			s.runInAnotherNamespace()
+		}
+	case run != nil && len(run.Status.DataLeft) > 0 && s.did(func(f fault) bool { return f.refuses }):
+		s.Logf("the store refused to remove data: %s", run.Status.DataLeft[0].Reason)
+		s.complete(s.again("bench", "once more", hang))
+		fallthrough
+	default:
 		s.clean()
 	}
 	s.until("no process of the run is left", hang, func() bool { return len(processesIn(s.clientUIDs(), "")) == 0 })
+	for _, file := range s.leftOnVolumes() {
+		s.Errorf("left on %s", file)
+	}
+	for folder, member := range s.folders {
+		path, ok := pathOn(member, folder)
+		if !ok {
+			continue // it went with its claim
+		}
+		if text, err := os.ReadFile(filepath.Join(path, strangersFile)); err != nil || string(text) != strangersText {
+			s.Errorf("a stranger's file on %s holds %q, %v", folder, text, err)
+		}
+	}
+}
+
+// leftOnVolumes are the files of the run on the volumes that its claims were bound to.
+func (s *scene) leftOnVolumes() (left []string) {
+	s.Helper()
 	for folder, member := range s.folders {
 		path, ok := pathOn(member, folder)
 		if !ok {
 			continue // it went with its claim
 		}
 		for _, file := range runFilesBelow(s.space, path) {
-			s.Errorf("left on %s: %s", folder, file)
-		}
-		if text, err := os.ReadFile(filepath.Join(path, strangersFile)); err != nil || string(text) != strangersText {
-			s.Errorf("a stranger's file on %s holds %q, %v", folder, text, err)
+			left = append(left, folder+": "+file)
 		}
 	}
+	return left
+}
+
+// runInAnotherNamespace runs another benchmark on the store of the scene, whose namespace is gone.
+func (s *scene) runInAnotherNamespace() {
+	s.Helper()
+	volume := s.store.Volume(s.namespace, "data")
+	must(s.T, client.IgnoreNotFound(s.api.Delete(s.Context(), volume)))
+	s.until("the volume is gone", hang, func() bool {
+		return apierrors.IsNotFound(s.api.Get(s.Context(), client.ObjectKeyFromObject(volume), volume))
+	})
+	later := newSpace(s.T)
+	must(s.T, s.api.Create(s.Context(), s.store.Volume(later.namespace, "data")))
+	later.create(s.store.Claim(later.namespace, "data"))
+	later.apply(small(1).Obj())
+	later.complete(later.ended(hang))
 }
 
 // processesIn are the processes of pods, alive, as this machine sees them: all, or those of a program.
