@@ -157,11 +157,16 @@ const (
 	withRanks    = "IOR on a volume of all nodes"
 )
 
-// paceIsKept checks that both phases have the operations of an undisturbed run, each with its latency and its bytes.
+// paceIsKept checks that both phases have the operations of an undisturbed run, each with its latency and its bytes. A
+// phase in which the store froze may have fewer, if it says so.
 func paceIsKept(s *scene, run *v1alpha1.BenchmarkRun) {
 	s.Helper()
 	for _, phase := range []string{"write", "read"} {
-		didAll(s.T, run, phase, 3, scheduleSeconds, 55)
+		percent := int64(55)
+		if s.did(func(f fault) bool { return f.refuses }) && hasWarning(targetOf(s.space, run, phase, "data"), v1alpha1.WarningIOStalled) {
+			percent = 0
+		}
+		didAll(s.T, run, phase, 3, scheduleSeconds, percent)
 		for _, one := range targetOf(s.space, run, phase, "data").Operations {
 			if one.Bytes != one.Operations*(16<<10) {
 				s.Errorf("phase %s: %d operations of 16 KiB have %d bytes", phase, one.Operations, one.Bytes)
