@@ -21,7 +21,7 @@ import (
 type BenchmarkRun struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// metadata is the standard object's metadata.
+	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
@@ -196,7 +196,7 @@ type ResolvedStep struct {
 	Processes *int32 `json:"processes,omitempty"`
 
 	// layoutJobs is the number of jobs to lay out files for: the largest job count of any step that uses the files. Set
-	// if each job has its own files and a step raises the job count.
+	// only if each job has its own files and a step raises the job count.
 	// +optional
 	LayoutJobs *int32 `json:"layoutJobs,omitempty"`
 
@@ -216,8 +216,8 @@ type ResolvedStep struct {
 	// +optional
 	Redrain *bool `json:"redrain,omitempty"`
 
-	// newBytes is the maximum space that each client of a target needs in addition to the space that earlier steps
-	// need.
+	// newBytes is the maximum space that each client of a target needs for this step, beyond the space that earlier
+	// steps need.
 	// +optional
 	// +listType=map
 	// +listMapKey=target
@@ -368,7 +368,7 @@ type BenchmarkRunStatus struct {
 	// +kubebuilder:validation:MaxItems=64
 	Warnings []Warning `json:"warnings,omitempty"`
 
-	// lostClients are the clients that were lost, and whether they were replaced.
+	// lostClients records each loss of a client, and whether the client was replaced.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64

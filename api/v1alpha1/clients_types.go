@@ -14,7 +14,7 @@ type Clients struct {
 	Count int32 `json:"count,omitempty"`
 
 	// spread is OnePerNode (one client per node, across all targets of the run), PreferOnePerNode (clients share nodes
-	// only if there are too few), or Any. The results have a warning if clients shared a node.
+	// only if there are too few nodes), or Any. The results have a warning if clients shared a node.
 	// +optional
 	// +kubebuilder:default=OnePerNode
 	Spread Spread `json:"spread,omitempty"`
@@ -63,7 +63,7 @@ type Spread string
 const (
 	// SpreadOnePerNode gives each client its own node.
 	SpreadOnePerNode Spread = "OnePerNode"
-	// SpreadPreferOnePerNode lets clients share nodes only if there are too few of them; the results then have a
+	// SpreadPreferOnePerNode lets clients share nodes only if there are too few nodes; the results then have a
 	// warning.
 	SpreadPreferOnePerNode Spread = "PreferOnePerNode"
 	// SpreadAny lets clients share nodes. If they do, the results have a warning.

@@ -152,7 +152,8 @@ type CellComparison struct {
 	// notJudged is the number of cells without a known confidence interval.
 	// +required
 	NotJudged int32 `json:"notJudged"`
-	// omitted is the number of cells for which a target has no valid result or lost clients that the other one had.
+	// omitted is the number of cells that were not compared, because one of the targets has no valid result or lost more
+	// clients than the other.
 	// +optional
 	Omitted int32 `json:"omitted,omitempty"`
 }

@@ -3,12 +3,12 @@ package v1alpha1
 // Conditions of a StorageBenchmark. They follow kstatus, so that Argo CD, Flux
 // and kubectl wait can gate on the verdict.
 const (
-	// ConditionReady is True if the newest evaluated run is complete and valid, met its objectives
-	// and shows no regression, and False if not. It is Unknown if the current spec.run has not been
-	// evaluated yet.
+	// ConditionReady is True if the newest evaluated run is complete and valid, met its objectives and shows no
+	// regression. It is False if the run did not pass or the workload cannot be run, and Unknown if the current spec.run
+	// has not been evaluated yet or a reference is missing.
 	ConditionReady = "Ready"
-	// ConditionReconciling is True while the current spec.run has not been evaluated yet, otherwise
-	// absent.
+	// ConditionReconciling is True while the operator waits for a verdict on the current spec.run or for a missing
+	// reference; otherwise absent.
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled is True if the newest evaluated run did not pass, the workload cannot be run, or a reference has
 	// been missing for longer than startTimeout; otherwise absent. It precedes Reconciling in the list because kstatus
@@ -55,11 +55,12 @@ const (
 	ReasonProfileNotFound = "ProfileNotFound"
 	// ReasonClaimNotFound: a referenced claim is missing.
 	ReasonClaimNotFound = "ClaimNotFound"
-	// ReasonRunFailed: the newest run did not complete, and it gives no valid reason.
+	// ReasonRunFailed: the newest run ended without a Complete or Failed condition, or the reason of its Failed
+	// condition is too long.
 	ReasonRunFailed = "RunFailed"
-	// ReasonRunInvalid: the newest run's results are disqualified.
+	// ReasonRunInvalid: the newest run is complete, but its results are not valid.
 	ReasonRunInvalid = "RunInvalid"
-	// ReasonObjectiveMissed: an objective was missed.
+	// ReasonObjectiveMissed: an objective was missed, or a figure that it needs is absent.
 	ReasonObjectiveMissed = "ObjectiveMissed"
 	// ReasonRegressed: the newest runs are worse than earlier ones.
 	ReasonRegressed = "Regressed"
@@ -72,7 +73,7 @@ const (
 
 // Reasons for a StorageBenchmark's Regressed condition, in addition to ReasonRegressed.
 const (
-	// ReasonNoChange: the newest runs are as good as earlier ones.
+	// ReasonNoChange: the newest runs are neither better nor worse than earlier ones.
 	ReasonNoChange = "NoChange"
 	// ReasonImproved: the newest runs are better than earlier ones.
 	ReasonImproved = "Improved"

@@ -114,7 +114,7 @@ func (w *Workload) setDefaults() {
 	}
 }
 
-// orDefault sets a field that has the zero value to the given value.
+// orDefault sets field to value if field is zero.
 func orDefault[T comparable](field *T, value T) {
 	var absent T
 	if *field == absent {

@@ -10,8 +10,8 @@
 //	BenchmarkRun             one run: its frozen spec and its results
 //
 // Rules for all types: durations in a spec have the string type Duration, or ShortDuration for
-// latencies; sizes and rates in a spec are quantities; figures in a status are integers whose name
-// includes the unit; there are no floats; every list and string is bounded.
+// latencies; sizes and rates in a spec are quantities; figures in a status are integers whose names
+// include the unit; there are no floats; every list and string is bounded.
 //
 // To keep the CRDs small, a field's description in a CRD is only the first sentence of its comment and, for fields that
 // users write, the sentences that begin with "Defaults to", "If unset" or "Only"; docs/reference/api.md has the whole

@@ -14,8 +14,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') && duration(self) <= duration('168h')",message="use whole numbers with the units h, m, s, ms in that order, such as 1h30m; at most 168h"
 type Duration string
 
-// durationPattern is the pattern of a Duration in the CRDs. It limits the number of digits, so that the sum in
-// nanoseconds is far below the maximum of an int64.
+// durationPattern is the pattern of a Duration in the CRDs. It limits the number of digits, so that the duration in
+// nanoseconds fits into an int64.
 var durationPattern = regexp.MustCompile(`^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$`)
 
 // Parse returns the length of time. An empty Duration is zero. For text that the API server rejects, Parse returns an

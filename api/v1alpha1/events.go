@@ -46,7 +46,8 @@ const (
 	EventObjectiveMissed = "ObjectiveMissed"
 	// EventRegressed: the newest runs are worse than earlier ones.
 	EventRegressed = "Regressed"
-	// EventRecovered: a run passed after one that did not, or a verdict became Passed because the objectives changed.
+	// EventRecovered: a run passed after one that did not, or a verdict became Passed because the objectives or the
+	// regression policy changed.
 	EventRecovered = "Recovered"
 	// EventRegressionEnded: the newest runs are no longer worse than earlier ones.
 	EventRegressionEnded = "RegressionEnded"
@@ -58,8 +59,8 @@ const (
 	EventDataLeft = "DataLeft"
 	// EventObjectsLeft: the API server refuses to delete objects of a run that has ended.
 	EventObjectsLeft = "ObjectsLeft"
-	// EventRequestRefused: the API server refuses a request without which a run cannot go on, or a benchmark's status.
-	// The operator tries again.
+	// EventRequestRefused: the API server refuses a request that a run needs to continue, or an update of a benchmark's
+	// status. The operator tries again.
 	EventRequestRefused = "RequestRefused"
 	// EventLimitsFaulty: the ConfigMap of documented limits cannot be used.
 	EventLimitsFaulty = "LimitsFaulty"

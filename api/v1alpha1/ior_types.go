@@ -65,7 +65,7 @@ type IORProfile struct {
 
 	// reorderTasks determines which rank reads which data, so that no client reads its own cache: Constant shifts the
 	// ranks by one client, Random assigns the data randomly, None lets each rank read its own data. Defaults to
-	// Constant if anything is read, or to None if IOR cannot reorder (random offsets in a shared file).
+	// Constant, or to None if nothing is read or IOR cannot reorder (random offsets in a shared file).
 	// +optional
 	ReorderTasks IORReorder `json:"reorderTasks,omitempty"`
 
@@ -74,8 +74,8 @@ type IORProfile struct {
 	// +optional
 	IntraTestBarriers *bool `json:"intraTestBarriers,omitempty"`
 
-	// repetitions is the number of repetitions of the whole test. Defaults to 1, or to as many as fit into a
-	// burstDrain. A time-bound phase ignores this value and repeats the test until its time is over.
+	// repetitions is the number of repetitions of the whole test. Defaults to 1; in a burstDrain phase, to as many
+	// repetitions as fit. A time-bound phase ignores this value and repeats the test until its time is over.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=50000
@@ -103,9 +103,9 @@ type IORProfile struct {
 	// +optional
 	Verify *bool `json:"verify,omitempty"`
 
-	// dataPattern is the content of the written data. The default differs between tools and between
-	// versions, and compressible data makes a compressing store look faster. Random needs IOR
-	// 4.0.0; Incompressible is broken from 4.0.0 on.
+	// dataPattern is the content of the written data. The default depends on the version of IOR. It is compressible, which
+	// makes a store that compresses look faster. Random requires IOR 4.0.0 or later; Incompressible works only before
+	// 4.0.0.
 	// +optional
 	// +kubebuilder:validation:Enum=Timestamp;Offset;Incompressible;Random
 	DataPattern string `json:"dataPattern,omitempty"`

@@ -15,7 +15,7 @@ const (
 	// LabelQueue is the queue of a run.
 	LabelQueue = Group + "/queue"
 	// LabelOver is "true" on a BenchmarkRun that has ended and has no objects left in the cluster, except those that
-	// the API server refuses to delete. With it, a label selector can exclude such runs.
+	// the API server refuses to delete. The label lets selectors exclude such runs.
 	LabelOver = Group + "/over"
 )
 

@@ -4,8 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// LiveFigures show the current activity of the running step. They are for display only: they hold what the clients have
-// reported so far, including the warm-up, and are removed when the run has ended.
+// LiveFigures show the current activity of the running step. They are for display only. They hold what the clients have
+// reported so far, including the warm-up, and are removed when the run ends.
 type LiveFigures struct {
 	// step is the ID of the running step.
 	// +required

@@ -100,7 +100,7 @@ type IOROperation struct {
 }
 
 // IORRepetition is one write or one read of all files. The times of opening, transferring and closing overlap, because
-// each is from the first rank's start to the last rank's end.
+// each runs from the first rank's start to the last rank's end.
 type IORRepetition struct {
 	// index is the number of the repetition, counted from 0.
 	// +optional

@@ -181,8 +181,7 @@ const (
 	VerdictMet Verdict = "Met"
 	// VerdictMissed: the figure is outside its bounds for at least one target or cell.
 	VerdictMissed Verdict = "Missed"
-	// VerdictUnknown: the figure is absent, such as a percentile with too few
-	// samples.
+	// VerdictUnknown: the figure is absent, for example because a percentile has too few samples.
 	VerdictUnknown Verdict = "Unknown"
 )
 

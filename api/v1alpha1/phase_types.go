@@ -355,7 +355,7 @@ type CooldownPhase struct {
 	// +optional
 	UntilCredits *UntilCredits `json:"untilCredits,omitempty"`
 
-	// redrain is the former spelling of a refill phase.
+	// redrain is the former way to specify a refill phase.
 	// +optional
 	Redrain *Redrain `json:"redrain,omitempty"`
 

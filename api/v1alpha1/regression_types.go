@@ -11,7 +11,7 @@ type RegressionVerdict string
 
 // Values of RegressionVerdict.
 const (
-	// RegressionNoChange: no figure is worse.
+	// RegressionNoChange: no figure is better or worse.
 	RegressionNoChange RegressionVerdict = "NoChange"
 	// RegressionRegressed: a figure is worse, by more than chance explains and by at least the
 	// tolerance.

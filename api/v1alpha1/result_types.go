@@ -232,7 +232,7 @@ type OperationResult struct {
 	BytesPerSecond *int64 `json:"bytesPerSecond,omitempty"`
 
 	// iopsMilli is the rate in the common window, in thousandths of an operation per second. Unset if there is no
-	// common window, and if only the bytes were counted, such as those of mapped files.
+	// common window, or if only the bytes were counted, as for memory-mapped files.
 	// +optional
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 
@@ -520,8 +520,8 @@ type CooldownResult struct {
 	Message string `json:"message,omitempty"`
 }
 
-// StepResult holds the figures of one step of a ramp or one cell of a sweep. It is small because a sweep can have 256
-// cells.
+// StepResult holds the figures of one step of a ramp or one cell of a sweep. It is kept small because a sweep can have
+// 256 cells.
 type StepResult struct {
 	// cell is the index of the step in a ramp or search, or of the cell in a sweep. Cells are numbered along the axes
 	// clients, jobs, queueDepth, blockSize and readPercent, the last one changing fastest.
@@ -603,8 +603,8 @@ type StepOperation struct {
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
 }
 
-// Counted reports whether the operations behind the bytes were counted. A program can move bytes without system calls,
-// for example those of mapped files.
+// Counted reports whether the operations that moved the bytes were counted. A program can move bytes without system
+// calls, for example through memory-mapped files.
 func (o *StepOperation) Counted() bool { return o.IOPSMilli > 0 || o.BytesPerSecond == 0 }
 
 // SearchResult is the highest rate that met the objective of a search.

@@ -1,7 +1,7 @@
 package v1alpha1
 
-// RunSpec is the part of the spec that is frozen when a run is created: what to measure, from where, with which
-// workload and in which order. Its hash identifies what was run.
+// RunSpec is the part of the spec that is frozen when a run is created: which targets to measure, with which clients
+// and workloads, and in which phases. Its hash identifies what was run.
 //
 // +kubebuilder:validation:XValidation:rule="self.targets.all(a, self.targets.exists_one(b, b.name == a.name))",message="targets: names must differ; rename one",fieldPath=".targets"
 // +kubebuilder:validation:XValidation:rule="self.phases.all(a, self.phases.exists_one(b, b.name == a.name))",message="phases: names must differ, because results refer to them; rename one",fieldPath=".phases"

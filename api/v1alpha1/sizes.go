@@ -8,10 +8,9 @@ import (
 )
 
 // The API accepts a size in plain bytes, such as 64000, but refuses 64k, because fio and IOR mean 64Ki by it. Quantity
-// formats 64000 as 64k, so an update by a Go program that has read the object would be refused. The types with size
-// fields therefore encode them without a decimal suffix. The sizes in FioOverride, IOROverride and SweepAxes are
-// encoded by the types that contain these, because controller-gen cannot apply MinProperties to a type with its own
-// MarshalJSON.
+// formats 64000 as 64k, so a Go program that reads an object and updates it would be refused. The types with size
+// fields therefore encode them without a decimal suffix. FioOverride, IOROverride and SweepAxes leave this to the types
+// that contain them, because controller-gen cannot apply MinProperties to a type with its own MarshalJSON.
 
 // page is 4 KiB. The size of a dataset or file may have a decimal suffix if it is a multiple of page.
 const page = 4096
@@ -28,7 +27,7 @@ func plainSize(size *resource.Quantity, decimalUnit int64) *resource.Quantity {
 		return size
 	}
 	if whole == 1000 {
-		// BinarySI would not help: below 1Ki, Quantity formats BinarySI values with a decimal suffix, so 1000 becomes 1k.
+		// Do not use BinarySI: below 1Ki, Quantity formats BinarySI values with a decimal suffix, so 1000 would become 1k.
 		return resource.NewQuantity(whole, resource.DecimalExponent)
 	}
 	return resource.NewQuantity(whole, resource.BinarySI)

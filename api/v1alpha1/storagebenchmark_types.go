@@ -27,7 +27,7 @@ import (
 type StorageBenchmark struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// metadata is the standard object's metadata. The name has at most 40 characters and is a DNS
+	// metadata is the standard object metadata. The name has at most 40 characters and is a DNS
 	// label, because the names of pods are derived from it.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -101,7 +101,7 @@ type StorageBenchmarkSpec struct {
 	// +kubebuilder:validation:Maximum=200
 	FailedHistoryLimit *int32 `json:"failedHistoryLimit,omitempty"`
 
-	// objectives are the figures that a run has to reach. Changing them re-evaluates the stored
+	// objectives are the figures of a run that must stay within bounds. Changing them re-evaluates the stored
 	// results without starting a run.
 	// +optional
 	// +listType=atomic
@@ -371,8 +371,8 @@ type RunReference struct {
 type JudgedRun struct {
 	RunReference `json:",inline"`
 
-	// reason is Passed, or why the run did not pass. Ready has the same reason, unless spec.run has changed or cannot
-	// be run.
+	// reason is Passed, or the reason why the run did not pass. Ready has the same reason, unless spec.run has changed
+	// or cannot be run.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Reason string `json:"reason,omitempty"`

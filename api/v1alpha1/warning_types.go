@@ -57,7 +57,7 @@ type Warning struct {
 //	ServerCacheSuspected      I        W         W        I     reads may have come from the server's memory
 //	FasterThanDocumented      I        W         W        I     the rate is over 1.25 times the highest documented burst
 //	HostCacheOn               I        W         W        I     a client's machine caches the disk
-//	FreshVolume               I        W         W        I     the volume is new for the run: its credits are full
+//	FreshVolume               I        W         W        I     the volume is new, so its credits are full
 //	BurstBilled               I        W         W        I     the burst costs money and does not end
 //	UnwrittenDataRead         D        D         D        D     reads hit blocks that were never written
 //	WrittenUnknown            W        W         W        I     it is unknown how much of the files was written
@@ -71,15 +71,15 @@ type Warning struct {
 //	NotSteady                 I        W         I        I     the rate was not steady
 //	NotAssessed               I        W         I        I     the step was too short for a steady-state verdict
 //	SteadyInBurst             I        W         I        I     the rate was steady, but perhaps only while credits last
-//	ClientsShareNode          I        W         W        I     clients ran on one node
-//	SharedClientNode          I        W         W        I     clients of two targets loaded together ran on one node
+//	ClientsShareNode          I        W         W        I     clients of a target shared a node
+//	SharedClientNode          I        W         W        I     clients of targets loaded together shared a node
 //	WindowsDiffer             I        W         W        I     the common window is under 95 % of a client's time
 //	CommonWindowTooShort      I        D         D        I     the common window is under 80 % of a client's time
-//	TooFewSamples             I        I         I        I     a percentile is absent
+//	TooFewSamples             I        I         I        I     too few samples for a percentile
 //	LatencyClipped            I        W         W        I     of latencies over 17.1 s, only the maximum is known
 //	SubmissionBlocks          I        W         W        I     submission takes over 10 % of the latency
 //	DirtyPages                I        W         W        I     buffered writes were not flushed in the measured time
-//	BytesUncertain            I        W         W        I     two counts of the bytes or operations differ by > 5 %
+//	BytesUncertain            I        W         W        I     two counts of bytes or operations differ by over 5 %
 //	SamplesLost               I        W         W        I     part of the time series is lost
 //	SweepDrift                I        W         I        I     a repeated cell differs by over 10 %
 //	SearchInconclusive        I        W         I        I     the highest rate of a search is a bound, or not confirmed
@@ -91,9 +91,9 @@ type Warning struct {
 //	LayoutRenewed             I        I         I        I     existing data could not be used and was written again
 //	PatternCompresses         I        W         W        I     the storage compresses the data that the tool writes
 //	CompressionNotShown       I        W         W        I     compression by the storage is possible but not visible
-//	DirectoryHeld             I        I         I        I     a client waited for its previous agent, which held its files
+//	DirectoryHeld             I        I         I        I     a client waited for its previous agent to release its files
 //	UsageUnknown              I        I         I        I     the space that the files occupy is unknown
-//	ToolMessages              I        I         I        I     the tool printed messages that are not recognized
+//	ToolMessages              I        I         I        I     the tool printed unrecognized messages
 //	VolumeInUse               I        W         W        I     something else uses a volume of the run
 //	DataLeftBehind            I        I         I        I     data of deleted benchmarks or earlier runs was found
 //	ObservationFailed         W        W         W        W     an observation has no answer
