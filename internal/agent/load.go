@@ -52,8 +52,8 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 	}
 	name := tool.StepName(request.GetStep())
 	if known := a.steps[name]; known != nil {
-		// A newer leader may be another version of the operator, which asks for the same step in other words. The step
-		// stays as it was loaded.
+		// A newer leader may run another version of the operator, whose request for the same step may differ. Keep the step
+		// as it was loaded.
 		if known.content != loads && known.epoch == request.GetEpoch() {
 			return nil, status.Errorf(codes.InvalidArgument, "step %s is already loaded with different content", name)
 		}

@@ -107,7 +107,7 @@ func (l *Log) After(sequence uint64) *Cursor {
 }
 
 // Next returns the records after the cursor, up to the end of the chunk that holds the first of them, and moves the
-// cursor past them. It returns no records if none have been added since.
+// cursor past them. It returns no records if the log has none after the cursor.
 func (c *Cursor) Next() ([]*agentapi.Record, error) {
 	c.log.mu.Lock()
 	defer c.log.mu.Unlock()

@@ -21,7 +21,7 @@ func TestSpawnOfAnotherProgram(t *testing.T) {
 	_, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
 	must(t, err)
 	must(t, os.Rename(executable(t, fioVersion+"exit 1\n"), path))
-	if _, err := r.Load(t.Context(), request("a", quickWrite)); reasonIn(err) != tool.ReasonTool || !strings.Contains(err.Error(), "has replaced the fio-3.33") {
+	if _, err := r.Load(t.Context(), request("a", quickWrite)); reasonIn(err) != tool.ReasonTool || !strings.Contains(err.Error(), "is no longer the fio-3.33") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -52,8 +52,9 @@ type step struct {
 	order order
 }
 
-// content is a digest of a LoadRequest. The digest excludes the epoch, because a newer leader may repeat an older
-// leader's request, and the number of clients that share the volume, because one may be lost before a repetition.
+// content is a digest of a LoadRequest. It excludes the epoch, because a newer leader may repeat an older leader's
+// request. It also excludes the number of clients that share the volume, because a client may be lost before the
+// request is repeated.
 type content [sha256.Size]byte
 
 func contentOf(request *agentapi.LoadRequest) (content, error) {

@@ -18,7 +18,7 @@ import (
 // These limits keep the check of laid-out files short: reading spends credits, and a slow share reads only 30 MB/s.
 const (
 	blockBytes = 64 << 10
-	// layoutBlocks is the maximum number of blocks read from all files together. They contain 4 MiB.
+	// layoutBlocks is the maximum number of blocks read from all files together: 4 MiB.
 	layoutBlocks = 64
 	// fileBlocks is the maximum number of blocks read from one file.
 	fileBlocks = 16

@@ -29,8 +29,8 @@ func (d *Dataset) DropCache(name string) error {
 	return nil
 }
 
-// CachedBytes returns how many bytes of a file are in this machine's page cache. It returns an error if the kernel does
-// not tell this user.
+// CachedBytes returns how many bytes of a file are in this machine's page cache. It returns an error if the kernel
+// hides that from this user.
 func (d *Dataset) CachedBytes(name string) (uint64, error) {
 	file, err := d.open(name)
 	if err != nil {
@@ -58,7 +58,7 @@ func residentBytes(file *os.File) (uint64, error) {
 	// beyond the end of the file.
 	beyond, err := residentPages(file, (size+window)/page*page, page)
 	if err == nil && beyond > 0 {
-		err = errors.New("the kernel does not tell this user which pages are cached")
+		err = errors.New("the kernel does not show this user which pages are cached")
 	}
 	if err != nil {
 		return 0, err

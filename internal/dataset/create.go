@@ -25,8 +25,8 @@ const (
 	scratchPrefix = ".tmp-"
 )
 
-// errLostRace means that another client or agent created, replaced or removed a directory or a lock file in the
-// meantime. The caller repeats the whole operation, starting at the target's directory.
+// errLostRace means that another client or agent created, replaced or removed a directory or a lock file during an
+// operation. The caller repeats the whole operation, starting at the target's directory.
 var errLostRace = errors.New("a parent directory was removed concurrently")
 
 // isTransient reports whether the error may result from a concurrent change by another client, so that a retry may

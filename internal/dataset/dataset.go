@@ -204,9 +204,9 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 }
 
 // Sweep removes all clients' data of one benchmark from a target, including partial directories of killed clients. Do
-// not call it while clients of the run are running. It spares directories that agents of other runs may be using
-// (ErrHeld): agents on other machines, or agents that read the data. Missing data is not an error. A missing (ErrMissing)
-// or replaced (ErrChanged) target is an error, because it is then unknown whether the data still exists.
+// not call it while clients of the run are running. It spares directories that agents of other runs may be using, on
+// other machines or as readers of the data (ErrHeld). Missing data is not an error. A missing (ErrMissing) or replaced
+// (ErrChanged) target is an error, because it is then unknown whether the data still exists.
 func Sweep(ctx context.Context, mount Mount, benchmarkUID, runUID string) error {
 	if err := (Location{BenchmarkUID: benchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
 		return err

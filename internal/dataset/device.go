@@ -119,7 +119,7 @@ func openExclusive(ctx context.Context, path string, write bool) (*os.File, erro
 }
 
 // Use checks that the device may be used as requested, and writes the mark if the use includes writing. OpenDevice
-// calls Use; call it again before using the open device in another way.
+// calls Use. Call Use again before using the open device for another purpose.
 func (d *Device) Use(use DeviceUse) error {
 	size, err := d.file.Seek(0, 2)
 	if err != nil {

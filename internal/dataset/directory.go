@@ -149,7 +149,7 @@ func (d *directory) file(name string, flags int) (*os.File, error) {
 }
 
 // lockable opens a file of this directory that can be locked, and creates it if it is missing. It returns errLostRace
-// if the file or the directory is removed meanwhile.
+// if another client removes the file or the directory at the same time.
 func (d *directory) lockable(name string) (*os.File, error) {
 	created, err := d.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
 	switch {
@@ -167,7 +167,7 @@ func (d *directory) lockable(name string) (*os.File, error) {
 	return file, err
 }
 
-// remove removes a file or an empty subdirectory. A missing one counts as removed.
+// remove removes a file or an empty subdirectory. It succeeds if the name does not exist.
 func (d *directory) remove(name string) error {
 	return ignoreMissing(classify(filepath.Join(d.path, name), "remove", d.root.Remove(name)))
 }

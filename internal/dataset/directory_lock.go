@@ -150,8 +150,8 @@ func (d *Dataset) hold(holder Holder) (*Hold, error) {
 			_ = file.Close()
 			return &heldError{path: filepath.Join(hash.path, d.location.holderName()), holder: other}
 		}
-		// Check that the lock is still for the opened directory, because the previous holder may have removed the
-		// directory meanwhile.
+		// Check that the lock belongs to the opened directory: the previous holder may have removed that directory before the
+		// lock was acquired.
 		own, err := hash.child(d.location.clientName())
 		if err == nil {
 			if own.id != d.client.id {
@@ -207,8 +207,8 @@ func lockRecord(hash *directory, name string, record *os.File) (locked bool, err
 	return locked, isNamed(hash, name, record)
 }
 
-// checkRun returns a Problem (ErrHeld) if a holder record names an agent of another run. It opens the record, because a
-// network file system asks its server for the current content then.
+// checkRun returns a Problem (ErrHeld) if a holder record names an agent of another run. It opens the record, because
+// opening makes a network file system fetch the current content from its server.
 func checkRun(hash *directory, name, runUID string) error {
 	record, err := hash.file(name, os.O_RDONLY)
 	if err != nil {
@@ -225,7 +225,8 @@ func checkRun(hash *directory, name, runUID string) error {
 // error, so that the storage can still be tested. locked is also false if other machines can mount the file system but
 // do not see the lock. Such a lock still excludes other agents on this machine.
 func tryFlock(file *os.File) (locked bool, err error) {
-	// Wait for forks: before its exec, a child still has files that this process has closed meanwhile, with their locks.
+	// Wait until no fork is in progress: before its exec, a child still holds files that this process has since closed,
+	// and their locks.
 	syscall.ForkLock.RLock()
 	syscall.ForkLock.RUnlock() //nolint:staticcheck // nothing to do meanwhile
 	err = flock(file, unix.LOCK_EX)
@@ -311,8 +312,8 @@ func (h *Hold) checkMark(hash *directory, name string) error {
 	}
 	file := h.file
 	if !h.locked || !os.SameFile(named, own) {
-		// Reopen the record, because a network file system asks its server for the current content when a file is
-		// opened. But do not reopen the file that this hold has locked: an SMB lock excludes every other handle.
+		// Reopen the record, because opening makes a network file system fetch the current content from its server. But do
+		// not reopen the file that this hold has locked: an SMB lock excludes every other handle.
 		if file, err = hash.file(name, os.O_RDONLY); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ type Lock struct {
 }
 
 // AcquireLock acquires the lock. If another run holds it, the error wraps ErrLocked and names that run. On a file
-// system without locks it always succeeds.
+// system without locks, it succeeds even if another run uses the path.
 func AcquireLock(mount Mount, owner Owner) (*Lock, error) {
 	if err := (Location{BenchmarkUID: owner.BenchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
 		return nil, err

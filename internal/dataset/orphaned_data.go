@@ -204,7 +204,7 @@ func hasLocks(in *directory) (bool, error) {
 func (b *OrphanFilter) removeHash(ctx context.Context, mount Mount, uid *directory, hash string, result *OrphanResult) (cleared bool, err error) {
 	child, err := openOwned(uid, hash, b.BenchmarkUID)
 	if errors.Is(err, errNoOwner) {
-		return true, nil // a removal by another client is in progress or was interrupted: removeLevel handles both
+		return true, nil // removeLevel handles a removal that another client has not finished
 	}
 	if err != nil {
 		return false, err

@@ -19,7 +19,7 @@ const (
 // Owner is the content of an ownership file. Only BenchmarkUID determines who owns a directory; the other fields
 // document its origin.
 type Owner struct {
-	// SchemaVersion is the version of the file's format. The caller need not set it.
+	// SchemaVersion is the version of the file's format. It is set when the file is written.
 	SchemaVersion int    `json:"schemaVersion"`
 	BenchmarkUID  string `json:"benchmarkUID"`
 	Benchmark     string `json:"benchmark"`

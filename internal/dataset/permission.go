@@ -64,7 +64,7 @@ func groups() []int {
 	return all
 }
 
-// named formats the group IDs as a list of at most 8.
+// named lists the first 8 group IDs and counts the others.
 func named(groups []int) string {
 	const most = 8
 	text := "group"

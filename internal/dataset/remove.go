@@ -70,7 +70,7 @@ func removeEntry(may func() error, parent *directory, name string) error {
 func removeDirectory(may func() error, parent *directory, name string, mode fs.FileMode) error {
 	if mode.Perm()&0o700 != 0o700 {
 		// A program under test may create read-only directories, and entries can only be removed from a writable directory.
-		// If the mode stays, the removal of the entries fails too and reports the reason.
+		// If the mode cannot be changed, removing the entries fails and reports the reason.
 		parent.makeWritable(name)
 	}
 	child, err := parent.child(name)
@@ -95,8 +95,8 @@ func (d *directory) makeWritable(name string) {
 	}
 }
 
-// RemoveDirectory removes a directory that is not on the storage under test. Unlike os.RemoveAll, it leaves what is mounted
-// on or in the directory.
+// RemoveDirectory removes a directory that is not on the storage under test. Unlike os.RemoveAll, it does not touch
+// file systems that are mounted on or in the directory.
 func RemoveDirectory(path string) error {
 	above, name := filepath.Split(path)
 	root, err := os.OpenRoot(above)
@@ -116,7 +116,7 @@ func RemoveDirectory(path string) error {
 func removeLevel(parent *directory, name, benchmarkUID string, files []string) error {
 	child, err := openOwned(parent, name, benchmarkUID)
 	if errors.Is(err, errNoOwner) && parent.root.Remove(name) == nil {
-		return nil // a client that was killed right before the removal left the directory empty
+		return nil // a client was killed after emptying the directory and before removing it
 	}
 	if err != nil {
 		return ignoreMissing(err)
@@ -287,7 +287,8 @@ func clientIndex(name string) (index int, ok bool) {
 	return index, err == nil
 }
 
-// sweepHash removes the directories of all clients of one layout. One that must stay does not keep the others.
+// sweepHash removes the directories of all clients of one layout. If one of them cannot be removed, it still removes
+// the others.
 func sweepHash(ctx context.Context, uid *directory, hash, benchmarkUID, runUID string) error {
 	child, err := openOwned(uid, hash, benchmarkUID)
 	if errors.Is(err, errNoOwner) {

@@ -16,8 +16,8 @@ import (
 const (
 	// SampleRecordBytes is the length of one record: the largest unit that file systems usually compress at once.
 	SampleRecordBytes = 128 << 10
-	// sampleRecords is the maximum number of records read. They contain 16 MiB. Reading spends credits, and a slow
-	// share reads only 30 MB/s.
+	// sampleRecords is the maximum number of records read: 16 MiB. Reading spends credits, and a slow share reads only 30
+	// MB/s.
 	sampleRecords = 128
 	// maxSampleEntries is the maximum number of directory entries examined.
 	maxSampleEntries = 20_000
@@ -121,7 +121,7 @@ func regularFiles(ctx context.Context, top *os.Root, name string) ([]sampled, er
 	return found, err
 }
 
-// spread selects count evenly spaced elements.
+// spread selects the given number of evenly spaced files.
 func spread(all []sampled, count int) []sampled {
 	if len(all) <= count {
 		return slices.Clone(all)

@@ -11,7 +11,7 @@ import (
 )
 
 // folderMode gives the group access: a directory outlives the run that created it, and the next run may use another
-// user in the same group.
+// user of the same group.
 const folderMode = 0o770
 
 // Place is the working location of a run: a directory of a volume that must be mounted at Path.

@@ -58,10 +58,9 @@ func InRunner(parent context.Context, stopSignals []os.Signal) (
 }
 
 // Guard starts this program again as the runner, waits for it, and returns its exit code. If the runner is killed
-// before it has shown the results, Guard calls `dead` with the last state of each run, and returns the exit code that
-// `dead` returns. The last run is the one during or after which the runner was killed; if there is none, the runner was
-// killed before its first run. If this run had not ended, Guard first waits for the agents to exit and removes the
-// remaining data.
+// before it has shown the results, Guard calls `dead` with the last state of each run that the runner had begun, if
+// any, and returns the exit code that `dead` returns. If the last of these runs had not ended, Guard first waits for
+// the agents to exit and removes the remaining data.
 func Guard(arguments []string, stopSignals []os.Signal, dead func(runs []Result, left error) int) (int, error) {
 	if err := process.SetSubreaper(); err != nil {
 		return 0, fmt.Errorf("become the subreaper of orphaned processes: %w", err)
@@ -140,8 +139,8 @@ func clean(entry Entry) error {
 	return errors.Join(problems...)
 }
 
-// sweepUnused removes the data of a dead run. If another run has locked the directory, it removes nothing, and the error
-// wraps dataset.ErrLocked.
+// sweepUnused removes the data of a dead run. If another run has locked the directory, it removes nothing, and the
+// error wraps dataset.ErrLocked.
 func sweepUnused(ctx context.Context, data Data, run *v1alpha1.BenchmarkRun) error {
 	mount, err := dataset.ProveMount(data.Path, dataset.Expectation{Device: data.Device, Inode: data.Inode})
 	if err != nil {

@@ -70,12 +70,12 @@ type Result struct {
 type journalSummary struct {
 	Entry
 	series series.Log
-	// earlier holds the runs before the current one, in their order.
+	// earlier holds the runs before the current one, oldest first.
 	earlier []Result
 }
 
-// readJournal reads until the writer exits. It returns the earlier runs, the latest state of the current run, the series
-// of its steps, the data to remove, whether the run has ended, and whether the results were printed.
+// readJournal reads until the writer exits. It returns the earlier runs, the latest state of the current run, the
+// series of its steps, the data to remove, whether the run has ended, and whether the results were printed.
 func readJournal(r io.Reader) (journalSummary, error) {
 	var sum journalSummary
 	decoder := json.NewDecoder(r)

@@ -60,8 +60,8 @@ func newRun(options Options) (*v1alpha1.BenchmarkRun, error) {
 		Objectives: options.Benchmark.Spec.Objectives,
 		Headline:   options.Benchmark.Spec.Headline,
 	}, options.Run, options.Plan)
-	// All clients of a target share its directories, no matter what the claims specify. Figures are compared with the
-	// limits of what the clients share.
+	// All clients of a target share its directories, no matter what the claims specify. So figures are compared with the
+	// limits of volumes that all clients share.
 	for _, target := range run.Spec.Run.Targets {
 		for _, volume := range target.Volumes {
 			if volume.ClaimTemplate != nil {

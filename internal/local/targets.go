@@ -119,8 +119,9 @@ func (r *runner) setNewBytes(t *target) {
 	}
 }
 
-// checkSpace returns an error if a volume of the target has too little space for the data of the run. The space has to
-// suffice for the data of all targets on the same file system. Each agent also checks this, but only for the data of one step on its own target.
+// checkSpace returns an error if a volume of the target has too little space for the data of the run. The space must
+// suffice for the data of all targets on the same file system. Each agent also checks the space, but only for one step
+// and its own target.
 func (r *runner) checkSpace(spec *v1alpha1.Target) error {
 	for _, one := range r.targets[spec.Name].volumes {
 		need := uint64(0)

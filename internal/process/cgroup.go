@@ -133,7 +133,7 @@ func ownCgroup() (cgroup, error) {
 // v1 mount with the cpu controller takes precedence: a controller is in only one hierarchy, and on a hybrid system that
 // is the v1 hierarchy.
 func findCgroup(membership []byte, mounts []*mountinfo.Info) (cgroup, error) {
-	var paths [2]string // the group's paths for cgroup v1 and cgroup v2
+	var paths [2]string // the paths of this process's group in cgroup v1 and cgroup v2
 	lines := bufio.NewScanner(bytes.NewReader(membership))
 	for lines.Scan() {
 		id, rest, _ := strings.Cut(lines.Text(), ":")

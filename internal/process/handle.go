@@ -90,9 +90,8 @@ func (h *Handle) runOnThread(begun chan<- error) {
 			break
 		}
 	}
-	// Kill the remaining descendants. They would keep our pipes open, and could write to files after other code assumes
-	// that the command has ended. A process that cannot be killed now is blocked on an I/O; the next call of Kill
-	// reports it.
+	// Kill the remaining descendants. They would keep our pipes open, and could write to files although the command counts
+	// as ended. A process that cannot be killed now is blocked on an I/O; the next call of Kill reports it.
 	_ = h.Kill()
 	close(h.exited)
 }
@@ -117,8 +116,8 @@ func (h *Handle) Wait() error {
 }
 
 func (h *Handle) collect() error {
-	// cmd.Wait reaps the process and then waits for the output to be copied, which living children can delay. From
-	// here on the PID may be reused.
+	// cmd.Wait reaps the process and then waits for the output to be copied, which living children can delay. From here
+	// on, the PID may be reused.
 	h.mu.Lock()
 	h.waited = true
 	h.mu.Unlock()

@@ -28,7 +28,7 @@ func (a *IO) fields() [7]*uint64 {
 	return [...]*uint64{&a.ReadBytes, &a.WriteBytes, &a.ReadCalls, &a.WriteCalls, &a.StorageReadBytes, &a.StorageWriteBytes, &a.CancelledBytes}
 }
 
-// each returns the counters that the given function computes from each pair of corresponding counters in a and b.
+// each applies the function to each pair of corresponding counters in a and b, and returns the results.
 func (a IO) each(b IO, of func(a, b uint64) uint64) IO {
 	var made IO
 	to, from, other := made.fields(), a.fields(), b.fields()
@@ -41,7 +41,7 @@ func (a IO) each(b IO, of func(a, b uint64) uint64) IO {
 // Add adds two readings, counter by counter.
 func (a IO) Add(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return a + b }) }
 
-// Max returns the larger value of each counter of two readings.
+// Max returns the larger value of each counter in two readings.
 func (a IO) Max(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return max(a, b) }) }
 
 // Since returns the increase since an earlier reading; a counter that has decreased counts as 0.

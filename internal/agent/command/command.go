@@ -22,9 +22,9 @@ import (
 // simulation replaces it.
 type System interface {
 	tool.Processes
-	// Supervise starts `agent supervise`. It returns the process, a pipe that starts the user's program when one byte
-	// is written to it, and a pipe from which the reports are read. The program inherits the given locks, so that the
-	// client's directory stays locked while the program runs.
+	// Supervise starts `agent supervise`. It returns the process, a pipe that takes the start signal (see superviseGo),
+	// and a pipe that carries the reports. The program inherits the given locks, so that the client's directory stays
+	// locked while the program runs.
 	Supervise(command *exec.Cmd, locks []*os.File) (shim tool.Program, start io.WriteCloser, reports io.ReadCloser, err error)
 	// DeviceIO returns the I/O of the agent's control group on the block device of a file system. See
 	// process.CgroupDeviceIO for its errors.
@@ -50,7 +50,7 @@ func New(env *tool.Environment, volumes *volumes.Set, system System) *Tool {
 // Describe implements tool.Tool. It returns nil, because only the steps name the programs to run.
 func (t *Tool) Describe(context.Context) []*agentapi.Tool { return nil }
 
-// ThisMachine is the agent's own machine. It implements System.
+// ThisMachine implements System on the agent's own machine.
 type ThisMachine struct{ tool.ThisMachine }
 
 var _ System = ThisMachine{}

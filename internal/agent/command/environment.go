@@ -23,8 +23,8 @@ func environment(path, scratch string) []string {
 func values(data string, client int) command.Values {
 	program, err := os.Executable()
 	if err != nil {
-		// The agent's path is unknown, so use /proc/self/exe in its place. A command line that contains the placeholder
-		// for this path will fail, because /proc/self/exe in the user's program is that program and not the agent.
+		// The agent's path is unknown, so use /proc/self/exe. A command line with the placeholder for the agent's path will
+		// then fail: to the user's program, /proc/self/exe is that program itself.
 		program = "/proc/self/exe"
 	}
 	return command.Values{Data: data, Client: client, Agent: program}

@@ -29,14 +29,14 @@ const (
 )
 
 // run is one execution of a user's program or of its setup command. The agent starts `agent supervise`, which waits for
-// the signal to start the program and then supervises it.
+// the start signal, and then starts and supervises the program.
 type run struct {
 	step   *tool.Step
 	load   *agentapi.CommandTool
 	system System
 	files  *volumes.Files
-	// scratch is the program's own temporary directory. It is removed when the run ends, except for file systems that
-	// the program has left mounted there.
+	// scratch is the program's own temporary directory. It is removed when the program ends. File systems that the program
+	// left mounted there are not touched.
 	scratch string
 	// words is the command line with its placeholders replaced. setup is true for a setup command.
 	words []string

@@ -15,8 +15,8 @@ import (
 //
 // Tested on Linux 6.18 with children that live for milliseconds, grandchildren, orphans whose parent has ended, and
 // threads. The final counters of a child whose parent ignores SIGCHLD are lost: no process waits for the child, and the
-// kernel discards its counters. treeMeter still counts the bytes that it read from these counters while the child was
-// alive; blind returns the number of these bytes.
+// kernel discards its counters. treeMeter still counts the bytes that these counters showed while the child was alive;
+// blind returns their number.
 type treeMeter struct {
 	system      tool.Processes
 	root        int
@@ -26,7 +26,7 @@ type treeMeter struct {
 	over  bool
 }
 
-// begin records the current counters of `agent supervise`. I/O before that does not count as the program's.
+// begin records the current counters of `agent supervise`. Earlier I/O does not count as the program's.
 func (m *treeMeter) begin() error {
 	base, err := m.system.ReadIO(m.root)
 	if err != nil {
@@ -57,17 +57,16 @@ func (m *treeMeter) look() process.IO {
 	return m.total.Since(m.base)
 }
 
-// end records the final counters of `agent supervise`. It uses the counters that the process reported. If there are
-// none, it reads the counters from /proc, which is possible because the process has exited but was not reaped yet. They
-// are complete except for children that no process waited for. If the process was killed before it could report, and
-// the kernel lets only root read an exited process's counters, end returns an error and leaves out the I/O since the
-// last reading.
+// end records the final counters of `agent supervise`. It uses the counters that the process reported. Without a
+// report, it reads them from /proc, which works until the exited process is reaped. These counters are complete except
+// for children that no process waited for. If the process was killed before it could report, and the kernel lets only
+// root read an exited process's counters, end returns an error and leaves out the I/O since the last reading.
 func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
 	if reported == nil {
 		ended, err := m.system.ReadIO(m.root)
 		if err != nil {
-			return m.total.Since(m.base), fmt.Errorf("cannot determine the I/O after the last reading of the counters, "+
-				"up to a second before the end: %w", err)
+			return m.total.Since(m.base), fmt.Errorf("cannot determine the program's I/O after the last reading of its counters, "+
+				"up to a second before it ended: %w", err)
 		}
 		reported = &ended
 	}
@@ -76,8 +75,8 @@ func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
 	return m.total.Since(m.base), nil
 }
 
-// blindShare is the share of all observed bytes up to which blind ignores missing bytes. Small differences are normal:
-// a reading may include I/O that is cancelled later, or miss some I/O.
+// blindShare is the share of missing bytes in all observed bytes that blind ignores. Small differences are normal: a
+// reading may include I/O that is cancelled later, or miss some I/O.
 const blindShare = 0.01
 
 // blind returns a lower bound on the bytes moved by processes that no parent waited for, or 0 if they are at most

@@ -9,11 +9,11 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// mountCount holds the bytes and operations that a network file system's client counts for one mount, for all
+// mountCount holds the bytes and operations that the kernel counts for one mount of a network file system, over all
 // programs on the machine.
 type mountCount struct {
 	readBytes, writeBytes uint64
-	// hasOperations is true if the file system's client counts operations as well as bytes.
+	// hasOperations is true if the kernel counts operations as well as bytes.
 	hasOperations                   bool
 	readOperations, writeOperations uint64
 }

@@ -85,7 +85,7 @@ func (r *run) remark(ended *agentapi.Ended, end *runEnd) {
 		warn("ToolMessages", "the program ended and left processes running, which were killed: %s", r.reports.left)
 	}
 	if bytes := r.meter.blind(); bytes > 0 {
-		warn("BytesUncertain", "processes that no parent waited for read or wrote at least %d bytes; their "+
+		warn("BytesUncertain", "at least %d bytes were read or written by processes that no parent waited for; their "+
 			"complete I/O is unknown", bytes)
 	}
 	if end.unread != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// runEnd describes how a run of a program ended.
+// runEnd describes how the execution of a program ended.
 type runEnd struct {
-	// start, endedAt and flushed are times on the agent's clock: when the run began, when the program itself exited,
-	// and when the program's data was on the storage.
+	// start, endedAt and flushed are times on the agent's clock: when the execution began, when the program itself exited,
+	// and when all of its data was on the storage.
 	start, endedAt, flushed int64
-	// stopped is the reason for asking the program to stop; overdue is true if that reason is the deadline of the run.
+	// stopped is the reason for asking the program to stop; overdue is true if the reason is the program's deadline.
 	stopped string
 	overdue bool
 	// hung is the reason for killing the program; remains is true if the program survived SIGKILL.
@@ -39,7 +39,7 @@ func (r *run) PID() int { return r.handle.PID() }
 // Exited implements tool.Waiting.
 func (r *run) Exited() <-chan struct{} { return r.handle.Exited() }
 
-// Conclude returns the result of a run whose waiting process exited before the start signal.
+// Conclude returns the result if `agent supervise` exited before the start signal.
 func (r *run) Conclude() *agentapi.Ended {
 	end := runEnd{exit: r.reap()}
 	r.end()
@@ -52,14 +52,14 @@ func (r *run) Conclude() *agentapi.Ended {
 	return ended
 }
 
-// Discard kills the waiting `agent supervise` process of a run that was never started, and closes the run's files.
+// Discard kills an `agent supervise` process that never received the start signal, and closes the step's files.
 func (r *run) Discard() {
 	r.end()
 	r.files.Close()
 }
 
-// end kills `agent supervise` and all its descendants, and removes the run's scratch directory. It does not close the
-// step's files.
+// end kills `agent supervise` and all its descendants, and removes the program's scratch directory. It does not close
+// the step's files.
 func (r *run) end() {
 	_ = r.start.Close()
 	r.kill()
@@ -84,7 +84,7 @@ func (r *run) runAlone() *agentapi.Ended {
 	return r.result(&end)
 }
 
-// carry supervises the run from the start of the program until its data is on the storage.
+// carry supervises the program from its start until its data is on the storage.
 func (r *run) carry(deadline int64, samples *samples) runEnd {
 	clock := r.step.Clock
 	r.cpu.Begin(clock)
@@ -97,7 +97,7 @@ func (r *run) carry(deadline int64, samples *samples) runEnd {
 	}
 	_ = r.start.Close()
 	r.watch(deadline, &end, samples)
-	// Read the counters of `agent supervise` before it is reaped, because they disappear then.
+	// Read the counters of `agent supervise` before reaping it, because reaping removes them.
 	var err error
 	if end.done, err = r.meter.end(r.counted()); end.unread == nil {
 		end.unread = err
@@ -175,8 +175,8 @@ func (r *run) watch(deadlineAt int64, end *runEnd, samples *samples) {
 		case <-ticker.C:
 			now, load := clock.Monotonic(), r.meter.look()
 			samples.add(now, load)
-			// If the program is stuck, only log this. The phase's deadline ends a program that stays stuck.
-			_ = stall.Look(r.step, time.Duration(now), load, r.meter.stuck, "the program has")
+			// Only log that the program is stuck. If it stays stuck, the phase's deadline ends it.
+			_ = stall.Look(r.step, time.Duration(now), load, r.meter.stuck, "the program")
 		case <-ended:
 			// `agent supervise` now kills leftover processes, and reads /proc to find them. Do not count these reads as
 			// the program's I/O.

@@ -18,18 +18,18 @@ const (
 	sourceCalls        = "Calls"
 )
 
-// byteSources holds the counters of the mount and of the control group. They complement the counts of the program's
-// system calls, because they can be closer to the I/O that reaches the storage.
+// byteSources holds the counters of the mount and of the control group. They can be closer to the I/O that reaches the
+// storage than the counts of the program's system calls.
 type byteSources struct {
 	system System
 	mount  dataset.Mount
-	// device holds the control group's counters at the start of the run, and stats holds the mount's counters. Each is nil
-	// if its counters are unavailable.
+	// device and stats hold the counters of the control group and of the mount, read before the program starts. Each is
+	// nil if its counters are unavailable.
 	device *process.DeviceIO
 	stats  *mountCount
 }
 
-// begin reads the counters at the start of the run.
+// begin reads the counters before the program starts.
 func (b *byteSources) begin(system System, mount dataset.Mount) {
 	b.system, b.mount = system, mount
 	if found, err := b.system.DeviceIO(mount.Device); err == nil {
@@ -40,8 +40,8 @@ func (b *byteSources) begin(system System, mount dataset.Mount) {
 	}
 }
 
-// end returns the bytes that each source counted since begin. Some sources have no counters of their own: end computes
-// their bytes from done, the I/O counters of the program and its descendants.
+// end returns the bytes that each source counted since begin. For sources without counters of their own, end computes
+// the bytes from done, the I/O counters of the program and its descendants.
 func (b *byteSources) end(done process.IO) []*agentapi.ByteSource {
 	var all []*agentapi.ByteSource
 	if b.stats != nil {

@@ -44,8 +44,8 @@ const (
 )
 
 // Supervise implements `agent supervise PATH ARGV0 ARGUMENTS...`: it runs a user's program and adopts every orphan that
-// the program leaves. When a parent waits for a child, the kernel adds the child's I/O counters to the parent's. So
-// this process's counters end up containing the I/O of all descendants, however short-lived. Supervise returns the
+// the program leaves. When a parent waits for a child, the kernel adds the child's I/O counters to the parent's. So in
+// the end, this process's counters include the I/O of all descendants, however short-lived. Supervise returns the
 // program's exit code.
 func Supervise(arguments []string) int {
 	// The program has a parent-death signal: the kernel kills it when the thread that started it ends. Keep the
@@ -145,7 +145,7 @@ func endLeft() string {
 			continue
 		}
 		if err != nil {
-			return "" // This process has no children left.
+			return "" // No children are left.
 		}
 		break
 	}

@@ -24,7 +24,7 @@ func wallOffset(clock tool.Clock) int64 {
 
 // evenWall is a wall clock that ignores clock changes: it reads the real clock once and then follows the monotonic
 // clock. The tool stamps its status dumps with the real wall clock. Without evenWall, a jump of that clock between two
-// dumps would shift one of them, and with it all samples of the step, by hours.
+// dumps would shift all later samples of the step, possibly by hours.
 type evenWall struct {
 	clock  tool.Clock
 	offset int64

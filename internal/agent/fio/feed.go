@@ -11,14 +11,14 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// minute is the longest time that one latency record covers. firstRecord is the time that a step's first record
-// covers, so that latencies of a short step are visible while it runs. Each following record covers as much time as
-// all preceding records together, up to a minute.
+// minute is the longest time that one latency record covers. firstRecord is the time that a step's first record covers.
+// It is short, so that the latencies of a short step are visible while the step runs. Each following record covers as
+// much time as all preceding records together, up to a minute.
 const (
 	minute      = time.Minute
 	firstRecord = 5 * time.Second
-	// roomForEarly is the size of the log, in bytes, from which a step's first latency records also cover a minute each.
-	// The log of a run with a thousand steps has room for only one latency record per step.
+	// roomForEarly is the log size, in bytes, at which a step's first latency records stop being shorter than a minute: in
+	// a run with a thousand steps, the log has room for only one latency record per step.
 	roomForEarly = 3 << 20
 )
 

@@ -99,8 +99,8 @@ func (t *Tool) open(step *tool.Step, use volumes.Use) (all files, single *volume
 	return single, single, err
 }
 
-// ready prepares and returns the load of a step. The load takes over the files and closes them. A spare process is used
-// only if a step works in a single directory, because the next step may work on other volumes.
+// ready prepares and returns the load of a step. The load takes over the files and closes them. Only steps in a single
+// directory spawn and use spare processes, because a spare process waits in one directory.
 func (t *Tool) ready(step *tool.Step, files files, single *volumes.Files, like *agentapi.DataSample) (tool.Load, error) {
 	reusable, err := files.Layout()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agent/volumes"
 )
 
-// spareFio holds a fio process that waits for the job of the next step, so that loading that step need not wait for fio
+// spareFio holds a fio process that waits for the job of the next step, so that the step loads without waiting for fio
 // to start. The process has no job yet, so it touches no file.
 //
 // The process is spawned when a step's load has ended. At that time nothing is being measured, and the step only waits

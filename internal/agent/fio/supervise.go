@@ -38,7 +38,7 @@ type supervision struct {
 	// ending is the reason for asking fio to stop. It is empty if fio was not asked to stop.
 	ending   string
 	endingAt int64
-	// early is true if fio was asked to stop so soon after its start that it had no results to lose.
+	// early is true if fio was asked to stop soon after its start, before it had any results.
 	early bool
 	// overdue is true if fio was asked to stop because of its deadline.
 	overdue bool
@@ -108,7 +108,7 @@ func (r *run) plannedLoadEnd() <-chan time.Time {
 	return time.After(jobStart + time.Duration(load.GetWarmUpNanoseconds()+load.GetDurationNanoseconds()))
 }
 
-// giveUp stops waiting for fio, after allowing one more second for reading its output to the end.
+// giveUp waits one more second for the end of fio's output, and then stops waiting for fio.
 func (w *supervision) giveUp() {
 	select {
 	case <-w.run.output:

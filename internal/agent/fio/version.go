@@ -67,7 +67,7 @@ func (t *Tool) askFio(ctx context.Context) *agentapi.Tool {
 	return found
 }
 
-// fioPath returns the absolute path of fio, because fio is started in another directory than the agent's.
+// fioPath returns the absolute path of fio, because fio is not started in the agent's working directory.
 func (t *Tool) fioPath() (string, error) {
 	path, err := exec.LookPath(cmp.Or(t.env.Config.FioPath, "fio"))
 	if err != nil {
@@ -88,7 +88,7 @@ func (t *Tool) checkedFio() (string, error) {
 		return path, nil
 	}
 	if now, err := os.Stat(path); err != nil || !os.SameFile(now, t.known.file) {
-		return "", fmt.Errorf("%s has replaced the %s that this run began with; start a new run",
+		return "", fmt.Errorf("%s is no longer the %s that this run began with; start a new run",
 			path, t.known.tool.GetVersion())
 	}
 	return path, nil

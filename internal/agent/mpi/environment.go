@@ -59,8 +59,8 @@ var (
 	rankPrefixes = []string{"OMPI_", "OPAL_", "ORTE_", "PRTE_", "PMIX_"}
 )
 
-// rankEnvironment filters a rank's environment. It makes MPI place the memory shared by the ranks of a host in the
-// ranks' scratch directory, because /dev/shm of a container is small.
+// rankEnvironment filters a rank's environment. It also makes MPI place the memory that the ranks of a host share in
+// the ranks' scratch directory, because a container's /dev/shm is small.
 func rankEnvironment(environment []string) []string {
 	kept := slices.DeleteFunc(slices.Clone(environment), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")

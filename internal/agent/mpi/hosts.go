@@ -57,7 +57,7 @@ func hostsOf(tool *agentapi.MpiTool) ([]host, error) {
 	return hosts, nil
 }
 
-// slots returns the number of ranks on all hosts.
+// slots returns the total number of ranks on all hosts.
 func slots(hosts []host) int {
 	sum := 0
 	for _, one := range hosts {
@@ -66,8 +66,8 @@ func slots(hosts []host) int {
 	return sum
 }
 
-// hostfile returns the hosts in mpirun's hostfile format. They are localhost and IP addresses, so no name
-// resolution is needed.
+// hostfile returns the hosts in mpirun's hostfile format. The names are localhost and IP addresses, so mpirun resolves
+// no names.
 func hostfile(hosts []host) string {
 	var text strings.Builder
 	for i, one := range hosts {
@@ -119,8 +119,8 @@ func network(hosts []host) string {
 	return netip.PrefixFrom(first, length).Masked().String()
 }
 
-// interfaceOf returns the name of this machine's interface with an address. It returns "" for a loopback address and
-// if no interface has the address.
+// interfaceOf returns the name of this machine's interface with an address. It returns "" for a loopback address, or if
+// no interface has the address.
 func interfaceOf(address string) string {
 	wanted, err := netip.ParseAddr(address)
 	if err != nil || wanted.IsLoopback() {

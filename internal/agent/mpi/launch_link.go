@@ -33,7 +33,7 @@ const (
 	launchAlive, launchTimeout = 10 * time.Second, 3 * time.Second
 )
 
-// launchOrder is the input of a launcher: the addresses of the members, and the key to connect to them.
+// launchOrder is the input of a launcher: the addresses of the members, and the key for connecting to them.
 type launchOrder struct {
 	RunUID   string          `json:"runUID"`
 	Target   string          `json:"target"`

@@ -91,7 +91,7 @@ func (m *member) Run(deadline int64) *agentapi.Ended {
 		tool.Fail(ended, agentapi.ReasonClientLost, "%s", end.lost)
 	case end.overdue && m.load.GetDurationNanoseconds() == 0:
 		tool.Fail(ended, tool.ReasonDeadline, "%s", end.stopped)
-	case end.overdue && m.covered(): // The outcome is complete.
+	case end.overdue && m.covered(): // The step was measured for its whole duration, so it is complete.
 	case end.stopped != "":
 		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_STOPPED, tool.ReasonStopped, end.stopped
 	}
@@ -149,7 +149,7 @@ func (m *member) wait(deadlineAt int64) memberEnd {
 		case <-daemonEnded:
 			daemonEnded = nil
 			if end.lost == "" && end.stopped == "" {
-				end.lost = fmt.Sprintf("MPI's daemon exited, but client 0 did not report that the job had ended within %s",
+				end.lost = fmt.Sprintf("MPI's daemon exited, but client 0 did not report the end of the job within %s",
 					timeouts.Release)
 			}
 			within(timeouts.Release)

@@ -100,7 +100,7 @@ func (t *Tool) Release(ctx context.Context, load tool.Load) error {
 	return nil
 }
 
-// ThisMachine is the agent's own machine. It implements System.
+// ThisMachine implements System on the agent's own machine.
 type ThisMachine struct{ tool.ThisMachine }
 
 var _ System = ThisMachine{}

@@ -92,7 +92,7 @@ func (t *Tool) check(load *agentapi.MpiTool) error {
 	}
 	for _, operation := range load.GetOperations() {
 		if operation >= measure.NumOperations {
-			return status.Errorf(codes.InvalidArgument, "the step has operation %d, want less than %d",
+			return status.Errorf(codes.InvalidArgument, "the step has unknown operation %d, want less than %d",
 				operation, measure.NumOperations)
 		}
 	}
@@ -120,7 +120,7 @@ func (t *Tool) check(load *agentapi.MpiTool) error {
 // open checks the volume and opens the directory in which this client's ranks work. If all clients work in client 0's
 // directory, the other clients open it later (openShared), and only client 0 checks the files and the space.
 func (p *part) open() (err error) {
-	// In a shared directory only client 0 measures the disk usage, so that it is counted once.
+	// In a shared directory, only client 0 measures the disk usage, so that the files are counted once.
 	joins := p.load.GetShared() && p.env.Config.Client != LauncherClient
 	use := volumes.Use{Direct: p.load.GetDirect(), NoUsage: joins}
 	volume, err := p.volumes.Named(p.step.Request.GetVolume())

@@ -65,7 +65,7 @@ func (m *mpiProcess) follow() {
 				m.firstRank = now
 			}
 		}
-		if idle := stall.Look(m.step, time.Duration(now), load, m.meter.stuck, "ranks have"); idle > m.stallTimeout() {
+		if idle := stall.Look(m.step, time.Duration(now), load, m.meter.stuck, "the ranks"); idle > m.stallTimeout() {
 			select {
 			case m.hung <- fmt.Sprintf("the ranks completed no I/O for %s", m.stallTimeout()):
 			default:

@@ -64,7 +64,7 @@ func (t *Tool) describe(ctx context.Context, name string) *agentapi.Tool {
 	} else {
 		version, err := t.askRankProgram(ctx, name, path)
 		if err != nil {
-			return found // Do not cache this, so that the next call asks the program again.
+			return found // Do not cache an unknown version: the next call asks the program again.
 		}
 		found.Version = version
 	}

@@ -66,7 +66,7 @@ func enterRankDirectory() error {
 		return err
 	}
 	if directoryID(found) != proven {
-		return fmt.Errorf("%s is not the directory that was checked; check what was mounted there meanwhile", directory)
+		return fmt.Errorf("%s was replaced after the agent had checked it; check what was mounted or moved there", directory)
 	}
 	return nil
 }

@@ -23,11 +23,11 @@ const (
 	rankSearch = 15 * time.Second
 )
 
-// Before its tool starts the load, a rank reads and writes at least rankStartLeast and at most rankStart; see the
-// measurements at rankMeter. rankStartMost is a higher threshold: a rank that already exceeds it when it is first seen
-// has already begun its load. Either the reading came late, or the load takes only a few milliseconds. Then only
-// rankStartLeast is subtracted for the rank's start, so that none of its load is lost. The load has also begun if all
-// ranks together transfer more than rankStartMost, plus twice rankStart per rank, between two readings.
+// Before its tool starts the load, a rank reads and writes between rankStartLeast and rankStart; see the measurements
+// at rankMeter. A rank that exceeds the higher threshold rankStartMost when it is first seen has already begun its
+// load: the reading came late, or the load takes only a few milliseconds. In this case, only rankStartLeast is
+// subtracted for the rank's start, so that none of its load is lost. The load has also begun if all ranks together
+// transfer more than rankStartMost, plus twice rankStart per rank, between two readings.
 var (
 	rankStart      = process.IO{ReadBytes: 112 << 10, WriteBytes: 12 << 10, ReadCalls: 370, WriteCalls: 130}
 	rankStartLeast = process.IO{ReadBytes: 102 << 10, WriteBytes: 2 << 10, ReadCalls: 340, WriteCalls: 60}

@@ -51,7 +51,7 @@ type StallWatch struct {
 
 // Look compares the counters with those of the previous call. If they have not changed for Timeouts.Stalled and one of
 // the processes is blocked on an I/O, Look returns how long they have been unchanged. Otherwise it returns 0. It logs
-// one notice per stall, which begins with the argument who, such as "the program has".
+// one notice per stall, with the argument who as the subject, such as "the program".
 func (w *StallWatch) Look(step *Step, now time.Duration, load process.IO, stuck func() bool, who string) time.Duration {
 	if load != w.load || w.since == 0 {
 		w.load, w.since, w.noticed = load, now, false
@@ -64,7 +64,7 @@ func (w *StallWatch) Look(step *Step, now time.Duration, load process.IO, stuck 
 	if !w.noticed && w.notices < MaxStallNotices {
 		w.noticed = true
 		w.notices++
-		step.Notice(NoticeStalled, "%s no I/O for %s", who, step.Timeouts.Stalled)
+		step.Notice(NoticeStalled, "%s completed no I/O for %s", who, step.Timeouts.Stalled)
 	}
 	return idle
 }

@@ -76,7 +76,7 @@ func (e *Exit) String() string {
 	return fmt.Sprintf("exit status %d", e.Status.ExitStatus())
 }
 
-// ThisMachine is the agent's own machine. It implements Processes.
+// ThisMachine implements Processes on the agent's own machine.
 type ThisMachine struct{}
 
 var _ Processes = ThisMachine{}

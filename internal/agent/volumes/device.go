@@ -127,7 +127,7 @@ func (f *Files) layoutDevice() (bool, error) {
 	return false, nil
 }
 
-// strikeDevice clears the record of laid-out data on the device but keeps the data.
+// strikeDevice clears the device's record of laid-out data but keeps the data.
 func (f *Files) strikeDevice() error {
 	if err := f.device.SetLaidOut(nil, 0); err != nil {
 		return tool.Refuse(tool.ReasonOf(err), err)

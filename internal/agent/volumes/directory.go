@@ -226,8 +226,9 @@ func (f *Files) checkFiles() error {
 	if wanted.GetNewBytes() > 0 || wanted.GetNewFiles() > 0 {
 		total, have, missing, err := written(f.Dataset, wanted.GetFiles())
 		if err == nil {
-			// NewBytes excludes what earlier steps may have written, so subtract what the files hold from their total size. If
-			// not all files are listed, the total size is less than NewBytes, so start from NewBytes instead.
+			// NewBytes excludes bytes that earlier steps may have written, so subtract the written bytes from the total size of
+			// the files. If the request does not list all files, their total size is less than NewBytes: then subtract from
+			// NewBytes.
 			bytes := min(wanted.GetNewBytes(), max(total, wanted.GetNewBytes())-have)
 			err = f.checkRoom(room{files: missing + wanted.GetNewFiles(), bytes: bytes})
 		}
@@ -247,7 +248,7 @@ func written(directory *dataset.Dataset, files []*agentapi.DataFile) (total, hav
 		case errors.Is(err, fs.ErrNotExist):
 			missing++
 		case err != nil:
-			// The file may be a link, for example, which the tool would follow to another user's file.
+			// For example, the name may be a link that the tool would follow to another user's file.
 			return 0, 0, 0, err
 		case coverage.Doubtful:
 			have += min(coverage.ApparentBytes, file.GetBytes())
@@ -258,15 +259,15 @@ func written(directory *dataset.Dataset, files []*agentapi.DataFile) (total, hav
 	return total, have, missing, nil
 }
 
-// maxLooks limits how many files of other clients checkRoom looks at: each takes a request to the file server, and all
-// clients look at the same time.
+// maxLooks limits how many files of other clients checkRoom examines: each file takes a request to the file server, and
+// all clients examine files at the same time.
 const maxLooks = 2000
 
 // room counts the files and bytes that clients add to a volume.
 type room struct{ files, bytes uint64 }
 
-// checkRoom returns an error if the volume has too few inodes or too little space for what this client lacks and for
-// what the other clients that share it lack. All clients check before any of them writes.
+// checkRoom returns an error if the volume has too few inodes or too little space for the files and bytes that this
+// client and the other clients of the volume have yet to write. All clients check before any of them writes.
 func (f *Files) checkRoom(lacked room) error {
 	wanted, others := f.request.GetDataset(), uint64(0)
 	if lacked != (room{}) && wanted.GetSharing() > 1 {
@@ -281,7 +282,8 @@ func (f *Files) checkRoom(lacked room) error {
 	if err == nil || others == 0 {
 		return err
 	}
-	// Look at the directories only now, because there can be hundreds.
+	// The volume may still suffice, because other clients may have written data already. Examine their directories only in
+	// this case: there can be hundreds.
 	for client := range int(wanted.GetSharing()) {
 		if client != f.set.env.Config.Client {
 			theirs := f.lackedBy(client, each)
@@ -299,8 +301,8 @@ func (f *Files) hasRoom(need room) error {
 	return f.CheckSpace(need.bytes)
 }
 
-// lackedBy returns what another client does not have yet of all that the step adds. It may have data from an earlier
-// run or attempt. What is unknown counts as 0, because a run that fits must not be refused.
+// lackedBy returns the files and bytes that another client has yet to write. The client may have some of them from an
+// earlier run or attempt. Unknown amounts count as 0, because a run that fits must not be refused.
 func (f *Files) lackedBy(client int, all room) room {
 	wanted := f.request.GetDataset()
 	directory, err := dataset.Open(f.Mount(), f.set.Location(client))
@@ -320,13 +322,13 @@ func (f *Files) lackedBy(client int, all room) room {
 	case (len(wanted.GetFiles())+len(wanted.GetNewFolders()))*int(wanted.GetSharing()) > maxLooks:
 		return room{}
 	}
-	// If an error occurs, all are 0.
+	// Ignore the error: all results are then 0.
 	total, have, missing, _ := written(directory, wanted.GetFiles())
 	return room{files: missing + newFiles(directory, wanted), bytes: total - have}
 }
 
-// newFiles returns how many files a client creates in the step's new directories. It returns 0 if any of these has
-// files of an earlier attempt.
+// newFiles returns how many files a client creates in the step's new directories. It returns 0 if one of these
+// directories has files of an earlier attempt.
 func newFiles(directory *dataset.Dataset, wanted *agentapi.Dataset) (files uint64) {
 	for _, folder := range wanted.GetNewFolders() {
 		if empty, err := directory.EmptyIn(folder); err != nil || !empty {

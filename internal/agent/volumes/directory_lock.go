@@ -104,7 +104,7 @@ func (f *Files) take(mount dataset.Mount) (*dataset.Dataset, error) {
 		if !errors.Is(err, dataset.ErrMissing) {
 			return nil, err
 		}
-		// The directory was removed in the meantime; create it again.
+		// The holder record is gone: the directory was removed after an earlier step used it. Lock it again.
 		s.holds.drop(f.volume.Name)
 	}
 	timeout := s.env.Timeouts.Held

@@ -16,8 +16,8 @@ const (
 	// maxCachedShare is the maximum share of the files' bytes, or of the bytes that the step moved, that may be in the
 	// page cache after direct I/O.
 	maxCachedShare = 0.1
-	// minMoved is the minimum number of moved bytes that the cached bytes are compared with. It allows for the pages that
-	// file systems always cache, such as those at the ends of files, and for pages that other programs read.
+	// minMoved is the number of bytes with which the cached bytes are compared if the step moved fewer. It allows for the
+	// pages that file systems always cache, such as those at the ends of files, and for pages that other programs read.
 	minMoved = 64 << 20
 )
 
@@ -97,7 +97,7 @@ func (f *Files) look(outcome agentapi.Outcome, wrote Witness, moved uint64) find
 	return found
 }
 
-// moved returns how many bytes the step read and wrote, as an average over its volumes. It is 0 if that is unknown.
+// moved returns how many bytes the step read and wrote per volume, on average. It is 0 if that is unknown.
 func (f *Files) moved(ended *agentapi.Ended) uint64 {
 	var bytes uint64
 	for _, operation := range ended.GetOperations() {

@@ -15,8 +15,8 @@ import (
 type Removal struct {
 	// Own is true if the agent removes its own client's data.
 	Own bool
-	// Others lists lost clients of the same target. The agent removes their data on volumes that they shared with its
-	// client.
+	// Others lists lost clients of the same target. The agent removes their data from volumes that they shared with its
+	// own client.
 	Others []int
 	// Gone lists the UIDs of benchmarks that no longer exist, and Clients is the number of clients of the target; see
 	// FinishRequest.

@@ -50,7 +50,7 @@ func (f *Files) spaceTaken(outcome agentapi.Outcome) spaceTaken {
 	return spaceTaken{usage: usageOf(found, f.Mount())}
 }
 
-// tell adds the disk usage to the step's end record.
+// tell adds the disk usage, or the reason why it is unknown, to the step's end record.
 func (t spaceTaken) tell(ended *agentapi.Ended) {
 	ended.Usage = t.usage
 	if t.problem != "" {

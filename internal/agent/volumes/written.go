@@ -24,8 +24,8 @@ const (
 // checkLayout checks the files that a step should have filled. The file system's figures may be outdated while they
 // come from an attribute cache. So checkLayout waits for the cache to expire if a file appears too short, or if the
 // figures are doubtful and the tool's own count does not show that everything was written. If the figures are still
-// doubtful, the tool's count decides; without a count, unsure is set to a description of the doubt, for a warning. An
-// error means that a file is incomplete or cannot be checked.
+// doubtful, the tool's count decides; without a count, unsure describes the doubt, for a warning. An error means that a
+// file is incomplete or cannot be checked.
 func (f *Files) checkLayout(wrote Witness) (unsure string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), f.Mount().Lateness())
 	defer cancel()
@@ -45,7 +45,7 @@ func (f *Files) checkLayout(wrote Witness) (unsure string, err error) {
 		case coverage.Complete(), wrote == WroteAll:
 			f.set.whole.add(f.Dataset, file.GetName(), coverage.ApparentBytes)
 		case wrote == WroteLess:
-			return "", errors.New(short + ", and the tool wrote only part of it")
+			return "", errors.New(short + ", and the tool reports that it wrote less than requested")
 		case unsure == "":
 			unsure = fmt.Sprintf("%s, according to its disk usage on %s, which may be out of date or lowered by compression",
 				short, f.Mount().FilesystemType)
