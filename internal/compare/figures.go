@@ -31,7 +31,7 @@ func (v Verdict) API() v1alpha1.FigureVerdict {
 	return v1alpha1.FigureNotJudged
 }
 
-// figures calls add for each figure that both results have. It passes the comparison for the API, and the difference
+// figures compares each figure that both results have, and passes to add the comparison for the API and the difference
 // before rounding.
 func (p *Pair) figures(add func(v1alpha1.FigureComparison, Difference)) {
 	kind := phasekind.Of(p.Kind)
@@ -79,7 +79,7 @@ func (p *Pair) figures(add func(v1alpha1.FigureComparison, Difference)) {
 
 // uncompared lists the main figures that cannot be compared because one of the two results lacks the figure or has a
 // value of 0. It returns "" if there are none. It ignores the compression ratio, which some stores do not report. If a
-// search met its objective even at the highest rate that it could offer, uncompared reports only this.
+// search met its objective even at the highest rate that it could offer, uncompared reports only that.
 func (p *Pair) uncompared() string {
 	for _, one := range []*v1alpha1.TargetResult{p.Baseline, p.Target} {
 		if one.Search != nil && one.Search.AtLeast && has(one, v1alpha1.WarningSearchInconclusive) {

@@ -36,7 +36,7 @@ type RunPhase struct {
 	Cells []Cell                   `json:"cells,omitempty"`
 	Count *v1alpha1.CellComparison `json:"count,omitempty"`
 
-	// Pair holds the compared results, from which a report can show the cells, for example.
+	// Pair holds the compared results, so that a report can show more of them, such as the cells.
 	Pair *Pair `json:"-"`
 }
 
@@ -166,8 +166,7 @@ func incomparable(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
 	return phasekind.Differs(specs[0], specs[1])
 }
 
-// warnings returns the warnings of a side that say that its figures may be misleading, unless the other side has them
-// too.
+// warnings returns the side's warnings of severity Warning whose types the other side does not have.
 func warnings(side, other *v1alpha1.TargetResult) []string {
 	var all []string
 	for _, w := range side.Warnings {

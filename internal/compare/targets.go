@@ -58,7 +58,7 @@ func Closed(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, target string) bool {
 	return err == nil && made.ClosedLoop
 }
 
-// inTurn is the note about two targets of one run that were not loaded at the same time.
+// inTurn is the note about two targets of one run that were loaded one after the other.
 const inTurn = "the targets were loaded one after the other, so a change in the storage or the nodes may have caused the difference"
 
 // notes returns notes about differences in the loads of two targets, such as different workloads or client counts. The

@@ -37,8 +37,8 @@ func Analyze(samples []Sample, options Options) (Result, error) {
 }
 
 // thinned joins samples that are much shorter than the changes to be found, which bounds the computing time and the
-// memory. It does not join samples across a gap, because a drop may lie anywhere in the gap. Gaps of less than half a
-// sample are rounding errors of the times, so it ignores them.
+// memory. It does not join samples across a gap, because a drop may lie anywhere in the gap. It ignores gaps of less
+// than half a sample, which are rounding errors of the times.
 func thinned(samples []Sample, p pace) []Sample {
 	const most, mostInWindow = 120_000, 4000
 	typical := typicalSeconds(samples)
@@ -67,8 +67,8 @@ type analysis struct {
 	typical float64
 	// values are the logarithms of the rates. cleaned are the same logarithms after dips and outliers were replaced.
 	values, cleaned []float64
-	// aside marks samples that are excluded from estimates of the noise: those in dips, and outliers. breaks lists the
-	// index of the first sample of each segment, followed by the number of samples.
+	// aside marks the samples that are excluded from estimates of the noise: outliers and the samples of dips. breaks
+	// lists the index of the first sample of each segment, followed by the number of samples.
 	aside  []bool
 	breaks []int
 	// blockSize is the number of samples per block.
@@ -157,7 +157,7 @@ func (a *analysis) findLevels() {
 }
 
 // recordCleaning records the bounds of all segments, and marks the samples whose values were replaced by the functions
-// clean or patch: they belong to dips or are outliers, and are not noise.
+// clean or patch. These samples belong to dips or are outliers, so they are not noise.
 func (a *analysis) recordCleaning(c *dropSearch, size int) {
 	a.aside = make([]bool, len(a.samples))
 	for i := range a.aside {

@@ -143,8 +143,8 @@ func (t *dropPosterior) sum() {
 			t.prefix[k][i+1] = t.cheapest(i, k, t.off(i, own, 1), t.deviation(own, 1))
 		}
 	}
-	// The costs in suffix assume that the previous sample is at the level after the drop. That is not true for the
-	// first sample after the drop, so the function `at` computes the cost of that sample itself.
+	// The costs in suffix assume that the previous sample is at the level after the drop. That is not true for the first
+	// sample after the drop, so `at` computes the cost of that sample separately.
 	none := t.before[0]
 	for i := n - 1; i >= 0; i-- {
 		t.suffix[i] = t.suffix[i+1]
@@ -228,7 +228,7 @@ func posterior(samples []Sample, at func(i int, share float64) float64, rough fl
 	for round := range 9 {
 		bound := 40.0
 		if round == 0 {
-			bound = 100 // keep more cells at first: the cost in the middle of a sample can far exceed its lowest cost
+			bound = 100 // keep more cells at first: the cost in the middle of a sample can far exceed the lowest cost in it
 		}
 		least := math.Inf(1)
 		for i, c := range cells {

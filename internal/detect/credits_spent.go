@@ -53,8 +53,8 @@ func withPauses(earlier []Sample, start float64) []Sample {
 	return all
 }
 
-// around returns the mean rate of up to thirty samples from sample `from` on: forwards if `step` is 1, backwards if it
-// is -1.
+// around returns the mean rate of up to thirty samples, starting at sample `from`: forwards if `step` is 1, backwards
+// if it is -1.
 func around(samples []Sample, from, step int) float64 {
 	var amount, seconds float64
 	for i, n := from, 0; i >= 0 && i < len(samples) && n < 30; i, n = i+step, n+1 {

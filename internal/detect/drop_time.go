@@ -25,7 +25,7 @@ func (a *analysis) locate(from, guess, to int) Estimate {
 // at least two samples below both levels, and samples between the two levels that are next to such a sequence, because
 // the dip may extend into them. A single sample below both levels is not marked, because it may be an outlier.
 func (a *analysis) interruptions(from, to int, before, after side) []bool {
-	const far = 3 // greatest distance of a rate from its own level, in standard deviations of the noise
+	const far = 3 // a rate within this many standard deviations of a level counts as being at that level
 	top, bottom := math.Log(after.level)+far*after.deviation, math.Log(after.level)-far*after.deviation
 	ceiling := math.Log(before.level) - far*before.deviation
 	aside := make([]bool, to-from)

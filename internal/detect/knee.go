@@ -284,8 +284,8 @@ func (r *KneeResult) resample(fit scalabilityLaw) {
 		squares += errors[i] * errors[i]
 	}
 	n := float64(len(errors))
-	// The residuals are smaller than the true errors, because the fit minimizes them and uses only a few points.
-	// Therefore inflate them.
+	// Inflate the residuals: they are smaller than the true errors, because the fit minimizes them and uses only a few
+	// points.
 	inflate := math.Sqrt(n/max(n-3, 1)) * student(n-3) / student(math.Inf(1))
 	random := rand.New(rand.NewPCG(1, 2)) // #nosec G404 -- reproducible results
 	var knees, enough, plateaus, lambdas, contentions, coherencies, most []float64

@@ -252,8 +252,8 @@ func (c *dropSearch) marginOf(values []float64, from, at, to int) float64 {
 
 // flattened removes the alternation between levels on either side of a drop, because alternation is not noise. It
 // shifts all segments before the drop to the lowest of their levels, and all segments after the drop to the highest of
-// theirs, which can only make the drop smaller. A side counts as alternating if the rate rose several times; a drift
-// does not. flattened reports whether a side alternated.
+// theirs, which can only make the drop smaller. A side alternates only if the rate rose several times, so a drift does
+// not count as alternation. flattened reports whether a side alternated.
 func (c *dropSearch) flattened(from, at, to int) ([]float64, bool) {
 	flat := slices.Clone(c.values)
 	turned := c.flatten(flat, from, at, func(level, other float64) bool { return level < other })

@@ -23,7 +23,7 @@ const (
 	// single analysis requires less, because it does not test the drop again with each sample.
 	liveExtra = 12
 	// fewBlocks is the largest number of blocks for which a complete evaluation runs with each sample. With so few
-	// blocks, all stages together take no longer than a single stage takes when there are more blocks.
+	// blocks, all stages together take no longer than a single stage with more blocks.
 	fewBlocks = 160
 	// openingShare determines how often the detector searches the first samples for a short burst. It repeats the
 	// search whenever the number of samples has grown by the fraction 1/openingShare.
@@ -113,8 +113,8 @@ func NewLive(options LiveOptions) *Live {
 // stages is the number of stages of an evaluation. Each stage takes a small share of the time available per sample.
 const stages = 5
 
-// Add adds the next sample and returns the state. It ignores a sample that does not follow the last one, and returns an
-// error.
+// Add adds the next sample and returns the state. If the sample does not follow the last one, Add ignores it and
+// returns an error.
 func (l *Live) Add(s Sample) (LiveState, error) {
 	var before *Sample
 	if l.begun {

@@ -225,8 +225,8 @@ func (l *Live) staysApart(blocks []Sample, at int) bool {
 		return false
 	}
 	bottom, middle := lower*math.Pow(upper/lower, separation), math.Sqrt(upper*lower)
-	// Short periods at the lower level before the drop may be dips, so only longer ones count there. After the drop,
-	// periods at the upper level count whatever their length.
+	// Short periods at the lower level before the drop may be dips, so only longer ones count there. After the drop, all
+	// periods at the upper level count, however short.
 	low, _ := longRuns(before, l.pace.of(dipSeconds+8), func(rate float64) bool { return rate < bottom })
 	high, _ := longRuns(after, 0, func(rate float64) bool { return rate > middle })
 	lasted := after[len(after)-1].EndSeconds - after[0].StartSeconds

@@ -13,8 +13,8 @@ const (
 	// mostBatches is the maximum number of batches that a series is cut into. With more batches, neighbouring
 	// batches are more correlated. With fewer batches, the interval is wider.
 	mostBatches = 16
-	// leastBatches is the minimum number of batches. With fewer, the interval would be so wide that a sweep's cells of
-	// 20 s could not be distinguished.
+	// leastBatches is the minimum number of batches. With fewer, the intervals would be too wide to distinguish the cells
+	// of a sweep if each lasts 20 s.
 	leastBatches = 8
 	// leastInBatch is the minimum number of samples in a batch, so that a batch is longer than the time over which
 	// samples are correlated.

@@ -13,7 +13,7 @@ type measuredStretch struct {
 	half float64
 }
 
-// between returns the samples between two times. It cuts the samples at the edges.
+// between returns the samples between two instants. It cuts off the parts of samples that lie outside.
 func (a *analysis) between(start, end float64) []Sample {
 	first := sort.Search(len(a.samples), func(i int) bool { return a.samples[i].EndSeconds > start })
 	last := sort.Search(len(a.samples), func(i int) bool { return a.samples[i].StartSeconds >= end })
@@ -25,7 +25,7 @@ func (a *analysis) between(start, end float64) []Sample {
 	return cut
 }
 
-// sampleAt returns the index of the first sample that ends after a time, or of the last sample if none does.
+// sampleAt returns the index of the first sample that ends after the given time, or of the last sample if none does.
 func (a *analysis) sampleAt(seconds float64) int {
 	i := sort.Search(len(a.samples), func(i int) bool { return a.samples[i].EndSeconds > seconds })
 	return min(i, len(a.samples)-1)
@@ -71,9 +71,8 @@ func (a *analysis) intervalError(start, end, mean float64) float64 {
 	return math.Abs(amount/seconds - mean)
 }
 
-// whole returns the samples between two times, except for samples at the edges that extend beyond these times. Such
-// samples contain a drop, and therefore both levels. If fewer than two whole samples remain, whole returns all samples,
-// cut at the edges.
+// whole returns the samples that lie completely between two instants. A sample that extends beyond one of them contains
+// a drop, and therefore both levels. If fewer than two samples would remain, whole returns what between returns.
 func (a *analysis) whole(start, end float64) []Sample {
 	cut := a.between(start, end)
 	inner := cut

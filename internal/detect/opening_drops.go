@@ -16,8 +16,8 @@ const scaleExtra = 5
 //
 // A change that is short compared with the whole series counts as a dip or an outlier. At the start of the series,
 // however, it may be a burst, such as a disk's cache or a small bucket. Whether the series starts with a burst of a few
-// seconds is therefore decided from its first seconds alone. Later samples can only show that the rate returned.
-// Whether a burst is found at the start therefore does not depend on the length of the baseline.
+// seconds is therefore decided from its first seconds alone. Later samples can only show that the rate returned, so the
+// length of the baseline does not affect whether such a burst is found.
 func (a *analysis) findRegimes() {
 	a.findLevels()
 	a.findOpenings()

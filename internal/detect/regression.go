@@ -223,7 +223,7 @@ func (s *regressionState) next(run *HistoryRun, isNewest bool) RegressionReport 
 		suspicious = suspicious || run.Judged == RegressionRegressed
 	}
 	report.Pooled = identities(pool)
-	// A run of which no figure could be compared does not end a regression.
+	// A run without a comparable figure does not end a regression.
 	suspicious = suspicious || report.Verdict == RegressionUnknown && s.confirmed()
 	s.take(run, report.Verdict == RegressionRegressed, suspicious)
 	report.Open = suspicious || s.confirmed()

@@ -8,8 +8,8 @@ import (
 // turnShare is the minimum change of the share of reads at a switch between writes and reads.
 const turnShare = 0.5
 
-// ignoreTurns removes drops at which the load switched from writes to reads, or from reads to writes: they show the
-// rate of the other operation, and say nothing about credits. If such a drop follows the last real one, the series ends
+// ignoreTurns removes drops at which the load switched from writes to reads, or from reads to writes. Such a drop shows
+// the rate of the other operation, and says nothing about credits. If it follows the last real drop, the series ends
 // there, because its last level would otherwise be a mean over both operations.
 func (a *analysis) ignoreTurns(samples []Sample) {
 	if len(a.options.ReadShares) != len(samples) {

@@ -28,7 +28,7 @@ type flow struct {
 
 // stream holds one client's samples in a flow.
 type stream struct {
-	// taken is the number of the client's samples that have been read so far.
+	// taken is the number of samples that have been read from the client so far.
 	taken int
 	// pending holds the samples that end after the last complete interval.
 	pending   []measure.Sample

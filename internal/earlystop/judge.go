@@ -32,7 +32,7 @@ func judgeOf(step plan.Step, target string, documented, measured limits.Rates) j
 	if known.Baseline == 0 && before {
 		known = documented
 	}
-	// A single second cannot tell a low burst from the baseline.
+	// If the burst is hardly above the baseline, the rate of a single second does not show which of the two it belongs to.
 	distinct := known.Burst == 0 || known.Burst > aboveBaseline*known.Baseline
 	switch {
 	case (step.Redrain || before) && step.Purpose == plan.Drain && known.Baseline > 0 && distinct:
@@ -107,7 +107,8 @@ func (d *drain) add(sample second) string {
 
 // confirm returns a message about the drop if detect.Analyze finds, in the samples so far, the same drop as the live
 // detector. Otherwise it returns "". The two can disagree: detect.Analyze may treat a level that is short compared with
-// the series as a dip until it has lasted longer, and ignores a drop at which the load turns between writes and reads.
+// the series as a dip until it has lasted longer, and ignores a drop at which the load switches between writes and
+// reads.
 func (d *drain) confirm(seen detect.LiveState) string {
 	found, err := detect.Analyze(d.samples, detect.Options{ReadShares: d.readShares})
 	if err != nil || !found.Exhausted || found.Baseline.Value > math.Sqrt(seen.Before*seen.After.Value) {

@@ -114,7 +114,7 @@ func sameLoad(planned plan.Plan, step plan.Step, target string) bool {
 		if before.Load != demand.Load {
 			return false
 		}
-		// BlockBytes is 0 for a load with several block sizes or an unknown one. Compare the workloads instead.
+		// BlockBytes is 0 if the load has several block sizes or an unknown one. In that case, compare the workloads.
 		if before.Load.BlockBytes == 0 && !reflect.DeepEqual(earlier.Workloads[target], step.Workloads[target]) {
 			return false
 		}

@@ -148,7 +148,7 @@ func (j *judge) unknownCause() Suspect {
 		made.Evidence = append(made.Evidence, "the latency is close to that of a single operation, so a deeper queue may raise the rate: measure with a ramp of QueueDepth or Jobs")
 	}
 	if share, known := j.measured.outstandingShare(); known && j.measured.FloorSeconds == 0 && share >= measure.MinLittleShare {
-		made.Evidence = append(made.Evidence, "it cannot be determined whether operations queue in the storage, because the latency of a single operation was not measured: add a step with one outstanding operation")
+		made.Evidence = append(made.Evidence, "cannot determine whether operations queue in the storage, because the latency of a single operation was not measured: add a step with one outstanding operation")
 	}
 	return made
 }

@@ -19,7 +19,7 @@ func (j *judge) suspectLoad() {
 		}
 		if m.ThrottledShare > throttled {
 			made.rank, made.Share = 0, 1
-			made.Evidence = append(made.Evidence, fmt.Sprintf("a client was throttled at its CPU limit in %s of the periods", measure.FormatShare(m.ThrottledShare)))
+			made.Evidence = append(made.Evidence, fmt.Sprintf("a client was throttled at its CPU limit in %s of the CPU quota periods", measure.FormatShare(m.ThrottledShare)))
 		}
 		j.suspects = append(j.suspects, j.addLittlesLaw(made))
 		j.used = max(j.used, made.Share)
@@ -116,7 +116,7 @@ func (j *judge) queueDepth() {
 	made := Suspect{Cause: CauseQueueDepth, Share: m.OperationsPerSecond / possible, Evidence: []string{
 		fmt.Sprintf("%s outstanding operations at %s each allow at most %s", number(m.Outstanding), seconds(m.LatencySeconds), measure.FormatOperationsPerSecond(possible)),
 		fmt.Sprintf("a single operation takes %s: operations do not queue", seconds(m.FloorSeconds)),
-		fmt.Sprintf("with more outstanding operations the rate was %.2f times as high", m.DeeperGain),
+		fmt.Sprintf("the rate was %.2f times as high with more outstanding operations", m.DeeperGain),
 	}}
 	use := "the highest utilization of any documented limit is " + measure.FormatShare(j.used)
 	if j.used >= idle {

@@ -30,8 +30,8 @@ func (j *judge) fasterThanDisks() bool {
 	return j.measured.Load.Operation == Read && uncachedLimit.Limit != nil && j.measured.share(uncachedLimit) > 1+reach
 }
 
-// consider adds a limit as a suspect if the rate is near it. It uses the baseline or the burst of the limit: whichever
-// may have applied and is nearer to the rate.
+// consider adds a limit as a suspect if the rate is near it. Of the baseline and the burst of the limit, it considers
+// those that may have applied, and uses the one that is nearer to the rate.
 func (j *judge) consider(limit *Limit) {
 	fill := j.measured.fill(limit)
 	// cold is true if the limit can have held the rate back only while the cache was cold: reads from the cache do not
@@ -112,7 +112,7 @@ func (j *judge) addLoadEvidence(s *Suspect) {
 	switch {
 	case m.DeeperGain >= gained:
 		s.rank = 2
-		s.Evidence = append(s.Evidence, fmt.Sprintf("evidence against it: with more outstanding operations the rate was %.2f times as high", m.DeeperGain))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("evidence against it: the rate was %.2f times as high with more outstanding operations", m.DeeperGain))
 	case m.DeeperGain > 0:
 		s.rank = 0
 		s.Evidence = append(s.Evidence, "more outstanding operations did not raise the rate")

@@ -73,7 +73,7 @@ func TestSingleThread(t *testing.T) {
 	got := azureServer(t).Attribute(measured)
 	suspect := first(t, got, CauseQueueDepth, "")
 	evidence := strings.Join(suspect.Evidence, "; ")
-	for _, want := range []string{"8 outstanding operations at 4.03 ms each allow at most 1,985 IOPS", "with more outstanding operations the rate was 1.98 times as high", "the highest utilization of any documented limit is 9.9 %"} {
+	for _, want := range []string{"8 outstanding operations at 4.03 ms each allow at most 1,985 IOPS", "the rate was 1.98 times as high with more outstanding operations", "the highest utilization of any documented limit is 9.9 %"} {
 		if !strings.Contains(evidence, want) {
 			t.Errorf("%q has no %q", evidence, want)
 		}

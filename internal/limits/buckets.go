@@ -88,8 +88,8 @@ func (b *Buckets) Refilled(of Dimension, refill float64) {
 	b.all[at].account = credits.Open(bucket)
 }
 
-// Spend updates the credits of all limits for an interval with the given I/O. If only some of the clients did it, the
-// estimates are those of the buckets that these clients spend.
+// Spend updates the credits of all limits for an interval with the given I/O. If only some of the clients performed it,
+// the estimates apply to the buckets that these clients use.
 func (b *Buckets) Spend(s Spending) {
 	if s.Seconds <= 0 {
 		return

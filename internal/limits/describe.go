@@ -46,7 +46,7 @@ type Machines struct {
 	Nodes int
 }
 
-// Missing describes a value that is unknown and must be known before a limit can be computed.
+// Missing describes an unknown value that is needed to compute a limit.
 type Missing struct {
 	// Field is the field of the specification that sets the value, or the name of the value if there is no such field.
 	Field string

@@ -43,8 +43,8 @@ type environment struct {
 	baseline float64
 }
 
-// value is the result of evaluating a figure. It is either an amount in bytes, operations or seconds (for rates, per
-// second) with its arithmetic as text, or a description of what is missing.
+// value is the result of evaluating a figure: either an amount with its arithmetic as text, or a description of what is
+// missing. Amounts are in bytes, operations or seconds, and rates are per second.
 type value struct {
 	amount  float64
 	text    string

@@ -78,8 +78,9 @@ func (c Computed) Main(load Load) (Main, bool) {
 	}
 	limit := first.Limit
 	made := Main{Limit: limit, Bucket: credits.Bucket{Baseline: limit.Baseline, Burst: limit.Burst, Size: limit.Bucket, Refill: limit.Refill}}
-	// counted is the number of bytes or operations that this limit counts for each operation of the load. Multiplying a
-	// level's rate by it gives the rate in the unit of this limit. Other limits may have lowered the level's rate.
+	// counted is the number of bytes or operations that this limit counts for each operation of the load. A level's rate
+	// in operations, times counted, is its rate in the unit of this limit. Other limits may hold that rate below this
+	// limit.
 	counted := limit.Burst / limit.bound(load, true).OperationsPerSecond
 	for _, level := range course.Levels {
 		if level.StartSeconds == 0 {

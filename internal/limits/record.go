@@ -87,8 +87,8 @@ func recordVolume(v Volume) v1alpha1.VolumeDescription {
 	return made
 }
 
-// describesStorage reports whether a parameter may describe the storage. Names of Secrets and of the volume's creator
-// do not.
+// describesStorage reports whether a parameter may describe the storage. Parameters for Secrets, passwords and the
+// creator of the volume do not.
 func describesStorage(parameter string) bool {
 	low := strings.ToLower(parameter)
 	return !strings.Contains(low, "secret") && !strings.Contains(low, "password") && !strings.HasPrefix(low, "csi.storage.k8s.io/") &&

@@ -66,7 +66,7 @@ func (l *limitRow) rates(text limitText) (err error) {
 		return fmt.Errorf("baseline: %w", err)
 	}
 	if l.baseline.times > 0 {
-		return errors.New("baseline: times multiplies the baseline itself; use it in burst")
+		return errors.New("baseline: times is a multiple of the baseline and cannot define it; use times only in burst")
 	}
 	counts := l.baseline.kind
 	if counts != operationRate && l.operationUnit > 0 {

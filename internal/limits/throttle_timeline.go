@@ -38,8 +38,9 @@ type ThrottleTimeline struct {
 	Unpublished []*Limit
 }
 
-// Spends returns the names of the limits whose credits a load with unlimited demand spends. It includes those of an
-// unpublished size, which may run out. If the block size of the load is unknown, it returns all limits with credits.
+// Spends returns the names of the limits whose credits a load with unlimited demand spends. It includes limits whose
+// bucket size is not published, because their credits may run out. If the block size of the load is unknown, it returns
+// all limits with credits.
 func (c Computed) Spends(load Load) []string {
 	var names []string
 	if load.BlockBytes <= 0 {

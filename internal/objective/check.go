@@ -109,7 +109,8 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 	return ""
 }
 
-// withoutLatency returns the reason why a phase has no latency on one of the objective's targets, or "" if it has.
+// withoutLatency returns the reason why a phase has no latency on one of the objective's targets, or "" if it has
+// latencies on all of them.
 func withoutLatency(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) string {
 	var timed, untimed []string
 	for target, workload := range workloadsOf(o, run, phase) {
@@ -145,7 +146,7 @@ func hasCell(selector *v1alpha1.CellSelector, run *v1alpha1.RunSpec, phase *v1al
 				axes.Jobs = append(axes.Jobs, value)
 			case v1alpha1.RampQueueDepth:
 				axes.QueueDepth = append(axes.QueueDepth, value)
-			case v1alpha1.RampProcesses: // a cell cannot be selected by its ranks
+			case v1alpha1.RampProcesses: // a cell selector has no field for ranks
 			}
 		}
 	}

@@ -7,6 +7,6 @@
 //	         did not end; the message says why and what to do
 //
 // An unknown figure never counts as met. If any figure of an objective is missed, the objective is missed. The verdict
-// depends only on the figure itself, not on its 95 % interval. If a bound lies within the interval, the message states
-// this.
+// depends only on the figure itself, not on its 95 % interval. If a bound lies within the interval, the message says
+// so.
 package objective

@@ -241,7 +241,7 @@ func written(unit string, value int64) string {
 	return strconv.FormatFloat(float64(value)/10, 'f', -1, 64) + " %"
 }
 
-// apart formats a value. It uses all digits if the value would otherwise look like the other one.
+// apart formats a value. It uses all digits if the two values differ but would otherwise read the same.
 func apart(unit string, value, other int64) string {
 	text := written(unit, value)
 	if value == other || text != written(unit, other) {

@@ -62,8 +62,8 @@ func figures(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1a
 		}
 		found = append(found, ofTarget(o, phasekind.Of(phase.Kind), target))
 	}
-	// Add a missing figure for each target without a result, because such a target must not count as having met the
-	// objective.
+	// For each target without a result, add a figure that is marked as missing, so that the target does not count as
+	// having met the objective.
 	for i := range spec.Run.Targets {
 		name := spec.Run.Targets[i].Name
 		wanted := o.Target == "" || o.Target == name

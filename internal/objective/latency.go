@@ -42,7 +42,7 @@ func ofLatency(percentile string, latency *v1alpha1.LatencyResult, where string)
 func ofPercentile(where string, value int64, instead string) figure {
 	f := figure{where: where, value: value}
 	if value >= int64(measure.LastBucketNanoseconds) {
-		f.clipped = "the percentile is 17 s or longer, and not known more precisely: use percentile " + instead
+		f.clipped = "the percentile is 17 s or longer; its exact value is unknown: use percentile " + instead
 	}
 	return f
 }

@@ -150,9 +150,10 @@ func (d *drain) knownRefill(one dimension) knownRefill {
 }
 
 // refillIsLevel reports whether the refill is documented as the baseline, and the drain dropped to about that baseline.
-// The measured level after the drop then is the refill. The documented figure must not be used instead: the difference of
-// the two, times the length of the burst, would be mistaken for spent credits, and a burst that is only a little above the
-// baseline spends few. If the drain dropped to another level, other credits ran out, and the documented refill holds.
+// In that case, the measured level after the drop is the refill. The documented figure must not be used instead: its
+// difference from the measured level, times the length of the burst, would be mistaken for spent credits, and a burst
+// that is only slightly above the baseline spends few credits. If the drain dropped to another level, other credits ran
+// out, and the documented refill applies.
 func (d *drain) refillIsLevel(one dimension, found detect.Result) bool {
 	known := d.documented(one)
 	return d.refill[one].source == detect.RefillDocumented && known.refill == known.baseline &&
@@ -304,7 +305,7 @@ func (d *drain) judge() {
 			format(found.Burst.Value), duration(seconds))
 	case atBaseline:
 		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil,
-			"the rate averaged %s over %s, which is the baseline: the burst credits may have been spent before",
+			"the rate averaged %s, the baseline, over %s: the burst credits may have been spent before the step",
 			format(found.Burst.Value), duration(seconds))
 	default:
 		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate averaged %s over %s without a lasting drop: no conclusion about credits",

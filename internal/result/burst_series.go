@@ -62,7 +62,8 @@ func (d *drain) series(one dimension) *v1alpha1.BurstSeries {
 	known := d.refill[one]
 	switch {
 	case known.earlier && d.b.step.Redrain:
-		// The refill is the main figure of this phase. The phase did not measure it, so omit the one from an earlier phase.
+		// The refill is the main figure of this phase. This phase did not measure it, so omit the refill that an earlier
+		// phase measured.
 	case known.source == detect.RefillMeasured:
 		made.Refill, made.RefillSource = estimate(known.value, scale), refillMeasured
 	case known.source != "":
@@ -99,7 +100,7 @@ func (d *drain) series(one dimension) *v1alpha1.BurstSeries {
 	return &made
 }
 
-// cause returns what has the lowest documented baseline: the volume, its server or the client's machine.
+// cause returns the part with the lowest documented baseline: the volume, its server or the client's machine.
 func (d *drain) cause(one dimension) string {
 	demand, _ := d.b.demand()
 	at := d.b.history.Documented.At(demand.Load)

@@ -311,7 +311,7 @@ func TestRedrain(t *testing.T) {
 		"measured by an earlier phase": {store: scaled, clients: 1, history: result.History{MeasuredRefill: pointerTo(5.3e6)},
 			says: "may not have been empty"},
 		"full again, documented": {store: bucket{260, 32, 32, 5000}, clients: 1, filled: 5000,
-			history: result.History{BucketEmpty: true, Documented: documentedOf(bucket{260, 32, 32, 5000})}, refill: 5000 * (1 + 32/228.0) / (idle + 5000/228.0), says: "the documented bucket was full again"},
+			history: result.History{BucketEmpty: true, Documented: documentedOf(bucket{260, 32, 32, 5000})}, refill: 5000 * (1 + 32/228.0) / (idle + 5000/228.0), says: "according to its documented size, the bucket was full again"},
 		"full again, as in the first drain": {store: bucket{260, 32, 32, 5000}, clients: 1, filled: 5000,
 			history: result.History{BucketEmpty: true, DrainSpent: &result.Spent{Amount: 5000e6, Refill: 32e6}}, refill: 5000 * (1 + 32/228.0) / (idle + 5000/228.0), says: "this drain spent as much as the first"},
 	} {

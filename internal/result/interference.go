@@ -109,8 +109,8 @@ func percentileOf(histogram *measure.Histogram, percent float64) *int64 {
 }
 
 // rateLevel sets the mean rates of a level, and the ratios of its figures to those without neighbours. All blocks have
-// the same length, so the mean of their rates is the rate over all of them. An operation that does not occur in a block
-// has a rate of 0 in it.
+// the same length, so the mean of their rates is the rate over all of them. If an operation does not occur in a block,
+// its rate there is 0.
 func rateLevel(level *v1alpha1.InterferenceLevel, steps []v1alpha1.StepResult, blocks *phasekind.Blocks) {
 	for i := range level.Operations {
 		into := &level.Operations[i]

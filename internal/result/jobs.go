@@ -38,7 +38,7 @@ func (b *builder) judgeShort() {
 		float64(b.result.WindowNanoseconds) < minMeasuredShare*float64(b.step.Duration) {
 		remedy := "raise " + b.load.SizeField + " so that the work lasts longer"
 		if b.described.Reads && b.described.Writes {
-			remedy = "each read ends after as many bytes as were written, so use one phase per operation"
+			remedy = "each read covers only the bytes that were written, so use one phase per operation"
 		}
 		b.warnings.add(v1alpha1.WarningCommonWindowTooShort, nil, "measured for only %s of the requested %s: %s",
 			time.Duration(b.result.WindowNanoseconds).Round(time.Millisecond), b.step.Duration, remedy)

@@ -98,7 +98,7 @@ func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Option
 	}
 	found.Warnings, found.FastStart = nil, nil
 	if seconds-start < peakSeconds {
-		found.Peak5s = 0 // the mean would include time after the drop
+		found.Peak5s = 0 // a mean over peakSeconds would include time after the drop
 	}
 	return found, true
 }

@@ -16,7 +16,7 @@ func (b *builder) operations() {
 			total.add(one)
 			submission += float64(one.SubmissionMeanNanoseconds) * float64(one.Operations)
 		}
-		// The bytes of an opaque load may be counted without its operations, as for mapped files.
+		// An opaque load may have bytes but no counted operations, for example if it accesses mapped files.
 		if total.Operations == 0 && (total.Bytes == 0 || !b.load.Opaque) {
 			continue
 		}
@@ -47,7 +47,8 @@ func (b *builder) addOperation(operation measure.Operation, total *Operation) {
 	}
 	if b.result.WindowNanoseconds > 0 {
 		added.RateErrorPPM = b.rateError(operation)
-		// 0 would be misleading for operations that were not counted, and 0 B/s for one that moves no data.
+		// Omit the IOPS of operations that were not counted, and the bytes per second of operations that move no data: 0
+		// would be misleading.
 		if total.Operations > 0 {
 			added.IOPSMilli = new(measure.Round(b.rates[operation].OperationsPerSecond * 1000))
 		}

@@ -134,7 +134,7 @@ func deeperIn(p *Point, points []*Point) float64 {
 		return 0
 	}
 	gain, ratio := deeper.OperationsPerSecond/p.OperationsPerSecond, deeper.Demand.Outstanding/p.Demand.Outstanding
-	if ratio < aimDeeper { // scale the gain to that of twice as many outstanding operations
+	if ratio < aimDeeper { // scale the gain to a doubling of the outstanding operations
 		gain = 1 + (gain-1)*(aimDeeper-1)/(ratio-1)
 	}
 	return max(gain, 0.01)

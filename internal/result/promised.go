@@ -52,7 +52,7 @@ func (b *builder) judgeVolumes() {
 		}
 	}
 	if len(cached) > 0 {
-		b.warnings.add(v1alpha1.WarningHostCacheOn, nil, "the machine's host caches %s, so reads, and with ReadWrite also writes, may be completed without reaching the disk: "+
+		b.warnings.add(v1alpha1.WarningHostCacheOn, nil, "the machine's host caches %s, so reads may complete without reaching the disk, as may writes with ReadWrite: "+
 			"set cachingMode None in the StorageClass to measure the disk", strings.Join(cached, ", "))
 	}
 	if len(fresh) > 0 && b.storageBursts() {

@@ -73,7 +73,7 @@ func (b *builder) inWindow(operation measure.Operation) (bytes, operations []det
 	for i := range grid.Cells {
 		cell := grid.CellWindow(i)
 		if cell.Nanoseconds() < int64(gridStep)/2 || !complete(cell, b.loaded, spans) {
-			continue // Samples are missing, or this is the last interval of the grid, which may be only a few milliseconds long.
+			continue // skip a second with missing samples, and the last one if it is too short
 		}
 		sample := detect.Sample{StartSeconds: float64(cell.StartNanoseconds-window.StartNanoseconds) / 1e9, EndSeconds: float64(cell.EndNanoseconds-window.StartNanoseconds) / 1e9}
 		counter := grid.Cells[i][operation]

@@ -80,7 +80,7 @@ func (d *drain) sayFull(one dimension, at float64) {
 	spentWith := func(refill float64) float64 { return d.letThrough(one, at) - refill*at }
 	known := d.documented(one)
 	if known.bucket > 0 && spentWith(known.refill) >= (1-sameSpent)*known.bucket {
-		d.say("%s: the documented bucket was full again, so the refill is a lower bound: use a shorter idle time to measure it", name)
+		d.say("%s: according to its documented size, the bucket was full again, so the refill is a lower bound: use a shorter idle time to measure it", name)
 		return
 	}
 	first := d.b.history.drainSpent(one)

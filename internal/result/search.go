@@ -84,7 +84,7 @@ func withWarnings(all, more []v1alpha1.Warning, kind v1alpha1.PhaseKind) []v1alp
 
 // slowerPPM returns the share of operations that took longer than a bound, in millionths. If there are several kinds of
 // operations, it returns the largest of their shares. It returns nil if the latencies of any kind are unknown. It
-// rounds up, so that a share slightly above the allowed one, which is in whole millionths, does not pass.
+// rounds up, so that a share slightly above the allowed share, a whole number of millionths, does not pass.
 func slowerPPM(operations []v1alpha1.OperationResult, bound time.Duration) *int64 {
 	most := int64(-1)
 	for i := range operations {

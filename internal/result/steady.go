@@ -66,7 +66,7 @@ func unsteady(w *detect.SteadyWindow) string {
 	words := "still rising"
 	switch {
 	case w.Mean.Value <= 0:
-		return "nothing completed in the last five minutes"
+		return "no operation completed in the last five minutes"
 	case w.Slope <= detect.MostSlope:
 		return fmt.Sprintf("the rate varied by %s of its mean in the last five minutes (limit for steady state: 20 %%)",
 			measure.FormatShare(w.Excursion))

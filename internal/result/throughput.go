@@ -121,7 +121,7 @@ func (b *builder) skew(nanoseconds int64) {
 
 func (b *builder) spread(rates []measure.Rates) {
 	if len(b.unsampled) > 0 {
-		// If one client runs the ranks of others, its rate includes their I/O.
+		// The rate of a client that runs the ranks of others includes their I/O, so omit the rates of individual clients.
 		return
 	}
 	b.each = rates

@@ -67,7 +67,8 @@ const (
 	// own data is compressible.
 	plainlyCompressed = 1200
 	// somethingSaved is the smallest compression ratio, in thousandths, at which an unknown file system is assumed to
-	// report compressed sizes: rounding to blocks never makes files smaller than their data.
+	// report compressed sizes. Rounding to blocks cannot cause such a ratio, because it never makes files smaller than
+	// their data.
 	somethingSaved = 1020
 	// maxUsageTypes is the API's limit on the list of file types.
 	maxUsageTypes = 16

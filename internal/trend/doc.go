@@ -1,4 +1,4 @@
-// Package trend compares a run with earlier ones of the same benchmark. It has no side effects.
+// Package trend compares a run with earlier runs of the same benchmark. It has no side effects.
 //
 //	Compare     returns the data by which a run is compared with others: up to four figures, the kind of store,
 //	            and facts that may explain a change; recorded with the run when it ends

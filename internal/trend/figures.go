@@ -39,8 +39,8 @@ type figureSource struct {
 	result *v1alpha1.TargetResult
 }
 
-// underConditions notes in the conditions of figures whether clients were missing, because fewer clients are another
-// load.
+// underConditions notes in the conditions of figures whether clients were missing, because fewer clients generate a
+// different load.
 func (c *figureSource) underConditions(made []v1alpha1.RunFigure) []v1alpha1.RunFigure {
 	missing := func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningClientsMissing }
 	if slices.ContainsFunc(c.result.Warnings, missing) {

@@ -89,7 +89,7 @@ func lost(all []entry, accepted time.Time) string {
 	for _, figure := range newest.figures {
 		delete(count, figure.Figure)
 	}
-	// A figure that few runs have may have taken the place of another one, because a run has only mostFigures.
+	// A figure that only a few runs have may have taken the place of another one, because a run has at most mostFigures.
 	maps.DeleteFunc(count, func(_ string, runs int) bool { return runs < detect.LeastBaselineRuns || 2*runs <= earlier })
 	if len(count) == 0 {
 		return ""
@@ -115,7 +115,8 @@ func (e *entry) historyRun() detect.HistoryRun {
 	made := detect.HistoryRun{ID: e.name, Started: e.started, Valid: true, Judged: detect.RegressionVerdict(e.verdict), JudgedSince: e.accepted, Use: detect.RunUse(e.use), Facts: e.facts}
 	for i := range e.figures {
 		one := &e.figures[i]
-		// The burst of a drain is in bytes or in operations, depending on which credits ran out.
+		// Include the unit in the condition: the burst of a drain is in bytes or in operations, depending on which credits
+		// ran out.
 		condition := string(one.Unit) + " " + one.Condition
 		made.Metrics = append(made.Metrics, detect.RunMetric{Name: one.Figure, Value: float64(one.Value),
 			LowerIsBetter: one.LowerIsBetter, Condition: condition})
@@ -268,7 +269,7 @@ func message(report *detect.RegressionReport, result *v1alpha1.RegressionResult,
 	}
 	switch report.Verdict {
 	case detect.RegressionRegressed, detect.RegressionImproved:
-		text := strings.Join(reported, "; ") + fmt.Sprintf("; %s against %d earlier ones", named(result.PooledRuns), result.ComparedRuns)
+		text := strings.Join(reported, "; ") + fmt.Sprintf("; based on %s and %d earlier runs", named(result.PooledRuns), result.ComparedRuns)
 		if report.Verdict == detect.RegressionRegressed {
 			first := slices.IndexFunc(all, func(e entry) bool { return e.name == result.PooledRuns[0] })
 			text += "; to accept it as the new normal, set spec.regression.acceptedSince to " + all[first].started.Format(time.RFC3339)
