@@ -33,7 +33,7 @@ func (a *Account) LoadBetween(low, high, seconds float64) {
 	a.least = a.bucket.clamp(a.least + (a.bucket.Refill-high)*seconds)
 }
 
-// Idle records that the bucket had no load, and only refilled, for the given number of seconds.
+// Idle records that the bucket refilled without load for the given number of seconds.
 func (a *Account) Idle(seconds float64) { a.Load(0, seconds) }
 
 // Emptied records that the bucket was observed to be empty: the rate of a load fell to the baseline and stayed there.

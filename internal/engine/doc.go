@@ -4,11 +4,11 @@
 //
 // # How to add an engine
 //
-//  1. Add the profile to the API: in profile_types.go a field of v1alpha1.Engine, its EngineKind with the enum, its
-//     case in Engine.EngineKind, and its name in the CEL rules of WorkloadProfileSpec and Workload. If the tool reports
-//     figures that no other tool has, add a type for them and a field of this type to v1alpha1.TargetResult. If these
-//     figures are rates that replace the rates of reads and writes, return them from TargetResult.OwnRates: they are
-//     then the main figures everywhere. Run make generate.
+//  1. Add the profile to the API: in profile_types.go a field of v1alpha1.Engine, a value of EngineKind and of its enum
+//     marker, a case in Engine.EngineKind, and the field's name in the CEL rules of WorkloadProfileSpec and Workload.
+//     If the tool reports figures that no other tool has, add a type for them and a field of this type to
+//     v1alpha1.TargetResult. If these figures are rates that replace the rates of reads and writes, return them from
+//     TargetResult.OwnRates: they are then the main figures everywhere. Run make generate.
 //  2. Add a package here with a value of Traits and a type that implements Engine. Add a row for it to the map in
 //     AGENTS.md.
 //  3. Add a row to the table in package engines, and the name of the field to the pattern in .golangci.yml. The test

@@ -146,8 +146,8 @@ type Use struct {
 type Description struct {
 	// Reads, Writes and Trims are true if the load performs such operations.
 	Reads, Writes, Trims bool
-	// Dirty is true if some writes go to the page cache, and are neither flushed during the load nor synchronous.
-	// SyncsAtEnd is true if all of them are flushed when the load ends.
+	// Dirty is true if some writes are neither direct nor synchronous, and are not flushed during the load. SyncsAtEnd is
+	// true if all such writes are flushed when the load ends.
 	Dirty, SyncsAtEnd bool
 	// Buffered is true if some I/O goes through the page cache. Random is true if some I/O is at random offsets, and Mixed
 	// is true if some I/O is random and some sequential.
@@ -165,8 +165,8 @@ type Description struct {
 	BlockBytes uint64
 	// MaxOutstanding is the maximum number of operations outstanding at any time.
 	MaxOutstanding uint64
-	// ClientBytes is the total size of the client's files. UnusedBytes is the size of those that the load does not access,
-	// because only steps with more jobs use them.
+	// ClientBytes is the total size of the client's files. UnusedBytes is the total size of the files that the load does
+	// not access, because only steps with more jobs use them.
 	ClientBytes, UnusedBytes uint64
 	// LimitBytesPerSecond and LimitIOPS are the workload's rate limit; 0 if there is none.
 	LimitBytesPerSecond, LimitIOPS float64
@@ -207,8 +207,8 @@ func (d *Description) Limit() float64 {
 	return limit
 }
 
-// Cached explains a warning that the memory of a client's machine may serve reads. Why is the cause, and Remedy is the
-// change that prevents it.
+// Cached holds the parts of a warning that the memory of a client's machine may serve reads. Why is the cause, and
+// Remedy is the change that prevents it.
 type Cached struct{ Why, Remedy string }
 
 // RankFiles describes the files of all ranks of an MPI job.

@@ -35,7 +35,7 @@ func EstimateClock(trips []RoundTrip) (ClockOffset, error) {
 	var best RoundTrip
 	for i, trip := range trips {
 		if trip.LocalReceiveNanoseconds < trip.LocalSendNanoseconds {
-			return ClockOffset{}, fmt.Errorf("estimate the clock offset: round trip %d was received %d ns before it was sent: use a monotonic clock",
+			return ClockOffset{}, fmt.Errorf("estimate the clock offset: the answer of round trip %d arrived %d ns before the request was sent: use a monotonic clock",
 				i, trip.LocalSendNanoseconds-trip.LocalReceiveNanoseconds)
 		}
 		for _, instant := range []struct{ at, most int64 }{

@@ -36,7 +36,7 @@ func (h *Histogram) SamplesAbove(p float64) uint64 {
 	const whole = 100 * fioPercentileScale
 	above := uint64(whole - math.Round(p*fioPercentileScale))
 	high, low := bits.Mul64(h.total, above)
-	quotient, _ := bits.Div64(high, low, whole) // the quotient is at most h.total, so it fits 64 bits
+	quotient, _ := bits.Div64(high, low, whole) // the quotient is at most h.total, so it fits in 64 bits
 	return quotient
 }
 

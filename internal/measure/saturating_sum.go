@@ -2,7 +2,7 @@ package measure
 
 import "math"
 
-// Sum adds two counts and saturates at the greatest uint64.
+// Sum adds two counts and saturates at the largest uint64.
 func Sum(a, b uint64) uint64 {
 	if total := a + b; total >= a {
 		return total

@@ -10,7 +10,7 @@ import (
 )
 
 // MaxInstant is the latest accepted instant in nanoseconds, and -MaxInstant is the earliest. If instants are counted
-// from 1970, MaxInstant is in the year 2116. The difference between any two accepted instants fits an int64.
+// from 1970, MaxInstant is in the year 2116. The difference between any two accepted instants fits in an int64.
 const MaxInstant = int64(1)<<62 - 1
 
 // Series holds the ordered samples of one client and returns what the client had completed by any instant. I/O

@@ -18,7 +18,7 @@ type Grid struct {
 // cell is stepNanoseconds long, but the last one can be shorter. I/O inside a sample is spread evenly. The sum over all
 // cells is exactly what Throughput counts in the window. It includes any warm-up in the window, because a warm-up
 // spends credits too. SumOver returns an error if the window is empty, the length of a cell is not positive, the grid
-// would have more than 1,209,600 cells (the seconds of 14 days), or a sum does not fit 64 bits.
+// would have more than 1,209,600 cells (the seconds of 14 days), or a sum does not fit in 64 bits.
 func SumOver(window Window, stepNanoseconds int64, series ...*Series) (Grid, error) {
 	if !window.sound() {
 		return Grid{}, fmt.Errorf("sum of series: the window from %d to %d ns is empty", window.StartNanoseconds, window.EndNanoseconds)
@@ -35,7 +35,7 @@ func SumOver(window Window, stepNanoseconds int64, series ...*Series) (Grid, err
 
 func checkStep(stepNanoseconds int64) error {
 	if stepNanoseconds <= 0 || stepNanoseconds > MaxInstant {
-		return fmt.Errorf("sum of series: the step of %d ns is out of range", stepNanoseconds)
+		return fmt.Errorf("sum of series: the interval of %d ns is out of range", stepNanoseconds)
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func newGrid(stepNanoseconds int64, window Window, series []*Series) (Grid, erro
 	}
 	cells := (window.Nanoseconds()-1)/stepNanoseconds + 1
 	if cells > maxGridCells {
-		return Grid{}, fmt.Errorf("sum of series: too many steps (%d of %d ns each): the limit is %d", cells, stepNanoseconds, maxGridCells)
+		return Grid{}, fmt.Errorf("sum of series: too many intervals (%d of %d ns each): the limit is %d", cells, stepNanoseconds, maxGridCells)
 	}
 	totals := make([][NumOperations]Counter, len(series))
 	for client, one := range series {

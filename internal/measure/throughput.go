@@ -27,7 +27,7 @@ func (r *Rates) BytesPerSecond() float64 {
 }
 
 // Throughput returns what all series completed in the window, interpolated at its edges, and the rates over the length
-// of the window. It returns an error if the window is empty or a sum does not fit 64 bits.
+// of the window. It returns an error if the window is empty or a sum does not fit in 64 bits.
 func Throughput(series []*Series, window Window) (Rates, error) {
 	if !window.sound() {
 		return Rates{}, fmt.Errorf("throughput: the window from %d to %d ns is empty", window.StartNanoseconds, window.EndNanoseconds)

@@ -23,7 +23,7 @@ func productOf(a, b uint64) Uint128 {
 	return Uint128{High: high, Low: low}
 }
 
-// Add returns the sum, or the greatest Uint128 if it does not fit.
+// Add returns the sum, or the largest Uint128 if the sum does not fit.
 func (u Uint128) Add(v Uint128) Uint128 {
 	low, carry := bits.Add64(u.Low, v.Low, 0)
 	high, over := bits.Add64(u.High, v.High, carry)
@@ -45,7 +45,7 @@ func (u Uint128) Compare(v Uint128) int {
 	return cmp.Or(cmp.Compare(u.High, v.High), cmp.Compare(u.Low, v.Low))
 }
 
-// dividedBy returns the quotient rounded to the nearest integer, halves up, and reports whether it fits 64 bits. The
+// dividedBy returns the quotient rounded to the nearest integer, halves up, and reports whether it fits in 64 bits. The
 // divisor must not be 0.
 func (u Uint128) dividedBy(divisor uint64) (uint64, bool) {
 	if u.High >= divisor {

@@ -46,8 +46,8 @@ func FormatMegabytesPerSecond(bytesPerSecond float64) string {
 	return withUnit(digits(bytesPerSecond/megabyte, throughputDigits), " MB/s")
 }
 
-// FormatOperationsPerSecond formats a rate of operations: "1,985 IOPS", "51,200 IOPS", or "1.234M IOPS" from a
-// million on.
+// FormatOperationsPerSecond formats a rate of operations: "1,985 IOPS", "51,200 IOPS" or, from one million,
+// "1.234M IOPS".
 func FormatOperationsPerSecond(operationsPerSecond float64) string {
 	const million = 1e6
 	if math.Abs(operationsPerSecond) >= million-0.5 {

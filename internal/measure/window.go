@@ -74,8 +74,7 @@ const (
 	WindowsAgree WindowVerdict = iota
 	// WindowsDiffer means that a client spent less than 95 % of its time in the window.
 	WindowsDiffer
-	// WindowsInvalid means that a client spent less than 80 % of its time in the window,
-	// or that there is no window.
+	// WindowsInvalid means that a client spent less than 80 % of its time in the window, or that there is no window.
 	WindowsInvalid
 )
 

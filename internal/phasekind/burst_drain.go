@@ -102,8 +102,8 @@ func levelsOf(burst *v1alpha1.BurstResult, series *v1alpha1.BurstSeries, operati
 	return all
 }
 
-// EarlierRefill reports whether an earlier phase measured the refill in a series. The drain used it to compute the
-// credits spent, but did not measure it: only a drain after a pause does.
+// EarlierRefill reports whether the refill of a series was measured by an earlier phase. The drain used this refill to
+// compute the credits spent. Only a drain after a pause measures the refill itself.
 func EarlierRefill(burst *v1alpha1.BurstResult, series *v1alpha1.BurstSeries) bool {
 	return series.RefillSource == "Measured" && burst.IdleNanoseconds == nil
 }

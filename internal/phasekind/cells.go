@@ -2,8 +2,8 @@ package phasekind
 
 import "github.com/storagebench/storagebench/api/v1alpha1"
 
-// Total returns the rates of a cell, summed over its operations that move data. In a closed loop, read and write rates
-// rise and fall together, so their errors add up. ok is false if no operation moves data.
+// Total returns the rates of a cell, summed over all operations except syncs. In a closed loop, read and write rates
+// rise and fall together, so their errors add up. ok is false if the cell has no operations other than syncs.
 func Total(cell []v1alpha1.StepOperation) (bytesPerSecond, iopsMilli v1alpha1.Estimate, ok bool) {
 	for i := range cell {
 		o := &cell[i]

@@ -25,9 +25,9 @@ func Distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Nearest returns the index of the known name with the smallest Distance to name, or of the first of them if several
-// have this distance. It returns -1 if no known name has a Distance less than below. name may have any length, because
-// Nearest skips known names whose length differs from that of name by below or more.
+// Nearest returns the index of the known name with the smallest Distance to name. If several names have this distance,
+// it returns the index of the first one. It returns -1 if every Distance is `below` or more. name may have any length,
+// because Nearest skips known names whose length differs from that of name by `below` or more.
 func Nearest(name string, known []string, below int) int {
 	best := -1
 	for i, candidate := range known {

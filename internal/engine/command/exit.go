@@ -14,7 +14,7 @@ type Exit struct {
 	Signal syscall.Signal
 }
 
-// killed is added to the number of the signal that killed a program, to form an exit code as shells do.
+// killed is the offset that shells add to the number of a signal to form the exit code of the killed program.
 const killed = 128
 
 // ExitCode returns the exit code, or 128 plus the number of the signal that killed the program.

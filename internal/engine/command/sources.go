@@ -24,7 +24,7 @@ func Sort(counts []Count) {
 // Known reports whether source is in Order.
 func Known(source v1alpha1.CommandSource) bool { return slices.Contains(Order, source) }
 
-// Choice is the count to use for a program. It also holds the count of the source that disagrees most with it.
+// Choice is the count to use for a program, together with the count of another source that differs most from it.
 type Choice struct {
 	Count
 	// Other is the count that differs most from the chosen one. Direction, "read" or "written", is the direction in
@@ -36,16 +36,16 @@ type Choice struct {
 	Compared  bool
 }
 
-// notableBytes and notableShare determine the minimum number of bytes in a direction for which counts are compared:
-// notableBytes, or notableShare of the bytes of both directions, whichever is larger. Smaller counts normally differ,
-// because every program reads its libraries and may print a line when it ends.
+// notableBytes and notableShare are minimums for comparing two counts of reads, or two counts of writes: the larger one
+// must be at least notableBytes, and at least notableShare of all bytes read and written. Smaller counts normally
+// differ, because every program reads its libraries and may print a line when it ends.
 const (
 	notableBytes = 1 << 20
 	notableShare = 0.02
 )
 
-// Choose returns the count of the most preferred source, and with it the count of the source that differs most from
-// this one. It returns false if counts is empty.
+// Choose returns the count of the most preferred source, together with the count that differs most from it. It returns
+// false if counts is empty.
 func Choose(counts []Count) (Choice, bool) {
 	if len(counts) == 0 {
 		return Choice{}, false

@@ -169,7 +169,7 @@ func (j *judge) notFinal() bool {
 		last := j.output.Damaged[len(j.output.Damaged)-1]
 		return j.fail(FailureInvalidOutput, "the last JSON document is unreadable, "+last.String())
 	case j.output.Documents > 1 && hasUnexpectedOutput(j.output.NoiseAfterLast):
-		// The text may be the remains of another document, which would be the result instead of the last readable one.
+		// The text may be part of a damaged document. That document, and not the last readable one, would be the result.
 		return j.fail(FailureInvalidOutput, "unexpected output after the last JSON document: "+clip(j.output.NoiseAfterLast))
 	case j.output.Last.Racy != nil:
 		return j.fail(FailureInvalidOutput, j.output.Last.Racy.Error())

@@ -33,7 +33,7 @@ func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioPr
 	// one write per second, if the load does both, so the rarer operation limits the number of jobs.
 	rarest := int64(float64(offer.IOPS) * rarerShare(profile))
 	if rarest < 1 {
-		return nil, fmt.Errorf("%d operations per second per client include less than one read or less than one write per second: raise "+
+		return nil, fmt.Errorf("at %d operations per second, each client does less than one read or less than one write per second: raise "+
 			"search.rate.min, or lower clients.count", offer.IOPS)
 	}
 	jobs := min(int64(math.Ceil(jobsPerOutstanding*outstanding)), rarest, maxJobs)
@@ -55,7 +55,7 @@ func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioPr
 	return &made, nil
 }
 
-// settle returns the length of the period at the start of an open loop's measured time in which latencies are ignored.
+// settle returns how long latencies are ignored at the start of an open loop's measured time.
 // At the end of ramp_time, as at the start of a job, fio 3.33 considers the next operation of every job due, so all
 // jobs issue an operation at once. A server that completes C operations per second needs jobs / (C - rate) seconds to
 // drain this queue, for example 0.4 s at a rate of 65 % of C. Until then, latencies can be as high as jobs / C because
@@ -123,7 +123,7 @@ func (e Engine) suitsOpenLoop(use *engine.Use) field.ErrorList {
 	most := time.Duration(rarerShare(p) / leastPerOutstanding * float64(time.Second))
 	if limit, err := use.Phase.Search.Objective.Latency.Max.Parse(); err == nil && limit > most {
 		refuse(use.At.Child("search", "objective", "latency", "max"), string(use.Phase.Search.Objective.Latency.Max),
-			fmt.Sprintf("must be at most %s with this workload: each job does at least one operation of each kind per second, and a search needs %d x rate x max jobs",
+			fmt.Sprintf("must be at most %s with this workload: each job does at least one operation of each kind per second, and a search needs %d x rate x latency jobs",
 				most, leastPerOutstanding))
 	}
 	return problems

@@ -182,8 +182,9 @@ func onlyOn(value string) (string, error) {
 
 var thinkTime = matching(`[0-9]{1,12}(?:us|ms|s)?`, "use a time in microseconds, or with the unit us, ms or s")
 
-// distribution checks random_distribution. Zipf's distribution is not defined for the exponent 1. fio
-// checks zones itself, but only when it starts. Zones with commas differ by direction and are left to fio.
+// distribution checks random_distribution. Zipf's distribution is not defined for the exponent 1. fio itself checks the
+// sums of zones only when it starts, so distribution checks them too, except those of zones that differ between reads
+// and writes (with commas).
 func distribution(value string) (string, error) {
 	if zipfOfOne.MatchString(value) {
 		return "", errors.New("zipf is not defined for 1; use zipf:1.1 or zipf:0.9")

@@ -52,7 +52,7 @@ func (p *Parameters) apply(profile *v1alpha1.FioProfile) (*v1alpha1.FioProfile, 
 		return profile, nil
 	}
 	if profile.JobFile != "" {
-		return nil, fmt.Errorf("the jobFile determines jobs, queue depth, block size and mix: use the typed fields of the profile in a ramp or sweep")
+		return nil, fmt.Errorf("the jobFile determines jobs, queue depth, block size and mix, so a ramp or sweep cannot change them: use the typed fields of the profile instead")
 	}
 	applied := *profile
 	if p.Jobs != 0 {

@@ -57,12 +57,13 @@ func (r *typedReader) rates() *limit {
 	jobs := uint64(max(r.section.jobs, 1)) // #nosec G115 -- at least 1
 	if r.section.reads && chosen.reads < jobs || r.section.writes && chosen.writes < jobs {
 		r.problems = append(r.problems, field.Invalid(path.Child(name), total, fmt.Sprintf(
-			"is too small: each of the %d jobs with readPercent %d needs at least 1 per second for each kind of operation", jobs, r.readPercent)))
+			"is too small for %d jobs with readPercent %d: each job needs a share of at least 1 per second for each kind of operation; raise it, or lower jobs", jobs, r.readPercent)))
 	}
 	return &chosen
 }
 
-// limits returns the rate limits of a client in bytes and in operations per second, or 0 if not all sections have one.
+// limits returns the rate limits of a client in bytes and in operations per second. A limit is 0 if it does not apply
+// to all sections that access files.
 func (l *load) limits() (bytes, operations float64) {
 	for i := range l.sections {
 		s := &l.sections[i]
@@ -99,7 +100,7 @@ func (s *loadSection) rateOf(option string) (rate float64) {
 		}
 		each, err := strconv.ParseFloat(rates[min(i, len(rates)-1)], 64)
 		if err != nil || each == 0 {
-			return math.Inf(1) // fio does not limit these operations
+			return math.Inf(1) // in fio, a rate of 0 or an empty rate means no limit
 		}
 		rate += each * float64(s.jobs)
 	}

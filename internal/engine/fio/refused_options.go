@@ -29,7 +29,7 @@ const (
 var refusedOptions = map[string]string{
 	"filename": whyFiles, "directory": whyFiles, "filename_format": whyFiles, "opendir": whyFiles,
 	"lockfile": whyFiles, "unique_filename": whyFiles, "fill_device": whySpill, "file_append": whySpill,
-	"unlink": whyOurs + ": data is removed by dataPolicy", "unlink_each_loop": whyOurs, "create_only": whyOurs,
+	"unlink": whyOurs + "; the target's dataPolicy determines whether data is removed", "unlink_each_loop": whyOurs, "create_only": whyOurs,
 	"create_on_open": whyOurs, "create_serialize": whyOurs, "create_fsync": whyOurs, "allow_file_create": whyOurs,
 	"allow_mounted_write": "it would overwrite a mounted device", "pre_read": "it reads the files into the cache first", "overwrite": whyOurs,
 	"exec_prerun": whyCommand, "exec_postrun": whyCommand, "ioscheduler": "it changes the node's devices",

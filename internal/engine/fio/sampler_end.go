@@ -44,7 +44,7 @@ func (s *Sampler) loadEnd(of *epoch) int64 {
 }
 
 // atLoadEnd returns the totals at the end of the load, given a dump whose bytes were counted after that end. known is
-// false if no earlier dump belongs to the same part of the run, which is the warm-up or the measured part.
+// false if no earlier dump belongs to the same part of the run (the warm-up or the measured part).
 func (s *Sampler) atLoadEnd(held *point, counters [measure.NumOperations]measure.Counter) (totals [measure.NumOperations]measure.Counter, known bool) {
 	before := s.loaded
 	if before == nil || before.epoch != held.epoch || before == held {

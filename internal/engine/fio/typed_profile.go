@@ -30,7 +30,7 @@ type typedReader struct {
 	path     *field.Path
 	problems field.ErrorList
 	section  loadSection
-	// readPercent, dataset and random are values of the profile that have been validated.
+	// readPercent, dataset and random are validated values of the profile.
 	readPercent int32
 	dataset     uint64
 	random      bool

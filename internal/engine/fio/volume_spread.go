@@ -18,9 +18,8 @@ const deviceFile = "device"
 
 // spread distributes the load over several volumes, or over raw devices. It uses the volumes like a stripe: each file
 // becomes one file on every volume, and each job moves to the next volume with every operation, so that all volumes get
-// the same number of operations from each job, at any queue depth. File names contain the volume as a directory, which
-// the caller of fio must provide: file N of a job is in directory N, on volume N modulo the number of volumes. The name
-// of a device is just N.
+// the same number of operations from each job, at any queue depth. File N of a job is in a directory named N, which the
+// caller of fio must provide on volume N modulo the number of volumes. The name of a raw device is just its number.
 func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList {
 	volumes := max(parameters.Volumes, 1)
 	if volumes == 1 && !parameters.Devices {

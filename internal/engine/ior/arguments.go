@@ -116,7 +116,7 @@ func (w *workload) compatible(parameters *Parameters) error {
 	case w.verify && parameters.Purpose == Measure && parameters.Duration > 0:
 		return fmt.Errorf("verify: needs repetitions of whole files, which a time-bound phase does not have: remove verify, or use a burstDrain with repetitions")
 	case w.random && (w.filePerProcess || parameters.before4()) && w.writes && w.reads && !w.existing && stonewalled:
-		return fmt.Errorf("random: IOR reads in another order than it writes, so with a time limit it would read unwritten space: use one phase per operation")
+		return fmt.Errorf("random: IOR reads in a different order than it writes, so with a time limit it would read unwritten space: use one phase per operation")
 	case parameters.Purpose == Measure && parameters.Duration > 0 && parameters.Duration < time.Second:
 		return fmt.Errorf("duration %v: must be at least 1s, because IOR counts in seconds", parameters.Duration)
 	}

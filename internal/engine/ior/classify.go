@@ -37,13 +37,13 @@ var words = []struct {
 	{"Transport endpoint", FailureIO},
 	{"No such file or directory", FailureNoSuchFile},
 	{"Not a directory", FailureNoSuchFile},
-	{"WARNING: fsync(", FailureIO}, // of the warnings, only those of failed calls are looked up; see failedCall
+	{"WARNING: fsync(", FailureIO}, // only warnings about failed calls are searched; see failedCall
 	{"WARNING: write(", FailureIO},
 	{"WARNING: read(", FailureIO},
 	{"Segmentation fault", FailureCrashed},
 	{"received signal", FailureCrashed},
 	{"exited on signal 11", FailureCrashed},
-	{" exited on", FailureKilled}, // Open MPI 5 continues in the next line
+	{" exited on", FailureKilled}, // Open MPI 5 continues the message on the next line
 	{"lost communication", FailureKilled},
 	{"killing job", FailureKilled},
 	{"daemon has unexpectedly failed", FailureMPI},

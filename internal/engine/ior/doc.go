@@ -23,9 +23,9 @@
 // not support minTimeDuration, so its files must be large enough.
 //
 // After a stonewall, ranks have written different amounts. IOR lets each read as many transfers as it wrote itself, and
-// fails at the end of a shorter file. So if ranks read the files of others (reorderTasks) after a stonewall, they wear
-// out, whether or not the profile says so: they first write until all files are as long as the longest. Existing files
-// (-E) never get shorter.
+// fails at the end of a shorter file. So if ranks read the files of other ranks (reorderTasks) after a stonewall,
+// Arguments requests stoneWallingWearOut even if the profile does not: ranks then continue to write until all files are
+// as long as the longest. This is unnecessary with existing files (-E), which never get shorter.
 //
 // A work-bound step (Duration 0) runs the profile's repetitions over all its blocks, with -D only if the profile sets
 // stonewall. Limit becomes -T, rounded up to minutes. A burst drain is a work-bound step with more repetitions than it
@@ -61,8 +61,8 @@
 // # Limits of these figures
 //
 //   - Up to 4.0.0, IOR divides the time of a rank by the transfers of one block, not of all its segments, to compute
-//     the latency: with 12,000 segments of one transfer, it prints the time of the whole repetition. 4.1.0 divides by all
-//     transfers. Results do not contain this latency.
+//     the latency: with 12,000 segments of one transfer, it prints the time of the whole repetition. 4.1.0 divides by
+//     all transfers. Results do not contain this latency.
 //   - IOR prints the bandwidth until the stonewall per rank from 4.0.0 on, but for all ranks in 3.3.0 (measured with
 //     both). Summary always holds the bandwidth of all ranks.
 //   - mdtest continues when an operation fails, warns, and counts it as done. Such a run is a failure.

@@ -43,8 +43,8 @@ func warningIn(line string) (string, bool) {
 	return strings.TrimSpace(text), found
 }
 
-// failedCall matches the warnings about a failed call. IOR 4 aborts after a failed write or read, with a message that
-// has no reason. After a failed fsync, IOR continues and counts the data as written.
+// failedCall matches the warnings about a failed call. After a failed write or read, IOR 4 aborts with a message that
+// does not contain the reason. After a failed fsync, IOR continues and counts the data as written.
 var failedCall = regexp.MustCompile(`^(?:write|read|fsync)\([^)]*\) failed`)
 
 // failureLine returns a tool's error message, which may start in the middle of a line.

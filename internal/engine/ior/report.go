@@ -250,7 +250,7 @@ func (e Engine) judgeRepetitions(step *engine.Step, report *engine.Report, findi
 		return
 	}
 	if isTrue(e.Profile.Collective) {
-		message += "; collective I/O also counts data that ranks exchange"
+		message += "; with collective I/O, the samples also count data that ranks exchange"
 	}
 	findings.Warn(v1alpha1.WarningBytesUncertain, "%s", message)
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Oldest and Newest are the major versions of Open MPI whose command lines are supported.
+// Oldest and Newest are the oldest and the newest supported major version of Open MPI.
 const (
 	Oldest = 4
 	Newest = 5
