@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/controllers/storagebenchmark"
 )
 
-// cacheOptions limits what the operator caches: only the pods that belong to runs, little more than the metadata of
-// these pods and of finished runs, and little more than the names of claims.
+// cacheOptions limits what the operator caches. It caches only the pods that belong to runs. Of these pods and of
+// finished runs, it keeps little more than the metadata; of claims, little more than the names.
 //
 // Reading a kind that no controller watches is an error. By default such a read would silently start a watch of the
 // kind in the whole cluster.

@@ -56,7 +56,7 @@ type options struct {
 	priorityClass string
 	lossTimeout   time.Duration
 	parallelRuns  int
-	// maxClients and maxClientsPerNamespace limit the number of clients of all active runs, in total and per namespace.
+	// maxClients and maxClientsPerNamespace limit the number of clients in all live runs, in total and per namespace.
 	maxClients, maxClientsPerNamespace int
 	// prometheus configures the server that evaluates the observations of runs. If its URL is empty, observations are
 	// not evaluated.
@@ -78,23 +78,23 @@ func (o *options) addImages(flags *flag.FlagSet) {
 			"(default $IOR_IMAGE, or this version's image, which is not in a registry: load it onto every node)")
 }
 
-// addBounds adds the flags that limit how long an agent may be unreachable, and how many runs and clients may be
-// active at the same time.
+// addBounds adds the flags that limit how long an agent may be unreachable, how many runs are reconciled at the same
+// time, and how many clients live runs may have.
 func (o *options) addBounds(flags *flag.FlagSet) {
 	flags.DurationVar(&o.lossTimeout, "loss-timeout", time.Minute,
 		"`duration` after which a client counts as lost if its agent is unreachable, although its pod appears to be running")
-	flags.IntVar(&o.parallelRuns, "parallel-runs", 8, "`number` of runs that are reconciled concurrently; other runs usually wait only milliseconds. "+
-		"It does not limit the number of live runs: see --max-clients and queues")
+	flags.IntVar(&o.parallelRuns, "parallel-runs", 8, "maximum `number` of runs that are reconciled at the same time; further runs usually wait only milliseconds. "+
+		"To limit the number of live runs, use --max-clients or queues")
 	flags.IntVar(&o.maxClients, "max-clients", 2000, "maximum `number` of clients in all live runs; further runs wait. "+
-		"Each client uses operator memory: raise the operator's memory limit too")
+		"Each client takes up operator memory: if you raise this maximum, also raise the operator's memory limit")
 	flags.IntVar(&o.maxClientsPerNamespace, "max-clients-per-namespace", 1000, "maximum `number` of clients in all live runs of a namespace; further runs wait")
 }
 
 // addMetrics adds the flags for serving metrics.
 func (o *options) addMetrics(flags *flag.FlagSet) {
 	flags.StringVar(&o.metrics, "metrics-bind-address", "127.0.0.1:8080",
-		"`address` at which to serve the metrics; without --metrics-secure, anyone who can reach it can read them, so the "+
-			"default allows only kubectl port-forward; 0 disables them")
+		"`address` at which to serve the metrics; 0 disables them. Without --metrics-secure, anyone who can reach the address "+
+			"can read the metrics, so the default allows only kubectl port-forward")
 	flags.BoolVar(&o.metricsSecure, "metrics-secure", false,
 		"serve the metrics over TLS, and only to users who may get /metrics (checked with the API server); config/metrics grants "+
 			"the operator the permissions for these checks")
@@ -108,7 +108,7 @@ func (o *options) addPrometheus(flags *flag.FlagSet) {
 	flags.StringVar(&o.prometheus.URL, "prometheus-url", "", "`URL` of the Prometheus server that evaluates the observations of runs, without the trailing "+
 		"/api/v1; if empty, observations are not evaluated. Anyone who may create a StorageBenchmark can read every series that the server returns: see docs/security.md")
 	flags.StringVar(&o.prometheus.TokenFile, "prometheus-token-file", "", "`file` with a bearer token for the Prometheus server, read for each request")
-	flags.StringVar(&o.prometheus.CAFile, "prometheus-ca-file", "", "`file` with the CA certificates that verify the certificate of the Prometheus server (default: the system's)")
+	flags.StringVar(&o.prometheus.CAFile, "prometheus-ca-file", "", "`file` with the CA certificates for verifying the Prometheus server (default: the system's)")
 	flags.StringVar(&o.prometheus.NamespaceParameter, "prometheus-namespace-parameter", "", "URL `parameter` that carries the namespace of the run, for a "+
 		"proxy that enforces it, such as prom-label-proxy")
 	flags.DurationVar(&o.prometheus.Interval, "prometheus-interval", prometheus.DefaultInterval, "scrape `interval` of the Prometheus server; a run waits up to five intervals for late data")
@@ -192,8 +192,7 @@ func parse(arguments []string, output io.Writer) (options, error) {
 	return o, nil
 }
 
-// namesInto returns a flag parser that splits a value at commas and appends each part to names, unless names already
-// contains it.
+// namesInto returns a flag parser that splits a value at commas and appends the parts to names, without duplicates.
 func namesInto(names *[]string, what string) func(string) error {
 	return func(value string) error {
 		for name := range strings.SplitSeq(value, ",") {

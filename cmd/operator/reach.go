@@ -14,14 +14,14 @@ import (
 // reachEvery is the interval at which the operator checks its read permissions for changes since startup.
 const reachEvery = time.Minute
 
-// errReachChanged makes the operator exit when its permissions have changed. After a restart, its watches match the
-// new permissions: the operator sets up watches only at startup.
+// errReachChanged makes the operator exit when its read permissions have changed. It must restart, because it sets up
+// its watches only at startup.
 var errReachChanged = errors.New("the operator's read permissions have changed since startup; restarting to apply them")
 
 // logReach logs the namespaces and kinds that the operator may not read, and the namespaces that it watches.
 func (p *dependencies) logReach() {
 	for _, namespace := range p.reach.Left {
-		ctrl.Log.Error(nil, "Skipping a namespace without read permission: grant the operator the Role of config/namespaced/watched there, "+
+		ctrl.Log.Error(nil, "Skipping a namespace without read permission: grant the operator the Role of config/namespaced/watched in that namespace, "+
 			"or list the namespace in the chart's watch.namespaces", "watched", namespace)
 	}
 	for _, kind := range p.reach.Denied {

@@ -17,12 +17,12 @@ import (
 // entry is the path of the kustomization that sets the images.
 const entry = "default/kustomization.yaml"
 
-// The directories of config that can be passed to the function Folder.
+// The directories of config that Folder can render.
 const (
-	// Default contains everything that storagebench needs in a cluster. Metrics is Default with metrics that Prometheus
-	// can reach. Monitoring is Metrics with the objects for the Prometheus operator and for Grafana. Namespaced is
-	// Default with an operator that watches one namespace. Kueue is the additional permission for Kueue; install it in
-	// addition to one of the others.
+	// Default contains everything that storagebench needs in a cluster. Metrics extends Default: Prometheus can scrape
+	// the operator. Monitoring extends Metrics with objects for the Prometheus operator and Grafana. Namespaced changes
+	// Default so that the operator watches only one namespace. Kueue contains only the permission that the operator
+	// needs for Kueue; install it in addition to one of the other directories.
 	Default    = "default"
 	Metrics    = "metrics"
 	Monitoring = "monitoring"
@@ -30,7 +30,7 @@ const (
 	Kueue      = "kueue"
 )
 
-// Folder returns all manifests of the given directory of config as YAML documents. config holds the files of the
+// Folder returns all manifests of a directory of config as YAML documents. The root of the file system config is the
 // directory config. version is the image tag; if it is empty, the tags in the files are kept.
 func Folder(config fs.FS, folder, version string) ([]byte, error) {
 	memory, err := read(config)

@@ -39,14 +39,14 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 		record.Warn(run, orphanWarnings(run, s)...)
 		record.Finished(run, remainingData(run, s), s.now())
 		out.Settled = false
-	default: // drive.Driver has already recorded and carried out the action
+	default: // Note has already recorded the action, and out.Then carries it out
 	}
 	return out, err
 }
 
 // longestWait returns the time after which the run is reconciled even if no event triggers a reconcile. If the next
-// decision must be made immediately (settled is false), the wait is soon. Otherwise, it is the time until the action's
-// deadline or the next progress report, but at most beat.
+// decision must be made immediately (settled is false), longestWait returns the constant soon. Otherwise, it returns
+// the time until the action's deadline or the next progress report, but at most the constant beat.
 func longestWait(now time.Time, action decide.Action, settled bool, nextReport time.Time) time.Duration {
 	if !settled {
 		return soon

@@ -232,7 +232,7 @@ func formatUsers(users []user) string {
 }
 
 // optional reads an object that might not exist. found is nil if the object does not exist, if the operator is not
-// allowed to read it, or if the cluster lacks its kind. In the last two cases, why is the reason.
+// allowed to read it, or if the cluster lacks its kind. In the last two cases, why states the reason.
 func optional[T client.Object](ctx context.Context, r *Reconciler, name string, into T) (found T, why string, err error) {
 	err = r.direct.Get(ctx, client.ObjectKey{Name: name}, into)
 	switch {

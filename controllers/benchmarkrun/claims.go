@@ -245,8 +245,9 @@ func refusal(run *v1alpha1.BenchmarkRun, all []*usedClaim, planned plan.Plan) *f
 	return sharedDirectory(all)
 }
 
-// sharedDirectory returns an error if two volumes are the same storage by different claims and have the same path: client
-// 0 of both targets would use the same directory. A plan refuses this for a single claim.
+// sharedDirectory returns an error if two volumes with the same path refer to the same storage through different
+// claims: client 0 of each target would use the same directory. If both volumes name the same claim, the plan refuses
+// them.
 func sharedDirectory(all []*usedClaim) *field.Error {
 	for i, one := range all {
 		for _, other := range all[:i] {
@@ -254,13 +255,13 @@ func sharedDirectory(all []*usedClaim) *field.Error {
 				continue
 			}
 			for _, use := range one.volumes {
-				// The claims of one volume belong to different clients, which use different directories.
+				// Skip two claims of the same volume: they belong to different clients, which use different directories.
 				at := slices.IndexFunc(other.volumes, func(o volumeUse) bool {
 					return o.volume != use.volume && path.Clean(o.target.Path) == path.Clean(use.target.Path)
 				})
 				if at >= 0 {
 					return field.Invalid(use.targetPath.Child("path"), use.target.Path, fmt.Sprintf(
-						"claim %s is the same storage as claim %s of %s: their clients would overwrite each other's files. "+
+						"claim %s refers to the same storage as claim %s of %s: their clients would overwrite each other's files. "+
 							"Use other storage, or set a different path for each target, such as bench/%s",
 						one.claim.Name, other.claim.Name, other.volumes[at].path, use.target.Name))
 				}

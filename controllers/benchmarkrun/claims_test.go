@@ -186,7 +186,7 @@ func TestClaimsOfOneShare(t *testing.T) {
 			all = append(all, used)
 		}
 		got := refusal(&v1alpha1.BenchmarkRun{}, all, plan.Plan{})
-		const want = "claim claim-1 is the same storage as claim claim-0 of spec.run.targets[0].volumes[0]"
+		const want = "claim claim-1 refers to the same storage as claim claim-0 of spec.run.targets[0].volumes[0]"
 		if (got != nil) != c.want ||
 			got != nil && (got.Field != "spec.run.targets[1].path" || !strings.Contains(got.Detail, want)) {
 			t.Errorf("%s: got %v", name, got)

@@ -24,7 +24,7 @@ const (
 	// beat is the interval at which a live run is reconciled if no event triggers a reconcile earlier.
 	beat = 5 * time.Second
 	// lostReminder is the interval at which a live run reports again that pods of lost clients cannot be deleted. It is
-	// long because the run continues, and its progress replaces the message within seconds.
+	// long because the run continues, and its next progress report soon replaces the message in its status.
 	lostReminder = 10 * time.Minute
 )
 
@@ -185,7 +185,7 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 		if due && r.explainRefusal(ctx, client.ObjectKeyFromObject(run), lost) {
 			session.lostReported = session.now()
 		}
-		lost = nil // A later reconcile tries again. Meanwhile, the run goes on.
+		lost = nil // the run continues, and a later reconcile tries again to delete the pods
 	}
 	if err := errors.Join(err, lost); err != nil {
 		return ctrl.Result{}, err
@@ -196,8 +196,8 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 	return ctrl.Result{RequeueAfter: longestWait(session.now(), action, out.Settled, session.progress.next())}, nil
 }
 
-// leads reports whether this operator still leads in the term in which it began the session. It asks for the Lease,
-// because an agent that claims to obey another operator may be hostile. If this operator still leads, the agent counts
+// leads reports whether this operator still leads in the term in which it began the session. It checks the Lease,
+// because the agent that claims to obey another operator may be hostile. If this operator still leads, the agent counts
 // as unfit, and its run fails.
 func (r *Reconciler) leads(ctx context.Context, s *session) bool {
 	epoch, err := r.options.Epoch(ctx)

@@ -44,7 +44,7 @@ func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s
 	left, err := r.makeCommon(ctx, run, s, maxCreates)
 	if errors.Is(err, errLeaving) {
 		for _, key := range absent {
-			// A claim that is being deleted stays until the client's former pod is gone.
+			// A claim that is being deleted remains until the client's former pod is gone, so delete that pod.
 			if before := formerPod(run, s.members[key], seen.pods); before != nil {
 				err = errors.Join(err, r.remove(ctx, before))
 			}
@@ -179,7 +179,7 @@ func (r *Reconciler) ensure(ctx context.Context, object client.Object) (created 
 	if !r.hasProof(there, owner) {
 		remedy := "delete the object"
 		if _, is := object.(*corev1.PersistentVolumeClaim); is {
-			remedy = "rename the volume, or use the claim by its claimName" // The claim may hold data that is needed.
+			remedy = "rename the volume, or use the claim by its claimName" // do not suggest deleting a claim: it may hold data
 		}
 		return false, fmt.Errorf("%w: %s", errNotOurs, remedy)
 	}

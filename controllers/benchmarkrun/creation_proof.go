@@ -18,8 +18,8 @@ import (
 //
 // The value is secret until the operator creates an object of that name for that owner. From then on, it can be read
 // from the object. An attacker who deletes the object and creates another one with a copy of the annotation passes the
-// check, unless this process knows the UID of the first object. That requires the right to delete and create pods in
-// the namespace, and the attacker gains no more than a client pod with an image of their choice.
+// check, unless this process knows the UID of the first object. The attack requires permission to delete and create
+// pods in the namespace, and the attacker gains no more than a client pod with an image of their choice.
 func (r *Reconciler) proofOf(object client.Object, owner types.UID) (string, error) {
 	kind, err := apiutil.GVKForObject(object, r.client.Scheme())
 	if err != nil {

@@ -28,8 +28,8 @@ func (r *Reconciler) sendEvents(run, before *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// runEventsOf returns events about those changes between two statuses that matter to users. Changes with the same reason
-// share an event: the recorder would keep the note of only one of several alike events about a version of an object.
+// runEventsOf returns events about those changes between two statuses that matter to users. Changes with the same
+// reason share an event. Otherwise, the recorder would combine their events, and keep the note of only one of them.
 func runEventsOf(run, before *v1alpha1.BenchmarkRun) []runEvent {
 	var all []runEvent
 	add := func(kind, reason, action, note string, arguments ...any) {

@@ -52,7 +52,7 @@ func (r *Reconciler) finalize(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 		record.ObjectsLeft(noted, leftMessage(refused), now)
 	}
 	if err := r.store(ctx, before, noted); err != nil {
-		return retryConflict(err, "record which objects of the run are left")
+		return retryConflict(err, "record which objects of the run remain")
 	}
 	left := refusedDeletion(noted)
 	if len(refused) > 0 && (left == nil || now.Before(left.LastTransitionTime.Add(deletionPatience))) {

@@ -68,7 +68,7 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	if err != nil {
 		return observation{}, fmt.Errorf("read the run's status: %w", err)
 	}
-	if snapshot.Begun.IsZero() { // the timeouts do not run yet
+	if snapshot.Begun.IsZero() { // no timeout has begun yet: measure them from now
 		snapshot.Begun = s.now()
 	}
 	snapshot.Cancel = cancelled(run, pods)

@@ -17,9 +17,9 @@ import (
 )
 
 // templates determines which volumes of the run's claim templates get newly provisioned storage, and adds them to the
-// Provisioned lists in found. Kubernetes prefers binding a claim to an available volume of the claim's class to
-// provisioning a new one. If this would happen to one of the run's claims, the run is refused before its claims are
-// created, unless the claim's template allows existing volumes.
+// Provisioned lists in found. Kubernetes provisions a volume for a claim only if no available volume of the claim's
+// class is suitable. If one of the run's claims would bind to an available volume, the run is refused before its claims
+// are created, unless the claim's template allows existing volumes.
 func (r *Reconciler) templates(ctx context.Context, run *v1alpha1.BenchmarkRun, found *claimed) error {
 	reader := &templateReader{storageReader: storageReader{r: r, namespace: run.Namespace, denied: map[string]string{}}, made: objects.Claims(run)}
 	for i := range run.Spec.Run.Targets {

@@ -42,8 +42,8 @@ const (
 //
 // The decision is based on a list of runs that is read from the API server instead of a cache. The decision is written
 // with the resource version that the run had before the list was read. Package queue explains why this is sufficient to
-// keep runs from overlapping. That explanation compares two runs at a time, so it also holds if some runs are read in a
-// newer version than the listed one.
+// keep runs from overlapping. The explanation considers two runs at a time, so it still holds if takeTurn reads a newer
+// version of some runs than the list contains.
 func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
 	for {
 		before := run.DeepCopy()

@@ -63,7 +63,7 @@ func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[stri
 		record.Waiting(run, true, v1alpha1.ReasonWaitsForQuota, fmt.Sprintf("%d of %d clients wait for quota in Kueue's LocalQueue %s",
 			held, len(clients), objects.KueueQueue(run)), s.now())
 	case was:
-		record.Waiting(run, false, v1alpha1.ReasonQuotaGranted, "Kueue has admitted its clients", s.now())
+		record.Waiting(run, false, v1alpha1.ReasonQuotaGranted, "Kueue has admitted the run's clients", s.now())
 		run.Status.Stage = v1alpha1.StageConnecting
 	}
 }

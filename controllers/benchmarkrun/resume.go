@@ -134,7 +134,7 @@ func (r *Reconciler) thaw(ctx context.Context, run *v1alpha1.BenchmarkRun) (plan
 		catalog, faults := r.options.Catalog(ctx)
 		_, problems := plan.Make(&run.Spec.Run, run.Spec.Seed, plan.WithCatalog(catalog), plan.InCluster(cluster))
 		if len(problems) > 0 && len(faults) > 0 {
-			return plan.Plan{}, errors.New(faults[0]) // the limits that could not be read may have the preset: try again
+			return plan.Plan{}, errors.New(faults[0]) // the faulty catalog may lack a preset that the run names: try again
 		}
 		if len(problems) > 0 {
 			return plan.Plan{}, &cannotConduct{v1alpha1.ReasonInvalidWorkload, problems.ToAggregate().Error()}

@@ -17,10 +17,10 @@ var (
 	readAnnotations = []string{v1alpha1.AnnotationProof, objects.KueueRetriable}
 )
 
-// TrimPod is a cache transform. It reduces a pod to what this controller reads: metadata without managed fields and
-// without the labels and annotations of others, status, and from the spec the node, the scheduling gates, the names of
-// claims and the ports. With hundreds of clients, the rest of the specs would take most of the memory, and so would
-// large annotations of a benchmark's pod template.
+// TrimPod is a cache transform. It reduces a pod to what this controller reads: the status; the metadata, but without
+// managed fields and without labels and annotations that this controller does not use; and the node, the scheduling
+// gates, the names of claims and the ports from the spec. With hundreds of clients, the rest of the specs would take
+// most of the memory, and so would large annotations of a benchmark's pod template.
 func TrimPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {

@@ -5,7 +5,7 @@
 // once a minute, so that a fault is reported before a run depends on it. A faulty ConfigMap changes nothing: the last
 // valid catalog stays in use. The fault is reported in four places, because the author of the ConfigMap may see only
 // one of them: an event on the ConfigMap, the operator's log, the metric storagebench_limits_catalog_valid, and the
-// notes of runs. A ConfigMap that cannot be read has no event.
+// notes of runs. No event is sent about a ConfigMap that cannot be read.
 package catalog
 
 import (

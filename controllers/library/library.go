@@ -224,7 +224,7 @@ func toAny(texts map[string]string) map[string]any {
 }
 
 func (a *Applier) keep(ctx context.Context, live *unstructured.Unstructured, why string) {
-	a.report(ctx, live, corev1.EventTypeWarning, v1alpha1.EventProfileKept, "left unchanged and may differ from this version of the library: "+why+
+	a.report(ctx, live, corev1.EventTypeWarning, v1alpha1.EventProfileKept, "the profile was left unchanged and may differ from this version of the library: "+why+
 		"; to use the library's version, delete the profile and restart the operator")
 }
 

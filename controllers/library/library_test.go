@@ -199,8 +199,8 @@ func TestApply(t *testing.T) {
 	w.applier.Version = "v2"
 	told := w.apply()
 	for _, want := range []string{
-		"Warning ProfileKept left unchanged and may differ from this version of the library: kubectl-edit modified it",
-		"Warning ProfileKept left unchanged and may differ from this version of the library: the profile has no label storagebench.dev/library",
+		"Warning ProfileKept the profile was left unchanged and may differ from this version of the library: kubectl-edit modified it",
+		"Warning ProfileKept the profile was left unchanged and may differ from this version of the library: the profile has no label storagebench.dev/library",
 		"Normal ProfileLeft this version of the library no longer has this profile",
 	} {
 		if !slices.ContainsFunc(told, func(one string) bool { return strings.HasPrefix(one, want) }) {

@@ -71,7 +71,7 @@ func eventsOf(obs observation, act action, out outcome, status *v1alpha1.Storage
 	return nil
 }
 
-// overtakenEvent returns the event about scheduled times before the one that is due now.
+// overtakenEvent returns the event about missed scheduled times, of which only the most recent one starts a run now.
 func overtakenEvent(obs observation) []benchmarkEvent {
 	times := obs.times.due
 	if times.Missed <= 1 {

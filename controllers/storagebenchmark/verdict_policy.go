@@ -113,7 +113,7 @@ func revise(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action
 	last.PolicyHash = by.hash()
 	status.Objectives, status.Regression = nil, nil
 	if !last.ResultsValid() {
-		// The verdict would be the same with any policy.
+		// The results are invalid, so the verdict is the same under any policy.
 		return
 	}
 	if len(by.objectives) == 0 && by.regression == nil {

@@ -24,7 +24,7 @@ func (d *demo) results(ctx context.Context, which sample) (*v1alpha1.BenchmarkRu
 	}
 	ready := meta.FindStatusCondition(found.Status.Conditions, v1alpha1.ConditionReady)
 	if found.Status.LastRun == nil {
-		return nil, fmt.Errorf("no run: Ready is %s, %s: %s", ready.Status, ready.Reason, ready.Message)
+		return nil, fmt.Errorf("the benchmark has no run: Ready is %s, %s: %s", ready.Status, ready.Reason, ready.Message)
 	}
 	var run v1alpha1.BenchmarkRun
 	if err := d.get(ctx, "benchmarkrun", found.Status.LastRun.Name, &run); err != nil {

@@ -20,7 +20,8 @@ const (
 	widest = 160
 )
 
-// teller prints each change in the status of a benchmark and of its run once.
+// teller prints the changes in the status of a benchmark and its run. If a stage has several messages within the time
+// quiet, it prints only the first.
 type teller struct {
 	say func(format string, arguments ...any)
 	now func() time.Time
@@ -81,9 +82,9 @@ func ended(run *v1alpha1.BenchmarkRun, step v1alpha1.StepStatus) string {
 		return step.ID
 	}
 	phase := run.Spec.Steps[at].Phase
-	text := fmt.Sprintf("step %d of %d, %s, is done", at+1, len(run.Spec.Steps), phase)
+	text := fmt.Sprintf("step %d of %d (%s) is done", at+1, len(run.Spec.Steps), phase)
 	if step.State != v1alpha1.StepSucceeded {
-		text = fmt.Sprintf("step %d of %d, %s, %s: %s", at+1, len(run.Spec.Steps), phase, strings.ToLower(string(step.State)), step.Message)
+		text = fmt.Sprintf("step %d of %d (%s) %s: %s", at+1, len(run.Spec.Steps), phase, strings.ToLower(string(step.State)), step.Message)
 	}
 	for _, result := range run.Status.Phases {
 		if result.Name != phase {

@@ -48,9 +48,9 @@ func TestTellsEachThingOnce(t *testing.T) {
 		"Connecting",
 		"Connecting: waiting for 1 of 4 clients",
 		"Running: layout: 3s, 100.0 MB/s, 1600 IOPS",
-		"step 1 of 2, layout, is done, Write 123.4 MB/s",
+		"step 1 of 2 (layout) is done, Write 123.4 MB/s",
 		"Running: write: 3s of 12s, 90.0 MB/s, 1400 IOPS",
-		"step 2 of 2, write, failed: the volume is full",
+		"step 2 of 2 (write) failed: the volume is full",
 		"Running: " + strings.Repeat("x", 160) + " ...",
 		"Failed",
 	}

@@ -93,8 +93,7 @@ func declared(file string) ([]reason, error) {
 	return all, nil
 }
 
-// told returns, for each event reason, the kinds of objects on which events with this reason are emitted. The key is
-// the name of the reason's constant.
+// told maps the constant of each event reason to the kinds of objects on which events with this reason are emitted.
 func told(root string) (map[string]map[string]bool, error) {
 	at := map[string]map[string]bool{}
 	for folder, object := range objects {

@@ -1,8 +1,8 @@
 // Command mutate makes one change to a package at a time and runs tests on the result. A change survives if no test
-// fails: either a test is missing, or the change does not affect behaviour. equivalent.txt explains the changes that do
-// not affect behaviour; they are skipped.
+// fails: either a test is missing, or the change does not affect behaviour. Changes that do not affect behaviour are
+// skipped if equivalent.txt lists them with the reason.
 //
-//	go run ./hack/mutate [-sample 40] [-seed 1] [-timeout 2m] [PACKAGE...]
+//	go run ./hack/mutate [-sample 40] [-seed 1] [-timeout 5m] [PACKAGE...]
 //
 // It modifies no file: the compiler reads the changed file through -overlay. The same seed yields the same mutants.
 package main
@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// suites maps each package that is mutated by default to the packages whose tests are expected to detect its mutants.
+// suites maps each package that is mutated by default to the packages whose tests should detect its mutants.
 var suites = map[string][]string{
 	"./internal/decide":  {"./internal/decide"},
 	"./internal/plan":    {"./internal/plan"},
@@ -104,7 +104,7 @@ func mutate(folder string, o options) (int, error) {
 			fmt.Printf("%s: %s\n", got, m)
 		}
 	}
-	fmt.Printf("%s: of %d mutants, %d were killed, %d timed out, %d survived, %d did not compile, and %d were not drawn\n",
+	fmt.Printf("%s: of %d mutants, %d were killed, %d timed out, %d survived, %d did not compile, and %d were not tested\n",
 		folder, len(all), counts[killed], counts[timedOut], counts[survived], counts[notCompiled],
 		len(all)-counts[killed]-counts[timedOut]-counts[survived]-counts[notCompiled])
 	return counts[survived], nil

@@ -117,7 +117,7 @@ func (m *mutator) change(node ast.Node, is string) {
 	m.replace(m.offset(node.Pos()), m.offset(node.End()), is, m.source(node), is)
 }
 
-// replace adds a mutant in which the parameter `with` replaces the text between two offsets of the file.
+// replace adds a mutant in which the text `with` replaces the bytes between the offsets from and to.
 func (m *mutator) replace(from, to int, with, was, is string) {
 	one := mutant{
 		file: m.file, line: 1 + strings.Count(string(m.text[:from]), "\n"), function: m.function, was: was, is: is,

@@ -60,12 +60,12 @@ func run(ctx context.Context) error {
 	only := flag.String("only", "", "build only part of the release; the only value is archives (of the command-line tool)")
 	platforms := flag.String("platforms", everyPlatform, "platforms to build the command line for; images are built only for the Linux platforms in the list")
 	renew := flag.Bool("renew", false, "after the build, store the CRDs of this version as the compatibility baseline for later versions")
-	flag.BoolVar(&r.locked, "locked", true, "build the images from the packages in images/lock; =false uses Debian's current packages, for a trial release")
+	flag.BoolVar(&r.locked, "locked", true, "build the images from the packages in images/lock; -locked=false uses Debian's current packages, for a trial release")
 	flag.StringVar(&r.version, "version", "", "version of the release, such as v1.2.3")
 	flag.StringVar(&r.output, "output", "bin/release", "output directory, which is emptied first")
 	flag.StringVar(&r.url, "url", "", "URL from which the files will be downloaded, for the krew manifest (default: the project's releases on GitHub)")
-	flag.StringVar(&r.registry, "registry", "", "registry to which the images will be pushed, such as ghcr.io/OWNER/storagebench: the chart and "+
-		"install.yaml refer to them there, by digest")
+	flag.StringVar(&r.registry, "registry", "", "registry to which the images will be pushed, such as ghcr.io/OWNER/storagebench; the chart and "+
+		"install.yaml refer to the images in this registry by digest")
 	flag.StringVar(&r.ior, "ior", os.Getenv("IOR_PROGRAMS"), "directory with ARCH/ior and ARCH/mdtest, for the IOR image")
 	flag.Parse()
 	if flag.NArg() > 0 {

@@ -37,7 +37,7 @@ func (k kind) document() string {
 	return "apis__" + k.group + "__" + k.version + "_openapi.json"
 }
 
-// shared is the name of the file with the definitions to which the schemas of kinds refer.
+// shared is the file with the definitions that the schemas of all kinds refer to.
 const shared = "_definitions.json"
 
 // kubernetes writes the schemas of a release to a directory: one file for each kind, and one file with the definitions

@@ -7,8 +7,8 @@
 //	go run ./images/build lock                                  writes images/lock: the packages of released images
 //
 // FILE is an archive that docker, podman, containerd and kind can load. The command prints the image's reference and
-// ID. It also writes the ID to a file with the name of the archive, but with the suffix .id instead of .tar. -arch
-// builds for another architecture, and -locked uses the packages in images/lock. hack/release builds images for several
+// ID. It also writes the ID to a file beside the archive, with the suffix .id instead of .tar. -arch builds for
+// another architecture, and -locked uses the packages in images/lock. hack/release builds images for several
 // architectures under one name.
 package main
 

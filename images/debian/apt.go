@@ -136,7 +136,7 @@ func (a *Apt) fix() error {
 // Close unlocks the directory.
 func (a *Apt) Close() { a.unlock() }
 
-// newerLists returns the directory with the newer package lists: the machine's directory or ours.
+// newerLists returns the directory with the newer package lists: either the machine's, or the one in a.folder.
 func (a *Apt) newerLists() string {
 	ours := filepath.Join(a.folder, "lists")
 	if changed(ours).After(changed(systemLists)) {
@@ -184,7 +184,7 @@ func (a *Apt) Try(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// Update fetches package lists into our own directory, because only root can update the machine's lists.
+// Update fetches package lists into a directory of the cache, because only root can update the machine's lists.
 func (a *Apt) Update(ctx context.Context) error {
 	a.lists = filepath.Join(a.folder, "lists")
 	_, _ = fmt.Fprintln(a.progress, "Fetching the lists of Debian packages")
@@ -231,7 +231,7 @@ func (a *Apt) Fetch(ctx context.Context, folder string, packages []Package) ([]s
 			return nil, fmt.Errorf("apt-get did not download package %s: %w", packages[i].Name, err)
 		}
 		if got := fmt.Sprintf("SHA256:%x", sha256.Sum256(data)); got != packages[i].Digest {
-			return nil, fmt.Errorf("package %s of %s has the digest %s, want %s", packages[i].Name, packages[i].Version, got, packages[i].Digest)
+			return nil, fmt.Errorf("package %s, version %s, has the digest %s, want %s", packages[i].Name, packages[i].Version, got, packages[i].Digest)
 		}
 	}
 	return files, nil
@@ -256,8 +256,8 @@ func (a *Apt) run(ctx context.Context, folder string, arguments ...string) (stri
 		"-o", "APT::Architecture=" + a.architecture, "-o", "APT::Architectures::=" + a.architecture,
 	}
 	if a.sources != "" {
-		// Point sourceparts to a directory that does not exist: the machine's own repositories are also listed in the files
-		// of the default directory.
+		// Point sourceparts to a directory that does not exist, because the files in the default directory also list
+		// repositories of the machine.
 		options = append(options, "-o", "Dir::Etc::sourcelist="+a.sources, "-o", "Dir::Etc::sourceparts="+filepath.Join(a.folder, "none"))
 	}
 	command := exec.CommandContext(ctx, "apt-get", append(options, arguments...)...)

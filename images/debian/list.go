@@ -27,7 +27,7 @@ func Parse(text string) ([]Package, error) {
 		}
 		parts := listed.FindStringSubmatch(line)
 		if parts == nil {
-			return nil, fmt.Errorf("%q: want a package with its version, architecture and digest", line)
+			return nil, fmt.Errorf("%q is not in the format PACKAGE=VERSION ARCHITECTURE SHA256:DIGEST", line)
 		}
 		packages = append(packages, Package{Name: parts[1], Version: parts[2], Architecture: parts[3], Digest: parts[4]})
 	}

@@ -91,8 +91,8 @@ func (r Root) read(name string, archive *tar.Reader, keep func(string) bool) err
 // merged lists the top-level directories that are links to the directories of the same name in /usr.
 var merged = []string{"bin/", "sbin/", "lib/", "lib32/", "lib64/", "libx32/"}
 
-// place returns the path that a package's file has on a system whose top-level directories are merged into /usr: there,
-// /lib is a link to /usr/lib, for example. The path has no leading slash.
+// place returns the path of a package's file on a system with merged /usr, where /lib, for example, is a link to
+// /usr/lib. The path has no leading slash.
 func place(name string) string {
 	name = strings.TrimPrefix(path.Clean("/"+name), "/")
 	for _, folder := range merged {
@@ -122,7 +122,7 @@ func (r Root) Follow(name string) ([]string, error) {
 		}
 		name = place(target)
 	}
-	return nil, fmt.Errorf("%s is part of a loop of symbolic links", passed[0])
+	return nil, fmt.Errorf("%s leads into a loop of symbolic links", passed[0])
 }
 
 // Control returns the control data of a package, in the format of dpkg's status file.

@@ -37,7 +37,7 @@ func Push(ctx context.Context, registry, title, tag string, index v1.ImageIndex)
 }
 
 // ReadIndex unpacks an archive written by WriteIndex into a directory, and returns the index and its tag. The index
-// loads the images from the directory when they are needed, so the directory must not be removed before then.
+// loads images from the directory on demand, so keep the directory until the index is no longer used.
 func ReadIndex(file, folder string) (index v1.ImageIndex, tag string, err error) {
 	if err := unpack(file, folder); err != nil {
 		return nil, "", fmt.Errorf("unpack image %s: %w", file, err)

@@ -91,7 +91,7 @@ var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AA
 func static(file, architecture string) ([]byte, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("read a program (`make build` builds them): %w", err)
+		return nil, fmt.Errorf("read a program (`make build` builds it): %w", err)
 	}
 	program, err := elf.NewFile(bytes.NewReader(data))
 	if err != nil {
@@ -109,9 +109,9 @@ func static(file, architecture string) ([]byte, error) {
 }
 
 // addCertificates adds the CA certificates of Debian's package. If apt-get is missing and Locked is not set, it adds
-// none. The operator needs them only for a Prometheus server whose certificate is from a public CA: for the API server
-// and the agents, it is configured with the CA of each. The machine's own certificates are not used, because they may
-// include CAs that only this machine trusts.
+// none. The operator needs them only to verify a Prometheus server whose certificate is from a public CA: the CAs of
+// the API server and of the agents are configured separately. The machine's own certificates are not used, because they
+// may include CAs that only this machine trusts.
 func addCertificates(ctx context.Context, o Options, tree *image.Tree) error {
 	if _, err := exec.LookPath("apt-get"); errors.Is(err, exec.ErrNotFound) && !o.Locked {
 		_, _ = fmt.Fprintln(o.Progress, "Building the operator image without public CA certificates, because apt-get is missing")

@@ -5,5 +5,5 @@
 // to date, because the interpreters and scripts that packages depend on are also omitted.
 //
 // The image documents its content: /var/lib/dpkg/status.d contains the control data of the packages, as image scanners
-// expect, and PackagesFile lists their versions and the digests of their files.
+// expect, and PackagesFile lists their versions and the digests of their .deb files.
 package packaged

@@ -24,15 +24,16 @@ import (
 // PackagesFile is the file in the image that lists the packages.
 const PackagesFile = "usr/share/storagebench/packages"
 
-// layout is part of the cache key. Change it if a change to this code makes the same packages yield a different image.
+// layout is part of the cache key. Change it whenever a change to this code yields a different image from the same
+// packages.
 const layout = "2"
 
 // Recipe describes the content of an image. Paths have no leading slash.
 type Recipe struct {
 	Name string
-	// Layout is part of the cache key. Change it if a change to Plugins or Data makes them select other files.
+	// Layout is part of the cache key. Change it whenever Plugins or Data is changed to select other files.
 	Layout string
-	// Packages are the Debian packages that files are taken from. base-files and all dependencies are added.
+	// Packages are the Debian packages from which files are taken, in addition to base-files and all dependencies.
 	Packages []string
 	// Programs are added with everything that they load.
 	Programs []string
@@ -250,7 +251,7 @@ func (r Recipe) compose(root debian.Root) (*image.Tree, map[string]bool, error) 
 	}
 	for _, name := range append(names, licences...) {
 		if tree.Has(name) {
-			continue // already added: programs can share libraries, and packages can share a licence text
+			continue // The file was added before: programs can share libraries, and packages can share a licence text.
 		}
 		if err := add(tree, name, root[name]); err != nil {
 			return nil, nil, err
@@ -303,8 +304,8 @@ func skeleton(tree *image.Tree) error {
 	return image.Accounts(tree)
 }
 
-// describe adds to the image the control data of each package whose files the image contains, and a list of these
-// packages.
+// describe adds the control data of each used package to the image, and a list of these packages. A package is used if
+// the image contains any of its files.
 func describe(ctx context.Context, tree *image.Tree, used map[string]bool, packages []debian.Package, archives []string) error {
 	var list []debian.Package
 	for i, p := range packages {

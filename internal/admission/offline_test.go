@@ -44,7 +44,7 @@ func TestDecodeSaysMoreThanTheServer(t *testing.T) {
 		"daily":           {trigger(`schedule: "@daily"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "@daily": use 0 0 * * *`},
 		"yearly":          {trigger(`schedule: "@yearly"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "@yearly": use 0 0 1 1 *`},
 		"zone":            {trigger(`schedule: "0 2 * * *", timeZone: Mars/Phobos`), `line 7: StorageBenchmark/quick: spec.trigger.timeZone: "Mars/Phobos": no such time zone: use a name from the IANA time zone database, such as Europe/Berlin, or UTC`},
-		"zone of nowhere": {trigger(`schedule: "0 2 * * *", timeZone: Local`), `line 7: StorageBenchmark/quick: spec.trigger.timeZone: "Local": would be the operator's time zone: use a name such as Europe/Berlin, or UTC`},
+		"zone of nowhere": {trigger(`schedule: "0 2 * * *", timeZone: Local`), `line 7: StorageBenchmark/quick: spec.trigger.timeZone: "Local": means the operator's time zone: use a name such as Europe/Berlin, or UTC`},
 		"two spaces":      {trigger(`schedule: "0  2 * * *"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "0  2 * * *": must be five cron fields separated by single spaces, such as '0 3 * * 1'`},
 	} {
 		_, err := admission.Decode([]byte(test.file))

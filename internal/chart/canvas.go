@@ -43,7 +43,7 @@ func newCanvas(size Size) *canvas {
 func (c *canvas) Size() (x, y vg.Length)              { return vg.Length(c.width), vg.Length(c.height) }
 func (c *canvas) SetLineWidth(w vg.Length)            { c.lineWidth = w }
 func (c *canvas) Translate(by vg.Point)               { c.at = c.at.Add(by) }
-func (c *canvas) Rotate(float64)                      {} // does nothing, because no chart has rotated labels
+func (c *canvas) Rotate(float64)                      {} // Rotate does nothing, because no chart has rotated labels
 func (c *canvas) Scale(float64, float64)              {}
 func (c *canvas) DrawImage(vg.Rectangle, image.Image) {}
 
@@ -98,7 +98,7 @@ func (c *canvas) open(name string, attributes ...string) {
 	}
 }
 
-// group calls do and encloses everything that do draws in a <g> element.
+// group calls do, and puts everything that do draws into a <g> element.
 func (c *canvas) group(do func(), attributes ...string) {
 	c.open("g", attributes...)
 	c.WriteString(">")
@@ -120,7 +120,7 @@ func (c *canvas) d(path vg.Path) string {
 			b.WriteString("L" + x + " " + y)
 		case vg.CloseComp:
 			b.WriteString("Z")
-		default: // the charts contain no arcs or curves
+		default: // ignore arcs and curves: the charts contain none
 		}
 	}
 	return b.String()

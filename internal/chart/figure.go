@@ -13,7 +13,8 @@ import (
 // Size is the size of a drawing in SVG user units; text is 12 units high.
 type Size struct{ Width, Height float64 }
 
-// The two sizes of a drawing; the page shows one of them depending on its width.
+// Wide and Narrow are the sizes in which SVG draws each chart. The page shows one of the drawings, depending on the
+// width of the page.
 var (
 	Wide   = Size{Width: 880, Height: 280}
 	Narrow = Size{Width: 360, Height: 260}
@@ -206,8 +207,7 @@ func (t ticker) Ticks(_, _ float64) []plot.Tick {
 	return all
 }
 
-// on returns the canvas of this package that c wraps: gonum passes it to plotters inside one or more draw.Canvas
-// values.
+// on returns this package's canvas, which gonum has wrapped in one or more draw.Canvas values.
 func on(c draw.Canvas) *canvas {
 	at := c.Canvas
 	for {

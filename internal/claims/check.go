@@ -98,8 +98,8 @@ func subject(claim Claim) string {
 	return "claim " + claim.Name
 }
 
-// fewer returns the remedies if more pods would use a claim than its access modes allow, as the end of an error
-// message.
+// fewer returns the last part of an error message about a claim that more pods would use than its access modes allow.
+// This part names the remedies.
 func fewer(run *field.Path, claim Claim) string {
 	remedy := "set " + run.Child("clients", "count").String() + " to 1, "
 	if claim.Name == "" {

@@ -27,7 +27,7 @@ func newAgent(streams Streams) *cobra.Command {
 	}
 	command.Flags().StringVar(&files.Config, "config", "", "file with the agent's configuration")
 	command.Flags().StringVar(&files.Ready, "ready", "", "file to write the agent's address to")
-	command.Flags().StringVar(&files.Lifeline, "lifeline", "", "pipe; the agent exits when it is closed")
+	command.Flags().StringVar(&files.Lifeline, "lifeline", "", "pipe; the agent exits when the pipe is closed")
 	return command
 }
 

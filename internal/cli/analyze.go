@@ -38,7 +38,7 @@ func newAnalyze(streams Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "analyze",
 		Short: "Find the burst, steady state or knee in a measured series",
-		Long: "Find where a burst ended, whether the throughput was steady, or where it stops scaling. The input is a\n" +
+		Long: "Show where a burst ended, whether the throughput was steady, or where it stops scaling. The input is a\n" +
 			"CSV series from any tool. Figures have a 95 % confidence interval if one can be computed from the series.",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },

@@ -180,8 +180,9 @@ func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.Benchmark
 }
 
 // waitingFor returns the reason why a benchmark has not started its first or next run, as stated by its conditions. It
-// skips conditions that state the verdict on the last run, because a verdict does not prevent another run. It
-// skips False conditions too, but not the reason RunNotCreated: after a verdict, only Running has it.
+// skips conditions that state the verdict on the last run, because a verdict does not prevent another run. It also
+// skips conditions with status False, except those with the reason RunNotCreated: after a verdict, only the condition
+// Running, which is then False, has this reason.
 func waitingFor(benchmark *v1alpha1.StorageBenchmark) string {
 	for _, kind := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling, v1alpha1.ConditionRunning, v1alpha1.ConditionReady} {
 		for i := range benchmark.Status.Conditions {
@@ -196,10 +197,10 @@ func waitingFor(benchmark *v1alpha1.StorageBenchmark) string {
 		}
 	}
 	if benchmark.Status.ObservedGeneration < 0 || len(benchmark.Status.Conditions) == 0 {
-		return "the operator has not processed it yet; check that the operator is running: kubectl get pods -n storagebench-system"
+		return "the operator has not processed the benchmark yet; check that the operator is running: kubectl get pods -n storagebench-system"
 	}
 	if benchmark.Status.LastRun != nil {
-		return "the operator starts it next"
+		return "the operator has not started the next run yet"
 	}
 	return "no run was requested"
 }

@@ -45,10 +45,10 @@ func TestWaitingFor(t *testing.T) {
 		conditions []metav1.Condition
 		want       string
 	}{
-		"a new benchmark":      {nil, nil, "the operator has not processed it yet; check that the operator is running: kubectl get pods -n storagebench-system"},
+		"a new benchmark":      {nil, nil, "the operator has not processed the benchmark yet; check that the operator is running: kubectl get pods -n storagebench-system"},
 		"a missing claim":      {nil, []metav1.Condition{claim}, "ClaimNotFound: claim data does not exist"},
-		"after a bad run":      {last, []metav1.Condition{ready, missed, idle}, "the operator starts it next"},
-		"after a good run":     {passed, []metav1.Condition{good, idle}, "the operator starts it next"},
+		"after a bad run":      {last, []metav1.Condition{ready, missed, idle}, "the operator has not started the next run yet"},
+		"after a good run":     {passed, []metav1.Condition{good, idle}, "the operator has not started the next run yet"},
 		"refused, a bad run":   {last, []metav1.Condition{ready, missed, refused}, "RunNotCreated: " + refused.Message},
 		"refused, a good run":  {passed, []metav1.Condition{good, refused}, "RunNotCreated: " + refused.Message},
 		"behind a live run":    {passed, []metav1.Condition{good, live}, "RunLive: run a-2 is live; the requested run starts next"},

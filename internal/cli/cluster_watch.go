@@ -74,8 +74,8 @@ type stopError struct{ error }
 // errDeleted, wrapped in a stopError, if the object is deleted.
 //
 // The watch begins before the object is read, so that no change is missed. It does not begin at the object's resource
-// version: if other objects of its kind change more often, the API server no longer has the changes since then, and
-// refuses the watch.
+// version: if other objects of the same kind have changed often, the API server may have discarded the changes since
+// that version, and then refuses the watch.
 func (c *cluster) watchOnce(ctx context.Context, resource schema.GroupVersionResource, name string, seen func(*unstructured.Unstructured) error) error {
 	objects := c.client.Resource(resource).Namespace(c.namespace)
 	changes, err := objects.Watch(ctx, metav1.ListOptions{
@@ -105,7 +105,7 @@ func (c *cluster) watchOnce(ctx context.Context, resource schema.GroupVersionRes
 			return stopError{errDeleted}
 		case apiwatch.Error:
 			return apierrors.FromObject(event.Object)
-		case apiwatch.Added, apiwatch.Bookmark: // Get has already returned the state that Added reports, or a newer one
+		case apiwatch.Added, apiwatch.Bookmark: // ignore these events: Get has already returned this state or a newer one
 		}
 	}
 	return nil

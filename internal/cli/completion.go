@@ -53,6 +53,6 @@ func (f *clusterFlags) complete(command *cobra.Command, given []string, resource
 
 // fixedValues registers the values of a flag for shell completion.
 func fixedValues(command *cobra.Command, flag string, values ...string) {
-	// An error means that the flag does not exist, which is a mistake in this package.
+	// Ignore the error, which occurs only if the flag does not exist: that is a mistake in this package.
 	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -30,7 +30,7 @@ import (
 // runPrefix marks a name as the name of a run in the cluster, even if a file with that name exists.
 const runPrefix = "run/"
 
-// documentOf reads a run from the file with the given name, or from the cluster if there is no such file. If the name
+// documentOf reads a run from the file with the given name, or from the cluster if no such file exists. If the name
 // refers to a StorageBenchmark, documentOf also returns the benchmark.
 func documentOf(ctx context.Context, streams Streams, flags *clusterFlags, name string) (report.Document, *v1alpha1.StorageBenchmark, error) {
 	if of, inCluster := strings.CutPrefix(name, runPrefix); inCluster {
@@ -101,8 +101,8 @@ func judged(streams Streams, document report.Document, benchmark *v1alpha1.Stora
 	return document, code
 }
 
-// series reads the series of a run from the cluster, which keeps one ConfigMap per step. It returns nil if there is
-// no series or the user may not read it.
+// series reads the series of a run from the cluster, which keeps one ConfigMap per step. It returns nil if there is no
+// series or the user is not allowed to read it.
 func (c *cluster) series(ctx context.Context, run *v1alpha1.BenchmarkRun) (*series.Log, error) {
 	found, err := c.client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(c.namespace).List(ctx,
 		metav1.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{v1alpha1.LabelRun: objects.RunLabels(run)[v1alpha1.LabelRun]}).String()})
@@ -159,10 +159,10 @@ func writeTo(streams Streams, name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// replaceFile replaces a file atomically, through a temporary file in the same directory, and keeps its owner, group and
-// mode. It writes directly to a file that is not a regular file, such as a device, and to a file that can be written but
-// not replaced, because its directory is read-only, because it is a mount point, or because the user may not create a
-// file with its owner and group.
+// replaceFile replaces a file atomically, through a temporary file in the same directory, and keeps its owner, group
+// and mode. It writes directly to a file that is not a regular file, such as a device. It also writes directly to a
+// file that can be written but not replaced, for example in a read-only directory, at a mount point, or with an owner
+// and group that the user cannot give to a new file.
 func replaceFile(name string, text []byte) error {
 	mode, exists := fs.FileMode(0o644), false
 	info, err := os.Stat(name)
@@ -180,7 +180,7 @@ func replaceFile(name string, text []byte) error {
 	if err == nil {
 		if exists {
 			err = keepOwner(file, info)
-			_ = file.Chmod(mode) // undo the effect of the umask; some file systems have no modes
+			_ = file.Chmod(mode) // undo the effect of the umask; ignore the error, because some file systems have no modes
 		}
 		if err == nil {
 			_, err = file.Write(text)

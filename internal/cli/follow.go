@@ -23,8 +23,8 @@ type follower struct {
 
 	mu  sync.Mutex
 	run *v1alpha1.BenchmarkRun
-	// behind is the difference between this machine's clock and the clock that sets the run's timestamps. It is
-	// positive if this machine's clock is ahead. known is false until the difference has been measured.
+	// behind is how far the clock that sets the run's timestamps is behind this machine's clock; it is negative if that
+	// clock is ahead. known is false until behind has been measured.
 	behind time.Duration
 	known  bool
 }

@@ -29,8 +29,8 @@ type first struct {
 	deadline v1alpha1.Duration
 }
 
-// word returns a name as a YAML string. It adds quotes if YAML would read the name as another value, such as 2024, 1e3
-// or true.
+// word returns a name as a YAML string. It adds quotes if YAML would read the name as a number or another value instead
+// of a string, such as 2024, 1e3 or true.
 func word(name string) string {
 	var read any
 	if err := yaml.Unmarshal([]byte(name), &read); err != nil || read != name {
@@ -51,7 +51,7 @@ func (f *first) shared() bool { return f.accessMode == string(corev1.ReadWriteMa
 func (f *first) share() int64 {
 	share := quantity(f.size) / 2
 	if f.claim != "" || f.shared() {
-		share /= int64(f.clients) // all clients share an existing or a ReadWriteMany volume
+		share /= int64(f.clients) // all clients share one volume
 	}
 	return share
 }

@@ -42,7 +42,7 @@ type listedBenchmark struct {
 	// Run is the live run, or else the last one. Phase is the current phase of a live run.
 	Run   string `json:"run,omitempty"`
 	Phase string `json:"phase,omitempty"`
-	// LastRun is the last completed run; Display is its main figure.
+	// LastRun is the newest evaluated run; Display is its main figure.
 	LastRun string                    `json:"lastRun,omitempty"`
 	Display *v1alpha1.HeadlineDisplay `json:"display,omitempty"`
 	Next    *metav1.Time              `json:"nextScheduleTime,omitempty"`
@@ -167,8 +167,8 @@ func (c *cluster) benchmarks(ctx context.Context) ([]listedBenchmark, error) {
 }
 
 // livePhase returns the current phase of a run. It returns "" if no step has begun, or if the run cannot be read
-// because it has been deleted or the user may not read runs. It reads only this run, because few runs are live, and
-// listing all runs would transfer the results of every stored run.
+// because it was deleted or the user is not allowed to read runs. It reads only this run, because few runs are live,
+// and listing all runs would transfer the results of every stored run.
 func (c *cluster) livePhase(ctx context.Context, namespace, name string) string {
 	there := *c
 	there.namespace = namespace
@@ -237,7 +237,7 @@ func (d listDocument) text(w io.Writer) error {
 		}
 		display := one.Display
 		if one.Run != one.LastRun {
-			display = nil // the line shows the live run, but the figure belongs to the last completed run
+			display = nil // the line shows the live run, but the figure belongs to an earlier run
 		}
 		named(one.Namespace, append([]string{one.Name, inPhase(one.Stage, one.Phase), one.Ready, one.Reason, one.Run, next}, displayTexts(display)...)...)
 	}

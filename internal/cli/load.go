@@ -138,7 +138,7 @@ func (s *source) plan(object *admission.Object, objects []admission.Object, opti
 		problems = withoutPresets(problems)
 	}
 	for _, problem := range problems {
-		// A workload whose profile is unknown cannot be checked.
+		// Skip problems of a workload whose profile is unknown, because such a workload cannot be checked.
 		if !slices.ContainsFunc(unresolved, func(one *field.Error) bool {
 			return strings.HasPrefix(one.Field, strings.TrimSuffix(problem.Field, ".profileRef"))
 		}) {
@@ -199,7 +199,8 @@ func bodyOf(problem *field.Error) string {
 }
 
 // profilesOf returns a function that looks up profiles among the objects in the files, for a benchmark in the given
-// namespace. If either the benchmark or a profile has no namespace in the files, they may be in the same one.
+// namespace. The function prefers a profile with the same namespace. It also accepts a profile if either the profile or
+// the benchmark has no namespace in the files, because both may be applied to the same namespace.
 func profilesOf(objects []admission.Object, namespace string) plan.Profiles {
 	return func(ref v1alpha1.ProfileRef) (engine v1alpha1.Engine, found bool) {
 		for _, object := range objects {
@@ -219,9 +220,9 @@ func profilesOf(objects []admission.Object, namespace string) plan.Profiles {
 	}
 }
 
-// orLibrary returns a function that looks up a profile with inFile and, if inFile does not find a
-// ClusterWorkloadProfile, in the library that is built into this program. A cluster may have a different profile with
-// the same name, so a run in the cluster may use a different workload.
+// orLibrary returns a function that looks up a profile with inFile. If inFile does not find a ClusterWorkloadProfile,
+// the function looks in the library that is built into this program. A run in a cluster may use a different workload,
+// because the cluster may have a different profile with the same name.
 func orLibrary(inFile plan.Profiles) plan.Profiles {
 	return func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		if engine, found := inFile(ref); found || ref.Kind != v1alpha1.ClusterWorkloadProfileKind {

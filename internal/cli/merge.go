@@ -108,7 +108,7 @@ func readFio(streams Streams, name string) (fioResult, error) {
 		return fioResult{}, fmt.Errorf("not a result: %s: %s", judged.Failure, judged.Message)
 	}
 	if output.Documents > 1 {
-		// A status dump looks like a result.
+		// The other documents may be status dumps, which look like results.
 		judged.Warnings = append(judged.Warnings, fio.Warning{Kind: "SeveralDocuments", Message: fmt.Sprintf(
 			"only the last of %d JSON documents is used: unless the others are status dumps of the same run, "+
 				"put each into a file of its own", output.Documents)})

@@ -20,7 +20,7 @@ func newPlan(streams Streams) *cobra.Command {
 			"long they take and, if the limits of the storage are given, the burst credits that they are\n" +
 			"expected to spend; with --price-per-hour also the cost. JSON and YAML output includes spec.run with\n" +
 			"profiles and defaults filled in.\n" +
-			"All errors are reported at once, with their lines. It needs neither a cluster nor the storage,\n" +
+			"All errors are reported at once, with their lines. The command needs no cluster and no storage,\n" +
 			"so a pipeline can run it. Exit codes: 0 if the benchmark can run; 1 if it cannot.\n\n" +
 			"All StorageBenchmarks in the files are planned, with the profiles in any of the files. Files may have\n" +
 			"several documents, such as the output of kubectl kustomize; in a directory, the .yaml, .yml and\n" +

@@ -144,7 +144,7 @@ func (o *runOptions) check(command *cobra.Command) error {
 	return nil
 }
 
-// checkOutputs returns an error if a file that --save writes cannot be written, or if --save is combined with
+// checkOutputs returns an error if a file given with --save cannot be written, or if --save is combined with
 // --watch=false, which leaves no result to save. It also checks --price-per-hour and --repeat.
 func (o *runOptions) checkOutputs() error {
 	if !o.watch && len(o.save) > 0 {

@@ -71,7 +71,7 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 	ctx, stop := untilSignal(ctx)
 	defer stop()
 	context.AfterFunc(ctx, stop) // stop catching signals, so that a second signal ends the program at once
-	// If the reader of standard output exits, writing returns an error, and the program still removes the trial.
+	// Catch SIGPIPE, so that the program removes the trial even if the reader of standard output exits.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	retains, err := cluster.checkClass(ctx, trial.class)
 	if err != nil {
@@ -139,7 +139,7 @@ func trialName(class string) string {
 }
 
 // checkClass returns an error if the StorageClass does not exist, and reports whether it retains volumes. If the user
-// may not read StorageClasses, it checks nothing; the claims of a class that does not exist then stay pending.
+// is not allowed to read StorageClasses, it checks nothing; if the class does not exist, its claims then stay pending.
 func (c *cluster) checkClass(ctx context.Context, name string) (retains bool, err error) {
 	classes := c.client.Resource(classResource)
 	found, err := classes.Get(ctx, name, metav1.GetOptions{})
@@ -276,7 +276,8 @@ func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded,
 		return nil
 	}
 	err = fmt.Errorf("create StorageBenchmark %s: %w", name, explained(err))
-	// The API server may have created the benchmark although the request failed. Deleting its owner also removes it.
+	// Delete the benchmark, because the API server may have created it although the request failed. If a Job owns the
+	// benchmark, delete the Job instead, which removes both.
 	created := benchmarkResource
 	if timer != nil {
 		created = jobResource
@@ -332,8 +333,8 @@ func (c *cluster) createTimer(ctx context.Context, name string, after time.Durat
 	return c.client.Resource(jobResource).Namespace(c.namespace).Create(ctx, &unstructured.Unstructured{Object: object}, metav1.CreateOptions{FieldManager: fieldManager})
 }
 
-// showSoFar adds what the named run, or the newest run of the named benchmark, has measured to the results of the runs
-// before it, and shows them. It stops the run if it is live.
+// showSoFar adds the results of a run to those of the earlier runs, and shows them all. It stops the run if the run is
+// live. name is the name of the run, or of a benchmark to use its newest run.
 func (c *cluster) showSoFar(
 	ctx context.Context, streams Streams, runs *repetitions, name string, options runOptions,
 ) error {

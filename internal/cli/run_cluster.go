@@ -104,8 +104,8 @@ func (c *cluster) announce(ctx context.Context, streams Streams, read loaded, op
 	announce(streams, read, options.price, options.repeat)
 }
 
-// profile returns the workload of a profile in the cluster, or false if it does
-// not exist or the user may not read it.
+// profile returns the workload of a profile in the cluster, or false if the profile does not exist or the user is not
+// allowed to read it.
 func (c *cluster) profile(ctx context.Context, ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 	if ref.Kind == v1alpha1.ClusterWorkloadProfileKind {
 		found, err := c.client.Resource(clusterProfileResource).Get(ctx, ref.Name, metav1.GetOptions{})
@@ -122,8 +122,9 @@ func (c *cluster) profile(ctx context.Context, ref v1alpha1.ProfileRef) (v1alpha
 	return profile.Spec.Engine, true
 }
 
-// apply applies an object as it is in the file, without what kubectl get adds: the identity and version of the stored
-// object, which the API server compares, and the last request for a run, which would conflict with a newer one.
+// apply applies an object as it is in the file, without some metadata that the output of kubectl get contains: the UID
+// and version, which may differ from those of the stored object, the managed fields, and the last request for a run,
+// which would conflict with a newer request.
 func (c *cluster) apply(ctx context.Context, streams Streams, object *admission.Object, force bool) error {
 	written := &unstructured.Unstructured{Object: object.Written}
 	for _, field := range []string{"uid", "resourceVersion", "managedFields"} {
@@ -158,9 +159,9 @@ func (c *cluster) namespaceOf(object *unstructured.Unstructured) string {
 }
 
 // ask requests a run of the applied specification, unless such a run is live or the operator starts one automatically.
-// It does so if spec.trigger starts runs on changes and spec.run differs from the last run. ask returns a function that
-// finds the name of the run in the status. A live run with an older version of a profile does not count as a run of the
-// applied specification.
+// The operator does so if spec.trigger starts runs on changes and spec.run differs from the last run. ask returns a
+// function that finds the name of the run in the status. A live run with an older version of a profile does not count
+// as a run of the applied specification.
 func (c *cluster) ask(ctx context.Context, streams Streams, name string, before *v1alpha1.StorageBenchmark, existed bool) (func(*v1alpha1.StorageBenchmarkStatus) string, error) {
 	after := &v1alpha1.StorageBenchmark{}
 	if err := c.get(ctx, benchmarkResource, name, after); err != nil {
@@ -189,7 +190,7 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 	ran := after.Status.LastRun != nil && after.Status.LastRun.Hash == hash
 	switch active := after.Status.ActiveRun; {
 	case outdated:
-		// Request a run, because the operator does not start one when a profile changes.
+		// Request a run below, because the operator does not start one when a profile changes.
 	case active != nil && active.Hash == hash:
 		if existed && active.UID != "" {
 			_, _ = fmt.Fprintf(streams.Err, "run %s of the same specification is already running\n", active.Name)
@@ -206,14 +207,15 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 	case outdated:
 		why = fmt.Sprintf("a profile has changed since run %s was created: requesting another run", after.Status.ActiveRun.Name)
 	case !ran:
-		why = "spec.trigger does not start a run when spec.run changes, so the run is requested"
+		why = "spec.trigger does not start a run when spec.run changes: requesting a run"
 	}
 	_, _ = fmt.Fprintln(streams.Err, why)
 	return chosen, nil
 }
 
 // profilesChanged reports whether a live run of the benchmark's specification has another version of a profile than the
-// cluster. It returns false if that cannot be determined, for example because the user may not read the profiles.
+// cluster. It returns false if that cannot be determined, for example because the user is not allowed to read the
+// profiles.
 func (c *cluster) profilesChanged(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) bool {
 	name, run := activeRunOf(&benchmark.Status), &v1alpha1.BenchmarkRun{}
 	if name == "" || c.get(ctx, runResource, name, run) != nil || run.Spec.Hash != plan.RunHash(&benchmark.Spec.Run) {

@@ -29,7 +29,7 @@ import (
 // runHere runs the benchmark on this machine. The process that the user started becomes the guard: it starts this
 // program again as the runner, and reports if the runner dies. In the runner process, runHere conducts the run.
 func runHere(ctx context.Context, streams Streams, arguments []string, options runOptions) error {
-	// If the reader of standard output or error exits, writing returns an error, and the results are still saved.
+	// Catch SIGPIPE, so that the results are saved even if the reader of standard output or standard error exits.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	runner, journal, stop, inRunner := local.InRunner(ctx, stopSignals())
 	defer stop()

@@ -36,8 +36,8 @@ type clientVersion struct {
 	Platform string `json:"platform"`
 }
 
-// operatorVersion is the version of an operator. It comes from the operator's Deployment or, if the user may not list
-// Deployments, from the profiles that the operator has installed.
+// operatorVersion is the version of an operator. It comes from the operator's Deployment or, if the user is not allowed
+// to list Deployments, from the profiles that the operator has installed.
 type operatorVersion struct {
 	Version   string `json:"version"`
 	Namespace string `json:"namespace,omitempty"`

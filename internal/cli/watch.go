@@ -74,7 +74,7 @@ func (c *cluster) left(ctx context.Context, streams Streams, name string, err er
 	return exit(exitLeft)
 }
 
-// interrupted reports whether err is due to an interruption by the user. It is not if the result was already shown.
+// interrupted reports whether the user interrupted the command before it showed the result.
 func interrupted(ctx context.Context, err error) bool {
 	var code exitError
 	return err != nil && ctx.Err() != nil && !errors.As(err, &code)
@@ -88,7 +88,7 @@ func (c *cluster) runToWatch(ctx context.Context, streams Streams, name string) 
 		return name, err
 	}
 	if benchmark.Status.ActiveRun == nil && benchmark.Status.LastRun != nil {
-		_, _, err := c.findRun(ctx, name) // explains if the run was deleted
+		_, _, err := c.findRun(ctx, name) // if the run was deleted, the error says so
 		return benchmark.Status.LastRun.Name, err
 	}
 	return c.awaitRun(ctx, streams, name, activeRunOf)
@@ -184,8 +184,8 @@ func (c *cluster) followToEnd(ctx context.Context, streams Streams, name, hint s
 const judgeTimeout = time.Minute
 
 // result returns the document of a run that has ended, and its exit code. It waits for the operator to evaluate the
-// run, because only that evaluation detects a regression. If the API server does not answer, the document lacks what
-// could not be read: a run must not lose its result to an outage after its end.
+// run, because only that evaluation detects a regression. If the API server does not answer, result omits what it could
+// not read instead of returning an error, because an outage after the end of a run must not lose its result.
 func (c *cluster) result(
 	ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun,
 ) (report.Document, int, error) {
@@ -193,7 +193,8 @@ func (c *cluster) result(
 	if ctx.Err() != nil {
 		return report.Document{}, 0, context.Cause(ctx)
 	}
-	// Read the run again, because the evaluation may have extended its status. A cancelled run is gone by now.
+	// Read the run again, because the evaluation may have extended its status. Keep the earlier state of a cancelled run,
+	// which no longer exists.
 	newer := &v1alpha1.BenchmarkRun{}
 	if err := c.get(ctx, runResource, run.Name, newer); err == nil && newer.UID == run.UID {
 		run = newer

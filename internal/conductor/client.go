@@ -234,7 +234,7 @@ func (c *client) readyWhenRead() {
 		return
 	}
 	if c.seen < c.replay {
-		c.message = fmt.Sprintf("reading its log: %d of %d records", c.seen, c.replay)
+		c.message = fmt.Sprintf("reading the agent's log: %d of %d records", c.seen, c.replay)
 		return
 	}
 	c.connection, c.reason, c.message = decide.Ready, "", ""

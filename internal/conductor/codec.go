@@ -72,8 +72,8 @@ func (c codec) Unmarshal(data []byte, message any) error {
 	return err
 }
 
-// lateCodec is the codec of one call whose request can be large. It builds the request when gRPC encodes it, which is
-// when the connection can send it, and ignores the request that the caller passes.
+// lateCodec is the codec of one call whose request can be large. It ignores the request that the caller passes, and
+// builds the request only when gRPC asks for its encoded form. By then, the connection can send it.
 type lateCodec struct {
 	codec
 	build func() proto.Message

@@ -48,8 +48,8 @@ func (c *Conductor) ask(attempt decide.Attempt) {
 	c.latencies.forget(attempt.Previous())
 }
 
-// Load sends an attempt to clients. It calls the function request to build the request for each client when it is sent,
-// and sets the step and the epoch in it.
+// Load sends an attempt to clients. When the connection to a client can send, Load calls the function request, and sets
+// the step and the epoch in the returned LoadRequest.
 func (c *Conductor) Load(attempt decide.Attempt, keys []decide.ClientKey, request func(decide.ClientKey) *agentapi.LoadRequest) {
 	c.ask(attempt)
 	for _, key := range keys {

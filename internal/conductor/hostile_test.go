@@ -66,7 +66,7 @@ func TestUnfitAgents(t *testing.T) {
 		words  string
 	}{
 		"another protocol": {change: func(d *agentapi.DescribeResponse) { d.Protocol = 9 }, reason: "ProtocolMismatch",
-			words: "the agent (version v1) has protocol version 9, but this operator needs 1: use the agent image of this version"},
+			words: "the agent (version v1) has protocol version 9, but this operator needs 1: use the agent image of the operator's version"},
 		"no protocol":    {change: func(d *agentapi.DescribeResponse) { d.Protocol, d.AgentVersion = 0, "" }, reason: "ProtocolMismatch", words: "the agent (version unknown) has protocol version 0"},
 		"another run":    {change: func(d *agentapi.DescribeResponse) { d.RunUid = "other" }, reason: "WrongAgent", words: "client target/0 of run other"},
 		"another client": {change: func(d *agentapi.DescribeResponse) { d.Client = 1 }, reason: "WrongAgent", words: "client target/1"},

@@ -25,7 +25,7 @@ type Job struct {
 	// number that the step loads.
 	Clients int
 	// Sharing is the number of clients that each add the step's data to the same volumes, in this step or a later one. It
-	// is 0 if only this client does, if client 0 counts the data of all (see Shared), or if it is unknown.
+	// is 0 if no other client does, if client 0 counts the data of all clients (see Shared), or if the number is unknown.
 	Sharing int
 	// Devices is true if the target's volumes are raw block devices.
 	Devices bool
@@ -72,7 +72,7 @@ func (c *Conductor) jobOf(step plan.Step, target string, shared bool) (Job, erro
 
 // sharing returns how many clients of a target each add a step's data to the volumes that they share. The plan counts
 // the data of all clients in the first step with a workload, so the result includes clients that only later steps load.
-// If a client is lost, the result is 0: the run may go on without its data.
+// If a client is lost, the number is unknown and the result is 0, because the run may continue without its data.
 func (c *Conductor) sharing(step plan.Step, target string) int {
 	count := step.Clients
 	for i := range c.options.Steps {

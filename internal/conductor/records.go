@@ -260,7 +260,7 @@ func (p *clientAttempt) noteImplausible(err error) {
 	}
 }
 
-// takeNotice keeps a notice if fewer than most are kept for the attempt; otherwise, it only counts the notice.
+// takeNotice keeps a notice. If the attempt already has `most` notices, takeNotice only counts it.
 func (c *client) takeNotice(p *clientAttempt, notice *agentapi.Notice, most int) {
 	if len(p.notices) >= most {
 		p.dropped++

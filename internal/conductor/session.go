@@ -180,7 +180,7 @@ func (c *client) mismatch(d *agentapi.DescribeResponse) *decide.Failure {
 	key := c.key
 	if d.GetProtocol() != agentapi.Protocol {
 		return &decide.Failure{Reason: "ProtocolMismatch", Message: fmt.Sprintf(
-			"the agent (version %s) has protocol version %d, but this operator needs %d: use the agent image of this version",
+			"the agent (version %s) has protocol version %d, but this operator needs %d: use the agent image of the operator's version",
 			cmp.Or(d.GetAgentVersion(), "unknown"), d.GetProtocol(), agentapi.Protocol)}
 	}
 	if d.GetRunUid() != c.owner.options.RunUID || d.GetTarget() != key.Target || int(d.GetClient()) != key.Index {

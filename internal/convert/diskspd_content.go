@@ -17,7 +17,7 @@ func (w *diskspdWriter) content() {
 	switch option := w.given("Z", "-Z"); {
 	case !t.writes():
 		if t.zero || t.buffer > 0 || w.span.randomWrites {
-			w.notes.unneeded(option, "it sets the content of writes, but the load writes nothing")
+			w.notes.unneeded(option, "sets the content of writes, but the load writes nothing")
 		}
 	case t.buffer > 0 && t.bufferFile != "":
 		w.notes.differs(option, "the data to write cannot come from a file; here it is random",

@@ -36,7 +36,7 @@ func (w *diskspdWriter) threads() error {
 			depth = s.requests
 		}
 	} else if s.requests > 0 {
-		w.notes.unneeded(w.given("O", "-O"), "it has no effect without -F")
+		w.notes.unneeded(w.given("O", "-O"), "has no effect without -F")
 	}
 	if t.interlocked && jobs > 1 {
 		w.notes.unneeded(w.given("si", "-si"), fmt.Sprintf("%d threads share one sequential stream; here one job keeps their %d operations outstanding", jobs, jobs*depth))
@@ -98,7 +98,7 @@ func (w *diskspdWriter) offsets() {
 		w.notes.differs(w.given("t", w.given("F", "-t")), "in DiskSpd, all threads access the same blocks in the same order, so a cache can serve every thread but the first; here, each job has its own part of the file",
 			"to reproduce that load, also measure one job with a higher queueDepth")
 	case t.threadStride*threads == w.bytes:
-		w.notes.unneeded(w.given("T", "-T"), "it spaces the threads evenly, and the jobs' parts of the file are spaced evenly here too")
+		w.notes.unneeded(w.given("T", "-T"), "spaces the threads evenly; here, the jobs' parts of the file are also spaced evenly")
 	default:
 		w.notes.differs(w.given("T", "-T"), fmt.Sprintf("threads start %d bytes apart and continue to the end of the file; here the file is divided evenly", t.threadStride), "")
 	}

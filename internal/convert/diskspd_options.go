@@ -9,7 +9,7 @@ import (
 
 const (
 	maxDiskspdCount = 1 << 20
-	whyEvents       = "DiskSpd's events synchronize it with other programs on the same machine"
+	whyEvents       = "Windows events synchronize DiskSpd with other programs on the same machine"
 	whyTracing      = "event tracing exists on Windows only"
 )
 
@@ -126,7 +126,7 @@ func diskspdIntervals(l *diskspdLine, rest string) error {
 			return err
 		}
 	}
-	return diskspdIgnored(Unneeded, "the series of every client and its spread are always kept, with one value per second", "")(l, rest)
+	return diskspdIgnored(Unneeded, "each client's series (one value per second) and the spread of its values are always kept", "")(l, rest)
 }
 
 func diskspdTracing(l *diskspdLine, rest string) error {

@@ -155,7 +155,7 @@ func (j *fioJob) value(name string) (string, bool) {
 	return "", false
 }
 
-var errNoSize = errors.New("no size given: fio uses existing files. Specify it with --dataset-size or the option size")
+var errNoSize = errors.New("no size given: fio uses existing files. Specify the size with --dataset-size or the option size")
 
 var fioTypedEngines = map[string]v1alpha1.FioIOEngine{
 	"libaio": v1alpha1.FioLibaio, "io_uring": v1alpha1.FioIOUring, "psync": v1alpha1.FioPsync, "sync": v1alpha1.FioSync,

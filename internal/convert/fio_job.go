@@ -94,7 +94,7 @@ func (j *fioJob) option(o fioOption) error {
 		}
 		j.notes.differs(o.String(), shownWhy(why), "")
 	case known.Done:
-		j.notes.unneeded(o.String(), "it is the default here")
+		j.notes.unneeded(o.String(), "already the default here")
 	default:
 		j.add(known)
 	}
@@ -151,7 +151,7 @@ func (j *fioJob) special(o fioOption) (done bool, err error) {
 		if o.value != "1024" {
 			return true, fmt.Errorf("option %s: changes the meaning of all units: remove it, and write the sizes in bytes", shown(o.String()))
 		}
-		j.notes.unneeded(o.String(), "it is the default here")
+		j.notes.unneeded(o.String(), "already the default here")
 	case "offset_increment":
 		known, err := fio.Known("size", o.value)
 		if err == nil {

@@ -96,7 +96,7 @@ func (w *fioWriter) sizes(j *fioJob) error {
 	case j.increment == 0:
 	case j.shared && j.increment == j.size:
 		// Each job has its own part of the file, and the parts are adjacent.
-		j.notes.unneeded(fmt.Sprintf("offset_increment=%d", j.increment), "it gives each job its own part of the file")
+		j.notes.unneeded(fmt.Sprintf("offset_increment=%d", j.increment), "gives each job its own part of the file, as the profile does")
 		if j.random() {
 			j.shared, j.fileName = false, ""
 		} else {
@@ -243,7 +243,7 @@ func typedOption(p *v1alpha1.FioProfile, j *fioJob, o fio.KnownOption) bool {
 		p.Compressibility.Percent = int32(number) // #nosec G115 -- checked by its rule
 	case "buffer_compress_chunk":
 		if _, ok := j.value("buffer_compress_percentage"); !ok {
-			j.notes.unneeded(o.Name, "it has no effect without buffer_compress_percentage")
+			j.notes.unneeded(o.Name, "has no effect without buffer_compress_percentage")
 			return true
 		}
 		if p.Compressibility == nil {

@@ -80,7 +80,7 @@ func readFioFile(text string, global fioSection) ([]fioSection, error) {
 		}
 	}
 	if len(sections) == 0 && len(problems) == 0 {
-		problems = append(problems, errors.New("it has no job: add a section such as [load] with its options"))
+		problems = append(problems, errors.New("the job file has no job: add a section such as [load] with its options"))
 	}
 	return sections, all(problems)
 }
@@ -107,7 +107,7 @@ var fioGeneral = map[string]struct {
 
 const (
 	whyOutput  = "storagebench sets its own output options"
-	whyProgram = "it does not affect the load"
+	whyProgram = "does not affect the load"
 )
 
 // fioLine holds the jobs of a command line, and notes about options that apply to fio itself rather than to a job.

@@ -225,7 +225,7 @@ func (w *iorWriter) finish() {
 	if order := map[bool]v1alpha1.IORReorder{true: v1alpha1.IORReorderRandom, false: v1alpha1.IORReorderConstant}[w.flag("-Z")]; w.flag("-Z") || w.flag("-C") {
 		if p.ReorderTasks = order; !reads {
 			p.ReorderTasks = ""
-			w.notes.unneeded("-C or -Z", "it sets which rank reads which data, but the load reads nothing")
+			w.notes.unneeded("-C or -Z", "sets which rank reads which data, but the load reads nothing")
 		}
 	}
 	switch {
@@ -238,7 +238,7 @@ func (w *iorWriter) finish() {
 	w.onlyMPIIO()
 	if p.StonewallWearOut != nil && p.Stonewall == nil {
 		p.StonewallWearOut = nil
-		w.notes.unneeded("-O stoneWallingWearOut", "it has no effect without a stonewall time")
+		w.notes.unneeded("-O stoneWallingWearOut", "has no effect without a stonewall time")
 	}
 	if p.DataPattern == "" {
 		w.notes.differs("no -l", "the data depends on the version of IOR, which matters on a store that compresses: the default data of 3.3.0 compresses differently from that of 4.0.0",
@@ -254,7 +254,7 @@ func (w *iorWriter) onlyMPIIO() {
 		case w.profile.API == "MPIIO":
 			w.argument(only[0], only[1:])
 		default:
-			w.notes.unneeded(only[0], "it applies only to the MPIIO API; IOR ignores it with other APIs")
+			w.notes.unneeded(only[0], "applies only to the MPIIO API; IOR ignores it with other APIs")
 		}
 	}
 }

@@ -20,8 +20,8 @@
 //
 // An MPI job spans the clients of a target and ends for all of them when one client is lost. The other clients report a
 // failure before the loss itself is detected, so after such a failure Next waits, for a limited time, for the loss to
-// be detected. A loaded job holds the addresses of its clients. If an earlier conductor loaded it and a client was
-// replaced since, the step is repeated.
+// be detected. A loaded job holds the addresses of its clients. If an earlier conductor loaded it and a client has
+// been replaced since then, the step is repeated.
 //
 // Every action may be repeated: loading a loaded step, starting a started step and stopping an ended step are no-ops at
 // the agent.

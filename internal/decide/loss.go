@@ -75,7 +75,7 @@ func (s Snapshot) cutShort(step Step, record Record, counts counts) bool {
 	})
 }
 
-// repeatCutShort repeats a step that was cut short, after it has stopped the clients that still run.
+// repeatCutShort repeats a step that was cut short, after stopping the clients that still run it.
 func (s Snapshot) repeatCutShort(step Step, record Record, attempt Attempt) Action {
 	if live := s.live(step, attempt); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}

@@ -83,7 +83,7 @@ func Describe(t Target) Found {
 	for _, claim := range t.Claims {
 		if claim.PV != nil {
 			if seen[claim.PV.Name] {
-				continue // a volume to which several claims are bound counts once
+				continue // several volumes of the target can name the same claim; count its PersistentVolume once
 			}
 			seen[claim.PV.Name] = true
 		}

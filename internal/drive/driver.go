@@ -100,9 +100,8 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 		return act(func() { d.Conductor.Start(action.Attempt, action.Clients, action.Start, action.Deadline) }), nil
 	case decide.Stop:
 		if d.stopped.same(action) && d.now().Sub(d.stopped.at) < beat {
-			// The same stop command was sent less than one beat ago, and the agents' logs will report the end of the
-			// step. While I/O in flight completes, the same decision is made thousands of times; do not send the
-			// command each time.
+			// Do not send the same stop command more than once per beat: while I/O in flight completes, the same
+			// decision is made thousands of times. The agents' logs will report the end of the step.
 			return Outcome{Settled: true}, nil
 		}
 		reason := snapshot.WhyStopped()

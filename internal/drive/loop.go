@@ -78,7 +78,7 @@ func (l *Loop) Until(ctx context.Context) error {
 		snapshot.Cancel = l.cancelled
 		action := l.Next(snapshot)
 		if action.Kind == decide.Start && l.Storage != nil {
-			l.noteEnvironments(l.Run) // Storage takes the mounts from there.
+			l.noteEnvironments(l.Run) // l.Storage reads the mounts from the recorded environments
 			if err := l.Storage(); err != nil {
 				return fmt.Errorf("record the documented limits of the storage: %w", err)
 			}

@@ -9,8 +9,8 @@
 // runs immediately.
 //
 // Anyone who can read the Secret can impersonate the operator to every agent. If it is deleted, the next operator
-// creates a new one. It cannot connect to the agents of live runs, which end by themselves, after their steps'
-// deadlines and orphanTimeout. Later runs are not affected.
+// creates a new one. It cannot connect to the agents of live runs. These runs end by themselves when their steps'
+// deadlines and orphanTimeout have passed. Later runs are not affected.
 //
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create,namespace=storagebench-system
 // +kubebuilder:rbac:groups="",resources=secrets,resourceNames=storagebench-master,verbs=get,namespace=storagebench-system

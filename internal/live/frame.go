@@ -87,7 +87,7 @@ func (v *View) phases(room int) []line {
 				present = i
 			}
 		}
-		room = max(1, room-2) // reserve two lines for the numbers of phases hidden above and below
+		room = max(1, room-2) // reserve two lines that state how many phases are hidden above and below
 		first = max(0, min(present-room/2, last-room))
 		last = first + room
 	}

@@ -16,7 +16,8 @@ import (
 const quietInterval = 10 * time.Second
 
 // Lines reports a run as permanent lines: one for each step that ends, one every ten seconds about the running step,
-// and one when a wait begins or its reason changes. When a wait between two steps ends, it reports the step at once.
+// and one when a wait begins or its reason changes. When a wait between two steps ends, Lines reports the next step at
+// once.
 type Lines struct {
 	w     io.Writer
 	plan  *plan.Plan

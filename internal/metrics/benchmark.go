@@ -34,7 +34,7 @@ func Benchmark(benchmark *v1alpha1.StorageBenchmark, runs []*v1alpha1.BenchmarkR
 	}
 	since := func(run *v1alpha1.BenchmarkRun) bool { return !run.CreationTimestamp.Before(last) }
 	if next != nil && last != nil && active != nil && active.UID == "" && !slices.ContainsFunc(runs, since) {
-		next = last // the scheduled run does not exist yet, for example because the API server refuses it: it is still due
+		next = last // the scheduled run is still due: it does not exist yet, for example because the API server refuses it
 	}
 	if next != nil {
 		p.add(benchmarkScheduled, unixSeconds(next.Time))
@@ -57,7 +57,7 @@ func (p *points) verdict(status *v1alpha1.StorageBenchmarkStatus) {
 	}
 	objectives := status.Objectives
 	if status.LastRun == nil || !status.LastRun.ResultsValid() {
-		objectives = nil // the figures of such a run do not measure what was requested
+		objectives = nil // the figures of an incomplete or invalid run do not measure what was requested
 	}
 	for _, objective := range objectives {
 		switch objective.Verdict {

@@ -18,7 +18,8 @@ type Facts struct {
 	// Interval is the scrape interval of the observations.
 	Interval   time.Duration
 	Benchmarks []*v1alpha1.StorageBenchmark
-	// Runs are the runs of all benchmarks. They may come from the cache, which holds only part of a run that has ended.
+	// Runs are the runs of all benchmarks. They may come from the cache, which keeps only some fields of a run that has
+	// ended.
 	Runs []*v1alpha1.BenchmarkRun
 	// Results returns the points of a benchmark's newest evaluated run. known is false if they have not been read yet
 	// or the run was deleted.

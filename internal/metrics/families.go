@@ -154,7 +154,7 @@ var (
 	resultOfBaseline = gauge(GroupResults, ofTarget, "benchmark_documented_baseline_ratio",
 		"Rate relative to the lowest documented limit without credits. A drain has one series for its burst and one for its baseline.", "operation", "level")
 	resultOfBurst = gauge(GroupResults, ofTarget, "benchmark_documented_burst_ratio",
-		"Rate relative to the lowest documented limit with credits, with the levels of benchmark_documented_baseline_ratio.", "operation", "level")
+		"Rate relative to the lowest documented limit with credits, by level as in benchmark_documented_baseline_ratio.", "operation", "level")
 	resultSteady = gauge(GroupResults, ofTarget, "benchmark_steady",
 		"1 if a steady phase reached steady state as defined by SNIA, 0 if not. Absent if the phase was too short.")
 	resultCompression = gauge(GroupResults, ofTarget, "benchmark_compression_ratio",

@@ -15,8 +15,8 @@ import (
 type Storage struct {
 	// Devices lists the names of the volumes that are raw devices.
 	Devices []string
-	// Provisioned lists the names of the volumes that are created for the run or were created for its benchmark, so
-	// that they do not hold other users' files.
+	// Provisioned lists the names of the volumes that are created for the run or were created for its benchmark, and
+	// therefore do not hold other users' files.
 	Provisioned []string
 	// ReadOnly lists the names of the volumes that must not be written to.
 	ReadOnly []string

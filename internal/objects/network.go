@@ -19,7 +19,7 @@ func operatorLabels() map[string]string {
 
 // NetworkPolicy returns the policy that lets only the operator and the clients of the same run reach the agents of a
 // run. mTLS decides who may command the agents; the policy also prevents other connections. It does not restrict the
-// clients' own connections: most storage is mounted by the node, whose traffic is outside any policy, and a program
+// clients' own connections: most storage is mounted by the node, whose traffic no policy restricts, and a program
 // under test may need the network. Policies do not apply to pods on the node's network.
 //
 // Open MPI uses arbitrary ports between the ranks of a run. If a workload needs Open MPI, the clients may therefore

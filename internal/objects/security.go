@@ -21,8 +21,8 @@ func podSecurity(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, on Storage)
 	}
 	nonRoot := user != 0
 	if !nonRoot {
-		// Without capabilities, root has only the access that file permissions give to user and group root.
-		// Therefore its default group is root.
+		// Without capabilities, root has only the access that file permissions grant to user and group root, so its
+		// default group is root.
 		group = 0
 	}
 	if wanted.RunAsGroup != nil {

@@ -162,9 +162,9 @@ func (p *phaseMaker) redrain(at *field.Path, phase *v1alpha1.CooldownPhase) {
 	}
 }
 
-// redrainTimes returns the minimum and the maximum duration of the drain after the pause. By default, it uses the times
-// of the last burstDrain phase before this one. If maxDuration is set, it limits the total time of the pause and the
-// drain, so the maximum is maxDuration minus the pause.
+// redrainTimes returns the minimum and the maximum duration of the drain after the pause. By default, these are the
+// times of the last burstDrain phase before this one. If maxDuration is set, it limits the pause and the drain
+// together, so the maximum is maxDuration minus the pause.
 func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase, pause time.Duration) (drainTimes, bool) {
 	before := len(p.problems)
 	times := drainTimes{least: p.duration(at, v1alpha1.DefaultMinDuration)}
@@ -185,8 +185,8 @@ func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase,
 		}
 	case drained == nil:
 		p.problems = append(p.problems, field.Required(at.Child("maxDuration"),
-			"no earlier burstDrain phase sets how long the drain may take: set maxDuration (pause and drain together), "+
-				"or put a burstDrain phase before this one, because the refill is measured on an empty bucket"))
+			"no earlier burstDrain phase sets how long the drain may take: put a burstDrain phase before this one, "+
+				"so that the bucket is empty when the pause starts, or set maxDuration (pause and drain together)"))
 	}
 	return times, len(p.problems) == before
 }

@@ -32,7 +32,7 @@ type creditForecast struct {
 	fullest credits.Account
 	// spentBy holds the credits that each phase has spent since the bucket was last full.
 	spentBy map[string]float64
-	// ceiling is the maximum credits that the bucket can hold at this point. It is computed as if only drains spent
+	// ceiling is an upper bound on the credits in the bucket at this point. It is computed as if only drains spent
 	// credits, because other loads, such as one operation at a time, may spend almost none.
 	ceiling float64
 	// perClient is true if the bucket is the sum of the buckets of each client's own volumes.
@@ -214,7 +214,7 @@ func (p *phaseMaker) demand(step *Step, target string) float64 {
 	made, err := p.demands.describe(p.loads[target].spec, step.For(target))
 	clients := step.Clients
 	if one := p.forecasts[target]; one != nil && one.perClient {
-		// Client 0 takes part in every step, so its bucket is the emptiest.
+		// The forecast follows the bucket of client 0, which takes part in every step and is therefore the emptiest.
 		clients = p.plan.ClientsPerTarget
 	}
 	limit := made.Limit() * float64(clients)
@@ -282,7 +282,7 @@ func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
 			continue
 		}
 		if need := wholeSeconds(one.account.SecondsToEmpty(demand)); need > step.Duration {
-			p.warn(at, "%s: target %s is expected to hold %s of credits, which last %s at %s - refill (%s - %s), "+
+			p.warn(at, "%s: target %s is expected to hold %s of credits, which last %s at a net rate of %s - refill (%s - %s), "+
 				"but the drain ends after %s. Raise it to at least %s",
 				v1alpha1.WarningRunTooShort, target, amount(one.account.Fill()),
 				length(need), spent, measure.FormatBytesPerSecond(bucket.Burst), measure.FormatBytesPerSecond(bucket.Refill),

@@ -82,7 +82,7 @@ func (a *DemandModel) Of(step *v1alpha1.ResolvedStep, target string) (Demand, bo
 	return demand, ok
 }
 
-// expect sets the share of cached reads to 1 if the phase is meant to read from the server's cache.
+// expect sets the share of cached reads to 1 if the phase expects to read from the server's cache.
 func (a *Demand) expect(phase *v1alpha1.Phase) {
 	if phase.Expect == v1alpha1.ExpectServerCache && a.Load.Operation == limits.Read {
 		a.Load.CachedShare = 1

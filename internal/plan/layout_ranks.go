@@ -127,8 +127,8 @@ func (m *maker) planRanks(target string, step *Step, made *engine.Description) {
 		data.brokenBy, data.signed[key.name] = "", made.Signed
 		return
 	case made.Rewrites:
-		// The job removes files before it writes them again. If it is stopped in between, they are missing or
-		// incomplete. With another number of ranks per client it removes some of these files too.
+		// The job removes files before it writes them again. If the job is stopped in between, files are missing or
+		// incomplete. It may also have removed files that were laid out for another number of ranks per client.
 		for other := range data.laidRanks {
 			if other.name == key.name {
 				delete(data.laidRanks, other)
@@ -137,7 +137,7 @@ func (m *maker) planRanks(target string, step *Step, made *engine.Description) {
 		}
 	}
 	if made.Writes && made.Signed != data.signed[key.name] {
-		// The job may end before it has overwritten all data.
+		// The job may end before it has overwritten all data, so the files may contain data of several loads.
 		data.signed[key.name] = ""
 	}
 }

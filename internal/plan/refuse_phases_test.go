@@ -77,7 +77,7 @@ var phaseRefusals = map[string]refusal{
 	"ramp of a queue that is none": {on().Workload(builders.Fio().Buffered()).Ramp("x", v1alpha1.RampQueueDepth, "30s", 1, 8),
 		"spec.run.phases[0]", "the I/O engine psync does one operation at a time"},
 	"ramp of a job file": {on().Workload(builders.JobFile(jobFile, "32Mi")).Ramp("x", v1alpha1.RampJobs, "30s", 1, 8),
-		"spec.run.phases[0]", "use the typed fields of the profile in a ramp or sweep"},
+		"spec.run.phases[0]", "use the typed fields of the profile instead"},
 	"ramp that the data does not divide by": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 3),
 		"spec.run.phases[0]", "cannot be divided into 3 files of whole blocks of 65536 bytes: use 67043328 or 67239936"},
 	"ramp of reads without a layout": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 4).With(builders.Fio().Reads()),
@@ -226,7 +226,7 @@ func TestWarnings(t *testing.T) {
 			[]string{"phase load spends 146.4 GB"}},
 		"a drain that is too short": {fsx().BurstDrain("burst", "2m", "30m"),
 			[]string{"phases[0].burstDrain.maxDuration: RunTooShort: target share is expected to hold 468.0 GB of credits, which last 31m59s " +
-				"at burst - refill (260.0 MB/s - 16.00 MB/s), but the drain ends after 30m. Raise it to at least 33m23s"}},
+				"at a net rate of burst - refill (260.0 MB/s - 16.00 MB/s), but the drain ends after 30m. Raise it to at least 33m23s"}},
 		"a redrain that is too short": {fsx().BurstDrain("burst", "2m", "1h").Redrain("refill", "2h").AtMost("2h5m"),
 			[]string{"phases[1].cooldown.maxDuration: RunTooShort: target share is expected to hold 115.2 GB"}},
 		"credits that never end": {on().Throughput("10M", "10M", "1G", "").BurstDrain("burst", "2m", "1h"),
@@ -393,7 +393,7 @@ func TestBlocksThatOutlastTheBurst(t *testing.T) {
 					t.Fatal(problems.ToAggregate())
 				}
 				all := strings.Join(made.Warnings, "\n")
-				if len(made.Warnings) != want || strings.Count(all, "the run measures only the burst") != want {
+				if len(made.Warnings) != want || strings.Count(all, "the phase measures only the burst") != want {
 					t.Errorf("a bucket of %s: want %d warnings, got: %q", bucket, want, made.Warnings)
 				}
 			}

@@ -87,7 +87,7 @@ func (m *maker) refuseSharedFolder(index int, used map[string]int) {
 			problem := field.Duplicate(at.Child("volumes").Index(j).Child("claimName"), volume.ClaimName)
 			problem.Detail = "another volume of the target uses this claim: remove the volume, or set a different claim"
 			m.problems = append(m.problems, problem)
-		case m.run.Targets[other].Name != target.Name: // refuseAmbiguous reports targets of the same name
+		case m.run.Targets[other].Name != target.Name: // refuseAmbiguous reports targets with the same name
 			m.problems = append(m.problems, field.Invalid(at.Child("path"), target.Path, fmt.Sprintf(
 				"claim %s is also used by %s with the same path: their clients would overwrite each other's files. "+
 					"Set a different path for each target, such as bench/%s", volume.ClaimName, targets.Index(other), target.Name)))

@@ -61,8 +61,8 @@ func (p *phaseMaker) refuseFileOperations(at *field.Path, operations []v1alpha1.
 	for i, operation := range operations {
 		path, why := at.Index(i), ""
 		if i == 0 {
-			// Admission reports a wrong first operation at this path. Callers show only one problem per field, so the
-			// same path avoids showing the problem twice.
+			// Use the path at which admission reports an unsuitable first operation. Because callers show only one problem per
+			// field, users do not see the problem twice.
 			path = at
 		}
 		switch operation {

@@ -263,8 +263,8 @@ func finiteSeconds(seconds float64) *float64 {
 
 func roundTenth(value float64) float64 { return math.Round(value*10) / 10 }
 
-// warnInBurst warns of a measured step that ends before the burst does even if it runs the given number of times,
-// unless the run has a burstDrain phase.
+// warnInBurst warns of a measured step that does not spend all credits even if it runs the given number of times. It
+// does not warn if the run has a burstDrain phase.
 func (p *phaseMaker) warnInBurst(at *field.Path, step *Step, times int) {
 	for i := range p.run.Phases {
 		if p.run.Phases[i].BurstDrain != nil {
@@ -282,8 +282,8 @@ func (p *phaseMaker) warnInBurst(at *field.Path, step *Step, times int) {
 		}
 		loaded := time.Duration(times) * (step.WarmUp + step.Duration)
 		if need := wholeSeconds(one.account.SecondsToEmpty(demand)); need > loaded {
-			p.warn(at, "%s: the credits of target %s are expected to last %s, longer than any phase loads it: the run measures only the burst. "+
-				"Add a burstDrain phase to measure both", v1alpha1.WarningRunTooShort, target, length(need))
+			p.warn(at, "%s: the credits of target %s are expected to last %s, longer than the phase loads it: the phase measures only the burst. "+
+				"Add a burstDrain phase to measure the baseline too", v1alpha1.WarningRunTooShort, target, length(need))
 		}
 	}
 }

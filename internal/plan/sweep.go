@@ -172,7 +172,7 @@ func (p *phaseMaker) sameCredits(drain, wanted *Step, target string) bool {
 	before, _ := p.demands.demand(drain.Workloads[target], drain.For(target))
 	after, _ := p.demands.demand(p.loads[target].spec, wanted.For(target))
 	if before.Load.BlockBytes == after.Load.BlockBytes {
-		// The block size is 0 if a load uses several block sizes.
+		// If a load uses several block sizes, BlockBytes is 0: compare the workloads instead.
 		return before.Load.BlockBytes > 0 || reflect.DeepEqual(drain.Workloads[target], p.loads[target].spec)
 	}
 	known := p.documented[target]

@@ -15,6 +15,6 @@
 // run only if no run that shares something with it is Raised or Live. If two runs are Raised at once, at least one sees
 // the other, in whatever order their writes and lists happen. This holds even if two operators both believe that they
 // are the leader, if an operator died between the two writes, or if a write arrives late. The order in which runs are
-// served could not ensure this alone: of several runs created in the same second, the one that is served first may be
+// served cannot ensure this by itself: of several runs created in the same second, the one that is served first may be
 // created last.
 package queue

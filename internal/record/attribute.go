@@ -14,7 +14,7 @@ import (
 
 // attribute ranks the limits that may have restricted the rate of each measured step of a target. It is called after
 // each result and recomputes all attributions from the recorded status, because a later step can be evidence for
-// earlier ones: for example, a step with only one outstanding operation, or with more of them than the earlier steps.
+// earlier ones, for example a step with only one outstanding operation, or a step with more than the earlier steps had.
 func attribute(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, target string) {
 	a := attributor{run: run, target: target, documented: limitsOf(run, target), demands: demands}
 	a.follow()

@@ -131,7 +131,7 @@ func spentBucket(series *v1alpha1.BurstSeries, refill float64, io drainIO) (cred
 	return bucket, bucket.Size > 0 && bucket.Baseline > 0 && bucket.Burst > 0
 }
 
-// drainIO holds the times of a drain, and the earlier I/O whose credits are included in the result as spent by the
+// drainIO holds the times of a drain, and the earlier I/O whose credits the drain's result counts as spent by the
 // drain.
 type drainIO struct {
 	earlier []attemptIO
@@ -163,9 +163,9 @@ func ioOfDrain(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, tar
 	return made
 }
 
-// deficit returns the credits that equal buckets lacked at the start of the drain, minus the credits that came back
-// between that start and a drop, at the given refill rate of all buckets. at is the time from the end of the warm-up to
-// the drop.
+// deficit returns the credits that all buckets together lacked at the start of the drain, minus the credits that came
+// back between that start and a drop. refill is the refill rate of all buckets together, each of which gets an equal
+// share. at is the time from the end of the warm-up to the drop.
 func (d drainIO) deficit(at time.Duration, refill float64, buckets int) float64 {
 	sum, each := 0.0, refill/float64(buckets)
 	for bucket := range buckets {

@@ -82,7 +82,7 @@ func lastDrain(
 // versa. For such a load, the answer comes from the documented limits or, if there are none, from the dimension of the
 // spent credits.
 func (e *emptied) paysFor(workload *v1alpha1.Workload, load limits.Load, known limits.Computed) bool {
-	// The block size is 0 if a load uses several block sizes.
+	// The block size is 0 if a load uses several block sizes. In that case, compare the workloads.
 	if load.BlockBytes == e.load.BlockBytes && (load.BlockBytes > 0 || reflect.DeepEqual(workload, e.workload)) {
 		return true
 	}
@@ -90,7 +90,7 @@ func (e *emptied) paysFor(workload *v1alpha1.Workload, load limits.Load, known l
 	if len(names) == 0 {
 		return e.burst.Dimension != "Unknown"
 	}
-	// The baseline of the spent credits may be too low for the load to spend those of another limit.
+	// While the bucket is empty, its baseline may be too low for the load to spend the credits of another limit.
 	return len(known.Emptied(names).Spends(load)) == 0
 }
 
@@ -127,7 +127,7 @@ func exhausted(run *v1alpha1.BenchmarkRun, phase, target string) *v1alpha1.Burst
 }
 
 // leavesEmpty reports whether a bucket that was empty at the given end of the previous I/O is still empty after this
-// I/O, because there was neither a long pause nor a rate clearly below the baseline.
+// I/O: there was no long pause between the two, and the rate of this I/O was not clearly below the baseline.
 func (a attemptIO) leavesEmpty(end time.Time, baseline limits.Rate) bool {
 	seconds := a.span.End.Sub(a.span.Start).Seconds()
 	return seconds > 0 && a.span.Start.Sub(end) <= longGap &&

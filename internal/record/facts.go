@@ -71,7 +71,7 @@ func Retry(run *v1alpha1.BenchmarkRun, planned plan.Step, action decide.Action, 
 	fit(run)
 }
 
-// Relayout adds a new attempt to each layout step of a target that has ended, and to the step that created the small
+// Relayout adds a new attempt to each layout step that has ended on a target, and to the step that created the small
 // files of the current step. It is called after the loss of a client, which may have destroyed data. The layout must be
 // repeated even if the data survived, because only the client's replacement can check whether the data still exists,
 // and only once it is running.
@@ -179,7 +179,7 @@ func OtherTools(run *v1alpha1.BenchmarkRun, found []v1alpha1.Environment) {
 			continue
 		}
 		message := fmt.Sprintf("a replacement client of target %s has %s, but the run began with %s: "+
-			"figures before and after may differ", target, version, begun[0])
+			"figures from before and after the replacement may differ", target, version, begun[0])
 		Warn(run, v1alpha1.NewWarning(v1alpha1.WarningToolVersionsDiffer, v1alpha1.PhaseSteady, message))
 	}
 }

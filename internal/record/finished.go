@@ -37,7 +37,7 @@ func Finished(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Tim
 }
 
 // Interrupted records the end of a run whose conductor died. The run has failed for the given reason, unless every step
-// has a result: then only the data had to be removed and the observations evaluated.
+// has a result: in that case, the conductor only had to remove the data and to evaluate the observations.
 func Interrupted(run *v1alpha1.BenchmarkRun, why decide.Failure, left []v1alpha1.DataLeft, now time.Time) {
 	switch {
 	case unfinished(run) != "":

@@ -179,8 +179,8 @@ func idlePrecedes(run *v1alpha1.BenchmarkRun, planned plan.Step, target string) 
 	return idle
 }
 
-// drainSpent returns the credits spent by the first burst drain before a phase that spent them all, in bytes and in
-// operations.
+// drainSpent returns the credits, in bytes and in operations, that a burst drain before the given phase spent. It uses
+// the first drain that spent all credits.
 func drainSpent(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, operations *result.Spent) {
 	for _, one := range run.Status.Phases {
 		if one.Name == phase {

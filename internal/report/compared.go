@@ -125,7 +125,7 @@ func compareRuns(a, b Compared, margin float64) (RunsComparison, error) {
 			continue
 		}
 		if made.Equivalent != nil && *made.Equivalent {
-			made.Equivalent = nil // figures that an incomplete run did not measure may differ
+			made.Equivalent = nil // equivalence is not proven, because the figures that were not measured may differ
 		}
 		if failed := failure(one.Document); failed != nil {
 			made.Notes = append(made.Notes,
@@ -264,7 +264,7 @@ func (p *page) comparedWith(c *Comparison, one *RunsComparison, baseline Documen
 	p.line(p.answer(c, one))
 	p.differs("The specifications differ, which can explain a difference:", one, one.SpecDiffers)
 	if !one.SameSpec && len(one.SpecDiffers) == 0 {
-		p.line("The hashes of their specifications differ, but their records do not show how.")
+		p.line("The specifications have different hashes, but the recorded runs do not show the difference.")
 	}
 	p.differs("Other differences:", one, one.Surroundings)
 	p.list("Note:", one.Notes)

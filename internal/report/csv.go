@@ -79,8 +79,7 @@ func harmless(name string) string {
 }
 
 // rows writes a table with a header row. It calls `of` for each target of each step. `of` calls `add` once per row,
-// with the cells that follow the columns in placed; `add` precedes them with the cells of those columns and writes the
-// row.
+// with the cells of the given columns. `add` puts the cells of the columns in placed before them, and writes the row.
 func rows(out *csv.Writer, d Document, columns []string, of func(step *v1alpha1.ResolvedStep, target *series.Target, add func(...string))) error {
 	failed := out.Write(append(append([]string{}, placed...), columns...))
 	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {

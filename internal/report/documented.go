@@ -18,9 +18,9 @@ type promise struct{ value, percent string }
 // documentedRates records which documented values the report has already shown.
 type documentedRates map[string]bool
 
-// once returns the documented value on the first call for it, and "" after that, so that the report shows each value
-// only once. detail is true if the caller shows the value only in the details. The first call without detail then
-// returns the value again, because the short form omits the details.
+// once returns the documented value if the report has not shown it yet, and "" otherwise. detail is true if the caller
+// shows the value only in the details. Because the short form omits the details, the first call without detail returns
+// such a value again.
 func (t documentedRates) once(p promise, detail bool) string {
 	key := p.value
 	if detail {
@@ -91,7 +91,7 @@ func rateOf(of *v1alpha1.DocumentedRate, bytes bool) int64 {
 
 // bucketValue returns the documented value of a figure that describes a credit bucket: its size, its refill, or how
 // long it lasts when full. The bucket belongs to the limit that burstLimit returns. bucketValue returns 0 if the value
-// is unknown, or if one of the figure and the bucket is in bytes and the other in operations.
+// is unknown, or if only one of the figure and the bucket counts operations.
 func bucketValue(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure) int64 {
 	limit := burstLimit(d, target)
 	if limit == nil || (limit.Dimension == "Operations") != (f.Operation == phasekind.InOperations) {

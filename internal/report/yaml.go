@@ -21,7 +21,7 @@ func asJSON(text []byte) ([]byte, error) {
 		return text, nil //nolint:nilerr // If this is no JSON either, the JSON decoder says so.
 	}
 	if hasAlias(&document) {
-		// Aliases can make a small file expand to terabytes. Results do not contain aliases.
+		// Reject aliases, which can make a small file expand to terabytes. Results do not contain aliases.
 		return nil, noResult("the input has a YAML alias: replace the alias with its value")
 	}
 	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {

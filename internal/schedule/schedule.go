@@ -64,7 +64,7 @@ func Parse(line, zone string) (Schedule, error) {
 // Zone returns the time zone with the given name; "" means UTC. Errors are of type *Error.
 func Zone(name string) (*time.Location, error) {
 	if name == "Local" {
-		return nil, &Error{Field: "timeZone", Value: name, Message: "would be the operator's time zone: use a name such as Europe/Berlin, or UTC"}
+		return nil, &Error{Field: "timeZone", Value: name, Message: "means the operator's time zone: use a name such as Europe/Berlin, or UTC"}
 	}
 	location, err := time.LoadLocation(name)
 	if err != nil {

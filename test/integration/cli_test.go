@@ -206,7 +206,7 @@ func TestRunAsksWhereAChangeStartsNothing(t *testing.T) {
 	if err := <-failed; err != nil {
 		t.Fatalf("the operator of the test: %v\n%s%s", err, got.stdout, got.stderr)
 	}
-	if !strings.Contains(got.stdout, "followed-1") || !strings.Contains(got.stderr, "spec.trigger does not start a run when spec.run changes, so the run is requested") {
+	if !strings.Contains(got.stdout, "followed-1") || !strings.Contains(got.stderr, "spec.trigger does not start a run when spec.run changes: requesting a run") {
 		t.Errorf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
 }

@@ -170,7 +170,7 @@ func TestUpgradedReplacement(t *testing.T) {
 		run := conduct(t, w)
 		complete(t, run)
 		const want = "a replacement client of target store has fio-3.43, but the run began with fio-3.42: " +
-			"figures before and after may differ"
+			"figures from before and after the replacement may differ"
 		if all := run.Status.Warnings; len(all) != 1 || all[0].Message != want {
 			t.Errorf("warnings %+v", all)
 		}

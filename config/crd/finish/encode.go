@@ -28,14 +28,13 @@ func encode(definition map[string]any) ([]byte, error) {
 	return finished.Bytes(), nil
 }
 
-// maxFlowLength is the maximum length of a one-line map or list that contains other maps or lists. With half this
-// length, a file would be about 2 kB larger, because more of it would be in block style, whose indentation takes up as
-// much space as the descriptions.
+// maxFlowLength is the maximum length of a one-line map or list that contains other maps or lists. At half this value,
+// a file would be about 2 kB larger: more of it would be in block style, which needs more indentation.
 const maxFlowLength = 12000
 
-// flatten formats each map or list that contains only scalars as a single line. It does the same with maps and lists
-// that contain other maps or lists, unless the line would be longer than maxFlowLength. It returns the length of the
-// line, or -1 if the node takes up more than one line.
+// flatten formats each map or list of scalars as a single line. It also formats a map or list of other maps or lists as
+// a single line, unless that line would be longer than maxFlowLength. It returns the length of the line, or -1 if the
+// node takes up more than one line.
 func flatten(node *yaml.Node) int {
 	if node.Kind == yaml.ScalarNode {
 		if node.Style == yaml.LiteralStyle {

@@ -16,8 +16,8 @@ const (
 	shortPattern    = `^[+-]?(\d+\.?\d*|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?(\d+\.?\d*|\.\d+))?$`
 )
 
-// toldElsewhere lists the fields whose nested fields lose their descriptions. The listed fields keep their own. An
-// entry matches the end of a path; paths do not contain list indexes.
+// toldElsewhere lists the fields whose nested fields lose their descriptions, because these are available elsewhere.
+// The listed fields keep their own. An entry matches the end of a path; paths do not contain list indexes.
 var toldElsewhere = []string{
 	// The fields below have types that belong to Kubernetes and are described in its documentation.
 	"template.affinity",
@@ -81,7 +81,7 @@ func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 		delete(schema, "default")
 	}
 	if schema["x-kubernetes-list-type"] == "atomic" {
-		delete(schema, "x-kubernetes-list-type") // redundant, because lists are atomic by default
+		delete(schema, "x-kubernetes-list-type") // Lists are atomic by default.
 	}
 	if schema["x-kubernetes-int-or-string"] == true {
 		finishQuantity(schema)

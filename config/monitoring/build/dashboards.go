@@ -110,16 +110,16 @@ func comparison() Dashboard {
 	const figure = "{{target}} {{operation}}"
 	var l layout
 	l.bars("Throughput", unitBytesPerSecond, "Results of the newest run.", q(`@benchmark_throughput_bytes_per_second`, figure))
-	l.bars("Throughput relative to the best", unitRatio, "1 is the target with the highest throughput.",
+	l.bars("Throughput relative to the best", unitRatio, "The target with the highest throughput has the value 1.",
 		q(`@benchmark_throughput_bytes_per_second / on (operation) group_left () max by (operation) (@benchmark_throughput_bytes_per_second > 0)`, figure))
 	l.bars("IOPS", unitOperationsPerSecond, "", q(`@benchmark_operations_per_second`, figure))
-	l.bars("p99 relative to the best", unitRatio, "1 is the target with the lowest latency, 2 is twice that.",
+	l.bars("p99 relative to the best", unitRatio, "The target with the lowest latency has the value 1; 2 means twice that latency.",
 		q(`@benchmark_latency_seconds{percentile="99"} / on (operation) group_left () min by (operation) (@benchmark_latency_seconds{percentile="99"} > 0)`, figure))
 	l.bars("Latency", unitSeconds, "", q(`@benchmark_latency_seconds`, figure+" p{{percentile}}"))
 	l.bars("Relative to the documented baseline", unitRatio, "", q(`@benchmark_documented_baseline_ratio`, figure+" {{level}}"))
 	l.bars("Burst and baseline", unitBytesPerSecond, "Only for burst drain phases.",
 		q(`@benchmark_burst_bytes_per_second{level="Burst"}`, "{{target}} burst"), q(`@benchmark_baseline_bytes_per_second`, "{{target}} baseline"))
-	l.bars("CPU of the busiest client", unitRatio, "If a client is busy, it may be the client that limits the throughput, not the target.", q(`@benchmark_client_cpu_ratio`, "{{target}}"))
+	l.bars("CPU of the busiest client", unitRatio, "A busy client may limit the throughput, instead of the target.", q(`@benchmark_client_cpu_ratio`, "{{target}}"))
 	l.graph("Throughput by run", unitBytesPerSecond, "", q(`@benchmark_throughput_bytes_per_second`, figure))
 	l.graph("p99 by run", unitSeconds, "", q(`@benchmark_latency_seconds{percentile="99"}`, figure))
 	l.graph("Throughput of the live run", unitBytesPerSecond, "",

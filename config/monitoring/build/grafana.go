@@ -32,7 +32,7 @@ type Variable struct {
 	Label      string      `json:"label"`
 	Type       string      `json:"type"`
 	Datasource *Datasource `json:"datasource,omitempty"`
-	// Query is the PromQL query of a variable of type query, or the plugin type of a variable of type datasource.
+	// Query is a label_values query if Type is query, or the type of the data source plugin if Type is datasource.
 	Query      string `json:"query"`
 	Refresh    int    `json:"refresh,omitempty"`
 	Sort       int    `json:"sort,omitempty"`
@@ -176,7 +176,7 @@ func (l *layout) bars(title, unit, description string, queries ...query) {
 			"reduceOptions": map[string]any{"calcs": []string{"lastNotNull"}}}}, columns/2, 8)
 }
 
-// states adds a panel that shows over time which of several states each series is in.
+// states adds a panel that shows the state of each series over time.
 func (l *layout) states(title, description string, queries ...query) {
 	l.add(Panel{Type: "state-timeline", Title: title, Description: description, Targets: targets(false, queries),
 		FieldConfig: FieldConfig{Defaults: Defaults{Custom: map[string]any{"fillOpacity": 70, "lineWidth": 0}}},
@@ -184,8 +184,8 @@ func (l *layout) states(title, description string, queries ...query) {
 }
 
 // variables returns the variables at the top of a dashboard: the data source, followed by one variable for each named
-// label of the metric. The variable of a label offers only the values of series that match the selections in all
-// variables before it.
+// label of the metric. Each label variable offers only the values of series that match the selections in the preceding
+// variables.
 func variables(metric string, names ...string) Templating {
 	list := []Variable{{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus"}}
 	matchers := ""

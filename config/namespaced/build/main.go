@@ -92,8 +92,8 @@ func isOfCluster(resource string) bool {
 	return slices.Contains(ofCluster, whole)
 }
 
-// restrict returns a copy of the rule with only the resources for which keep returns true and only the given verbs, or
-// all verbs if verbs is nil. It returns nil if nothing is left.
+// restrict returns a copy of the rule that contains only the resources for which keep returns true and only the given
+// verbs. If verbs is nil, the copy contains all verbs. If no resource or no verb remains, restrict returns nil.
 func restrict(rule rbacv1.PolicyRule, keep func(string) bool, verbs []string) *rbacv1.PolicyRule {
 	kept := *rule.DeepCopy()
 	kept.Resources = slices.DeleteFunc(kept.Resources, func(resource string) bool { return !keep(resource) })

@@ -11,9 +11,9 @@ import (
 
 // Break is an incompatible change.
 type Break struct {
-	// Path is the name of the CRD, followed by the version and the field if the change concerns one, such as
-	// storagebenchmarks.storagebench.dev v1alpha1 .spec.run.clients.count. The string What describes the change, with the
-	// old and the new value.
+	// Path identifies what changed: the CRD and, if the change concerns only a version or a field, its name, as in
+	// "storagebenchmarks.storagebench.dev v1alpha1 .spec.run.clients.count". The string What describes the change, with
+	// the old and the new value.
 	Path, What string
 }
 
@@ -158,7 +158,7 @@ func sameDefault(old, next *apiextensionsv1.JSON) bool { return text(old) == tex
 func (b *breaks) values(path string, old, next *apiextensionsv1.JSONSchemaProps) {
 	if len(next.Enum) > 0 {
 		if len(old.Enum) == 0 {
-			b.add(path, "only some values are allowed now")
+			b.add(path, "an enum now restricts the allowed values")
 		}
 		for _, value := range old.Enum {
 			if !slices.ContainsFunc(next.Enum, func(is apiextensionsv1.JSON) bool { return string(is.Raw) == string(value.Raw) }) {

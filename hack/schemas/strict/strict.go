@@ -65,7 +65,7 @@ func inner(value any, definitions string) any {
 	if schema, ok := value.(Schema); ok {
 		return Of(schema, definitions)
 	}
-	return value // not an object: a JSON schema may also be true or false
+	return value // A JSON schema can also be true or false.
 }
 
 // inside returns the strict form of an element of allOf, anyOf or oneOf. Such an element lists only some of the fields,

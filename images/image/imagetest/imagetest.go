@@ -182,7 +182,7 @@ func Run(t *testing.T, folder string, arguments ...string) string {
 		t.Fatalf("this test runs programs inside an image, which needs root or user namespaces: %v", err)
 	}
 	if err != nil {
-		t.Fatalf("%v inside the image: %v\n%s", arguments, err, out)
+		t.Fatalf("run %v inside the image: %v\n%s", arguments, err, out)
 	}
 	return string(out)
 }
