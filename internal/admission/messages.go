@@ -152,7 +152,7 @@ func describe(object map[string]any, fault *field.Error) string {
 			return fmt.Sprintf("%s is not a known value; did you mean %s?", show(fault.BadValue), meant)
 		}
 		return fmt.Sprintf("%s is not a known value; %s", show(fault.BadValue), strings.Replace(detail, "supported values:", "use one of", 1))
-	case field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTooShort, field.ErrorTypeTooFew:
+	case field.ErrorTypeTooLong, field.ErrorTypeTooMany:
 		return detail + "; shorten it"
 	case field.ErrorTypeDuplicate:
 		return "duplicate value; change or remove one"

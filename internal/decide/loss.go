@@ -35,22 +35,24 @@ func (s Snapshot) applyLossPolicy(lost []Client, step Step, record Record) (Acti
 		}
 	case FailRun:
 	}
-	first := lost[0]
-	message := fmt.Sprintf("client %s was lost: %s", first.Key, orUnknown(first.Message))
+	cause, exceeded := lost[0], ""
 	if s.Policy.OnLoss == RestartStep {
-		message += fmt.Sprintf("; maxRestarts (%d) has been reached", first.Replacements)
+		cause = lost[max(0, slices.IndexFunc(lost, s.cannotBeReplaced))]
+		exceeded = fmt.Sprintf("; maxRestarts (%d) has been reached", s.Policy.MaxRestarts)
 	}
+	message := fmt.Sprintf("client %s was lost: %s%s", cause.Key, orUnknown(cause.Message), exceeded)
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonClientLost, Message: message}}, true
 }
+
+// cannotBeReplaced reports whether a client has been replaced MaxRestarts times.
+func (s Snapshot) cannotBeReplaced(c Client) bool { return c.Replacements >= s.Policy.MaxRestarts }
 
 // restart stops the attempt on the remaining clients and replaces the lost clients. If a client has received the
 // attempt or the step has started, the step is repeated as a new attempt. restart returns false if a lost client has
 // already been replaced MaxRestarts times.
 func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attempt) (Action, bool) {
-	for _, c := range lost {
-		if c.Replacements >= s.Policy.MaxRestarts {
-			return Action{}, false
-		}
+	if slices.ContainsFunc(lost, s.cannotBeReplaced) {
+		return Action{}, false
 	}
 	if live := s.live(step, attempt); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}, true

@@ -68,6 +68,12 @@ var sequences = map[string]func() *world{
 		w.after(38*time.Second, "a/1 dies again", w.lose(key(1)))
 		return w
 	},
+	"lost-with-another": func() *world {
+		w := newWorld(1, 2, steps()...)
+		w.after(30*time.Second, "a/1 dies", w.lose(key(1)))
+		w.after(38*time.Second, "both die", func(w *world) { w.lose(key(0))(w); w.lose(key(1))(w) })
+		return w
+	},
 	"lost-before-start": func() *world {
 		w := newWorld(1, 2, steps()...)
 		w.after(2005*time.Millisecond, "a/0 dies", w.lose(key(0)))
