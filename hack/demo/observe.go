@@ -123,7 +123,7 @@ func (d *demo) startPrometheus(ctx context.Context, host, configuration string) 
 			return address, nil
 		}
 	}
-	return "", errors.New("Prometheus did not become ready within a minute")
+	return "", errors.New("wait for Prometheus: not ready after a minute")
 }
 
 // direct is an HTTP client without a proxy, for servers that the demo starts on this machine.

@@ -51,7 +51,7 @@ var phaseRefusals = map[string]refusal{
 		"spec.run.activeDeadline", "take 8h9m30s: raise activeDeadline"},
 	"redrain without a pause": {on().BurstDrain("x", "2m", "1h").Redrain("y", "0s"), "spec.run.phases[1].cooldown.redrain.idle", "longer than 0"},
 	"redrain of no known length": {on().Redrain("y", "1h"), "spec.run.phases[0].cooldown.maxDuration",
-		"set maxDuration (pause and drain together), or put a burstDrain phase before this one"},
+		"put a burstDrain phase before this one, so that the bucket is empty when the pause starts, or set maxDuration (pause and drain together)"},
 	"redrain before the drain": {on().Redrain("y", "1h").BurstDrain("x", "2m", "1h"), "spec.run.phases[0].cooldown.maxDuration", "set maxDuration"},
 	"redrain without time for the drain": {on().Redrain("y", "1h").AtMost("1h"),
 		"spec.run.phases[0].cooldown.maxDuration", "leaves no time for the drain after the pause of 1h: raise it"},
@@ -235,7 +235,7 @@ func TestWarnings(t *testing.T) {
 			[]string{"phases[0].burstDrain.maxDuration: RunTooShort: the credits of target share never run out, " +
 				"because they refill at 16.00 MB/s and are spent at 16.00 MB/s at most"}},
 		"a drain of a limited load": {fsx().Workload(limitedTo("20M")).BurstDrain("burst", "2m", "40m"),
-			[]string{"which last 2h1m53s at rate limit - refill (80.00 MB/s - 16.00 MB/s), but the drain ends after 40m. " +
+			[]string{"which last 2h1m53s at a net rate of rate limit - refill (80.00 MB/s - 16.00 MB/s), but the drain ends after 40m. " +
 				"Raise it to at least 2h3m17s"}},
 		"a pause that fills the bucket": {fsx().BurstDrain("burst", "2m", "1h").Redrain("refill", "9h"),
 			[]string{"phases[1].cooldown.redrain.idle: the bucket of target share is expected to be full after 8h7m30s, so the measured refill would be too low: shorten the pause"}},

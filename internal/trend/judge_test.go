@@ -174,7 +174,7 @@ func TestVerdictsAndMessages(t *testing.T) {
 		"clients missing": {earlier(20), last(20, degraded, 75, 75, 75, 75), standard(), v1alpha1.RegressionUnknown,
 			"0 earlier runs to compare with, but 4 are needed; other runs lack these figures or measured them under other conditions: " +
 				"throughput of p0 on t (clients missing), "},
-		"better":         {earlier(20), last(20, asItIs, 150, 100, 100, 100), standard(), v1alpha1.RegressionImproved, "run bench-0020 against 1"},
+		"better":         {earlier(20), last(20, asItIs, 150, 100, 100, 100), standard(), v1alpha1.RegressionImproved, "based on run bench-0020 and 1"},
 		"as ever":        {earlier(20), last(20, asItIs, 100, 100, 100, 100), standard(), v1alpha1.RegressionNoChange, "no figure of run bench-0020 is worse"},
 		"three runs":     {earlier(3), last(3, asItIs, 70, 100, 100, 100), standard(), v1alpha1.RegressionUnknown, "3 earlier runs to compare with, but 4 are needed"},
 		"not valid":      {earlier(20), last(20, func(r *Run) { r.Valid = false }, 70), standard(), v1alpha1.RegressionUnknown, "is not valid"},
@@ -183,7 +183,7 @@ func TestVerdictsAndMessages(t *testing.T) {
 		"nothing known":  {earlier(20), last(20, func(r *Run) { r.By = nil }), standard(), v1alpha1.RegressionUnknown, "has no figure"},
 		"another store":  {earlier(20), last(20, func(r *Run) { r.By.Store = "other" }, 70, 100, 100, 100), standard(), v1alpha1.RegressionUnknown, "0 earlier runs to compare with"},
 		"another hash":   {earlier(20), last(20, func(r *Run) { r.Hash = "other" }, 70, 100, 100, 100), standard(), v1alpha1.RegressionUnknown, "0 earlier runs to compare with"},
-		"invalid before": {func() []Run { all := earlier(20); all[4].Valid = false; return all }(), last(20, asItIs, 70, 100, 100, 100), standard(), v1alpha1.RegressionRegressed, "earlier ones"},
+		"invalid before": {func() []Run { all := earlier(20); all[4].Valid = false; return all }(), last(20, asItIs, 70, 100, 100, 100), standard(), v1alpha1.RegressionRegressed, "17 earlier runs"},
 		"accepted": {earlier(20), last(20, asItIs, 70, 100, 100, 100),
 			&v1alpha1.RegressionPolicy{AcceptedSince: new(metav1.NewTime(began.Add(20 * 24 * time.Hour)))}, v1alpha1.RegressionUnknown, "runs before 2026-01-21T03:00:00Z do not count"},
 		"wide tolerance": {earlier(20), last(20, asItIs, 70, 100, 100, 100), &v1alpha1.RegressionPolicy{TolerancePercent: new(int32(50))}, v1alpha1.RegressionNoChange, "is worse"},
