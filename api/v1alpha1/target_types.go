@@ -177,11 +177,11 @@ type Limits struct {
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Ei')))",message="a whole number of bytes above zero, such as 5Ti"
 	Capacity *resource.Quantity `json:"capacity,omitempty"`
 
-	// throughput is the documented throughput, with rates in bytes per second and the bucket in bytes.
+	// throughput holds the documented limits on bytes. Rates are in bytes per second, the bucket is in bytes.
 	// +optional
 	Throughput *RateLimits `json:"throughput,omitempty"`
 
-	// iops is the documented operation rate, with rates in operations per second and the bucket in operations.
+	// iops holds the documented limits on operations. Rates are in operations per second, the bucket is in operations.
 	// +optional
 	IOPS *RateLimits `json:"iops,omitempty"`
 

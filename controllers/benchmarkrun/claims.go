@@ -49,8 +49,9 @@ type volumeUse struct {
 
 // inspect checks the claims of a run once per session, that is, once in each operator process that conducts the run,
 // and again when clients are replaced. If a claim is unsuitable for the run, the run fails before any pod is created.
-// After the first step, no claim makes the run fail. If the claims of the templates cannot be checked, for example
-// because a quota is exceeded or a webhook does not answer, the run's clients wait, and the next reconcile tries again.
+// After the first step, an unsuitable claim no longer fails the run. If the claims of the templates cannot be checked,
+// for example because a quota is exceeded or a webhook does not answer, the run's clients wait, and the next reconcile
+// tries again.
 func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session) error {
 	if s.claimed != nil && !s.inspectAgain || ending(run) || !run.DeletionTimestamp.IsZero() {
 		return nil
@@ -255,7 +256,7 @@ func sharedDirectory(all []*usedClaim) *field.Error {
 				continue
 			}
 			for _, use := range one.volumes {
-				// Skip two claims of the same volume: they belong to different clients, which use different directories.
+				// Skip the per-client claims of one volume: different clients use different directories.
 				at := slices.IndexFunc(other.volumes, func(o volumeUse) bool {
 					return o.volume != use.volume && path.Clean(o.target.Path) == path.Clean(use.target.Path)
 				})

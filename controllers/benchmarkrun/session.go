@@ -61,7 +61,7 @@ type session struct {
 	progress, absent reports
 	// eventsReadAt is the last time that the operator looked up why clients are missing.
 	eventsReadAt time.Time
-	// lostReported is the last time that a refusal to delete pods of lost clients was reported.
+	// lostReported is the last time that this process reported that the API server refused to delete pods of lost clients.
 	lostReported time.Time
 
 	// loading is the attempt of the step under load, or of the last step that was under load. counted is true once the
@@ -79,7 +79,7 @@ type session struct {
 // member is one client with its current pod.
 type member struct {
 	pod objects.Client
-	// uid is the UID of the pod. It is set once the pod was created or seen. served is true if the pod's Secret exists
+	// uid is the UID of the pod. It is set once the pod has been created or found. served is true if its Secret exists
 	// too.
 	uid    types.UID
 	served bool
@@ -169,7 +169,7 @@ type sessions struct {
 	mu      sync.Mutex
 	live    map[client.ObjectKey]*session
 	written map[client.ObjectKey]*v1alpha1.BenchmarkRun
-	// explained holds, for each run, the last time that a refusal of the API server was reported.
+	// explained maps each run to the last time that a request rejected by the API server was reported.
 	explained map[client.ObjectKey]time.Time
 }
 
@@ -274,9 +274,9 @@ func (s *sessions) forget(key client.ObjectKey) {
 	delete(s.explained, key)
 }
 
-// mayExplain reports whether a refusal of the API server may be reported in a run now: at least beat after the last
-// report. Each report changes the run and so causes another reconcile. Without this limit, alternating refusals would
-// cause reconciles without a pause.
+// mayExplain reports whether the run may report another rejection by the API server: the last report must be at least
+// beat ago. Each report changes the run and so triggers a reconcile. Without this limit, alternating rejections would
+// trigger reconciles without a pause.
 func (s *sessions) mayExplain(key client.ObjectKey, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

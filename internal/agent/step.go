@@ -24,8 +24,8 @@ type order struct {
 //	loading -> loaded -> running -> ended
 //
 // It counts as running as soon as its order arrives, before the start instant, so that a repeated Start is a no-op. The
-// agent forgets a step that is refused while loading. It remembers a step that has ended until it exits, but without
-// the step's request, which names every file of the dataset, and without its load, which holds the tool's output.
+// agent forgets a step that is refused while loading. It keeps ended steps until the agent exits, but drops their
+// requests, which name every file of the dataset, and their loads, which hold the tool's output.
 type step struct {
 	agent *Agent
 	key   *agentapi.StepKey
@@ -159,7 +159,7 @@ func (s *step) carryOut() *agentapi.Ended {
 		case err != nil:
 			return s.discard(context.Cause(s.stopped).Error())
 		case s.agent.env.Clock.Monotonic() >= given.deadline:
-			ended := s.discard("the request to start arrived after its deadline")
+			ended := s.discard("the request to start arrived after the step's deadline")
 			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, tool.ReasonDeadline
 			return ended
 		case late > s.agent.env.Timeouts.Late:

@@ -168,7 +168,7 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 		return nil, err
 	}
 	hash := plan.RunHash(&after.Spec.Run)
-	var older []string // the UIDs of earlier runs, which chosen must not return
+	var older []string // UIDs of runs that started before this request and do not satisfy it
 	if before.Status.LastRun != nil {
 		older = append(older, before.Status.LastRun.UID)
 	}

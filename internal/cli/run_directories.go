@@ -91,7 +91,7 @@ func fitsLocally(target *v1alpha1.Target, given string) error {
 // localDirectory returns the absolute path of the directory that the run loads.
 func localDirectory(target *v1alpha1.Target, given string) (string, error) {
 	if given == "" {
-		return "", fmt.Errorf("--target %s: an empty directory name: use DIR,DIR", target.Name)
+		return "", fmt.Errorf("--target %s: a directory name is empty: use DIR,DIR", target.Name)
 	}
 	absolute, err := filepath.Abs(given)
 	if err != nil {

@@ -50,8 +50,8 @@ func (c *Conductor) Doing(attempt decide.Attempt) []result.Doing {
 	return all
 }
 
-// Rate returns the sum of all clients' current rates in an attempt, in bytes and operations per second, without syncs.
-// A client's current rate is the rate of its newest sample. The result is for display only.
+// Rate returns the combined rate of all clients in an attempt, from each client's newest sample, per second. Operations
+// do not include syncs. Use it for display only.
 func (c *Conductor) Rate(attempt decide.Attempt) (bytesPerSecond, iops float64) {
 	for _, target := range c.Doing(attempt) {
 		for operation, rate := range target.Rates {

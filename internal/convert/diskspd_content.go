@@ -58,7 +58,7 @@ func (w *diskspdWriter) times() {
 		w.notes.elsewhere(option, "the phase sets the duration", fmt.Sprintf("set steady.duration to %ds", s.duration))
 	}
 	if s.warmUp > 0 {
-		w.notes.elsewhere(w.given("W", "-W5, the default of -W"), "the phase sets the duration", fmt.Sprintf("set steady.warmUp to %ds", s.warmUp))
+		w.notes.elsewhere(w.given("W", "-W5, the default of -W"), "the phase sets the warm-up", fmt.Sprintf("set steady.warmUp to %ds", s.warmUp))
 	}
 	if s.coolDown > 0 {
 		w.notes.differs(w.given("C", "-C"), "the load does not continue after the measurement: the common window of all clients ends when the first client finishes", "")

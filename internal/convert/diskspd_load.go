@@ -63,7 +63,7 @@ func (w *diskspdWriter) threads() error {
 			"use -S (direct), or ioEngine io_uring if the nodes allow it")
 	}
 	if jobs > 1024 || depth > 4096 || files > 10_000 {
-		return fmt.Errorf("this results in %d jobs with %d outstanding operations each on %d files: a client has at most 1024 jobs, 4096 operations and 10000 files. Lower -t, -F or -o and raise the number of clients",
+		return fmt.Errorf("this results in %d jobs with %d outstanding operations each on %d files, but the limits are 1024 jobs per client, and 4096 operations and 10000 files per job: lower -t, -F or -o, and use more clients",
 			jobs, depth, files)
 	}
 	w.profile.Jobs, w.profile.QueueDepth = new(int32(jobs)), new(int32(depth)) // #nosec G115 -- checked
@@ -138,7 +138,7 @@ func (w *diskspdWriter) random() {
 	switch {
 	case align == t.block:
 	case t.direct() && align%512 != 0:
-		w.notes.differs(option, asked+". Offsets that are not a multiple of 512 need a cache; here they are multiples of the block size",
+		w.notes.differs(option, asked+". Direct I/O requires offsets that are multiples of 512; here they are multiples of the block size",
 			"if you only want random offsets, nothing is lost")
 	default:
 		w.profile.Options["ba"] = v1alpha1.FioOptionValue(strconv.FormatUint(align, 10))

@@ -122,7 +122,7 @@ func (s *diskspdSpan) finish(t *diskspdTarget) error {
 	refuse(t.limit > 0 && t.limit <= t.base, "-f must be greater than -B: raise -f, or lower -B")
 	refuse(t.buffer > 0 && t.buffer < t.block, "the buffer of -Z (%d) is smaller than a block (%d): enlarge it, or lower -b", t.buffer, t.block)
 	refuse(t.block < 512 || t.block > 1<<30, "-b is %d bytes: profiles have blocks from 512 to 1Gi", t.block)
-	refuse(t.block%512 != 0 && t.direct() && !t.mapped, "-b is %d bytes: without a cache it must be a multiple of 512", t.block)
+	refuse(t.block%512 != 0 && t.direct() && !t.mapped, "-b is %d bytes: for direct I/O it must be a multiple of 512", t.block)
 	if err := t.finishRanges(); err != nil {
 		problems = append(problems, err)
 	}

@@ -128,7 +128,7 @@ func (w *fioWriter) times() {
 			w.notes.elsewhere("runtime", "the phase sets the duration", "set steady.duration to "+Seconds(j.runtime))
 		}
 		if j.warmUp > 0 {
-			w.notes.elsewhere("ramp_time", "the phase sets the duration", "set steady.warmUp to "+Seconds(j.warmUp))
+			w.notes.elsewhere("ramp_time", "the phase sets the warm-up", "set steady.warmUp to "+Seconds(j.warmUp))
 		}
 	}
 	w.notes = slices.Compact(w.notes)
@@ -316,7 +316,7 @@ func (w *fioWriter) jobFile() (*v1alpha1.FioProfile, error) {
 		fmt.Fprintf(&text, "[%s]\n", sectionName(j.name, names))
 		size := j.size
 		if j.shared && j.jobs > 1 {
-			j.notes.differs(fmt.Sprintf("filename with numjobs=%d", j.jobs), "the jobs share their files, which a jobFile of storagebench does not support: each job gets its own files of the same total size",
+			j.notes.differs(fmt.Sprintf("filename with numjobs=%d", j.jobs), "the jobs share their files, which jobFile does not support: each job gets its own files, and the total size of all files stays the same",
 				"to share the files, use typed fields with fileSharing instead of jobFile")
 			unit := j.files * max(j.block, 1)
 			if size = size / j.jobs / unit * unit; size == 0 {

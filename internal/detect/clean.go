@@ -16,8 +16,8 @@ const (
 // distributed values, it corresponds to 4.5 standard deviations.
 const standsOut = 4.5 * 1.4826
 
-// pace is a factor that scales all durations used for detection. It is less than 1 for a short series, which may be a
-// scaled-down drain, in which dips are shorter too.
+// pace is a factor that scales all durations used for detection. It is less than 1 for a short series, because such a
+// series may be a scaled-down drain, whose dips are shorter too.
 type pace float64
 
 func paceOf(samples []Sample) pace {

@@ -23,8 +23,7 @@ type Answer struct {
 	// leastStart is the lowest value that any series had at the start of the step, including the series that Add has
 	// dropped; nil if no series had a value then.
 	leastStart *float64
-	// Problem explains why there is no answer. Refused is true if the server refused the query, so that repeating it is
-	// useless.
+	// Problem explains why there is no answer. Refused is true if the server rejected the query; do not repeat it.
 	Problem string
 	Refused bool
 }
@@ -89,8 +88,8 @@ func inOrder(q *Query, points []Point) []Point {
 	})
 }
 
-// OmitPoints drops the values over time of all series. Use it when the run already keeps such values for MaxOver
-// series.
+// OmitPoints drops the points of all series and keeps their figures. Call it once the run keeps points for MaxOver
+// series, the maximum.
 func (a *Answer) OmitPoints() {
 	for i := range a.Series {
 		a.Series[i].summary.over = nil

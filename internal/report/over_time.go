@@ -137,7 +137,7 @@ func height(lines []chart.Line) (top float64, told string) {
 	return highest, ""
 }
 
-// view is a chart with the texts that the page shows around it.
+// view is a chart with its legend and notes.
 type view struct {
 	chart.Figure
 	// Legend describes the lines; Notes are sentences below the chart.

@@ -184,8 +184,7 @@ func foldCell(into *v1alpha1.TargetResult, step plan.Step, history History, made
 	cell.CreditPercentAtStart, cell.CreditPercentAtEnd = history.CreditPercentAtStart, history.CreditPercentAtEnd
 }
 
-// tellingCPU is the lowest CPU usage that is recorded in the result of a cell, in thousandths of the CPU that the
-// busiest client can use.
+// tellingCPU is the threshold below which a cell's result omits clientCPUPermille, in the same unit.
 const tellingCPU = 500
 
 // maxCells is the API's limit on the number of cells.

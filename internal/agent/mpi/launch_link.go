@@ -108,7 +108,7 @@ func newLaunchLink(step *tool.Step, hosts []host, daemon string) (*launchLink, e
 func memoryFile(name string) (*os.File, error) {
 	descriptor, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {
-		return nil, fmt.Errorf("make a file in memory: %w", err)
+		return nil, fmt.Errorf("create an in-memory file: %w", err)
 	}
 	return os.NewFile(uintptr(descriptor), name), nil
 }

@@ -16,8 +16,9 @@ const (
 	// maxCachedShare is the maximum share of the files' bytes, or of the bytes that the step moved, that may be in the
 	// page cache after direct I/O.
 	maxCachedShare = 0.1
-	// minMoved is the number of bytes with which the cached bytes are compared if the step moved fewer. It allows for the
-	// pages that file systems always cache, such as those at the ends of files, and for pages that other programs read.
+	// minMoved is the minimum number of bytes to compare the cached bytes with, even if the step moved fewer. It allows
+	// for the pages that file systems always cache, such as those at the ends of files, and for pages that other programs
+	// read.
 	minMoved = 64 << 20
 )
 
@@ -113,7 +114,7 @@ func (f *Files) judgeCached(moved uint64) string {
 	if float64(cached) > maxCachedShare*float64(size) {
 		return fmt.Sprintf("%d of the files' %d bytes are in the page cache", cached, size)
 	}
-	// A step may access only a small part of a large dataset, so also compare with the bytes that it moved.
+	// A step may access only a small part of a large dataset, so also compare the cached bytes with the bytes moved.
 	if moved > 0 && float64(cached) > maxCachedShare*float64(max(moved, minMoved)) {
 		return fmt.Sprintf("%d bytes of the files are in the page cache after a step that moved %d", cached, moved)
 	}

@@ -3,7 +3,7 @@ package fio
 import "github.com/storagebench/storagebench/internal/measure"
 
 // Document is one JSON object of fio's output, decoded and checked for consistency. It is either the result of a run or
-// a dump that was written during the run. Only a SecondsLeft above 0 shows that it is a dump.
+// a dump that was written during the run. A document is certain to be a dump only if SecondsLeft is above 0.
 type Document struct {
 	// Version is fio's version, such as "fio-3.33".
 	Version string
