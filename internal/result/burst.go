@@ -15,6 +15,8 @@ const (
 	// sameLevel is the largest relative difference at which a measured rate and a documented baseline count as equal. A
 	// difference of at most confirmedLevel confirms that the limit with this baseline caused the drop.
 	sameLevel, confirmedLevel = 0.10, 0.05
+	// sameFigure is the largest relative difference of two documented figures that count as equal, as in limits.
+	sameFigure = 0.005
 	// partEmpty is a fill level in percent. If a drain starts below this level, the result states that the bucket was
 	// only partly full.
 	partEmpty = 95
@@ -70,6 +72,7 @@ func (b *builder) judgeDrain(s summed) {
 	if b.step.Redrain {
 		d.redrain()
 	}
+	d.useLevelAsRefill()
 	d.fill()
 	d.judge()
 	d.result.Message = v1alpha1.Truncate(strings.Join(d.says, "; "), maxBurstMessage)
@@ -99,10 +102,6 @@ func (d *drain) analyzeWith(one dimension, earlier []detect.Sample) {
 		options.Refill, options.RefillSource = &known.value.Value, known.source
 	}
 	found, err := detect.Analyze(d.s.of(one), options)
-	if err == nil && d.refillIsLevel(one, found) {
-		d.refill[one], options.Refill, options.RefillSource = knownRefill{}, nil, ""
-		found, err = detect.Analyze(d.s.of(one), options)
-	}
 	if err != nil {
 		d.says = append(d.says, err.Error())
 		return
@@ -149,15 +148,31 @@ func (d *drain) knownRefill(one dimension) knownRefill {
 	return knownRefill{}
 }
 
-// refillIsLevel reports whether the refill is documented as the baseline, and the drain dropped to about that baseline.
-// In that case, the measured level after the drop is the refill. The documented figure must not be used instead: its
-// difference from the measured level, times the length of the burst, would be mistaken for spent credits, and a burst
-// that is only slightly above the baseline spends few credits. If the drain dropped to another level, other credits ran
-// out, and the documented refill applies.
-func (d *drain) refillIsLevel(one dimension, found detect.Result) bool {
-	known := d.documented(one)
-	return d.refill[one].source == detect.RefillDocumented && known.refill == known.baseline &&
-		found.Exhausted && within(found.Baseline.Value, known.baseline, sameLevel)
+// useLevelAsRefill takes the measured level after the drop for the refill of the credits that ran out, if the refill is
+// documented as the baseline. With the documented figure, the difference between the two times the length of the burst
+// would be mistaken for spent credits, and a burst that is only a little above the baseline spends few.
+//
+// Earlier I/O at up to the documented baseline spent no credits, even if it was faster than the level.
+func (d *drain) useLevelAsRefill() {
+	one := inBytes
+	switch d.result.Dimension {
+	case dimensionUnknown:
+		return
+	case dimensionOperations:
+		one = inOperations
+	}
+	known, level := d.documented(one), d.found[one].Baseline.Value
+	if d.refill[one].source != detect.RefillDocumented || !within(known.refill, known.baseline, sameFigure) {
+		return
+	}
+	earlier := d.earlier(one)
+	for i := range earlier {
+		if earlier[i].Rate <= known.baseline {
+			earlier[i].Rate = min(earlier[i].Rate, level)
+		}
+	}
+	d.refill[one] = knownRefill{}
+	d.analyzeWith(one, earlier)
 }
 
 // earlier returns the I/O that may have spent credits before the series starts: the I/O of earlier steps and of the

@@ -137,6 +137,30 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// TestOtherCreditsRanOut: if a drain ends because operation credits ran out, the byte credits spent are counted with the
+// documented refill of bytes, although the rate of bytes is close to their documented baseline, too.
+func TestOtherCreditsRanOut(t *testing.T) {
+	store := bucket{46, 40, 40, 600}
+	declared := limitsOf(bucket{60, 41, 41, 2000})
+	declared.IOPS = &v1alpha1.RateLimits{Baseline: resource.NewQuantity(40_000, resource.DecimalSI), Burst: resource.NewQuantity(60_000, resource.DecimalSI)}
+	got := result.Target(drainStep(600), "data", store.drain(1, store.size, 600), result.History{Documented: limits.Declared(declared), CreditPercentAtStart: full()}).Burst
+	if got.Dimension != "Operations" || got.Bytes.RefillSource != "Documented" || got.Operations.RefillSource != "Assumed" {
+		t.Fatalf("dimension %s, refill of bytes %s, of operations %s", got.Dimension, got.Bytes.RefillSource, got.Operations.RefillSource)
+	}
+	near(t, "spent operations", got.Operations.Drops[0].Spent, 600e3, 0.01)
+	near(t, "spent bytes", got.Bytes.Drops[0].Spent, 500e6, 0.02)
+}
+
+// TestLayoutBetweenTheBaselines: earlier I/O at up to the documented baseline spent no credits, although it was faster
+// than the level after the drop.
+func TestLayoutBetweenTheBaselines(t *testing.T) {
+	store := bucket{260, 30.5, 30.5, 22950}
+	history := result.History{Documented: documentedOf(bucket{260, 32, 32, 22800}), Earlier: []result.Span{
+		{Start: builders.Start.Add(-7201 * time.Second), End: builders.Start.Add(-time.Second), Bytes: 7200 * 31.5e6, Operations: 7200 * 31500}}}
+	got := result.Target(drainStep(600), "data", store.drain(1, store.size, 600), history).Burst
+	near(t, "spent", got.Bytes.Drops[0].Spent, store.size*1e6, 0.01)
+}
+
 // TestCauseOfADrop: the drop is by what has the lowest documented baseline.
 func TestCauseOfADrop(t *testing.T) {
 	for layer, want := range map[limits.Layer]string{limits.LayerInstance: "Instance", limits.LayerFlow: "Instance",
@@ -307,7 +331,9 @@ func TestRedrain(t *testing.T) {
 		"refill below it":        {store: bucket{260, 32, 12, 24800}, clients: 4, history: result.History{BucketEmpty: true}, refill: 12},
 		"refill above it":        {store: bucket{260, 32, 50, 21000}, clients: 2, history: result.History{BucketEmpty: true}, refill: 50},
 		"documented otherwise":   {store: bucket{260, 32, 24, 24800}, clients: 1, history: result.History{BucketEmpty: true, Documented: documentedOf(scaled)}, refill: 24},
-		"not known to be empty":  {store: scaled, clients: 1, says: "may not have been empty"},
+		"not full, above a baseline that is documented too low": {store: bucket{46, 40, 40, 25000}, clients: 1,
+			history: result.History{BucketEmpty: true, Documented: documentedOf(bucket{65, 37.5, 37.5, 25000})}, refill: 40},
+		"not known to be empty": {store: scaled, clients: 1, says: "may not have been empty"},
 		"measured by an earlier phase": {store: scaled, clients: 1, history: result.History{MeasuredRefill: pointerTo(5.3e6)},
 			says: "may not have been empty"},
 		"full again, documented": {store: bucket{260, 32, 32, 5000}, clients: 1, filled: 5000,
@@ -328,7 +354,7 @@ func TestRedrain(t *testing.T) {
 			if burst == nil || !burst.Exhausted || burst.IdleNanoseconds == nil || *burst.IdleNanoseconds != int64(idle*1e9) {
 				t.Fatalf("%+v", burst)
 			}
-			if !strings.Contains(burst.Message, test.says) {
+			if !strings.Contains(burst.Message, test.says) || test.says == "" && strings.Contains(burst.Message, "full again") {
 				t.Errorf("it says %q", burst.Message)
 			}
 			if test.refill == 0 {

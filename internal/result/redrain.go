@@ -67,19 +67,20 @@ func (d *drain) measureRefill(one dimension, idle float64) {
 	first, last := refillAt(at.Low), refillAt(at.High)
 	measured.Low = min(first, last, measured.Value-(spent.Value-spent.Low)/seconds)
 	measured.High = max(first, last, measured.Value+(spent.High-spent.Value)/seconds)
-	d.sayFull(one, at.Value)
+	d.sayFull(one, at.Value, measured.Value)
 	d.refill[one] = knownRefill{value: measured, source: detect.RefillMeasured}
 	d.analyzeWith(one, earlier)
 }
 
 // sayFull adds a sentence to the message if the bucket was, or may have been, full again before the drain. It compares
-// the credits that this drain spent with the documented bucket size, or else with the credits that the first drain
-// spent.
-func (d *drain) sayFull(one dimension, at float64) {
+// the credits that this drain spent above the measured refill with the documented bucket size, or else with the credits
+// that the first drain spent. If the bucket was full, the measured refill is too low, and the credits are no less than the
+// bucket.
+func (d *drain) sayFull(one dimension, at, measured float64) {
 	name := [2]string{"bytes", "operations"}[one]
 	spentWith := func(refill float64) float64 { return d.letThrough(one, at) - refill*at }
 	known := d.documented(one)
-	if known.bucket > 0 && spentWith(known.refill) >= (1-sameSpent)*known.bucket {
+	if known.bucket > 0 && spentWith(measured) >= (1-sameSpent)*known.bucket {
 		d.say("%s: according to its documented size, the bucket was full again, so the refill is a lower bound: use a shorter idle time to measure it", name)
 		return
 	}
