@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,6 +31,17 @@ func TestMain(m *testing.M) {
 		}
 	}
 	began := time.Now()
+	if soak.Enabled() {
+		interrupted := make(chan os.Signal, 1)
+		signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+		go func() {
+			<-interrupted
+			if err := auditOperator(began, true); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
+			os.Exit(1)
+		}()
+	}
 	code := m.Run()
 	if soak.Enabled() {
 		if err := auditOperator(began, code != 0); err != nil {
