@@ -231,7 +231,7 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 		m.noSecret = m.noSecret && ignoreRefusal(err) == nil
 		return fmt.Errorf("create Secret %s: %w", secret.Name, err)
 	}
-	m.served = true
+	m.served, m.noSecret = true, false
 	return nil
 }
 

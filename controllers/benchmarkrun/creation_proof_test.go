@@ -177,6 +177,30 @@ func TestSecretMadeBefore(t *testing.T) {
 	}
 }
 
+// TestSecretDeleted checks that the operator creates a client's Secret again if it was deleted before the pod started.
+func TestSecretDeleted(t *testing.T) {
+	t.Parallel()
+	w := newQuietWorld(t)
+	run := w.start(brief())
+	w.operate()
+	t.Cleanup(func() { w.stop() })
+	secret, pod := &corev1.Secret{}, &corev1.Pod{}
+	key := client.ObjectKey{Namespace: w.namespace, Name: "run-data-0-1"}
+	exists := func() bool { return api.Get(t.Context(), key, secret) == nil }
+	w.until(run, "the Secret exists", exists)
+	must(t, api.Get(t.Context(), key, pod))
+	must(t, api.Delete(t.Context(), secret))
+	must(t, api.Create(t.Context(), &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "run-data-0-1.1"},
+		Type: corev1.EventTypeWarning, Reason: "FailedMount", Message: `MountVolume.SetUp failed for volume "config" : secret "run-data-0-1" not found`,
+		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: w.namespace, Name: pod.Name, UID: pod.UID}, LastTimestamp: metav1.Now()}))
+	w.until(run, "the Secret exists again", exists)
+	w.runPods()
+	w.until(run, "over", over(run))
+	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) {
+		t.Errorf("conditions %+v", run.Status.Conditions)
+	}
+}
+
 // TestPolicyMadeBefore checks that a NetworkPolicy that a user created under the run's name is not taken for the
 // operator's, so that no client runs behind it.
 func TestPolicyMadeBefore(t *testing.T) {

@@ -56,6 +56,9 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 				asks--
 				s.eventsReadAt = time.Now()
 				why = cmp.Or(r.lastWarning(ctx, run, pod), why)
+				if lacksSecret(pod, why) {
+					m.served = false // the next reconcile creates the Secret again
+				}
 			} else if !enough {
 				why = cmp.Or(m.why, why)
 			}
@@ -65,6 +68,12 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 			clients[i].Message = conductor.Printable(m.why)
 		}
 	}
+}
+
+// lacksSecret reports whether a pod cannot start because its Secret was deleted, according to an event. The operator does
+// not read Secrets.
+func lacksSecret(pod *corev1.Pod, event string) bool {
+	return strings.Contains(event, fmt.Sprintf("secret %q not found", pod.Name))
 }
 
 // waiting returns the reason why a pod is not running, according to its status. enough is true if the reason is
