@@ -322,7 +322,7 @@ func TestVersionsDiffer(t *testing.T) {
 		profile    *v1alpha1.IORProfile
 		parameters Parameters
 	}{
-		"random: IOR reads in a different order":           {random(true), Parameters{Purpose: Measure, Duration: time.Minute}},
+		"random: IOR reads in a different order":       {random(true), Parameters{Purpose: Measure, Duration: time.Minute}},
 		"it would read unwritten space":                {random(false), Parameters{Purpose: Measure, Duration: time.Minute, Version: "3.3.0"}},
 		"silently uses its default":                    {pattern("Random"), Parameters{Purpose: Measure, Version: "3.3.0"}},
 		"compresses 200:1":                             {pattern("Incompressible"), Parameters{Purpose: Measure, Version: "4.0.0"}},

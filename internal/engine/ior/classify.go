@@ -63,13 +63,17 @@ var words = []struct {
 	{"parse_options.c", FailureBadOption},
 }
 
+// killedCode is the exit code of mpirun if a rank was killed: 128 plus the number of the signal.
+const killedCode = 128 + 9
+
 // badSizes is part of IOR 3.3.0's message about an invalid size, which ends with the text of an unrelated errno.
 const badSizes = " size must be "
 
 // classify returns the failure that the tool's messages indicate, and the message that indicates it. If no message is
-// known, it returns FailureOther and the first message: MPI prints its messages about an abort only after the tool's
-// own message.
-func classify(lines []string) (Failure, string) {
+// known, it returns the first message: MPI prints its messages about an abort only after the tool's own message. The
+// failure then is FailureKilled if mpirun exited as a killed process does, otherwise FailureOther. mpirun may end before it
+// prints that a rank was killed.
+func classify(lines []string, exit Exit) (Failure, string) {
 	for _, line := range lines {
 		if strings.Contains(line, badSizes) {
 			return FailureBadOption, line
@@ -81,6 +85,9 @@ func classify(lines []string) (Failure, string) {
 				return word.failure, line
 			}
 		}
+	}
+	if exit.Code == killedCode {
+		return FailureKilled, lines[0]
 	}
 	return FailureOther, lines[0]
 }

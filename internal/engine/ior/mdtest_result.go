@@ -55,7 +55,7 @@ func mdtestDefect(output *MdtestOutput, exit Exit, expected MdtestExpectation) (
 	case output.Usage:
 		return FailureBadOption, first(output.Errors, "it printed its help")
 	case len(output.Errors) > 0:
-		return classify(output.Errors)
+		return classify(output.Errors, exit)
 	case output.FailedOperations > 0:
 		return FailureOperations, fmt.Sprintf("%d operations; the first: %s", output.FailedOperations, output.FirstFailed)
 	case exit.Signal != 0:

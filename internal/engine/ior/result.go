@@ -213,7 +213,7 @@ func (j *judge) defect() (Failure, string) {
 	case output.Format == FormatEmptyCSV:
 		return FailureNoOutput, fmt.Sprintf("IOR %s prints no rows with summaryFormat=CSV: use summaryFormat=default, which prints a table", output.Version)
 	case len(output.Errors) > 0:
-		return classify(output.Errors)
+		return classify(output.Errors, j.exit)
 	case j.exit.Signal != 0:
 		return FailureKilled, fmt.Sprintf("signal %d, %v", int(j.exit.Signal), j.exit.Signal)
 	case len(output.Damaged) > 0:

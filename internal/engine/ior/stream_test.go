@@ -221,6 +221,8 @@ func TestExitDecides(t *testing.T) {
 		{good.stdout + "WARNING: read(5, 0x7f, 1048576) failed Input/output error\nERROR: cannot read from file, (ior.c:1707)\n", "", Exit{Code: 255}, CutShort, FailureIO},
 		{good.stdout, "ior ERROR: write(5, 0x7f, 1048576) failed, errno 28, No space left on device (aiori-POSIX.c:534)\n", Exit{Code: 255}, CutShort, FailureNoSpace},
 		{good.stdout, "mpirun noticed that process rank 2 with PID 77 on node 10.0.0.3 exited on signal 9 (Killed).\n", Exit{Code: 137}, CutShort, FailureKilled},
+		{"", "Primary job  terminated normally, but 1 process returned\na non-zero exit code. Per user-direction, the job has been aborted.\n", Exit{Code: 137}, Failed, FailureKilled},
+		{"", "Primary job  terminated normally, but 1 process returned\na non-zero exit code. Per user-direction, the job has been aborted.\n", Exit{Code: 1}, Failed, FailureOther},
 		{good.stdout, "prterun noticed that process rank 2 with PID 77 on node 10.0.0.3 exited on\nsignal 9 (Killed).\n", Exit{Code: 137}, CutShort, FailureKilled},
 	} {
 		result := Final(read(t, test.output), test.exit, test.stderr, Expectation{})
