@@ -77,8 +77,9 @@ func TestStuckJob(t *testing.T) {
 	for _, record := range records {
 		if notice := record.GetNotice(); notice.GetWarning() == "IOStalled" {
 			said++
-			if want := "1 of fio's jobs completed no I/O for 2s"; notice.GetMessage() != want {
-				t.Errorf("it says %q, want %q", notice.GetMessage(), want)
+			// A busy machine may give the other job no time either.
+			if want := []string{"1 of fio's jobs completed no I/O for 2s", "2 of fio's jobs completed no I/O for 2s"}; !slices.Contains(want, notice.GetMessage()) {
+				t.Errorf("it says %q, want one of %q", notice.GetMessage(), want)
 			}
 		}
 	}

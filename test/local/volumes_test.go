@@ -61,7 +61,7 @@ func TestSeveralDirectories(t *testing.T) {
 	for flag, want := range map[string]string{
 		"data=" + one:             "has 2 volumes, but --target data=" + one + " specifies 1 directories",
 		"data=" + one + "," + one: "are the same directory",
-		"data=" + one + ",":       "an empty directory name",
+		"data=" + one + ",":       "a directory name is empty",
 		"data=/dev/null," + two:   "is a device",
 	} {
 		got := Call(t, "run", "--local", "-f", Write(t, several...), "--target", flag)

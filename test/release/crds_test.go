@@ -95,7 +95,7 @@ func TestBreaksAreFound(t *testing.T) {
 			delete(s.Properties, "objectives")
 		}, ".status.objectives: the field was removed"},
 		"a value is removed":      {"spec run clients spread", func(s *schema) { s.Enum = s.Enum[1:] }, ".spec.run.clients.spread: the value"},
-		"values are named":        {"spec run targets * name", func(s *schema) { s.Enum = []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}} }, ".spec.run.targets[].name: only some values"},
+		"values are named":        {"spec run targets * name", func(s *schema) { s.Enum = []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}} }, ".spec.run.targets[].name: an enum now restricts the allowed values"},
 		"a value is added":        {"spec run clients spread", func(s *schema) { s.Enum = append(s.Enum, apiextensionsv1.JSON{Raw: []byte(`"New"`)}) }, ""},
 		"a field has to be given": {"spec run clients", func(s *schema) { s.Required = append(s.Required, "template") }, ".spec.run.clients.template: the field is now required"},
 		"a new field has to be":   {"spec run", func(s *schema) { s.Properties["new"] = schema{Type: "string"}; s.Required = append(s.Required, "new") }, ".spec.run.new: the field is now required"},
