@@ -414,14 +414,10 @@ func (s *scene) nothingIsLeft(run *v1alpha1.BenchmarkRun) {
 		}
 	case run != nil && len(run.Status.DataLeft) > 0 && s.did(func(f fault) bool { return f.refuses }):
 		s.Logf("the store refused to remove data: %s", run.Status.DataLeft[0].Reason)
-		if s.benchmark("bench") != nil {
-			s.complete(s.again("bench", "once more", hang))
-		} else {
-			s.apply(small(1).Obj())
-			s.complete(s.ended(hang))
-		}
-		fallthrough
+		s.runLater()
+		s.clean()
 	default:
+		s.removeLater()
 		s.clean()
 	}
 	s.until("no process of the run is left", hang, func() bool { return len(processesIn(s.clientUIDs(), "")) == 0 })
@@ -452,6 +448,35 @@ func (s *scene) leftOnVolumes() (left []string) {
 		}
 	}
 	return left
+}
+
+// removeLater lets another run remove the files that a client left that was killed in a run that was then deleted.
+func (s *scene) removeLater() {
+	s.Helper()
+	if !s.deleted() || !s.did(func(f fault) bool { return f.kills }) {
+		return
+	}
+	s.until("no object of the run is left", hang, func() bool { return len(s.objectsLeft()) == 0 })
+	if left := s.filesLeft(); len(left) > 0 {
+		s.Logf("a client was killed and its run deleted, and its data was left: %s", left[0])
+		s.runLater()
+	}
+}
+
+// runLater runs the benchmark once more, or another one if it was deleted.
+func (s *scene) runLater() {
+	s.Helper()
+	var there *v1alpha1.StorageBenchmark
+	s.until("the benchmark stays or is gone", hang, func() bool {
+		there = s.benchmark("bench")
+		return there == nil || there.DeletionTimestamp == nil
+	})
+	if there != nil {
+		s.complete(s.again("bench", "once more", hang))
+		return
+	}
+	s.apply(small(1).Obj())
+	s.complete(s.ended(hang))
 }
 
 // runInAnotherNamespace runs another benchmark on the store of the scene, whose namespace is gone.
