@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/process"
 	"github.com/storagebench/storagebench/internal/report"
 	"github.com/storagebench/storagebench/test/burstfs/model"
 	"github.com/storagebench/storagebench/test/burstfs/truth"
@@ -229,23 +231,25 @@ func TestCommandAgentKilled(t *testing.T) {
 // signalAgent sends a signal to the only agent of a run.
 func signalAgent(t *testing.T, run *Running, signal syscall.Signal) {
 	t.Helper()
-	agents := 0
-	links, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	all, err := process.Descendants(run.command.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, link := range links {
-		words, _ := os.ReadFile(link)
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(link)))
-		if strings.Contains(string(words), "\x00agent\x00--config=") && below(pid, run.command.Process.Pid) {
-			agents++
-			if err := syscall.Kill(pid, signal); err != nil {
-				t.Fatal(err)
-			}
-		}
+	agents := slices.DeleteFunc(all, func(p process.Process) bool {
+		words, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), "cmdline"))
+		return !strings.Contains(string(words), "\x00agent\x00--config=")
+	})
+	// A child of the agent has its command line until it executes a program.
+	parents := map[int]bool{}
+	for _, p := range agents {
+		parents[p.PID] = true
 	}
-	if agents != 1 {
-		t.Fatalf("%d agents got the signal", agents)
+	agents = slices.DeleteFunc(agents, func(p process.Process) bool { return parents[p.PPID] })
+	if len(agents) != 1 {
+		t.Fatalf("there are %d agents", len(agents))
+	}
+	if err := syscall.Kill(agents[0].PID, signal); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -265,25 +269,6 @@ func open(t *testing.T, gate string) {
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// below reports whether a process descends from another one.
-func below(pid, ancestor int) bool {
-	for pid > 1 {
-		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-		if err != nil {
-			return false
-		}
-		_, rest, _ := strings.Cut(string(text), ") ")
-		fields := strings.Fields(rest)
-		if len(fields) < 2 {
-			return false
-		}
-		if pid, _ = strconv.Atoi(fields[1]); pid == ancestor {
-			return true
-		}
-	}
-	return false
 }
 
 // leavesNothing checks that no process works in a directory, and that it is empty.
