@@ -12,7 +12,7 @@ import (
 const (
 	// reapInterval bounds how long an exited orphan remains in the process table if a SIGCHLD signal is lost.
 	reapInterval = 2 * time.Second
-	// reapAge is how long Reap leaves an exited child to a caller that may be waiting for it.
+	// reapAge is the time for which Reap leaves an exited child to a caller that may be waiting for it.
 	reapAge = time.Second
 )
 
