@@ -41,6 +41,9 @@ func (c Computed) Rates(load Load, of Dimension) Rates {
 	return made
 }
 
+// RefillsAtBaseline reports whether the credits come back at the rate of the baseline, or no refill is documented.
+func (r Rates) RefillsAtBaseline() bool { return r.Refill == 0 || nearly(r.Refill, r.Baseline) }
+
 // nearly reports whether two figures differ only by rounding.
 func nearly(a, b float64) bool { return math.Abs(a-b) <= 0.005*max(a, b) }
 

@@ -15,8 +15,6 @@ const (
 	// sameLevel is the largest relative difference at which a measured rate and a documented baseline count as equal. A
 	// difference of at most confirmedLevel confirms that the limit with this baseline caused the drop.
 	sameLevel, confirmedLevel = 0.10, 0.05
-	// sameFigure is the largest relative difference of two documented figures that count as equal, as in limits.
-	sameFigure = 0.005
 	// partEmpty is a fill level in percent. If a drain starts below this level, the result states that the bucket was
 	// only partly full.
 	partEmpty = 95
@@ -154,15 +152,9 @@ func (d *drain) knownRefill(one dimension) knownRefill {
 //
 // Earlier I/O at up to the documented baseline spent no credits, even if it was faster than the level.
 func (d *drain) useLevelAsRefill() {
-	one := inBytes
-	switch d.result.Dimension {
-	case dimensionUnknown:
-		return
-	case dimensionOperations:
-		one = inOperations
-	}
+	one := d.mainDimension()
 	known, level := d.documented(one), d.found[one].Baseline.Value
-	if d.refill[one].source != detect.RefillDocumented || !within(known.refill, known.baseline, sameFigure) {
+	if d.result.Dimension == dimensionUnknown || d.refill[one].source != detect.RefillDocumented || !known.refillsAtBaseline {
 		return
 	}
 	earlier := d.earlier(one)
@@ -246,14 +238,16 @@ func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
 	return detect.Sample{StartSeconds: start, Rate: rate}, found && start < 0 && rate > 0 && rate <= maxRate
 }
 
-// main returns the more important of the two analyses. This is the operation analysis if operation credits ran out, or
-// if the byte series could not be analyzed; otherwise, it is the byte analysis.
-func (d *drain) main() *detect.Result {
+// mainDimension returns the dimension of the more important of the two analyses. This is the operation analysis if
+// operation credits ran out, or if the byte series could not be analyzed; otherwise, it is the byte analysis.
+func (d *drain) mainDimension() dimension {
 	if d.result.Dimension == dimensionOperations || !d.ok[inBytes] {
-		return &d.found[inOperations]
+		return inOperations
 	}
-	return &d.found[inBytes]
+	return inBytes
 }
+
+func (d *drain) main() *detect.Result { return &d.found[d.mainDimension()] }
 
 // findDimension determines whether byte credits or operation credits ran out: those whose documented baseline agrees
 // with the level after the drop. If both baselines agree, findDimension chooses the closer one.
@@ -288,10 +282,9 @@ func (d *drain) findDimension() {
 
 // judge adds warnings about problems with the drain, and explains them in the result's message.
 func (d *drain) judge() {
-	found := d.main()
-	one, format := inBytes, measure.FormatBytesPerSecond
-	if found == &d.found[inOperations] {
-		one, format = inOperations, measure.FormatOperationsPerSecond
+	found, one, format := d.main(), d.mainDimension(), measure.FormatBytesPerSecond
+	if one == inOperations {
+		format = measure.FormatOperationsPerSecond
 	}
 	d.judgeFill()
 	seconds := length(d.s.of(one))

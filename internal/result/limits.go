@@ -13,6 +13,8 @@ import (
 // the size of its bucket. A value is 0 if it is not documented.
 type documented struct {
 	baseline, burst, bucket, refill float64
+	// refillsAtBaseline is true if no refill is documented, or the same figure as the baseline.
+	refillsAtBaseline bool
 }
 
 // documentedOf returns the documented baseline, burst, refill and bucket, in bytes or in operations, for the load of a
@@ -24,7 +26,8 @@ func documentedOf(history *History, step *plan.Step, target string, d dimension)
 		of = limits.Operations
 	}
 	rates := history.Documented.Rates(demand.Load, of)
-	return documented{baseline: rates.Baseline, burst: rates.Burst, bucket: rates.Bucket, refill: cmp.Or(rates.Refill, rates.Baseline)}
+	return documented{baseline: rates.Baseline, burst: rates.Burst, bucket: rates.Bucket, refill: cmp.Or(rates.Refill, rates.Baseline),
+		refillsAtBaseline: rates.RefillsAtBaseline()}
 }
 
 // documented returns the documented rates and bucket, in bytes or in operations, for the load of the drain.
