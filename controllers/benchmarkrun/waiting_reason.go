@@ -32,7 +32,7 @@ const (
 )
 
 // explain looks up why clients are not connected yet. It sets the message of each such client to the reason that the
-// cluster reports.
+// cluster reports. If a pod waits for a Secret that was deleted, explain makes the next reconcile create it again.
 func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod, clients []decide.Client) {
 	asks := 0
 	if time.Since(s.eventsReadAt) > eventReadInterval {
@@ -166,8 +166,8 @@ func aboutClaim(claim *corev1.PersistentVolumeClaim, event *corev1.Event) string
 }
 
 // newestEvent returns the newest warning about an object, or its newest event if there is no warning. It returns nil if
-// there are no events or they cannot be read. An error is ignored because the event is only shown in a message; no
-// decision depends on it.
+// there are no events or they cannot be read. An error is ignored because the event is only shown in a message, or leads
+// to another attempt to create a Secret, which does no harm.
 func (r *Reconciler) newestEvent(ctx context.Context, namespace string, uid types.UID) *corev1.Event {
 	var list corev1.EventList
 	err := r.direct.List(ctx, &list, client.InNamespace(namespace),
