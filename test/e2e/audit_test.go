@@ -7,7 +7,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/http"
 	"os"
@@ -197,19 +196,12 @@ func (l *ledger) merge(recorded map[string]time.Time, since time.Time) map[strin
 
 // readUses reads the record of uses; there are none without a file.
 func readUses(file string) (map[string]time.Time, error) {
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	lines, err := recordLines(file)
+	if err != nil || lines == nil {
 		return nil, err
 	}
-	lines, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
 	uses := map[string]time.Time{}
-	for _, line := range lines[1:] {
+	for _, line := range lines {
 		if uses[line[0]], err = time.Parse(time.RFC3339, line[1]); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}

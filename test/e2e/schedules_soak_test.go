@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/csv"
@@ -518,19 +519,11 @@ func processesIn(uids []string, program string) (found []int) {
 // passedSchedules reads which schedules have passed since an instant, by the newest line of each.
 func passedSchedules(file string, since time.Time) (map[int]bool, error) {
 	passed := map[int]bool{}
-	from, err := os.Open(file)
-	if os.IsNotExist(err) {
-		return passed, nil
-	}
+	lines, err := recordLines(file)
 	if err != nil {
 		return nil, err
 	}
-	defer from.Close()
-	lines, err := csv.NewReader(from).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	for _, line := range lines[1:] {
+	for _, line := range lines {
 		number, err := strconv.Atoi(line[0])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
@@ -544,6 +537,22 @@ func passedSchedules(file string, since time.Time) (map[int]bool, error) {
 		}
 	}
 	return passed, nil
+}
+
+// recordLines returns the lines of a CSV record below its heading; nil without a file.
+func recordLines(file string) ([][]string, error) {
+	text, err := os.ReadFile(file)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	lines, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return lines[1:], nil
 }
 
 func recordSchedule(file string, line []string) error {
