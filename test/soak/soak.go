@@ -48,10 +48,12 @@ func Inconclusive(t testing.TB, format string, arguments ...any) {
 
 // Finding is a measurement that the record of a part keeps: a text, or a row of a table.
 type Finding struct {
-	Test  string `json:"test"`
-	Title string `json:"title"`
-	Text  string `json:"text,omitempty"`
-	Row   *Row   `json:"row,omitempty"`
+	Test string `json:"test"`
+	// Package is the test's folder, if another package may have a test of this name.
+	Package string `json:"package,omitempty"`
+	Title   string `json:"title"`
+	Text    string `json:"text,omitempty"`
+	Row     *Row   `json:"row,omitempty"`
 }
 
 // Row compares a figure of storagebench with a control that was measured beside it. Its texts have units.
@@ -88,12 +90,13 @@ func keepFinding(t testing.TB, finding Finding) {
 	if name == "" {
 		return
 	}
-	if err := appendFinding(name, finding); err != nil {
+	if err := AppendFinding(name, finding); err != nil {
 		t.Error(err)
 	}
 }
 
-func appendFinding(name string, finding Finding) error {
+// AppendFinding adds a measurement to the file for findings.
+func AppendFinding(name string, finding Finding) error {
 	line, err := json.Marshal(finding)
 	if err != nil {
 		return err

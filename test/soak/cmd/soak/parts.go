@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,6 +27,8 @@ type part struct {
 	// If cluster is true, an embedded cluster stays up for all packages of the part. If audited is true, their tests
 	// together use all permissions of the operator, which the tests check.
 	cluster, audited bool
+	// If fuzz is true, the part is all fuzz tests of the module, and each of them fuzzes for fuzzTime.
+	fuzz bool
 }
 
 // parts lists the parts in run order: short ones first.
@@ -36,6 +39,7 @@ var parts = []part{
 		packages: []string{"./test/soak/faults", "./test/sim"}, timeout: time.Hour},
 	{name: "decisions", what: "a million random runs against the rules of decisions, an operator that dies after each of its writes, a month of nightly runs, and objects damaged at random",
 		packages: []string{"./internal/decide", "./controllers/storagebenchmark", "./test/nightly", "./test/integration"}, timeout: time.Hour},
+	{name: "fuzz", what: "each fuzz test of the module, " + fuzzTime.String() + " with one worker", fuzz: true},
 	{name: "agent", what: "agents with real tools against real time: samples of slow stores, files of others, MPI",
 		packages: []string{"./internal/agent"}, timeout: time.Hour},
 	{name: "burstfs", what: "bare fio on the simulated stores: that they give the rates that they are configured to",
@@ -83,6 +87,9 @@ func choose(names []string) ([]part, error) {
 	return chosen, nil
 }
 
+// fuzzFunction matches the fuzz tests of a file.
+var fuzzFunction = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`)
+
 var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
 
 // soakFiles returns a glob pattern for the files in a folder that contain soak tests.
@@ -101,6 +108,9 @@ type testName struct {
 
 // tests returns the soak tests of a part, from the source files.
 func (p part) tests() (found []testName, err error) {
+	if p.fuzz {
+		return fuzzTests()
+	}
 	for _, folder := range p.packages {
 		matches, err := filepath.Glob(filepath.Join(folder, soakFiles(folder)))
 		if err != nil {
@@ -110,17 +120,40 @@ func (p part) tests() (found []testName, err error) {
 			if !p.owns(filepath.Base(file)) {
 				continue
 			}
-			text, err := os.ReadFile(file)
+			functions, err := functionsOf(file, testFunction)
 			if err != nil {
-				return nil, fmt.Errorf("find the soak tests: %w", err)
+				return nil, err
 			}
-			for _, function := range testFunction.FindAllSubmatch(text, -1) {
-				found = append(found, testName{strings.TrimPrefix(folder, "./"), string(function[1])})
-			}
+			found = append(found, functions...)
 		}
 	}
 	if len(found) == 0 {
 		return nil, fmt.Errorf("there is no soak test in %s", strings.Join(p.packages, ", "))
+	}
+	return found, nil
+}
+
+// fuzzTests returns the fuzz tests of the module.
+func fuzzTests() (found []testName, err error) {
+	err = filepath.WalkDir(".", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		functions, err := functionsOf(file, fuzzFunction)
+		found = append(found, functions...)
+		return err
+	})
+	return found, err
+}
+
+// functionsOf returns the tests of a file whose declarations match.
+func functionsOf(file string, declaration *regexp.Regexp) (found []testName, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("find the tests: %w", err)
+	}
+	for _, function := range declaration.FindAllSubmatch(text, -1) {
+		found = append(found, testName{filepath.ToSlash(filepath.Clean(filepath.Dir(file))), string(function[1])})
 	}
 	return found, nil
 }

@@ -85,9 +85,10 @@ func (t testName) function() testName {
 	return t
 }
 
-// functionOf returns the test function that reported a finding. Its Package is empty, because findings do not contain
-// it.
-func functionOf(finding soak.Finding) testName { return testName{Name: finding.Test}.function() }
+// reported reports whether a finding is of a test function.
+func reported(finding soak.Finding, function testName) bool {
+	return testName{Name: finding.Test}.function().Name == function.Name && (finding.Package == "" || finding.Package == function.Package)
+}
 
 // newRecord returns the record for a new run of a part. It keeps the verdicts of earlier runs until the tests have run
 // again.
@@ -109,7 +110,7 @@ func newRecord(name string, wanted []testName, seed uint64) (*record, error) {
 		}
 	}
 	r.Findings = slices.DeleteFunc(r.Findings, func(one soak.Finding) bool {
-		return !slices.ContainsFunc(wanted, func(w testName) bool { return w.Name == functionOf(one).Name })
+		return !slices.ContainsFunc(wanted, func(w testName) bool { return reported(one, w) })
 	})
 	return r, nil
 }
@@ -153,9 +154,7 @@ func (r *record) take(function testName, tests []test, attempt int) {
 		kept = append(kept, one)
 	}
 	r.Tests = kept
-	r.Findings = slices.DeleteFunc(r.Findings, func(one soak.Finding) bool {
-		return functionOf(one).Name == function.Name
-	})
+	r.Findings = slices.DeleteFunc(r.Findings, func(one soak.Finding) bool { return reported(one, function) })
 }
 
 // verdicts returns the verdict on each test function that has run: the worst verdict of the function and its subtests.

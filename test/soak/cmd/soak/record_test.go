@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/storagebench/storagebench/test/binaries"
 	"github.com/storagebench/storagebench/test/soak"
 )
 
@@ -290,5 +291,37 @@ func TestPerformanceTable(t *testing.T) {
 `
 	if got := performanceTable(r); got != want {
 		t.Errorf("the table is\n%s", got)
+	}
+}
+
+// TestFuzz: the fuzz tests of the module are found with their packages, and judged by what go test prints.
+func TestFuzz(t *testing.T) {
+	root, err := binaries.RepositoryRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(root)
+	tests, err := fuzzTests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range []testName{{"internal/series", "FuzzDecode"}, {"internal/admission", "FuzzDecode"}, {"internal/cli", "FuzzInputs"}} {
+		if !slices.Contains(tests, one) {
+			t.Errorf("%v is not among %v", one, tests)
+		}
+	}
+	const done = "fuzz: elapsed: 30m0s, execs: 1234 (1/sec), new interesting: 5 (total: 20)"
+	for output, want := range map[string]verdict{
+		"fuzz: elapsed: 0s, gathering baseline coverage: 0/5 completed\n" + done + "\nPASS\nok  \tp\t1800.1s\n": pass,
+		done + "\n--- FAIL: FuzzDecode (3.00s)\nFAIL\nexit status 1\nFAIL\tp\t3.1s\n":                           fail,
+		"ok  \tp\t0.1s [no tests to run]\n": fail, // it fuzzed nothing
+		"":                                  fail,
+	} {
+		if got := judgeFuzz(testName{"p", "FuzzDecode"}, output); got.Verdict != want {
+			t.Errorf("%q is judged %s, not %s", output, got.Verdict, want)
+		}
+	}
+	if got := progress(done + "\nPASS\n"); got != done {
+		t.Errorf("the progress is %q", got)
 	}
 }

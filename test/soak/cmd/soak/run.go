@@ -63,13 +63,18 @@ func (p part) run(ctx context.Context, tests []testName, seed uint64, passedSinc
 			}
 			p.environment = append(p.environment, "E2E_AUDIT="+began.Format(time.RFC3339))
 		}
-		err := p.goTest(ctx, tests, findings.Name(), seed, func(function testName, ended []test) error {
+		ended := func(function testName, results []test) error {
 			if ctx.Err() == nil { // else the test has failed because it was interrupted
-				r.take(function, ended, attempt)
+				r.take(function, results, attempt)
 				return errors.Join(r.readFindings(findings.Name()), r.write())
 			}
 			return nil
-		})
+		}
+		if p.fuzz {
+			err = goFuzz(ctx, tests, findings.Name(), ended)
+		} else {
+			err = p.goTest(ctx, tests, findings.Name(), seed, ended)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -100,27 +105,33 @@ func clusterUp(ctx context.Context) (end func(), err error) {
 // A failed test is not an error of goTest.
 func (p part) goTest(ctx context.Context, tests []testName, findings string, seed uint64, ended func(testName, []test) error) error {
 	arguments := []string{"test", "-json", "-count=1", "-p=1", "-timeout", p.timeout.String(), "-run", pattern(tests)}
-	command := exec.CommandContext(ctx, "go", append(arguments, packagesOf(tests)...)...)
+	environment := slices.Concat(realTools(), soak.Environment(findings, seed), p.environment)
+	return runGo(ctx, append(arguments, packagesOf(tests)...), environment, func(output io.Reader) error { return readEvents(output, ended) })
+}
+
+// runGo runs the go command, and reads its output by read. That the command fails is not an error of runGo.
+func runGo(ctx context.Context, arguments, environment []string, read func(io.Reader) error) error {
+	command := exec.CommandContext(ctx, "go", arguments...)
 	// On an interrupt, tests end the processes that they have started. The go command does not pass signals on to tests.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGINT) }
 	command.WaitDelay = time.Minute
-	command.Env = append(append(append(os.Environ(), realTools()...), soak.Environment(findings, seed)...), p.environment...)
+	command.Env = append(os.Environ(), environment...)
 	command.Stderr = os.Stderr
 	output, err := command.StdoutPipe()
 	if err != nil {
 		return err
 	}
 	if err := command.Start(); err != nil {
-		return fmt.Errorf("start go test: %w", err)
+		return fmt.Errorf("start go %s: %w", arguments[0], err)
 	}
-	readErr := readEvents(output, ended)
+	readErr := read(output)
 	err = command.Wait()
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
-		return fmt.Errorf("run go test: %w", err)
+		return fmt.Errorf("run go %s: %w", arguments[0], err)
 	}
 	if readErr != nil {
-		return fmt.Errorf("read the events of go test: %w", readErr)
+		return fmt.Errorf("read the output of go %s: %w", arguments[0], readErr)
 	}
 	return nil
 }
