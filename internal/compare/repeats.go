@@ -32,13 +32,14 @@ type RepeatedFigure struct {
 
 // Repeats collects the results of several runs of the same specification. For each phase and target, it returns the
 // main figures, mean latencies and p99 latencies, in the order in which they first occur. It does not compute
-// percentiles across runs: each value is the percentile of one run.
+// percentiles across runs: each value is the percentile of one run. It leaves out results that lack clients, because
+// fewer clients generate a different load.
 func Repeats(runs [][]v1alpha1.PhaseResult) []RepeatedFigure {
 	var all []RepeatedFigure
 	for _, phases := range runs {
 		for phase, target := range v1alpha1.TargetResults(phases) {
 			kind := phasekind.Of(phase.Kind)
-			if kind.LaysOut {
+			if kind.LaysOut || slices.ContainsFunc(target.Warnings, isClientsMissing) {
 				continue
 			}
 			for _, figure := range kind.Figures(target) {
@@ -53,6 +54,8 @@ func Repeats(runs [][]v1alpha1.PhaseResult) []RepeatedFigure {
 	}
 	return all
 }
+
+func isClientsMissing(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningClientsMissing }
 
 // fold adds a run's value to the list entry of its figure, and creates the entry if it is missing.
 func fold(all []RepeatedFigure, phase, target string, figure *phasekind.Figure) []RepeatedFigure {

@@ -54,6 +54,19 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
+// A result that lacks clients is not a repetition, because fewer clients generate a different load.
+func TestRepeatsWithoutMissingClients(t *testing.T) {
+	degraded := ofOneRun(50, 9000)
+	degraded[1].Targets[0].Warnings = []v1alpha1.Warning{{Type: v1alpha1.WarningClientsMissing}}
+	all := compare.Repeats([][]v1alpha1.PhaseResult{ofOneRun(98, 5000), degraded, ofOneRun(102, 7000)})
+	for i, want := range [][]int64{{98, 102}, {1000, 1000}, {5000, 7000}} {
+		if len(all) != 3 || !slices.Equal(all[i].Values, want) {
+			t.Errorf("the figures are %+v, want values %d", all, want)
+			break
+		}
+	}
+}
+
 // TestOneRunHasNoVariance: a single run has neither a deviation nor an interval, which would be made up.
 func TestOneRunHasNoVariance(t *testing.T) {
 	for _, one := range compare.Repeats([][]v1alpha1.PhaseResult{ofOneRun(100, 5000)}) {

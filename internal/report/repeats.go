@@ -134,7 +134,7 @@ func (p *page) repeatedFigures(r *Repeats) {
 	}
 	p.columns(figures, 2)
 	p.line("95 % ± is half the width of the 95 % confidence interval of the mean (Student's t), which assumes independent runs. DEVIATION is the standard deviation " +
-		"between runs; CV is DEVIATION divided by MEAN. RUNS is the number of runs with the figure. For a percentile, MEAN is the mean of the runs' percentiles, " +
+		"between runs; CV is DEVIATION divided by MEAN. RUNS is the number of runs with the figure; results that lack clients are left out. For a percentile, MEAN is the mean of the runs' percentiles, " +
 		"not the percentile of all operations.")
 }
 

@@ -13,7 +13,7 @@ var failures = []string{
 	"MPI_ABORT was invoked", "mpirun noticed that ", "mpirun was unable to ", "mpirun detected that one or more processes exited with non-zero status",
 	"prterun noticed that ", "prterun was unable to ", "prterun detected that one or more processes exited with non-zero status",
 	"PRTE has lost communication ", "ORTE has lost communication ", "ORTE was unable to ", "There are not enough slots available in the system",
-	"An ORTE daemon has unexpectedly failed", "mpirun: killing job", "*** Process received signal ***",
+	"An ORTE daemon has unexpectedly failed", "mpirun: killing job",
 	"Primary job  terminated normally, but ",
 }
 
