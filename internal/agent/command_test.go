@@ -376,7 +376,7 @@ func TestCommandRefused(t *testing.T) {
 	for want, load := range map[string]*agentapi.LoadRequest{
 		"no-such-program is not in PATH": commandRequest("missing", "no-such-program"),
 		"$(HOST) is not defined":         commandRequest("word", "echo", "$(HOST)"),
-		"no runnable command":            commandRequest("empty"),
+		"the step has no command":        commandRequest("empty"),
 	} {
 		_, err := r.Load(t.Context(), load)
 		if err == nil || !strings.Contains(status.Convert(err).Message(), want) {

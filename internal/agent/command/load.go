@@ -99,8 +99,11 @@ func (t *Tool) ready(step *tool.Step, files *volumes.Files) (*run, error) {
 // waiting starts the `agent supervise` process that waits for the start signal.
 func (t *Tool) waiting(step *tool.Step, files *volumes.Files, given []string, setup bool) (*run, error) {
 	words, err := command.Expand(given, values(files.Path(), step.Config.Client))
-	if err != nil || len(words) == 0 {
-		return nil, status.Errorf(codes.InvalidArgument, "the step has no runnable command: %v %v", given, err)
+	if err != nil {
+		return nil, status.Errorf(codes.InvalidArgument, "the step's command %q: %v", given, err)
+	}
+	if len(words) == 0 {
+		return nil, status.Error(codes.InvalidArgument, "the step has no command")
 	}
 	r := &run{step: step, load: step.Request.GetCommand(), system: t.system, files: files, words: words, setup: setup,
 		output: &tool.Tail{Limit: tool.MessageBytes}, reported: make(chan struct{})}
