@@ -3,6 +3,7 @@ package ior
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -185,7 +186,8 @@ func DescribeMdtest(profile *v1alpha1.MdtestProfile, clients, ranksPerClient int
 		Reads: !w.directoriesOnly && w.readBytes > 0, Writes: true, Buffered: true, MaxOutstanding: uint64(ranksPerClient), // #nosec G115 -- positive
 	}}
 	if !w.directoriesOnly {
-		sizes.bytes(product(uint64(w.items), uint64(w.fileBytes)), clients, ranksPerClient) // #nosec G115 -- positive
+		files, _ := w.perRank()
+		sizes.bytes(product(files, uint64(w.fileBytes)), clients, ranksPerClient) // #nosec G115 -- positive
 	}
 	sizes.Inodes = w.inodes(uint64(clients * ranksPerClient)) // #nosec G115 -- positive
 	switch {
@@ -202,15 +204,42 @@ func DescribeMdtest(profile *v1alpha1.MdtestProfile, clients, ranksPerClient int
 // directories before it creates its files, and removes the files of an iteration before the next iteration. If args
 // make mdtest create fewer files, inodes returns 0 (unknown).
 func (w *mdtestWorkload) inodes(ranks uint64) uint64 {
-	for _, argument := range w.args {
-		if argument.name == "-S" || argument.name == "-W" {
+	for _, name := range []string{"-S", "-W"} {
+		if _, ok := w.argument(name); ok {
 			return 0 // -S creates one file for all ranks; -W stops creating files after a given time
 		}
 	}
-	folders, _ := w.tree()
+	files, folders := w.perRank()
 	if w.unique {
 		folders = product(folders, ranks)
 	}
-	items := product(uint64(w.items), ranks) // #nosec G115 -- positive
-	return items + min(folders, math.MaxUint64-items)
+	files = product(files, ranks)
+	return files + min(folders, math.MaxUint64-files)
+}
+
+// perRank returns the number of files that a rank creates, and the number of directories that it needs. Without -I, mdtest
+// divides filesPerProcess among the directories of one tree. With -I N, it creates filesPerProcess/N trees, and N files
+// in each of their directories.
+func (w *mdtestWorkload) perRank() (files, folders uint64) {
+	files = uint64(w.items) // #nosec G115 -- positive
+	folders, lowest := w.tree()
+	each, ok := w.argument("-I")
+	if !ok {
+		return files, folders
+	}
+	used := folders
+	if _, leavesOnly := w.argument("-L"); leavesOnly {
+		used = lowest
+	}
+	count, _ := parseCount(each.value)
+	return product(files, used), product(folders, files/max(1, uint64(count))) // #nosec G115 -- positive
+}
+
+// argument returns the argument of args with the given name.
+func (w *mdtestWorkload) argument(name string) (argument, bool) {
+	at := slices.IndexFunc(w.args, func(a argument) bool { return a.name == name })
+	if at < 0 {
+		return argument{}, false
+	}
+	return w.args[at], true
 }
