@@ -316,5 +316,25 @@ func TestDocumentedWithoutALostClient(t *testing.T) {
 	}
 }
 
+// The volumes of four clients are documented with 80 MB/s in all. One client is lost, and the others write 26 MB/s each:
+// less than that, but over 1.25 times the 60 MB/s of their three volumes.
+func TestDegradedStepIsFasterThanDocumented(t *testing.T) {
+	benchmark := builders.Benchmark("b").Target("a").Throughput("80M", "", "", "").Clients(4).PerClient().OnLoss(v1alpha1.OnLossContinueDegraded, 0)
+	run, planned := begun(t, benchmark.Steady("steady", "10s"))
+	record.Storage(run, planned.Documented)
+	record.Lost(run, decide.Client{Key: decide.ClientKey{Target: "a", Index: 3}}, false, builders.Start)
+	var clients []result.Client
+	for index := range 3 {
+		clients = append(clients, builders.Client("a", index).Does(10, measure.Write, builders.Counter(416, 62_500), 4*time.Millisecond).Obj())
+	}
+	step := planned.Steps[0]
+	record.Result(run, step, first(step), clients, builders.Start.Add(time.Minute))
+	found := run.Status.Phases[0].Targets[0]
+	faster := func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningFasterThanDocumented }
+	if found.Clients != 3 || !slices.ContainsFunc(found.Warnings, faster) {
+		t.Errorf("%d clients, warnings %+v", found.Clients, found.Warnings)
+	}
+}
+
 // firstSeed is the first seed of the scenarios.
 const firstSeed = 20261122

@@ -42,7 +42,7 @@ func TestMeasuredBucketCountsTheLayout(t *testing.T) {
 	}
 	run.Status.Steps = append(run.Status.Steps, v1alpha1.StepStatus{ID: wait.ID, Attempt: 1,
 		StartTime: micro(time.Unix(end, 0)), EndTime: micro(step.Until)})
-	history := historyOf(run, plan.NewDemandModel(&run.Spec.Run), wait, decide.Attempt{Step: wait.ID, Number: 1}, "data")
+	history := historyOf(run, plan.NewDemandModel(&run.Spec.Run), wait, decide.Attempt{Step: wait.ID, Number: 1}, "data", wait.Clients)
 	made := result.Cooldown(wait, "data", history, time.Unix(end, 0), step.Until).Cooldown
 	if !strings.Contains(made.Message, "waited for 100 % of the drained bucket of 248.4 GB to refill") {
 		t.Errorf("the cooldown says %q", made.Message)

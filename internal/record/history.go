@@ -12,11 +12,12 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// historyOf returns the state of a target before an attempt, such as its limits, earlier I/O and credits.
+// historyOf returns the state of a target before an attempt, such as its limits, earlier I/O and credits. clients is the
+// number of clients that take part in the attempt.
 func historyOf(
-	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string,
+	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string, clients int,
 ) result.History {
-	made := result.History{Documented: shareOf(run, limitsOf(run, target), target, int32(planned.Clients)), Described: describedOf(run, target)} //nolint:gosec // The API allows far fewer clients.
+	made := result.History{Documented: shareOf(run, limitsOf(run, target), target, int32(clients)), Described: describedOf(run, target)} //nolint:gosec // The API allows far fewer clients.
 	for i := range run.Spec.Run.Phases {
 		made.SeesEnd = made.SeesEnd || run.Spec.Run.Phases[i].BurstDrain != nil
 	}
@@ -84,7 +85,7 @@ func earlierIO(run *v1alpha1.BenchmarkRun, attempt decide.Attempt, target string
 		}
 		if io, ok := span(fact, target); ok {
 			repeated := newestAttempt(run, fact.ID).Attempt > fact.Attempt
-			all = append(all, attemptIO{step: resolved(run, fact.ID), span: io, repeated: repeated})
+			all = append(all, attemptIO{step: degraded(run, fact.ID, target, io.End), span: io, repeated: repeated})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b attemptIO) int { return a.span.Start.Compare(b.span.Start) })
@@ -100,6 +101,23 @@ func resolved(run *v1alpha1.BenchmarkRun, id string) v1alpha1.ResolvedStep {
 		}
 	}
 	return v1alpha1.ResolvedStep{}
+}
+
+// degraded returns a step whose I/O on a target ended at the given time, with the number of clients that took part: the
+// planned clients without those that were lost before and not replaced.
+func degraded(run *v1alpha1.BenchmarkRun, id, target string, end time.Time) v1alpha1.ResolvedStep {
+	step := resolved(run, id)
+	if run.Spec.Run.Clients.OnLoss != v1alpha1.OnLossContinueDegraded {
+		return step
+	}
+	planned := int(step.Clients)
+	for index := range planned {
+		loss := LossOf(run, decide.ClientKey{Target: target, Index: index})
+		if loss != nil && timeOf(loss.Time).Before(end) {
+			step.Clients = max(1, step.Clients-1)
+		}
+	}
+	return step
 }
 
 // measuredRefill returns the refill measured by the last redrain (a second drain after idle time) before a phase, in

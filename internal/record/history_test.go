@@ -44,7 +44,7 @@ func TestBucketEmpty(t *testing.T) {
 			newest := test.steps[len(test.steps)-1]
 			attempt := decide.Attempt{Step: newest.ID, Number: int(newest.Attempt)}
 			planned := plan.Step{ID: newest.ID, Redrain: test.redrain}
-			got := historyOf(run, plan.NewDemandModel(&run.Spec.Run), planned, attempt, "data")
+			got := historyOf(run, plan.NewDemandModel(&run.Spec.Run), planned, attempt, "data", planned.Clients)
 			if got.BucketEmpty != test.want {
 				t.Errorf("got %t, want %t", got.BucketEmpty, test.want)
 			}
@@ -139,7 +139,7 @@ func TestLoadsThatKeepABucketEmpty(t *testing.T) {
 				v1alpha1.ResolvedStep{ID: id, Phase: id, Purpose: purpose, Targets: []string{"data"}})
 		}
 		planned, attempt := plan.Step{ID: "refill", Redrain: true}, decide.Attempt{Step: "refill", Number: 1}
-		got := historyOf(run, plan.NewDemandModel(&run.Spec.Run), planned, attempt, "data")
+		got := historyOf(run, plan.NewDemandModel(&run.Spec.Run), planned, attempt, "data", planned.Clients)
 		if end := got.LastEnd(); got.BucketEmpty != test.want || got.EmptyAt.Equal(end) != test.want {
 			t.Errorf("%+v: empty is %t, the last time at %s", test, got.BucketEmpty, got.EmptyAt)
 		}
@@ -165,7 +165,7 @@ func TestOtherBucketIsFull(t *testing.T) {
 		run.Status.Steps = []v1alpha1.StepStatus{loaded(planned.Steps[0].ID, 1, 0, 3600, 11_878_400, 2900)}
 		for _, step := range planned.Steps[1:] {
 			attempt := decide.Attempt{Step: step.ID, Number: 1}
-			got := historyOf(run, plan.NewDemandModel(&run.Spec.Run), step, attempt, "data")
+			got := historyOf(run, plan.NewDemandModel(&run.Spec.Run), step, attempt, "data", step.Clients)
 			if want := step.Phase == "small"; got.BucketEmpty != want || got.EmptyAt.IsZero() == want {
 				t.Errorf("%s, %s: empty is %t, at %s", dimension, step.Phase, got.BucketEmpty, got.EmptyAt)
 			}
@@ -202,7 +202,7 @@ func TestOtherBlocksSpendMore(t *testing.T) {
 		run.Status.Steps = []v1alpha1.StepStatus{loaded(planned.Steps[0].ID, 1, 0, 3600, 830_000, 203)}
 		after := planned.Steps[1]
 		attempt := decide.Attempt{Step: after.ID, Number: 1}
-		got := historyOf(run, plan.NewDemandModel(&run.Spec.Run), after, attempt, "data")
+		got := historyOf(run, plan.NewDemandModel(&run.Spec.Run), after, attempt, "data", after.Clients)
 		if got.BucketEmpty != test.want {
 			t.Errorf("%s: empty is %t, want %t", name, got.BucketEmpty, test.want)
 		}
@@ -351,5 +351,35 @@ func TestBaselines(t *testing.T) {
 	}
 	if got, want := Baselines(run)["data"], (limits.Rates{Baseline: 150e6, Burst: 170e6}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// The I/O of a step is that of the clients that were still there at its end, so that only their volumes have spent
+// credits.
+func TestDegraded(t *testing.T) {
+	lost := v1alpha1.LostClient{Target: "data", Client: 2, Time: micro(time.Unix(100, 0))}
+	replaced := lost
+	replaced.Replaced = true
+	for name, test := range map[string]struct {
+		policy v1alpha1.OnLoss
+		losses []v1alpha1.LostClient
+		target string
+		end    int64
+		want   int32
+	}{
+		"after the loss":        {v1alpha1.OnLossContinueDegraded, []v1alpha1.LostClient{lost}, "data", 110, 3},
+		"before the loss":       {v1alpha1.OnLossContinueDegraded, []v1alpha1.LostClient{lost}, "data", 90, 4},
+		"another target":        {v1alpha1.OnLossContinueDegraded, []v1alpha1.LostClient{lost}, "other", 110, 4},
+		"a replaced client":     {v1alpha1.OnLossContinueDegraded, []v1alpha1.LostClient{replaced}, "data", 110, 4},
+		"a replacement lost":    {v1alpha1.OnLossContinueDegraded, []v1alpha1.LostClient{replaced, lost}, "data", 110, 3},
+		"steps that are redone": {v1alpha1.OnLossRestartStep, []v1alpha1.LostClient{lost}, "data", 110, 4},
+	} {
+		run := &v1alpha1.BenchmarkRun{}
+		run.Spec.Run.Clients.OnLoss = test.policy
+		run.Spec.Steps = []v1alpha1.ResolvedStep{{ID: "00-write", Clients: 4}}
+		run.Status.LostClients = test.losses
+		if got := degraded(run, "00-write", test.target, time.Unix(test.end, 0)); got.Clients != test.want {
+			t.Errorf("%s: %d clients, want %d", name, got.Clients, test.want)
+		}
 	}
 }

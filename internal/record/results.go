@@ -87,7 +87,7 @@ func extend(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 func fold(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string, p contribution,
 ) {
-	history := historyOf(run, demands, planned, attempt, target)
+	history := historyOf(run, demands, planned, attempt, target, p.present(planned))
 	var made v1alpha1.TargetResult
 	if planned.Purpose == plan.Idle {
 		if planned.Kind != v1alpha1.PhaseCooldown {
@@ -189,6 +189,17 @@ func complete(client *result.Client, loss *v1alpha1.LostClient, concluded time.T
 func (p *contribution) missing(index int, reason string) {
 	p.remarks = append(p.remarks, result.Remark{Warning: v1alpha1.WarningClientsMissing, Client: index,
 		Message: "was lost (" + reason + "); the run continued without it because of onLoss"})
+}
+
+// present returns the number of clients that took part in a step.
+func (p *contribution) present(planned plan.Step) int {
+	lost := 0
+	for _, remark := range p.remarks {
+		if remark.Warning == v1alpha1.WarningClientsMissing {
+			lost++
+		}
+	}
+	return planned.Clients - lost
 }
 
 func phaseResult(run *v1alpha1.BenchmarkRun, planned plan.Step) *v1alpha1.PhaseResult {

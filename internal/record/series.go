@@ -19,7 +19,7 @@ func Series(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	demands := plan.NewDemandModel(&run.Spec.Run)
 	for _, target := range planned.Targets {
 		p := contributionOf(run, planned, attempt, target, clients)
-		one := result.OverTime(planned, target, p.clients, historyOf(run, demands, planned, attempt, target))
+		one := result.OverTime(planned, target, p.clients, historyOf(run, demands, planned, attempt, target, p.present(planned)))
 		one.Minutes = minutes[target]
 		made.Targets = append(made.Targets, one)
 	}
