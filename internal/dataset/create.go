@@ -131,7 +131,7 @@ func ownedChild(parent *directory, name string, owner Owner) (*directory, error)
 		}
 		return child, err
 	}
-	_ = removeScratch(parent, scratch)
+	_ = removeScratch(parent, scratch, owner.BenchmarkUID)
 	return nil, renameFailed(parent, name, err)
 }
 
@@ -176,17 +176,22 @@ func makeOwned(parent *directory, name string, owner Owner) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return errLostRace
 	case err != nil:
-		_ = removeScratch(parent, name)
+		_ = removeScratch(parent, name, owner.BenchmarkUID)
 	}
 	return err
 }
 
-// removeScratch deletes a directory and the files in it that this package writes. It fails if the directory contains
-// anything else.
-func removeScratch(parent *directory, name string) error {
+// removeScratch deletes a scratch directory and the files in it that this package writes, which may be scratch files too.
+// It fails if the directory contains anything else.
+func removeScratch(parent *directory, name, benchmarkUID string) error {
 	child, err := parent.child(name)
 	if err == nil {
-		err = removeOwnFiles(child, ownFiles)
+		err = errors.Join(removeOwnFiles(child, ownFiles), child.each(func(entry fs.DirEntry) (bool, error) {
+			if !isScratch(entry.Name(), benchmarkUID) {
+				return false, nil
+			}
+			return false, child.remove(entry.Name())
+		}))
 		child.close()
 	}
 	if err != nil && !errors.Is(err, ErrNotDirectory) {

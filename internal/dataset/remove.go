@@ -169,7 +169,7 @@ func removeLitter(d *directory, benchmarkUID string) error {
 		if !isScratch(entry.Name(), benchmarkUID) {
 			return false, nil
 		}
-		err := removeScratch(d, entry.Name())
+		err := removeScratch(d, entry.Name(), benchmarkUID)
 		if isNotEmpty(err) {
 			err = nil // keep a scratch directory that contains foreign files
 		}

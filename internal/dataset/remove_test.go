@@ -325,3 +325,19 @@ func TestRemoveStopsWithItsContext(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A client that is killed while it writes its first ownership file leaves a scratch file in a scratch directory. The
+// sweep removes both, but no file that a person has put there.
+func TestSweepRemovesLitter(t *testing.T) {
+	for name, file := range map[string]string{"a scratch file": scratchName(testUID), "a person's file": "notes.txt"} {
+		path := t.TempDir()
+		mount := mustProve(t, path)
+		must(t, mustCreate(t, path, 0).Close())
+		litter := filepath.Join(path, baseName, testUID, scratchName(testUID), file)
+		mustWrite(t, litter, "{")
+		must(t, Sweep(t.Context(), mount, testUID, testHolder("x").RunUID))
+		if kept := name == "a person's file"; exists(litter) != kept || exists(filepath.Join(path, baseName)) != kept {
+			t.Errorf("%s: it exists: %t, the base directory exists: %t", name, exists(litter), exists(filepath.Join(path, baseName)))
+		}
+	}
+}
