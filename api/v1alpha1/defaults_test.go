@@ -10,7 +10,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Each run is as a file has it, and as it was stored when the schema set these defaults; the same if stored is empty.
+// defaulted holds runs as users write them, and as the API server stored them when the schema still set these defaults.
+// An empty stored means the same as file.
 var defaulted = map[string]struct{ file, stored string }{
 	"nothing": {file: `{}`},
 	"target": {

@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// troubleshooting is the page that tells users what each word means to them.
+// troubleshooting is the page that explains each condition, reason, stage, warning and event to users.
 const troubleshooting = "../../docs/troubleshooting.md"
 
-// TestTroubleshooting: each condition, reason, stage, warning and event that the API has is a row of the page, under the heading of
-// its kind, with something in every cell; and the page has no row of a word that the API has not.
+// TestTroubleshooting checks that each condition, reason, stage, warning and event of the API has a complete row under
+// the matching heading of the page, and that the page lists nothing else.
 func TestTroubleshooting(t *testing.T) {
 	page, err := os.ReadFile(troubleshooting)
 	if err != nil {
@@ -40,12 +40,12 @@ func TestTroubleshooting(t *testing.T) {
 		}
 		for _, word := range constants[kind] {
 			if !found[word] {
-				t.Errorf("%s %s is not on the page: say what it comes from and what to do", kind, word)
+				t.Errorf("%s %s is not on the page: add its cause and remedy", kind, word)
 			}
 			delete(found, word)
 		}
 		for word := range found {
-			t.Errorf("the page has the %s %s, which the API has not", strings.ToLower(kind), word)
+			t.Errorf("the page has the %s %s, which is not in the API", strings.ToLower(kind), word)
 		}
 		if len(constants[kind]) < 8 {
 			t.Errorf("only %d %ss were found in the code: %v", len(constants[kind]), kind, constants[kind])
@@ -53,11 +53,11 @@ func TestTroubleshooting(t *testing.T) {
 	}
 }
 
-// word is the first cell of a row that explains one.
+// wordRow matches the row of a table that explains a word; the word is its first cell.
 var wordRow = regexp.MustCompile("^\\| `([A-Za-z]+)` \\|")
 
-// documented gives the words of the page's tables by the heading that they are under. A row with an empty cell is an error, but in
-// the table of conditions, where a status may be impossible.
+// documented returns the words in the page's tables, by the heading above the table. An empty cell is an error, except
+// in the table of conditions, where it means that the condition never has that status.
 func documented(t *testing.T, page string) map[string]map[string]bool {
 	t.Helper()
 	rows, heading := map[string]map[string]bool{}, ""
@@ -82,7 +82,7 @@ func documented(t *testing.T, page string) map[string]map[string]bool {
 	return rows
 }
 
-// words are the values of the package's constants by the first word of their names.
+// words returns the values of the package's constants, by the first word of their names.
 func words(t *testing.T) map[string][]string {
 	t.Helper()
 	kind := regexp.MustCompile(`^(Condition|Reason|Stage|Warning|Event)[A-Z]`)

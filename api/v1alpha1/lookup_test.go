@@ -28,7 +28,7 @@ func TestWorkloadOf(t *testing.T) {
 	}
 }
 
-// TestAttempt: the newest attempt of a step counts, but not a repeated layout in which clients found their data.
+// TestAttempt checks that the newest attempt of a step counts, unless it repeated a layout and found data that exists.
 func TestAttempt(t *testing.T) {
 	attempt := func(number int32, state v1alpha1.StepState, bytes ...int64) v1alpha1.StepStatus {
 		made := v1alpha1.StepStatus{ID: "00-layout", Attempt: number, State: state}

@@ -9,7 +9,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Fields of CronJob have CronJob's names; the former ones mean the same, and the new ones precede them.
+// TestNamesOfCronJob checks that the former fields still work beside the fields named as in CronJob, which take
+// precedence.
 func TestNamesOfCronJob(t *testing.T) {
 	for name, test := range map[string]struct {
 		spec             string

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// The API server refuses an event whose note has more than 1024 bytes, and one that is not valid UTF-8.
+// TestEventNote checks that notes have at most 1024 bytes and are valid UTF-8: the API server refuses other events.
 func TestEventNote(t *testing.T) {
 	for _, c := range []string{"x", "ä", "€", "𝄞"} {
 		for n := 1000 / len(c); n <= 1100/len(c); n++ {

@@ -76,7 +76,7 @@ func TestKindsOfPhases(t *testing.T) {
 	if got := (&v1alpha1.Phase{}).Kind(); got != "" {
 		t.Errorf("a phase of no kind is %q", got)
 	}
-	// Every other optional object of a phase is a kind, so a new one fails here until it has a row.
+	// Every other pointer field of a phase is a kind. This fails for a new field until one of the tables lists it.
 	noKinds := []string{"workload", "override"}
 	for field := range reflect.TypeFor[v1alpha1.Phase]().Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -86,7 +86,7 @@ func TestKindsOfPhases(t *testing.T) {
 	}
 }
 
-// Whoever reads a workload meets the engines at its top level, as in a profile.
+// TestEngineIsInline checks that the engine is a field at the top level of a workload, and of a profile.
 func TestEngineIsInline(t *testing.T) {
 	for _, kind := range []v1alpha1.EngineKind{v1alpha1.EngineFio, v1alpha1.EngineIOR, v1alpha1.EngineMdtest, v1alpha1.EngineCommand} {
 		var workload v1alpha1.Workload
@@ -119,7 +119,7 @@ func TestSchemeKnowsEveryKind(t *testing.T) {
 	}
 }
 
-// Zero is a figure; it must not be left out of the JSON that others read.
+// TestZeroFiguresAreWritten checks that the JSON contains figures that are zero.
 func TestZeroFiguresAreWritten(t *testing.T) {
 	text, err := json.Marshal(v1alpha1.OperationResult{Operation: v1alpha1.OperationRead, BytesPerSecond: new(int64), Latency: &v1alpha1.LatencyResult{}})
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// The table in the comment of WarningType is the documentation, the one in the
-// code the behaviour: they must agree.
+// TestSeverityTableIsAsDocumented checks that the table in the comment of WarningType matches the table in the code.
 func TestSeverityTableIsAsDocumented(t *testing.T) {
 	letters := map[string]v1alpha1.Severity{
 		"I": v1alpha1.SeverityInfo, "W": v1alpha1.SeverityWarning, "D": v1alpha1.SeverityDisqualifying,
@@ -48,7 +47,7 @@ func TestSeverityTableIsAsDocumented(t *testing.T) {
 	}
 }
 
-// Every constant of the type is in the table.
+// TestEveryWarningHasASeverity checks that the table contains every constant of WarningType.
 func TestEveryWarningHasASeverity(t *testing.T) {
 	file := parse(t)
 	known := v1alpha1.WarningTypes()
@@ -86,7 +85,7 @@ func parse(t *testing.T) *ast.File {
 	return file
 }
 
-// documentedRows gives name and four letters of each row of the comment.
+// documentedRows returns the rows of the comment's table: a name and four severities, each as one letter.
 func documentedRows(t *testing.T) [][]string {
 	t.Helper()
 	var rows [][]string
@@ -104,7 +103,7 @@ func documentedRows(t *testing.T) [][]string {
 	return rows
 }
 
-// An unknown warning must not pass as harmless.
+// TestUnknownWarningDisqualifies checks that an unknown warning is never treated as harmless.
 func TestUnknownWarningDisqualifies(t *testing.T) {
 	if got := v1alpha1.WarningType("Odd").Severity(v1alpha1.PhaseSteady); got != v1alpha1.SeverityDisqualifying {
 		t.Errorf("an unknown warning is %s", got)

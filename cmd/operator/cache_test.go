@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// TestCacheKeepsLittle checks that the operator's own cache reduces the objects that there are many of, whatever it
-// watches: a pod with 10 KiB of specification, annotations, and the fields that other managers have set.
+// TestCacheKeepsLittle checks that the operator's cache strips what it does not need from pods, claims and runs, which
+// can be many, whether it watches all namespaces or some.
 func TestCacheKeepsLittle(t *testing.T) {
 	of := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Name: name, Annotations: map[string]string{"example.com/large": "a"},
@@ -41,7 +41,7 @@ func TestCacheKeepsLittle(t *testing.T) {
 			if _, err := reduce[name](object); err != nil || len(object.GetManagedFields()) > 0 {
 				t.Errorf("namespaces %q: %s has managed fields %v, %v", namespaces, name, object.GetManagedFields(), err)
 			}
-			// The controller reads the annotations of a live run.
+			// Annotations of runs are kept: the controller reads those of a live run.
 			if name != "run" && len(object.GetAnnotations()) > 0 || object.GetName() != name {
 				t.Errorf("namespaces %q: %s has annotations %v", namespaces, object.GetName(), object.GetAnnotations())
 			}

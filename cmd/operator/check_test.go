@@ -23,7 +23,6 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// administrator returns the kubeconfig of a user with all permissions.
 func administrator(t *testing.T) string {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
@@ -36,12 +35,12 @@ func administrator(t *testing.T) string {
 	return file
 }
 
-// TestCheck checks that the command of `helm test` reports what works and what does not.
+// TestCheck checks that the command of `helm test` reports which checks pass and which fail.
 func TestCheck(t *testing.T) {
 	arguments := []string{"--check", "--namespace=" + namespace}
 	o := start(t)
 	t.Setenv("KUBECONFIG", administrator(t))
-	hang.Until(t, "somebody leads", func() bool { return holder(t) != "" })
+	hang.Until(t, "there is a leader", func() bool { return holder(t) != "" })
 	labels := map[string]string{"app": "operator"}
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "storagebench-operator"},
 		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
@@ -59,7 +58,7 @@ func TestCheck(t *testing.T) {
 	var made v1alpha1.StorageBenchmarkList
 	must(t, cluster.List(t.Context(), &made, client.InNamespace(namespace)))
 	if len(made.Items) > 0 {
-		t.Errorf("it has made %s", made.Items[0].Name)
+		t.Errorf("the check left benchmark %s behind", made.Items[0].Name)
 	}
 
 	// No operator is ready, and there is no leader.
@@ -70,7 +69,7 @@ func TestCheck(t *testing.T) {
 	out.Reset()
 	err := installation.Check(t.Context(), api, namespace, &out, time.Second)
 	if err == nil {
-		t.Fatalf("all is well without an operator:\n%s", out.String())
+		t.Fatalf("the check passes without an operator:\n%s", out.String())
 	}
 	for _, want := range []string{"all operator replicas are ready: of 1 replicas, 1 are up to date and 0 available", "an operator is leading: the Lease " + namespace + "/storagebench-operator has no holder"} {
 		if !strings.Contains(err.Error(), want) {
@@ -78,6 +77,6 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	if lines := strings.Split(strings.TrimSpace(out.String()), "\n"); len(lines) != 3 || slices.ContainsFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "ok: ") }) {
-		t.Errorf("what works is %q", lines)
+		t.Errorf("the passed checks are %q", lines)
 	}
 }

@@ -19,8 +19,9 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// TestProfileLibrary switches from an operator without the library to one that creates it, and back.
-// --profile-library=false neither creates nor removes anything, and users' profiles are never touched.
+// TestProfileLibrary checks that --profile-library=false neither creates nor removes profiles, that the operator
+// otherwise creates the library, and that it never touches users' profiles. Operators without, with and again without
+// the library run one after the other.
 func TestProfileLibrary(t *testing.T) {
 	if api == nil {
 		t.Skip("needs an API server, which -short leaves out")
@@ -30,7 +31,7 @@ func TestProfileLibrary(t *testing.T) {
 	tidy := func() {
 		must(t, cluster.DeleteAllOf(context.WithoutCancel(t.Context()), &v1alpha1.ClusterWorkloadProfile{}, client.HasLabels{v1alpha1.LabelLibrary}))
 	}
-	tidy() // earlier tests have also run operators
+	tidy() // operators of earlier tests may have applied the library
 	t.Cleanup(tidy)
 	// One of the user's profiles has the name of a profile in the library.
 	for _, name := range []string{"etcd-wal", "own"} {
@@ -68,12 +69,12 @@ func TestProfileLibrary(t *testing.T) {
 	left := profiles(t)
 	without(t)
 	if now := profiles(t); !maps.Equal(now, left) {
-		t.Errorf("what was there did not stay as it was: %v, and now %v", left, now)
+		t.Errorf("the profiles changed from %v to %v", left, now)
 	}
 }
 
-// without lets an operator without the library do everything that a benchmark needs, and then ends it: it would have
-// had time to create the library.
+// without runs an operator without the library until a run has its pods: by then, it would also have applied the
+// library.
 func without(t *testing.T) {
 	t.Helper()
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "library-off-"}}
@@ -82,7 +83,7 @@ func without(t *testing.T) {
 	makesPodsIn(t, space.Name)
 	end(t, o)
 	if log := strings.Join(o.lines(), "\n"); strings.Contains(log, "library of profiles") {
-		t.Errorf("its log tells of the library:\n%s", log)
+		t.Errorf("its log mentions the library:\n%s", log)
 	}
 }
 
@@ -94,7 +95,7 @@ func end(t *testing.T, o *operator) {
 	}
 }
 
-// profiles returns the cluster's profiles by name: the UID, the generation of the spec, and the library's label.
+// profiles returns the cluster's profiles by name, each as its UID, generation and library label.
 func profiles(t *testing.T) map[string]string {
 	t.Helper()
 	var list v1alpha1.ClusterWorkloadProfileList

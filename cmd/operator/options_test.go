@@ -27,7 +27,7 @@ func TestOptions(t *testing.T) {
 	if o.namespace != "here" {
 		t.Errorf("namespace %q, want that of the pod", o.namespace)
 	}
-	// It must be impossible to publish the images that run by default.
+	// The tags of the default images must be impossible to publish.
 	tag := ".invalid/%s:" + version.Tag(version.Version)
 	for name, image := range map[string]string{"operator": o.agentImage, "fio": o.fioImage, "ior": o.iorImage} {
 		if !strings.HasSuffix(image, fmt.Sprintf(tag, name)) {
@@ -43,7 +43,7 @@ func TestOptions(t *testing.T) {
 		t.Errorf("images %q and %q, not published: %v, %v", o.agentImage, o.fioImage, o.unpublished(), err)
 	}
 	if !strings.HasPrefix(o.metrics, "127.0.0.1:") {
-		t.Errorf("by default the metrics are for anybody who can reach %s", o.metrics)
+		t.Errorf("by default, metrics are served at %s, want the loopback address", o.metrics)
 	}
 	o, err = parse([]string{"--namespace=there", "--agent-image=a", "--fio-image=b", "--metrics-bind-address=0", "--log-level=debug"}, io.Discard)
 	if err != nil {

@@ -41,16 +41,16 @@ import (
 )
 
 const (
-	// asOperator is the environment variable that turns the test's own program into the operator.
+	// asOperator is the environment variable that makes the test binary run as the operator.
 	asOperator = "STORAGEBENCH_TEST_OPERATOR"
 	namespace  = "storagebench-system"
 )
 
 var (
-	// api connects as an administrator to the only API server of this package, on which everything except the
-	// Deployment is installed. It is nil with -short.
+	// api is the administrator's configuration for this package's API server, on which everything except the Deployment is
+	// installed. It is nil with -short.
 	api *rest.Config
-	// cluster reads without a cache.
+	// cluster is an administrator's client without a cache.
 	cluster client.Client
 )
 
@@ -67,7 +67,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// install applies the manifests. The kinds already exist, and nothing in the test would run a Deployment.
+// install applies the manifests except the CRDs, which are installed already, and the Deployment, which nothing would
+// run.
 func install(config *rest.Config) error {
 	api = config
 	var err error
@@ -93,7 +94,6 @@ func install(config *rest.Config) error {
 	return nil
 }
 
-// operator is an operator process.
 type operator struct {
 	command *exec.Cmd
 	health  string
@@ -109,7 +109,7 @@ func start(t *testing.T, more ...string) *operator {
 	return startAs(t, namespace, more...)
 }
 
-// startAs runs an operator that is installed in the namespace own.
+// startAs is like start, for an operator that is installed in the given namespace.
 func startAs(t *testing.T, own string, more ...string) *operator {
 	t.Helper()
 	o := &operator{health: freeAddress(t), ended: make(chan error, 1)}
@@ -156,12 +156,11 @@ func (o *operator) signal(t *testing.T, signal os.Signal) {
 	}
 }
 
-// exit waits for the process to exit and returns its exit code.
 func (o *operator) exit(t *testing.T) int {
 	t.Helper()
 	select {
 	case err := <-o.ended:
-		o.ended <- err // for the clean-up
+		o.ended <- err // for the cleanup
 		var failure *exec.ExitError
 		switch {
 		case err == nil:
@@ -176,7 +175,7 @@ func (o *operator) exit(t *testing.T) int {
 	return -1
 }
 
-// kubeconfig returns the kubeconfig of the service account of an operator in the namespace own.
+// kubeconfig returns a kubeconfig for the service account of the operator in the given namespace.
 func kubeconfig(t *testing.T, own string) string {
 	t.Helper()
 	if api == nil {
@@ -229,7 +228,7 @@ func holder(t *testing.T) string {
 
 func TestOperatorWithItsOwnRights(t *testing.T) {
 	o := start(t)
-	hang.Until(t, "somebody leads", func() bool { return holder(t) != "" })
+	hang.Until(t, "there is a leader", func() bool { return holder(t) != "" })
 
 	profile := builders.Profile("default", "judged", builders.Fio())
 	if err := cluster.Create(t.Context(), profile); err != nil {
@@ -262,27 +261,27 @@ func TestOperatorWithItsOwnRights(t *testing.T) {
 		t.Errorf("exit code %d after SIGTERM", code)
 	}
 	if left := holder(t); left != "" {
-		t.Errorf("the Lease is held by %s, which has ended in peace: the next leader waits for nothing", left)
+		t.Errorf("the Lease is still held by %s after its graceful exit, so the next leader must wait", left)
 	}
 	for _, line := range o.lines() {
 		if strings.Contains(line, "forbidden") {
 			t.Errorf("the manifests lack a right: %s", line)
 		}
 		if strings.Contains(line, "is not cached") {
-			t.Errorf("a kind is read that nobody watches: %s", line)
+			t.Errorf("a kind is read that is not watched: %s", line)
 		}
 		var entry map[string]any
 		if err := json.Unmarshal([]byte(line), &entry); err != nil || entry["msg"] == nil || entry["level"] == nil {
 			t.Errorf("not a line of the log: %s", line)
 		}
 		if strings.Contains(line, string(secret.Data[installation.MasterKey])) {
-			t.Error("the log tells the master key")
+			t.Error("the log contains the master key")
 		}
 	}
 }
 
-// makesPodsIn follows a benchmark from its claim, which is missing initially, to the pods of its run. Nothing in the
-// test runs these pods.
+// makesPodsIn creates a benchmark, waits until it reports that its claim is missing, creates the claim, and waits until
+// the pods of its run exist. Nothing runs these pods.
 func makesPodsIn(t *testing.T, space string) {
 	t.Helper()
 	benchmark := builders.Benchmark("quick").Target("data").Clients(2).Prepare("layout").Obj()
@@ -317,7 +316,7 @@ func makesPodsIn(t *testing.T, space string) {
 	})
 }
 
-// TestLeaderThatStandsStill checks that a leader that was paused is no longer the leader when it resumes, and exits.
+// TestLeaderThatStandsStill checks that a leader exits if another operator took over while it was paused.
 func TestLeaderThatStandsStill(t *testing.T) {
 	first := start(t)
 	hang.Until(t, "the first leads", func() bool { return holder(t) != "" })
@@ -332,8 +331,8 @@ func TestLeaderThatStandsStill(t *testing.T) {
 		return answer.StatusCode == http.StatusOK
 	})
 
-	// Stop it in the middle between two renewals. If it is stopped before it has read the answer to a renewal, it notices
-	// the failed request before the new leader, and reports that instead.
+	// Pause the leader midway between two renewals. Paused during a renewal, it would notice the failed request before the
+	// new leader, and report that instead.
 	hang.Until(t, "the first is between two renewals", func() bool {
 		renewed := lease(t).Spec.RenewTime
 		age := time.Since(renewed.Time) //nolint:forbidigo // a state to wait for, not a verdict
@@ -345,10 +344,9 @@ func TestLeaderThatStandsStill(t *testing.T) {
 	taken := holder(t)
 	first.signal(t, syscall.SIGCONT)
 	if code := first.exit(t); code != 1 {
-		t.Errorf("exit code %d of the leader that was, want 1", code)
+		t.Errorf("exit code %d of the former leader, want 1", code)
 	}
-	// It has noticed the new leader, instead of waiting until its own renewal is overdue. Other components may still
-	// log after the reason is printed.
+	// The reason for the exit is the new leader, not an overdue renewal. Other components may still log after it.
 	if !slices.Contains(first.lines(), "error: "+errTakenOver.Error()) {
 		t.Errorf("it does not say why: %s", strings.Join(first.lines(), "\n"))
 	}

@@ -31,13 +31,13 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// narrow is the namespace of an operator that watches only the namespace watched.
+// narrow is the namespace of an operator that watches only one namespace, the one in watched.
 const (
 	narrow  = "storagebench-narrow"
 	watched = "watched"
 )
 
-// installNarrow grants this operator what config/namespaced grants, without the cluster-wide reads.
+// installNarrow grants that operator the rights of config/namespaced, but no cluster-wide reads.
 func installNarrow(t *testing.T) {
 	t.Helper()
 	if api == nil {
@@ -97,7 +97,7 @@ func TestOperatorOfOneNamespace(t *testing.T) {
 		return ready != nil && ready.Reason == v1alpha1.ReasonProfileNotFound && strings.Contains(ready.Message, "no permission to read cluster-scoped profiles")
 	})
 	makesPodsIn(t, watched)
-	// In the time that it needed for the watched namespace, it could also have acted elsewhere.
+	// An operator that acts in other namespaces would have done so by now.
 	must(t, cluster.Get(t.Context(), client.ObjectKeyFromObject(elsewhere), elsewhere))
 	if elsewhere.Status.ObservedGeneration > 0 || len(elsewhere.Status.Conditions) > 0 {
 		t.Errorf("a benchmark of a namespace that is not watched has the status %+v", elsewhere.Status)
@@ -128,7 +128,7 @@ func TestOperatorOfNoNamespaceItMayRead(t *testing.T) {
 	if api == nil {
 		t.Skip("needs an API server, which -short leaves out")
 	}
-	// This account has no permissions beyond its own namespace.
+	// The service account has no rights in the namespace default.
 	if err := cluster.Get(t.Context(), client.ObjectKey{Name: narrow}, &corev1.Namespace{}); apierrors.IsNotFound(err) {
 		installNarrow(t)
 	}
@@ -142,7 +142,7 @@ func TestOperatorOfNoNamespaceItMayRead(t *testing.T) {
 	}
 }
 
-// TestReachIsWatched checks that permissions that are granted or revoked are noticed.
+// TestReachIsWatched checks that the watch ends with an error once rights are granted or revoked.
 func TestReachIsWatched(t *testing.T) {
 	var allowed atomic.Bool
 	asked := make(chan struct{}, 100)
@@ -161,7 +161,7 @@ func TestReachIsWatched(t *testing.T) {
 	must(t, err)
 	watch := &reachWatch{asked: []string{"a", "b"}, known: known, reviews: fakes.AuthorizationV1(), every: time.Millisecond}
 	if watch.NeedLeaderElection() {
-		t.Error("one that stands by does not look")
+		t.Error("an operator on standby does not watch its rights")
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- watch.Start(t.Context()) }()
@@ -170,11 +170,11 @@ func TestReachIsWatched(t *testing.T) {
 	}
 	select {
 	case err := <-ended:
-		t.Fatalf("it ends though nothing has changed: %v", err)
+		t.Fatalf("the watch ended although nothing has changed: %v", err)
 	default:
 	}
 	allowed.Store(true)
 	if err := <-ended; !errors.Is(err, errReachChanged) {
-		t.Errorf("it ends with %v", err)
+		t.Errorf("the watch ended with %v", err)
 	}
 }

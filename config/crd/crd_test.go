@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/config/crd"
 )
 
-// maxFileBytes is the largest size of a file. kubectl apply puts the whole object into an annotation, whose limit is
-// 256 KiB, and Helm puts a whole chart into one Secret, whose limit is 1 MiB.
+// maxFileBytes limits the size of a CRD's file. kubectl apply stores the whole object in an annotation, which may have
+// 256 KiB, and Helm stores a whole chart in one Secret, which may have 1 MiB.
 const maxFileBytes = 120_000
 
 func load(t *testing.T) map[string]*apiextensionsv1.CustomResourceDefinition {
@@ -55,12 +55,11 @@ func TestEveryKindHasAFileThatFits(t *testing.T) {
 	}
 }
 
-// TestPrintColumns checks that the columns of kubectl get refer to existing fields: the API server shows nothing for
-// others.
+// TestPrintColumns checks that the columns of kubectl get refer to existing fields: the API server leaves others empty.
 func TestPrintColumns(t *testing.T) {
 	definitions := load(t)
 	for kind, want := range map[string]string{
-		"StorageBenchmark": "Ready Stage Result p99 Figure (Reason) (Last Run) (Next) Age", // in parentheses: with -o wide
+		"StorageBenchmark": "Ready Stage Result p99 Figure (Reason) (Last Run) (Next) Age", // (column): only with -o wide
 		"BenchmarkRun":     "Complete Stage Result p99 Figure (Reason) Age",
 	} {
 		version := definitions[kind].Spec.Versions[0]
@@ -91,8 +90,8 @@ func TestPrintColumns(t *testing.T) {
 	}
 }
 
-// TestRulesCompileWithinTheirCost finds rules that do not compile or may cost too much, without an API server, which
-// would refuse the CRD.
+// TestRulesCompileWithinTheirCost finds, without an API server, rules that do not compile or exceed the cost limit. An
+// API server would refuse the CRD.
 func TestRulesCompileWithinTheirCost(t *testing.T) {
 	for kind, external := range load(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -104,7 +103,7 @@ func TestRulesCompileWithinTheirCost(t *testing.T) {
 			}
 			for _, fault := range validation.ValidateCustomResourceDefinition(context.Background(), internal) {
 				if strings.HasPrefix(fault.Field, "status.") {
-					continue // the API server fills the status in
+					continue // the API server sets the status
 				}
 				t.Errorf("%v", fault)
 			}
@@ -112,7 +111,7 @@ func TestRulesCompileWithinTheirCost(t *testing.T) {
 	}
 }
 
-// TestRulesHaveMessages checks that every rule has a message, which tells users what to do.
+// TestRulesHaveMessages checks that every rule has a message that users can act on.
 func TestRulesHaveMessages(t *testing.T) {
 	for kind, definition := range load(t) {
 		for _, version := range definition.Spec.Versions {
@@ -127,9 +126,9 @@ func TestRulesHaveMessages(t *testing.T) {
 	}
 }
 
-// TestNoDefaultsInsideLists checks that no field inside a list has a default. A list belongs as a whole to the file
-// that sets it. A default that the API server adds to an item is a permanent difference for Argo CD with server-side
-// apply, and kubectl apply sends it each time. api/v1alpha1/defaults.go has the defaults inside lists.
+// TestNoDefaultsInsideLists checks that no field inside a list has a default. Lists are atomic: if the API server adds
+// a default to an item, Argo CD with server-side apply reports a permanent difference, and each kubectl apply sends the
+// list again. Defaults inside lists are in api/v1alpha1/defaults.go.
 func TestNoDefaultsInsideLists(t *testing.T) {
 	for kind, definition := range load(t) {
 		for _, version := range definition.Spec.Versions {
@@ -155,17 +154,17 @@ func walk(schema *apiextensionsv1.JSONSchemaProps, path string, visit func(strin
 	}
 }
 
-// kubernetesOwn are the paths below which the types are not ours to bound.
+// kubernetesOwn lists paths with types of Kubernetes, which we cannot bound.
 var kubernetesOwn = []string{
 	".template.affinity", ".template.tolerations", ".template.topologySpreadConstraints", ".template.imagePullSecrets",
 	".seLinuxOptions", ".claimTemplate.spec", ".status.conditions",
 }
 
-// boundedByRule are the values of maps of plain strings, which a rule of the map bounds. OpenAPI could bound them
-// only with a type of their own.
+// boundedByRule lists maps of plain strings whose values are bounded by a rule of the map: OpenAPI could bound them
+// only through a separate type.
 var boundedByRule = []string{".template.labels{}", ".template.annotations{}", ".template.nodeSelector{}", ".storage[].volumes[].parameters{}"}
 
-// TestEverythingIsBounded checks that all of our own fields are bounded, and that there are no floats.
+// TestEverythingIsBounded checks that each of our fields is bounded, and that none is a float.
 func TestEverythingIsBounded(t *testing.T) {
 	for kind, definition := range load(t) {
 		for _, version := range definition.Spec.Versions {
@@ -203,11 +202,11 @@ func unbounded(schema *apiextensionsv1.JSONSchemaProps) string {
 	return ""
 }
 
-// TestFieldsAreExplained checks that kubectl explain explains each field that users write.
+// TestFieldsAreExplained checks that kubectl explain describes each field that users write.
 func TestFieldsAreExplained(t *testing.T) {
 	for kind, definition := range load(t) {
 		if kind == "BenchmarkRun" {
-			continue // users do not write one
+			continue // users do not write runs
 		}
 		spec := definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 		walk(&spec, "", func(path string, schema *apiextensionsv1.JSONSchemaProps) {
@@ -227,9 +226,9 @@ func TestFieldsAreExplained(t *testing.T) {
 	}
 }
 
-// TestStatusWritesOfRunsEvaluateOneRule checks that an update of a BenchmarkRun evaluates only the rule that keeps its
-// spec. The API server evaluates the rules of an unchanged spec at each write of the status; those of a benchmark with 24
-// phases took 29 of 83 ms of CPU time.
+// TestStatusWritesOfRunsEvaluateOneRule checks that an update of a BenchmarkRun evaluates only the rule that makes its
+// spec immutable. Each write of the status evaluates the rules of the unchanged spec: for a benchmark with 24 phases,
+// these took 29 of 83 ms of CPU time.
 func TestStatusWritesOfRunsEvaluateOneRule(t *testing.T) {
 	var check func(path string, schema apiextensionsv1.JSONSchemaProps)
 	check = func(path string, schema apiextensionsv1.JSONSchemaProps) {

@@ -33,7 +33,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// crowd returns a benchmark of many targets with separate claims, each with many clients.
+// crowd returns a benchmark with many targets, each with many clients and its own claim.
 func crowd(name string, targets int, clients int32) *builders.BenchmarkBuilder {
 	made := builders.Benchmark("b").Clients(clients).StartTimeout("168h").Steady("write", "1m")
 	for i := range targets {
@@ -42,7 +42,7 @@ func crowd(name string, targets int, clients int32) *builders.BenchmarkBuilder {
 	return made
 }
 
-// crowded returns a live run of a benchmark, without an API server.
+// crowded returns a live run of a benchmark. It needs no API server.
 func crowded(t *testing.T, name string, benchmark *builders.BenchmarkBuilder) *v1alpha1.BenchmarkRun {
 	t.Helper()
 	spec := benchmark.Run()
@@ -54,7 +54,7 @@ func crowded(t *testing.T, name string, benchmark *builders.BenchmarkBuilder) *v
 	return run
 }
 
-// offline returns a Reconciler with a fake API server.
+// offline returns a Reconciler that uses a fake API server.
 func offline(t *testing.T, funcs interceptor.Funcs) *Reconciler {
 	t.Helper()
 	types := apiruntime.NewScheme()
@@ -69,7 +69,7 @@ func offline(t *testing.T, funcs interceptor.Funcs) *Reconciler {
 			Catalog: func(context.Context) (*limits.Catalog, []string) { return nil, nil }}}
 }
 
-// resumed returns the session of a run, and closes it when the test ends.
+// resumed returns the session of a run. The session is closed when the test ends.
 func (r *Reconciler) resumed(t *testing.T, run *v1alpha1.BenchmarkRun) *session {
 	t.Helper()
 	s, err := r.resume(t.Context(), run)
@@ -85,9 +85,9 @@ func heapBytes() uint64 {
 	return stats.HeapAlloc + stats.StackInuse
 }
 
-// TestNoConnectionBeforeAnAddress checks that runs without pods use no connection and no goroutine per client, and
-// little memory: five runs of 16 targets of 1,000 clients, which an API server may still contain. It must not run in
-// parallel with other tests.
+// TestNoConnectionBeforeAnAddress checks that clients without pods need no connection, no goroutine and little memory.
+// It resumes five runs of 16 targets with 1,000 clients each: more than the limit, but an API server may still hold
+// such runs. It must not run in parallel with other tests.
 func TestNoConnectionBeforeAnAddress(t *testing.T) {
 	const runs, targets, clients = 5, 16, 1000
 	r := offline(t, interceptor.Funcs{})
@@ -98,7 +98,7 @@ func TestNoConnectionBeforeAnAddress(t *testing.T) {
 		if _, err := r.resume(t.Context(), run); err == nil || !strings.Contains(err.Error(), "16000 clients in total, but the limit is 1000") {
 			t.Errorf("before its first step it is conducted: %v", err)
 		}
-		// The run began before there was a limit.
+		// The run began before the limit existed.
 		run.Status.Steps = []v1alpha1.StepStatus{{ID: run.Spec.Steps[0].ID, Attempt: 1}}
 		if s := r.resumed(t, run); len(s.conductor.Clients()) != targets*clients {
 			t.Fatalf("%d clients", len(s.conductor.Clients()))
@@ -109,11 +109,11 @@ func TestNoConnectionBeforeAnAddress(t *testing.T) {
 	}
 	const each = 4 << 10 // a connection takes 9 KiB before it is dialed
 	if grown := int64(heapBytes()) - int64(before); grown > runs*targets*clients*each {
-		t.Errorf("%d bytes a client without a pod", grown/(runs*targets*clients))
+		t.Errorf("%d bytes per client without a pod", grown/(runs*targets*clients))
 	}
 }
 
-// TestOneConnectionPerAddress checks that an address is dialed once, no matter how often the pod is observed.
+// TestOneConnectionPerAddress checks that an address is dialed once, no matter how often its pod is observed.
 func TestOneConnectionPerAddress(t *testing.T) {
 	r := offline(t, interceptor.Funcs{})
 	run := crowded(t, "run", crowd("claim", 1, 3))
@@ -133,7 +133,7 @@ func TestOneConnectionPerAddress(t *testing.T) {
 	}
 }
 
-// TestPodWithoutAnAddress checks that a client whose pod exists is connected only once the pod has an address.
+// TestPodWithoutAnAddress checks that a client is connected only once its pod has an address.
 func TestPodWithoutAnAddress(t *testing.T) {
 	r := offline(t, interceptor.Funcs{})
 	run := crowded(t, "run", crowd("claim", 1, 1))
@@ -150,8 +150,8 @@ func TestPodWithoutAnAddress(t *testing.T) {
 	}
 }
 
-// TestCreatesPerReconcile checks that a reconcile creates a bounded number of objects and requests the next reconcile
-// until all objects exist.
+// TestCreatesPerReconcile checks that a reconcile creates a limited number of objects, and requests another reconcile
+// until all exist.
 func TestCreatesPerReconcile(t *testing.T) {
 	var mu sync.Mutex
 	created := 0
@@ -164,7 +164,7 @@ func TestCreatesPerReconcile(t *testing.T) {
 	}})
 	run := crowded(t, "run", crowd("claim", 1, 100).Template(v1alpha1.ClaimPerClient, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")))
 	s := r.resumed(t, run)
-	s.claimed = &claimed{}                    // inspected
+	s.claimed = &claimed{}                    // claims are inspected
 	const most, all = 64, 1 + 100 + 100 + 100 // the NetworkPolicy, claims, pods, Secrets
 	for passes := 1; ; passes++ {
 		before := created
@@ -192,8 +192,8 @@ func TestCreatesPerReconcile(t *testing.T) {
 	}
 }
 
-// TestRefusedCreatesWait checks that, if a quota refuses the pods, a reconcile tries some and leaves the others to
-// the next beat.
+// TestRefusedCreatesWait checks that a reconcile tries to create only some of the pods if a quota refuses them, and
+// leaves the others to a later reconcile.
 func TestRefusedCreatesWait(t *testing.T) {
 	var mu sync.Mutex
 	tried := 0
@@ -208,7 +208,7 @@ func TestRefusedCreatesWait(t *testing.T) {
 	}})
 	run := crowded(t, "run", crowd("claim", 10, 100))
 	s := r.resumed(t, run)
-	s.claimed = &claimed{} // inspected
+	s.claimed = &claimed{} // claims are inspected
 	if more, err := r.populate(t.Context(), run, s, observation{}); more || err != nil || tried == 0 || tried > 64 {
 		t.Errorf("%d pods were tried, more: %t, %v", tried, more, err)
 	}
@@ -217,7 +217,8 @@ func TestRefusedCreatesWait(t *testing.T) {
 	}
 }
 
-// TestEventsAreReadOfSomePods checks that a run with many pods that do not start leaves requests to other runs.
+// TestEventsAreReadOfSomePods checks that a run with many pending pods reads the events of only a few: reading those of
+// all would leave other runs no requests.
 func TestEventsAreReadOfSomePods(t *testing.T) {
 	lists := 0
 	r := offline(t, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
@@ -242,7 +243,7 @@ func TestEventsAreReadOfSomePods(t *testing.T) {
 	}
 }
 
-// TestRetriesAreFrequent checks that a run is tried again within one beat, no matter how often it has failed.
+// TestRetriesAreFrequent checks that a reconcile is retried within one beat, no matter how often it has failed.
 func TestRetriesAreFrequent(t *testing.T) {
 	limiter := retries()
 	for tries := range 30 {
@@ -252,8 +253,8 @@ func TestRetriesAreFrequent(t *testing.T) {
 	}
 }
 
-// TestLostClientTidies checks that the data of a client that was lost as unreachable counts as removed once its agent has
-// ended and removed it.
+// TestLostClientTidies checks that the data of an unreachable client counts as removed once its pod has succeeded: its
+// agent removes the data before it exits.
 func TestLostClientTidies(t *testing.T) {
 	r := offline(t, interceptor.Funcs{})
 	run := crowded(t, "run", crowd("claim", 1, 1))
@@ -269,9 +270,8 @@ func TestLostClientTidies(t *testing.T) {
 	}
 }
 
-// TestClientEndsBesideASidecar checks that a client whose agent has ended is lost for that reason, although a container
-// that a webhook has added keeps the pod running. Without such a container, the pod ends too, and its final status
-// tells more.
+// TestClientEndsBesideASidecar checks that a client counts as lost when its agent ends, even if a sidecar keeps the pod
+// running. Without a sidecar, the pod itself ends soon, and its final status says more.
 func TestClientEndsBesideASidecar(t *testing.T) {
 	killed := corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}
 	for name, c := range map[string]struct {

@@ -24,8 +24,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// bound creates a claim and its volume, as a provisioner and the cluster's controllers would. The volume is deleted
-// when the test ends.
+// bound creates a claim that is bound to a new volume, as a provisioner and the cluster's controllers would. The volume
+// is deleted when the test ends.
 func (w *world) bound(name string, mode corev1.PersistentVolumeAccessMode, change ...func(*corev1.PersistentVolume)) *corev1.PersistentVolumeClaim {
 	w.Helper()
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("100Gi")}
@@ -54,7 +54,7 @@ func (w *world) bound(name string, mode corev1.PersistentVolumeAccessMode, chang
 	return claim
 }
 
-// temporary creates a cluster-scoped object that is deleted when the test ends.
+// temporary creates a cluster-scoped object, which is deleted when the test ends.
 func (w *world) temporary(object client.Object) {
 	w.Helper()
 	must(w.T, api.Create(w.Context(), object))
@@ -66,7 +66,7 @@ func (w *world) temporary(object client.Object) {
 	})
 }
 
-// user creates a pod that does not belong to a run, uses a claim and is on a node.
+// user creates a pod that uses a claim, is scheduled to a node, and does not belong to a run.
 func (w *world) user(namespace, name, claim string) *corev1.Pod {
 	w.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: corev1.PodSpec{
@@ -79,7 +79,7 @@ func (w *world) user(namespace, name, claim string) *corev1.Pod {
 	return pod
 }
 
-// refused waits for the end of a run that never had a pod.
+// refused waits until a run ends, and checks that it never had a pod.
 func (w *world) refused(run *v1alpha1.BenchmarkRun, want string, parts ...string) {
 	w.Helper()
 	pods := false
@@ -103,7 +103,7 @@ func (w *world) refused(run *v1alpha1.BenchmarkRun, want string, parts ...string
 	}
 }
 
-// TestClaimsThatDoNotAllowIt checks that unsuitable claims end a run before it creates a pod.
+// TestClaimsThatDoNotAllowIt checks that an unsuitable claim ends a run before any pod is created.
 func TestClaimsThatDoNotAllowIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -132,7 +132,7 @@ func TestClaimsThatDoNotAllowIt(t *testing.T) {
 	}
 }
 
-// TestRawClaim checks that an existing raw device is used by one client only, and without a directory.
+// TestRawClaim checks that a claim for a raw device is accepted only for a single client, without a path or striping.
 func TestRawClaim(t *testing.T) {
 	t.Parallel()
 	block := corev1.PersistentVolumeBlock
@@ -159,7 +159,8 @@ func TestRawClaim(t *testing.T) {
 	}
 }
 
-// TestClaimsOfOneShare checks that two claims of the same storage are refused if clients would use the same directory.
+// TestClaimsOfOneShare checks that two claims of the same storage are refused if clients would write to the same
+// directory.
 func TestClaimsOfOneShare(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -198,8 +199,8 @@ func TestClaimsOfOneShare(t *testing.T) {
 	}
 }
 
-// TestOneNode checks that clients share a node if they mount a template's claim read-write, even if they only read it,
-// and only one node can mount it in this way.
+// TestOneNode checks that clients share a node if their claim template allows one node to mount read-write. They do so
+// even if they only read, because they mount the claim read-write.
 func TestOneNode(t *testing.T) {
 	t.Parallel()
 	const rwo, rox = corev1.ReadWriteOnce, corev1.ReadOnlyMany
@@ -230,8 +231,8 @@ func TestOneNode(t *testing.T) {
 	}
 }
 
-// TestClaimOfAnotherTemplate checks that a claim that was created earlier for the benchmark, and no longer matches
-// its template, is neither used nor changed.
+// TestClaimOfAnotherTemplate checks that an existing claim of the benchmark is neither used nor changed if it no longer
+// matches its template.
 func TestClaimOfAnotherTemplate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -252,8 +253,8 @@ func TestClaimOfAnotherTemplate(t *testing.T) {
 	}
 }
 
-// TestVolumeInUse checks that other users of the storage are reported, or end the run if the storage must be idle.
-// Users in other namespaces are reported without their names.
+// TestVolumeInUse checks that a run warns of other users of its storage, and ends if it requires idle storage. A
+// warning does not name users in other namespaces.
 func TestVolumeInUse(t *testing.T) {
 	t.Parallel()
 	idle := func(r *v1alpha1.RunSpec) { yes := true; r.Targets[0].RequireIdle = &yes }
@@ -308,7 +309,7 @@ func TestVolumeInUse(t *testing.T) {
 	})
 }
 
-// node creates the node of the stand-in kubelet, with a cloud's labels.
+// node creates the Node of the stand-in kubelet, with the labels of a cloud.
 func (w *world) node() {
 	w.Helper()
 	err := api.Create(w.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "standin", Labels: map[string]string{
@@ -318,8 +319,7 @@ func (w *world) node() {
 	}
 }
 
-// TestStorageIsDescribed checks that a run records its storage and the documented limits when the clients are ready,
-// before the first step.
+// TestStorageIsDescribed checks that a run records its storage and the documented limits before its first step.
 func TestStorageIsDescribed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -344,7 +344,7 @@ func TestStorageIsDescribed(t *testing.T) {
 	}) {
 		t.Errorf("limits %+v", found.Limits)
 	}
-	// Later changes in the cluster do not change what was recorded.
+	// Changes in the cluster do not alter what was recorded.
 	must(t, api.Delete(t.Context(), &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-gp2"}}))
 	w.stop()
 	w.operate()
@@ -354,8 +354,8 @@ func TestStorageIsDescribed(t *testing.T) {
 	}
 }
 
-// TestVolumeOfAnotherClaim checks that a claim that names another claim's volume is used as it is, and that nothing
-// of that volume is described.
+// TestVolumeOfAnotherClaim checks that a run on a claim that names another claim's volume starts, but records nothing
+// about that volume.
 func TestVolumeOfAnotherClaim(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []corev1.PersistentVolumeClaimPhase{corev1.ClaimPending, corev1.ClaimBound} {
@@ -375,7 +375,7 @@ func TestVolumeOfAnotherClaim(t *testing.T) {
 	}
 }
 
-// withoutVolumes revokes the next operator's right to read volumes, classes and nodes.
+// withoutVolumes revokes the right of the next operator to read volumes, classes and nodes.
 func (w *world) withoutVolumes() {
 	w.Helper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Rules: []rbacv1.PolicyRule{
@@ -390,8 +390,8 @@ func (w *world) withoutVolumes() {
 	w.rest.Impersonate = rest.ImpersonationConfig{UserName: w.namespace}
 }
 
-// TestWithoutRights checks that an operator that may not read volumes, classes and nodes still conducts runs, and
-// reports which rights are missing.
+// TestWithoutRights checks that an operator without the right to read volumes, classes and nodes conducts runs, and
+// reports which rights it lacks.
 func TestWithoutRights(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -25,8 +25,9 @@ func (w *world) noPods() {
 	must(w.T, api.Status().Update(w.Context(), quota))
 }
 
-// TestAnotherTenantBegins checks that five runs of the maximum size, in a namespace whose quota allows no pods, take
-// that namespace's clients one after the other, while a run of another namespace begins and ends.
+// TestAnotherTenantBegins checks that a namespace whose runs cannot get pods does not block the runs of another one.
+// Five runs of the maximum size are live one at a time in a namespace whose quota allows no pods; meanwhile, a run in
+// another namespace completes.
 func TestAnotherTenantBegins(t *testing.T) {
 	t.Parallel()
 	w, greedy := newQuietWorld(t), newQuietWorld(t)
@@ -66,7 +67,7 @@ func TestAnotherTenantBegins(t *testing.T) {
 	if len(begun) != 1 || waiting != 4 || begun[0].Status.EndTime != nil {
 		t.Fatalf("%d runs have begun, %d wait", len(begun), waiting)
 	}
-	// When one is deleted, the next one begins and no longer reports that it waits.
+	// Deleting the live run lets the next one begin, which then no longer reports that it waits.
 	first := begun[0]
 	must(t, api.Delete(t.Context(), first))
 	w.untilGone(first)
@@ -87,8 +88,7 @@ func without(runs []*v1alpha1.BenchmarkRun, gone *v1alpha1.BenchmarkRun) []*v1al
 	return left
 }
 
-// TestRunThatNeverHasRoom checks that a run with more clients than the limit fails with a message, and does not block
-// other runs.
+// TestRunThatNeverHasRoom checks that a run with more clients than the limit fails and names the limit.
 func TestRunThatNeverHasRoom(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)

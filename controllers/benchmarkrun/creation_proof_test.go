@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestProof checks that a proof is valid only for an object of the same kind, name, owner and operator.
+// TestProof checks that a proof is valid only for the same kind, name, owner and operator.
 func TestProof(t *testing.T) {
 	r, another := offline(t, interceptor.Funcs{}), offline(t, interceptor.Funcs{})
 	pod := func(name string, owner types.UID) *corev1.Pod {
@@ -52,8 +52,7 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// TestPodCopied checks that a pod that replaces the one that this operator knows is not accepted, even with a copy of
-// its proof.
+// TestPodCopied checks that a pod that replaces a client's known pod is not accepted, even with a valid proof.
 func TestPodCopied(t *testing.T) {
 	r := offline(t, interceptor.Funcs{})
 	run := crowded(t, "run", crowd("claim", 1, 1))
@@ -73,8 +72,8 @@ func TestPodCopied(t *testing.T) {
 	}
 }
 
-// TestForgedPodIsAUser checks that a pod of a run that has ended no longer counts as a user of its volumes, but that
-// any other pod with that run as its owner does.
+// TestForgedPodIsAUser checks that an ended run's pod, if the operator created it, does not count as a user of its
+// volumes. A pod that only names the run as its owner does count.
 func TestForgedPodIsAUser(t *testing.T) {
 	r := offline(t, interceptor.Funcs{})
 	now := metav1.NowMicro()
@@ -96,7 +95,8 @@ func TestForgedPodIsAUser(t *testing.T) {
 	}
 }
 
-// madeBefore creates a pod under the name of a run's client, as similar to the operator's own as a user can make it.
+// madeBefore creates a pod with the name of a run's client. It resembles the operator's own pod as far as a user can
+// imitate it.
 func (w *world) madeBefore(run *v1alpha1.BenchmarkRun) *corev1.Pod {
 	w.Helper()
 	pod := objects.Pod(objects.Settings{AgentImage: "own:1", FioImage: "own:1"}, run, objects.Client{Target: "data", Index: 0, Attempt: 1}, objects.Storage{})
@@ -105,15 +105,15 @@ func (w *world) madeBefore(run *v1alpha1.BenchmarkRun) *corev1.Pod {
 	return pod
 }
 
-// waitsFor waits until the run reports that an existing object is in its way.
+// waitsFor waits until the run reports that the name of an object is taken.
 func (w *world) waitsFor(run *v1alpha1.BenchmarkRun, object string) {
 	w.Helper()
 	want := "create " + object + ": an object with this name exists, but this operator did not create it: delete the object"
 	w.until(run, "waiting for "+object, func() bool { return strings.Contains(run.Status.Message, want) })
 }
 
-// TestClaimMadeBefore checks that a user is not told to delete a claim that has the name of a template's claim: it may
-// hold data.
+// TestClaimMadeBefore checks that the error does not suggest deleting a user's claim that has the name of a template's
+// claim: it may hold data.
 func TestClaimMadeBefore(t *testing.T) {
 	r := offline(t, interceptor.Funcs{})
 	spec := builders.ClaimSpec(corev1.ReadWriteMany, "10Gi")
@@ -127,8 +127,8 @@ func TestClaimMadeBefore(t *testing.T) {
 	}
 }
 
-// TestPodMadeBefore checks that a pod that a user created under the name of a client, with the run as its owner, gets
-// no identity. The run names the pod, and continues once it is deleted.
+// TestPodMadeBefore checks that a pod that a user created under the name of a client gets no identity, although its
+// owner is the run. The run reports the pod, and continues once it is deleted.
 func TestPodMadeBefore(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)
@@ -140,13 +140,13 @@ func TestPodMadeBefore(t *testing.T) {
 	w.waitsFor(run, "pod run-data-0-1")
 	secret := &corev1.Secret{}
 	if err := api.Get(t.Context(), client.ObjectKeyFromObject(foreign), secret); !apierrors.IsNotFound(err) {
-		t.Errorf("the pod of somebody else got a Secret: %v", err)
+		t.Errorf("the user's pod got a Secret: %v", err)
 	}
 	must(t, api.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign))
 	if !foreign.DeletionTimestamp.IsZero() {
-		t.Error("the pod of somebody else was deleted")
+		t.Error("the user's pod was deleted")
 	}
-	// Another operator does not trust the pod either.
+	// The next operator does not trust the pod either.
 	w.stop()
 	w.operate()
 	w.waitsFor(run, "pod run-data-0-1")
@@ -158,8 +158,8 @@ func TestPodMadeBefore(t *testing.T) {
 	w.clean()
 }
 
-// TestSecretMadeBefore checks that a Secret that a user created under the name of a client's Secret is not taken for
-// the operator's.
+// TestSecretMadeBefore checks that the operator does not adopt a Secret that a user created under the name of a
+// client's Secret.
 func TestSecretMadeBefore(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)
@@ -177,7 +177,7 @@ func TestSecretMadeBefore(t *testing.T) {
 	}
 }
 
-// TestSecretDeleted checks that the operator creates a client's Secret again if it was deleted before the pod started.
+// TestSecretDeleted checks that the operator creates a client's Secret again if it is deleted before the pod starts.
 func TestSecretDeleted(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)
@@ -201,8 +201,8 @@ func TestSecretDeleted(t *testing.T) {
 	}
 }
 
-// TestPolicyMadeBefore checks that a NetworkPolicy that a user created under the run's name is not taken for the
-// operator's, so that no client runs behind it.
+// TestPolicyMadeBefore checks that the operator does not adopt a NetworkPolicy that a user created under the run's
+// name, and creates no pods while it exists.
 func TestPolicyMadeBefore(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)

@@ -21,24 +21,24 @@ import (
 
 var errDied = errors.New("the operator died")
 
-// mortal kills an operator at each kind of write: the first time before the write, the second time after it.
+// mortal kills the operator twice at each kind of write: first before the write, then after it.
 type mortal struct {
 	mu    sync.Mutex
 	times map[string]int
 	died  chan struct{}
 	dead  bool
-	// spared is true while the operator is not killed.
+	// spared is true while writes do not kill the operator.
 	spared bool
 }
 
-// spare starts or ends a period in which the operator is not killed.
+// spare turns killing off or on.
 func (m *mortal) spare(yes bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.spared = yes
 }
 
-// write carries out a write, or kills the operator.
+// write performs a write, or kills the operator before or after it.
 func (m *mortal) write(what string, do func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,7 +63,7 @@ func (m *mortal) write(what string, do func() error) error {
 	return errDied
 }
 
-// again prepares for the next operator.
+// again revives the client for the next operator.
 func (m *mortal) again() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +100,7 @@ func (m *mortal) client(config *rest.Config, options client.Options) (client.Cli
 	}), nil
 }
 
-// factsOf returns the facts about a run, without attempts and times: repeating a step does not change them.
+// factsOf returns the facts in a run's status without attempts and times, which a repeated step changes.
 func factsOf(run *v1alpha1.BenchmarkRun) string {
 	facts := []string{string(run.Status.Stage)}
 	last := map[string]v1alpha1.StepState{}
@@ -123,8 +123,8 @@ func factsOf(run *v1alpha1.BenchmarkRun) string {
 	return strings.Join(facts, ", ")
 }
 
-// TestOperatorDiesAtEachFact kills an operator before and after it records each fact and creates or deletes each
-// object, and checks that the next one continues where it stopped, to the end of the run and through its removal.
+// TestOperatorDiesAtEachFact kills the operator before and after each recorded fact and each created or deleted object.
+// It checks that the next operator continues from there until the run has ended and its objects are removed.
 func TestOperatorDiesAtEachFact(t *testing.T) {
 	t.Parallel()
 	for name, deleted := range map[string]bool{"to the end": false, "deleted while it writes": true} {
@@ -134,7 +134,7 @@ func TestOperatorDiesAtEachFact(t *testing.T) {
 			w.runPods()
 			m := &mortal{times: map[string]int{}}
 			m.again()
-			m.spare(deleted) // the other case covers the deaths before the deletion
+			m.spare(deleted) // the other case covers deaths before the deletion
 			w.newClient = m.client
 			deaths := 0
 			lives := func(is func() bool) func() bool {
@@ -164,7 +164,7 @@ func TestOperatorDiesAtEachFact(t *testing.T) {
 				w.until(run, "marked as over", lives(func() bool { return run.Labels[v1alpha1.LabelOver] == isOver }))
 				w.undisturbed(run)
 			}
-			t.Logf("%d operators died", deaths)
+			t.Logf("the operator died %d times", deaths)
 			want := []string{"over"}
 			if !deleted {
 				want = append(want, "01-write Running", "00-layout Succeeded", "01-write Succeeded")
@@ -180,7 +180,7 @@ func TestOperatorDiesAtEachFact(t *testing.T) {
 	}
 }
 
-// noted returns the facts at which operators were killed twice.
+// noted returns the facts at which operators died before and after the write.
 func (m *mortal) noted() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -193,8 +193,7 @@ func (m *mortal) noted() []string {
 	return all
 }
 
-// undisturbed checks that a run differs from one with a living operator only in its times, and in steps that were
-// started again.
+// undisturbed checks that a run differs from one whose operator never died only in times and in restarted steps.
 func (w *world) undisturbed(run *v1alpha1.BenchmarkRun) {
 	w.Helper()
 	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) || !is(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue) {
@@ -202,7 +201,7 @@ func (w *world) undisturbed(run *v1alpha1.BenchmarkRun) {
 	}
 	succeeded := map[string]int{}
 	for _, fact := range run.Status.Steps {
-		// A step starts again if the operator dies after it has told only one of the clients to start.
+		// A step is restarted if the operator dies when only one of the clients has its start order.
 		if fact.State == v1alpha1.StepSucceeded {
 			succeeded[fact.ID]++
 		} else if !strings.Contains(fact.Message, late) {
@@ -221,7 +220,7 @@ func (w *world) undisturbed(run *v1alpha1.BenchmarkRun) {
 		target := phase.Targets[0]
 		clients := int(target.Clients)
 		for _, warning := range target.Warnings {
-			// If a layout starts again, a client that started it earlier may have completed it.
+			// When a layout is restarted, a client that had its start order may have completed the layout already.
 			if warning.Type == v1alpha1.WarningLayoutReused {
 				clients += len(warning.Clients)
 			}

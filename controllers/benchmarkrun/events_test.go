@@ -12,8 +12,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// TestNews checks that every transition of a run is reported once: with the first status that contains it, and with
-// no later one.
+// TestNews checks that each change of a run's status causes one event, and an unchanged status none.
 func TestNews(t *testing.T) {
 	at := new(metav1.NewMicroTime(time.Now()))
 	condition := func(kind string, status metav1.ConditionStatus) metav1.Condition {
@@ -33,7 +32,7 @@ func TestNews(t *testing.T) {
 	plain := live(func(*v1alpha1.BenchmarkRunStatus) {})
 	for name, test := range map[string]struct {
 		before, run *v1alpha1.BenchmarkRun
-		// want are reasons, each with a part of its note.
+		// want lists the expected reasons, each followed by a part of the note.
 		want []string
 	}{
 		"waits": {&v1alpha1.BenchmarkRun{}, &v1alpha1.BenchmarkRun{Status: v1alpha1.BenchmarkRunStatus{Conditions: []metav1.Condition{condition(v1alpha1.ConditionWaiting, metav1.ConditionTrue)}}},
@@ -88,14 +87,14 @@ func TestNews(t *testing.T) {
 				t.Errorf("got %+v, want %q", got, test.want)
 			}
 			if again := runEventsOf(test.run, test.run); len(again) > 0 {
-				t.Errorf("told twice: %+v", again)
+				t.Errorf("sent twice: %+v", again)
 			}
 		})
 	}
 }
 
-// TestEventsOfOneWrite checks that alike changes of one status share an event that names all of them: the recorder would
-// keep the note of only one of several events.
+// TestEventsOfOneWrite checks that similar changes in one status share one event that names them all: of several
+// similar events, the recorder would keep the note of only one.
 func TestEventsOfOneWrite(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
 	run.Status.EndTime = new(metav1.NowMicro())
@@ -113,7 +112,7 @@ func TestEventsOfOneWrite(t *testing.T) {
 	}
 }
 
-// TestNotesFit checks the length of notes: the API server rejects an event with a note of more than 1024 bytes.
+// TestNotesFit checks that long notes are cut to 1024 bytes: the API server rejects longer ones.
 func TestNotesFit(t *testing.T) {
 	recorder := events.NewFakeRecorder(1)
 	r := &Reconciler{events: recorder}

@@ -22,8 +22,8 @@ import (
 	"github.com/storagebench/storagebench/internal/objects"
 )
 
-// TestPodAfterTheEnd checks that a pod of the run is deleted even if the operator sees it only after all others were
-// deleted and the run was marked as over. A pod that only has the run's label belongs to another owner and is kept.
+// TestPodAfterTheEnd checks that a pod of the run is deleted even if it appears after the run was marked as over. A pod
+// that has the run's label but not the run as its owner is kept.
 func TestPodAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -42,13 +42,13 @@ func TestPodAfterTheEnd(t *testing.T) {
 	late := made("late", *metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind(v1alpha1.BenchmarkRunKind)))
 	w.untilGone(late)
 	if err := api.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil || !foreign.DeletionTimestamp.IsZero() {
-		t.Errorf("the pod of somebody else was touched: %v", err)
+		t.Errorf("the other owner's pod was touched: %v", err)
 	}
 }
 
-// TestUnlabelledObjectsEndTheirRun checks that a run ends although a user has removed the label without which the
-// admission policy refuses to change and delete its objects. Here the objects are a pod of a Kueue group and the
-// NetworkPolicy.
+// TestUnlabelledObjectsEndTheirRun checks that a run ends even if a user removed the benchmark label from its objects.
+// The admission policy refuses to let the operator change or delete objects without that label: here a pod of a Kueue
+// group and the NetworkPolicy.
 func TestUnlabelledObjectsEndTheirRun(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)
@@ -107,7 +107,8 @@ func TestUnlabelledObjectsEndTheirRun(t *testing.T) {
 	}
 }
 
-// refusing refuses the operator's requests that refuses selects, as an admission policy would.
+// refusing makes the API server refuse the operator's requests for which refuses returns true, as an admission policy
+// would.
 func (w *world) refusing(refuses func(verb string, object client.Object) bool) {
 	refusal := func(object client.Object) error {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "objects"}, object.GetName(),
@@ -137,8 +138,8 @@ func (w *world) refusing(refuses func(verb string, object client.Object) bool) {
 	}
 }
 
-// TestRefusedDeletion checks that a run names an object that the API server refuses to delete. It waits for some time
-// until the object can be deleted, and then ends without.
+// TestRefusedDeletion checks that a run reports an object that the API server refuses to delete, and retries the
+// deletion for a limited time. If it never succeeds, the run ends without it.
 func TestRefusedDeletion(t *testing.T) {
 	t.Parallel()
 	for name, allow := range map[string]bool{"allowed later": true, "never allowed": false} {
@@ -183,7 +184,7 @@ func TestRefusedDeletion(t *testing.T) {
 	}
 }
 
-// TestRefusedStart checks that a run says why it cannot begin, and begins once it can.
+// TestRefusedStart checks that a run reports why it cannot begin, and begins once it can.
 func TestRefusedStart(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)

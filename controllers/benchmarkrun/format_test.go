@@ -18,8 +18,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestRunOfAnotherPlanner checks that a live run is conducted by its stored steps, even after its operator was
-// replaced by one that would plan other steps.
+// TestRunOfAnotherPlanner checks that a live run follows its stored steps, even under a new operator that would plan
+// other steps.
 func TestRunOfAnotherPlanner(t *testing.T) {
 	t.Parallel()
 	for name, older := range map[string]func(*v1alpha1.BenchmarkRun){
@@ -33,7 +33,7 @@ func TestRunOfAnotherPlanner(t *testing.T) {
 			for i := range run.Spec.Steps {
 				run.Spec.Steps[i].ID = "x" + run.Spec.Steps[i].ID
 			}
-			run.Spec.Steps = run.Spec.Steps[:2] // today's planner adds one
+			run.Spec.Steps = run.Spec.Steps[:2] // the current planner plans one more
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,8 +65,8 @@ func TestRunOfAnotherPlanner(t *testing.T) {
 	}
 }
 
-// TestRunOfANewerFormat checks that such a run fails before anything is created, with a message that names the
-// operator that it needs.
+// TestRunOfANewerFormat checks that a run with a newer format fails before anything is created, with a message that
+// says which version of the operator can conduct it.
 func TestRunOfANewerFormat(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -86,8 +86,8 @@ func TestRunOfANewerFormat(t *testing.T) {
 	}
 }
 
-// TestRunWithAPresetOfAConfigMap checks that a run begins with a preset that only a ConfigMap has, and that it ends
-// well under an operator without that ConfigMap.
+// TestRunWithAPresetOfAConfigMap checks that a run whose preset is only in a ConfigMap begins, and completes under a
+// later operator without that ConfigMap.
 func TestRunWithAPresetOfAConfigMap(t *testing.T) {
 	t.Parallel()
 	ours := builders.CatalogWithFiler(t)
@@ -110,7 +110,8 @@ func TestRunWithAPresetOfAConfigMap(t *testing.T) {
 	}
 }
 
-// TestUnreadableLimits checks that a run whose preset may be among limits that could not be read is tried again.
+// TestUnreadableLimits checks that an unknown preset is a final error only if all limits could be read. If the
+// ConfigMap is unreadable, the preset may be in it, and the run is retried.
 func TestUnreadableLimits(t *testing.T) {
 	r := offline(t, interceptor.Funcs{})
 	run := crowded(t, "run", crowd("claim", 1, 1))

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// gate keeps a step running until the test opens it. It is a named pipe: opening it for reading blocks until it has a
-// writer.
+// gate keeps a step running until the test opens the gate. It is a named pipe: opening it for reading blocks until
+// there is a writer.
 type gate struct{ folder string }
 
 func newGate(t *testing.T) gate {
@@ -24,27 +24,27 @@ func newGate(t *testing.T) gate {
 
 func (g gate) pipe() string { return filepath.Join(g.folder, "open") }
 
-// load returns a program that writes, reports that it runs, and waits at the gate.
+// load returns a program that writes, creates a file to report that it has arrived, and waits at the gate.
 func (g gate) load() v1alpha1.Engine {
 	return program(`echo data >"$0/file"; touch "$1/entered-$2"; : <"$1/open"`, "$(DATA)", g.folder, "$(CLIENT)")
 }
 
-// program returns a script with its arguments, from $0 on.
+// program returns a load that runs a shell script. The arguments are $0, $1 and so on.
 func program(script string, arguments ...string) v1alpha1.Engine {
 	return v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: append([]string{"sh", "-c", script}, arguments...)}}
 }
 
-// brief returns a benchmark of two clients that each write a few bytes.
+// brief returns a benchmark with two clients that each write a few bytes.
 func brief() *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("data").Clients(2).Steady("write", "10m").WithLoad(program(`echo data >"$0/file"`, "$(DATA)"))
 }
 
-// benchmark returns a benchmark with a layout and a write of two clients, which continues until the gate is open.
+// benchmark returns a benchmark of two clients with a layout and a write. The write continues until the gate is open.
 func (g gate) benchmark() *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("data").Clients(2).Prepare("layout").Steady("write", "10m").WithLoad(g.load())
 }
 
-// waitFor waits until clients are at the gate and the run reports that its step is running.
+// waitFor waits until the given clients are at the gate and the run reports that its step is running.
 func (g gate) waitFor(w *world, run *v1alpha1.BenchmarkRun, clients ...int) {
 	w.Helper()
 	for _, client := range clients {
@@ -59,7 +59,7 @@ func (g gate) waitFor(w *world, run *v1alpha1.BenchmarkRun, clients ...int) {
 	w.until(run, "writing", running(run, "01-write"))
 }
 
-// open opens the gate for all clients, including later ones.
+// open opens the gate for all clients, including those that arrive later.
 func (g gate) open(t *testing.T) {
 	t.Helper()
 	writer, err := os.OpenFile(g.pipe(), os.O_RDWR, 0)

@@ -16,7 +16,7 @@ import (
 	"github.com/storagebench/storagebench/internal/queue"
 )
 
-// runOnClaim makes a claim and, if it is bound, its volume, and returns a run that uses the claim.
+// runOnClaim creates a claim and a volume for it, and returns a run that uses the claim.
 func runOnClaim(t *testing.T, r *Reconciler, name string, phase corev1.PersistentVolumeClaimPhase) queue.Run {
 	t.Helper()
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID("uid-" + name)},
@@ -28,8 +28,8 @@ func runOnClaim(t *testing.T, r *Reconciler, name string, phase corev1.Persisten
 	return queue.Run{Namespace: "n", Name: "run-" + name, UID: "uid-run-" + name, Claims: []queue.Named{claimNamed("n", name)}}
 }
 
-// TestKnownVolumes checks that the volumes of 100 runs are read once a minute, however many runs compare theirs with them,
-// and those of a claim that is not bound each time.
+// TestKnownVolumes checks that the claims and volumes of other runs are read at most once a minute, no matter how often
+// they are compared. Only unbound claims are read each time.
 func TestKnownVolumes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads := 0
@@ -57,7 +57,7 @@ func TestKnownVolumes(t *testing.T) {
 			compare()
 		}
 		if reads != 2*count {
-			t.Errorf("the claims and volumes of %d runs were read %d times", count, reads)
+			t.Errorf("the claims and volumes of %d runs needed %d reads", count, reads)
 		}
 		time.Sleep(knownVolumesAge + time.Second)
 		compare()

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// forgetful serves two objects of any kind on two pages. For each kind, it lets the first list expire before its
-// second page is read. The names of the objects identify the list: 1a, 1b, then 2a, 2b.
+// forgetful serves two objects of each kind, on two pages. The first list of each kind expires before its second page
+// is read. The names of the objects show which list they are from: 1a and 1b, then 2a and 2b.
 type forgetful struct {
 	client.Client
 	lists map[string]int
@@ -28,7 +28,7 @@ func (f *forgetful) List(_ context.Context, into client.ObjectList, options ...c
 	page := "b"
 	switch {
 	case given.Limit == 0:
-		return nil // a list from the cache
+		return nil // lists without a limit come from the cache
 	case given.Continue == "":
 		f.lists[kind]++
 		page = "a"
@@ -51,15 +51,15 @@ func (f *forgetful) List(_ context.Context, into client.ObjectList, options ...c
 	return meta.SetList(into, []runtime.Object{object})
 }
 
-// Get serves every object.
+// Get returns an object of any name.
 func (f *forgetful) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
 	into.SetName(key.Name)
 	into.SetUID(types.UID(key.Name))
 	return nil
 }
 
-// TestListsThatExpire checks that a list whose continue token has expired starts again, and that its first pages do
-// not count.
+// TestListsThatExpire checks that a list starts over if its continue token has expired, and drops the pages read so
+// far.
 func TestListsThatExpire(t *testing.T) {
 	f := &forgetful{lists: map[string]int{}}
 	r := &Reconciler{direct: f, client: f}

@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// TestLiveRunsAreCurrent checks that the list of live runs has each run in the version that the API server lists, and
-// that only the runs whose cached version is older or of another run are read from the API server.
+// TestLiveRunsAreCurrent checks that the list of live runs is at least as current as the API server's. Only runs that
+// the cache lacks, or has in an older version or with another UID, are read from the API server.
 func TestLiveRunsAreCurrent(t *testing.T) {
 	var read []string
 	server := offline(t, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object,

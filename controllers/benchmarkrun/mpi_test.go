@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/test/standinior"
 )
 
-// withIOR returns a PATH that contains ior and mdtest, which may be stand-ins.
+// withIOR returns a PATH with an ior and an mdtest, which may be stand-ins.
 func withIOR(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -25,7 +25,7 @@ func withIOR(t *testing.T) string {
 	return "PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH")
 }
 
-// withGatedMdtest is like withIOR, but as a rank its mdtest first waits at a gate, identified by the rank's number.
+// withGatedMdtest is like withIOR, but each rank of mdtest first waits at the gate, identified by its rank number.
 func withGatedMdtest(t *testing.T, g gate) string {
 	t.Helper()
 	path := withIOR(t)
@@ -43,7 +43,7 @@ exec "%[2]s" "$@"
 	return path
 }
 
-// TestRunOverMPI conducts a job of two clients, from a BenchmarkRun to the output of IOR and mdtest, while the
+// TestRunOverMPI checks that a run of two clients over MPI completes with the figures of IOR and mdtest, although the
 // operator restarts in the middle.
 func TestRunOverMPI(t *testing.T) {
 	t.Parallel()
@@ -68,8 +68,8 @@ func TestRunOverMPI(t *testing.T) {
 	w.clean()
 }
 
-// TestJobLosesClient checks that the loss of any client ends the job of all clients, that the message names the
-// client, and that onLoss is followed.
+// TestJobLosesClient checks that losing any client ends the MPI job on all clients, that the message names the lost
+// client, and that the run follows onLoss.
 func TestJobLosesClient(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -87,9 +87,9 @@ func TestJobLosesClient(t *testing.T) {
 			profile := builders.IOR().Block("8Mi").Direct()
 			run := w.start(builders.Benchmark("b").Target("data").Clients(2).Processes(2).Load(profile.Engine()).OnLoss(c.policy, 2).
 				Prepare("layout").Steady("write", "10m").WithLoad(builders.Mdtest()))
-			gate.waitFor(w, run, 0, 1, 2, 3) // the job's ranks
+			gate.waitFor(w, run, 0, 1, 2, 3) // the ranks of the job
 			must(t, w.kubelet.Kill(w.pod(c.pod).UID))
-			// The other clients wait at the gate, and would do so for ten minutes.
+			// The remaining ranks would wait at the gate for ten minutes.
 			w.until(run, "out of the step", func() bool {
 				return is(run, v1alpha1.ConditionFailed, metav1.ConditionTrue) || slices.ContainsFunc(run.Status.Steps, func(step v1alpha1.StepStatus) bool {
 					return step.ID == "01-write" && step.EndTime != nil

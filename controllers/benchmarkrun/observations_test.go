@@ -22,15 +22,15 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// observing is a small benchmark with an observation of its writes.
+// observing returns a small benchmark with an observation of its write phase.
 func observing() *builders.BenchmarkBuilder {
 	return small().Mutate(func(run *v1alpha1.RunSpec) {
 		run.Observations = []v1alpha1.Observation{{Name: "answer", Query: "answer", Unit: "%", Phases: []string{"write"}}}
 	})
 }
 
-// TestObservations lets the operator ask a Prometheus, which answers 42 to every query, for the namespace of the run. The
-// values are in the status, and over time in a ConfigMap of their own.
+// TestObservations checks that the operator queries Prometheus for the run's namespace, and stores the values in the
+// status and their course in a separate ConfigMap. The stand-in for Prometheus answers 42 to every query.
 func TestObservations(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -68,18 +68,18 @@ func TestObservations(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if len(namespaces) < 2 || slices.ContainsFunc(namespaces, func(n string) bool { return n != w.namespace }) {
-		t.Errorf("it has asked for the namespaces %q, the run is in %s", namespaces, w.namespace)
+		t.Errorf("the queries are for the namespaces %q, but the run is in %s", namespaces, w.namespace)
 	}
 	var kept corev1.ConfigMap
 	must(t, api.Get(t.Context(), client.ObjectKey{Namespace: run.Namespace, Name: objects.SeriesName(run.Name, observationsPart, 1)}, &kept))
 	log, err := series.Decode(kept.BinaryData[objects.SeriesKey])
 	must(t, err)
 	if !ownedBy(&kept, run.UID) || len(log.Observed) != 1 || len(log.Observed[0].Points) < 2 || log.Observed[0].Points[0].Value != 42 {
-		t.Errorf("over time there is %+v", log)
+		t.Errorf("the stored series is %+v", log)
 	}
 }
 
-// TestObservationsOfNobody has no Prometheus, or one that is not there. The run completes, and says so.
+// TestObservationsOfNobody checks that a run completes with a warning if Prometheus is not configured or not reachable.
 func TestObservationsOfNobody(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// left creates a directory with data, as left behind by a lost client.
+// left creates a client directory with an ownership file, as a lost client would leave behind.
 func (w *world) left(uid, hash, installation string) {
 	w.Helper()
 	mount, err := dataset.ProveMount(w.directory, dataset.Expectation{})
@@ -22,9 +22,9 @@ func (w *world) left(uid, hash, installation string) {
 	must(w.T, directory.Close())
 }
 
-// TestDataOfBenchmarksThatAreGone checks that a run removes the data of deleted benchmarks and of its own earlier
-// runs, but not the data of an existing benchmark or of another cluster's operator on the same share. A warning
-// reports it.
+// TestDataOfBenchmarksThatAreGone checks that a run removes the data of deleted benchmarks and of its own benchmark's
+// earlier runs, and reports this in a warning. It keeps the data of existing benchmarks, and of another installation
+// that uses the same share.
 func TestDataOfBenchmarksThatAreGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -52,8 +52,8 @@ func TestDataOfBenchmarksThatAreGone(t *testing.T) {
 	}
 }
 
-// TestDataOfRunsThatAreKept checks that the data of a benchmark that was deleted without its runs is kept while one
-// of these runs, which have no owner, names the benchmark's UID.
+// TestDataOfRunsThatAreKept checks that a deleted benchmark's data is kept while one of its runs still exists. Such a
+// run has no owner, but names the benchmark's UID.
 func TestDataOfRunsThatAreKept(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// TestPriorityOfClients checks that a run with a system PriorityClass creates no pod.
+// TestPriorityOfClients checks that a run whose clients have a system PriorityClass fails before it creates a pod.
 func TestPriorityOfClients(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)

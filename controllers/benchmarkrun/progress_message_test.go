@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// TestProgressInterval checks that the reports of a run write at most 10 kB per second, however large the run is, and
-// that a small run is reported at the shortest interval.
+// TestProgressInterval checks that progress reports write at most 10 kB per second for a run of any size, and that a
+// small run reports at the shortest interval.
 func TestProgressInterval(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -33,7 +33,8 @@ func TestProgressInterval(t *testing.T) {
 	}
 }
 
-// A run with many clients writes its status 2, 6, 14.3 ... seconds after it began to connect, not for each client.
+// TestConnectInterval checks that the reports of a run that connects to its clients become less frequent: after 2, 6
+// and 14 seconds, and so on. They do not depend on the number of clients.
 func TestConnectInterval(t *testing.T) {
 	t.Parallel()
 	var interval time.Duration
@@ -44,7 +45,7 @@ func TestConnectInterval(t *testing.T) {
 	}
 }
 
-// A run wakes when its next report is due, because no event says that time has passed.
+// TestLongestWait checks that a run is reconciled again when its next report is due, because no event triggers that.
 func TestLongestWait(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 27, 8, 0, 0, 0, time.UTC)

@@ -19,7 +19,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// ofClass returns a benchmark with a template of a class that only one test uses.
+// ofClass returns a benchmark with a claim template of a StorageClass that no other test uses.
 func (w *world) ofClass(lifetime v1alpha1.ClaimLifetime) *builders.BenchmarkBuilder {
 	class := w.namespace + "-class"
 	spec := builders.ClaimSpec(corev1.ReadWriteMany, "10Gi")
@@ -27,7 +27,7 @@ func (w *world) ofClass(lifetime v1alpha1.ClaimLifetime) *builders.BenchmarkBuil
 	return brief().Spread(v1alpha1.SpreadAny).Template(v1alpha1.ClaimShared, lifetime, spec)
 }
 
-// available creates a volume of that class that is not bound to a claim.
+// available creates an unbound volume of that class.
 func (w *world) available(size string) *corev1.PersistentVolume {
 	w.Helper()
 	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-pv"}, Spec: corev1.PersistentVolumeSpec{
@@ -38,8 +38,8 @@ func (w *world) available(size string) *corev1.PersistentVolume {
 	return volume
 }
 
-// TestTemplateOfExistingVolume checks that a run whose template would bind an existing volume ends before it creates
-// the claim.
+// TestTemplateOfExistingVolume checks that a run ends before it creates a claim that the cluster would bind to an
+// existing volume.
 func TestTemplateOfExistingVolume(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -53,8 +53,8 @@ func TestTemplateOfExistingVolume(t *testing.T) {
 	}
 }
 
-// TestKeptClaimOfExistingVolume checks that a claim that was created earlier for the benchmark is not used if it is
-// bound to an existing volume.
+// TestKeptClaimOfExistingVolume checks that a run does not use the benchmark's claim if it is bound to a volume that
+// was not provisioned for it.
 func TestKeptClaimOfExistingVolume(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -76,8 +76,8 @@ func TestKeptClaimOfExistingVolume(t *testing.T) {
 		"claim b-data-data is bound to PersistentVolume "+volume.Name+", which was not provisioned for it and may contain data")
 }
 
-// TestGroupOfProvisionedVolume checks that the files of a volume get the group of the clients only if the volume is
-// provisioned for them.
+// TestGroupOfProvisionedVolume checks that pods have an fsGroup only if their volume is known to be provisioned for
+// them: the kubelet changes the group of existing files.
 func TestGroupOfProvisionedVolume(t *testing.T) {
 	t.Parallel()
 	for name, groups := range map[string]bool{"provisioned": true, "not known": false} {
@@ -104,8 +104,8 @@ func TestGroupOfProvisionedVolume(t *testing.T) {
 	}
 }
 
-// TestClaimThatCannotBeTried checks that a run fails after its start timeout and reports why, if the API server does
-// not let the operator try out which class the claim would get.
+// TestClaimThatCannotBeTried checks that a run fails after its start timeout, and reports the cause, if the API server
+// refuses the dry run that determines the StorageClass of a claim.
 func TestClaimThatCannotBeTried(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]int32{
@@ -139,7 +139,7 @@ func TestClaimThatCannotBeTried(t *testing.T) {
 	}
 }
 
-// TestIgnoreRefusal checks which errors of the API server are retried only by the next regular reconcile.
+// TestIgnoreRefusal checks which errors of the API server are ignored until the next regular reconcile.
 func TestIgnoreRefusal(t *testing.T) {
 	t.Parallel()
 	for code, ignored := range map[int32]bool{

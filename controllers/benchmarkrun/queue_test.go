@@ -24,7 +24,7 @@ import (
 	"github.com/storagebench/storagebench/test/invariants"
 )
 
-// queueing creates a run that shares what change sets.
+// queueing creates a run. change makes it share a claim or a queue with other runs.
 func (w *world) queueing(namespace, name string, change func(*v1alpha1.BenchmarkRun)) *v1alpha1.BenchmarkRun {
 	w.Helper()
 	spec := builders.Benchmark("b").Target("data").Steady("write", "2s").Run()
@@ -47,12 +47,12 @@ func onClaim(name string) func(*v1alpha1.BenchmarkRun) {
 	return func(run *v1alpha1.BenchmarkRun) { run.Spec.Run.Targets[0].Volumes[0].ClaimName = name }
 }
 
-// live reports whether a run has begun and has not ended.
+// live reports whether a run has begun and not yet ended.
 func live(run *v1alpha1.BenchmarkRun) bool {
 	return run.Status.StartTime != nil && run.Status.EndTime == nil
 }
 
-// finishes ends a live run, as its last step would.
+// finishes ends a live run as its last step would.
 func (w *world) finishes(run *v1alpha1.BenchmarkRun) {
 	w.Helper()
 	must(w.T, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -64,7 +64,6 @@ func (w *world) finishes(run *v1alpha1.BenchmarkRun) {
 	}))
 }
 
-// all returns the runs of some namespaces.
 func (w *world) all(namespaces ...string) []v1alpha1.BenchmarkRun {
 	w.Helper()
 	var all []v1alpha1.BenchmarkRun
@@ -76,7 +75,7 @@ func (w *world) all(namespaces ...string) []v1alpha1.BenchmarkRun {
 	return all
 }
 
-// waits waits until a run reports which run it waits for.
+// waits waits until a run reports what it waits for, and checks that it has not begun.
 func (w *world) waits(run *v1alpha1.BenchmarkRun, reason, message string) {
 	w.Helper()
 	w.until(run, "waiting: "+message, func() bool {
@@ -88,22 +87,21 @@ func (w *world) waits(run *v1alpha1.BenchmarkRun, reason, message string) {
 	}
 }
 
-// check checks the invariants of any run.
+// check checks the invariants of every run.
 func (w *world) check(run *v1alpha1.BenchmarkRun) {
 	w.Helper()
 	run.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.BenchmarkRunKind))
 	invariants.CheckObject(w.T, run)
 }
 
-// TestRunsTakeTurns creates eight runs that share a queue while no operator is running. Then two operators at a time,
-// each of which believes that it leads, start and stop. Never are two runs live, and each is live once, in the order
-// of their creation.
+// TestRunsTakeTurns checks that only one run of a queue is live at a time, and that each of eight runs is live once, in
+// order of creation. Two operators, both convinced that they lead, restart at random meanwhile.
 func TestRunsTakeTurns(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)
 	var names []string
 	for i := range 8 {
-		// Some are created in the same second: then the name decides, not the order of creation.
+		// The name orders runs that were created in the same second.
 		run := w.queueing(w.namespace, fmt.Sprintf("run-%c", 'z'-rune(i)), inQueue("nightly"))
 		names = append(names, run.Name)
 		if i%4 == 3 {
@@ -151,7 +149,6 @@ func TestRunsTakeTurns(t *testing.T) {
 	}
 }
 
-// boundTo creates a claim and a volume that are bound to each other.
 func (w *world) boundTo(namespace, claim, driver, handle string) {
 	w.Helper()
 	made := w.naming(namespace, claim, namespace+"-"+claim, corev1.ClaimBound)
@@ -162,7 +159,7 @@ func (w *world) boundTo(namespace, claim, driver, handle string) {
 			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: handle}}}})
 }
 
-// naming creates a claim that names a volume, which need not be its own.
+// naming creates a claim that names a volume. The volume may belong to another claim.
 func (w *world) naming(namespace, name, volume string, phase corev1.PersistentVolumeClaimPhase) *corev1.PersistentVolumeClaim {
 	w.Helper()
 	none := ""
@@ -176,8 +173,9 @@ func (w *world) naming(namespace, name, volume string, phase corev1.PersistentVo
 	return claim
 }
 
-// TestRunsThatShareStorage covers one claim, one volume under two names in two namespaces, one queue across
-// namespaces, and storage that only looks the same.
+// TestRunsThatShareStorage checks that runs wait for each other if they share a claim, a volume that has a claim in
+// each of two namespaces, or a queue across namespaces. They do not wait if their storage or queue only has a similar
+// name.
 func TestRunsThatShareStorage(t *testing.T) {
 	t.Parallel()
 	w, other := newQuietWorld(t), newQuietWorld(t)
@@ -187,7 +185,7 @@ func TestRunsThatShareStorage(t *testing.T) {
 	w.boundTo(other.namespace, "there", "csi.example.com", handle)
 	w.boundTo(other.namespace, "another", "csi.example.com", handle+"-2")
 	w.boundTo(other.namespace, "other-driver", "csi.example.org", handle)
-	// Any user may write the name of a volume into a claim.
+	// Any user can write the name of a volume into a claim.
 	w.naming(other.namespace, "only-named", w.namespace+"-here", corev1.ClaimPending)
 	w.naming(other.namespace, "of-another-claim", w.namespace+"-here", corev1.ClaimBound)
 	w.operate()
@@ -197,7 +195,7 @@ func TestRunsThatShareStorage(t *testing.T) {
 	w.until(first, "live", func() bool { return live(first) })
 	same := w.queueing(w.namespace, "same-claim", onClaim("here"))
 	w.waits(same, v1alpha1.ReasonWaitsForVolume, "waits for run first, which is live and uses claim here")
-	w.nextSecond() // within one second, the namespace would decide
+	w.nextSecond() // within one second, the namespace would determine the order
 	volume := w.queueing(other.namespace, "same-volume", onClaim("there"))
 	w.waits(volume, v1alpha1.ReasonWaitsForVolume, "waits for a run in another namespace, which is live and uses the volume of claim there, and for one more run")
 	for name, change := range map[string]func(*v1alpha1.BenchmarkRun){
@@ -210,7 +208,7 @@ func TestRunsThatShareStorage(t *testing.T) {
 	w.finishes(first)
 	w.until(same, "live", func() bool { return live(same) })
 	w.waits(volume, v1alpha1.ReasonWaitsForVolume, "waits for a run in another namespace, which is live and uses the volume of claim there")
-	// A deleted run leaves the queue at once, waiting or live, and the next one begins.
+	// A deleted run leaves the queue at once, whether it is waiting or live, and the next one begins.
 	must(t, api.Delete(t.Context(), same))
 	w.until(volume, "live", func() bool { return live(volume) })
 
@@ -223,8 +221,8 @@ func TestRunsThatShareStorage(t *testing.T) {
 	w.until(theirs, "live", func() bool { return live(theirs) })
 }
 
-// TestWaitingRunLeaves checks that a waiting run is gone at once when it is deleted, and ends at once when it is
-// replaced. No pods are created for it.
+// TestWaitingRunLeaves checks that a waiting run disappears at once when it is deleted, ends at once when it is
+// replaced, and never gets pods.
 func TestWaitingRunLeaves(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)
@@ -245,7 +243,7 @@ func TestWaitingRunLeaves(t *testing.T) {
 	w.until(replaced, "over", func() bool { return replaced.Labels[v1alpha1.LabelOver] == "true" })
 	failed := meta.FindStatusCondition(replaced.Status.Conditions, v1alpha1.ConditionFailed)
 	if replaced.Status.StartTime != nil || failed == nil || failed.Reason != v1alpha1.ReasonReplaced || failed.Message != "another run is due" {
-		t.Errorf("a run that made way before it began: began %v, %+v", replaced.Status.StartTime, failed)
+		t.Errorf("a run that was replaced before it began: began %v, %+v", replaced.Status.StartTime, failed)
 	}
 	w.check(replaced)
 	var pods corev1.PodList
@@ -258,8 +256,8 @@ func TestWaitingRunLeaves(t *testing.T) {
 	w.until(last, "live", func() bool { return live(last) })
 }
 
-// TestLoadThatLingers checks that a run that has ended keeps others from its volume while its pod exists, because the
-// pod's node cannot be reached.
+// TestLoadThatLingers checks that a run waits for the volume of an ended run while a pod of that run still exists. The
+// pod is on a node that does not respond.
 func TestLoadThatLingers(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)
@@ -281,8 +279,8 @@ func TestLoadThatLingers(t *testing.T) {
 	w.until(second, "live", func() bool { return live(second) })
 }
 
-// TestRestoredRunIsNotRepeated checks that a run that had ended, or was live, does not begin again if a backup restores
-// it without its status. A run whose start was not recorded, because the operator died, begins.
+// TestRestoredRunIsNotRepeated checks that a run restored from a backup, without its status, does not begin again if it
+// was live or had ended. A run whose operator died before it recorded the start does begin.
 func TestRestoredRunIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)
@@ -312,8 +310,8 @@ func TestRestoredRunIsNotRepeated(t *testing.T) {
 	}
 }
 
-// TestForgedPodHoldsNobody checks that a pod that a user created, with a run that has ended as its owner, keeps no run
-// waiting. It ignores requests to end for years.
+// TestForgedPodHoldsNobody checks that a pod that a user created does not keep a run waiting, although its owner is an
+// ended run and its grace period is years long.
 func TestForgedPodHoldsNobody(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)
@@ -342,8 +340,8 @@ func TestForgedPodHoldsNobody(t *testing.T) {
 	w.until(second, "live", func() bool { return live(second) })
 }
 
-// TestMayRun checks that a pod counts for some minutes after the request to delete it, whatever grace period the
-// request has set.
+// TestMayRun checks that a pod whose deletion was requested counts as running for some minutes only, whatever its grace
+// period.
 func TestMayRun(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

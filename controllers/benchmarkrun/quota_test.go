@@ -21,8 +21,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// kueue does to the pods of a namespace what Kueue's webhook does: they are not scheduled until they are admitted.
-// Kueue itself is not available to this test.
+// kueue imitates Kueue's webhook, which is not available here: it adds a scheduling gate to the queued pods of the
+// namespace.
 func (w *world) kueue() {
 	w.Helper()
 	name := "kueue." + w.namespace
@@ -47,7 +47,7 @@ func (w *world) kueue() {
 		Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name}}
 	must(w.T, api.Create(w.Context(), binding))
 	w.Cleanup(func() {
-		_ = api.Delete(context.Background(), binding) // its namespace is no longer in use
+		_ = api.Delete(context.Background(), binding) // the namespace is no longer in use
 		_ = api.Delete(context.Background(), policy)
 	})
 	holds := func() bool {
@@ -60,7 +60,6 @@ func (w *world) kueue() {
 	w.wait("the policy does not hold", holds)
 }
 
-// podsOf returns the pods of a run.
 func (w *world) podsOf(run *v1alpha1.BenchmarkRun) []corev1.Pod {
 	w.Helper()
 	var list corev1.PodList
@@ -68,7 +67,7 @@ func (w *world) podsOf(run *v1alpha1.BenchmarkRun) []corev1.Pod {
 	return list.Items
 }
 
-// admit removes the gates of a run's pods, as Kueue does when there is quota.
+// admit removes the scheduling gates of a run's pods, as Kueue does once there is quota.
 func (w *world) admit(run *v1alpha1.BenchmarkRun) {
 	w.Helper()
 	for _, pod := range w.podsOf(run) {
@@ -78,7 +77,7 @@ func (w *world) admit(run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// evict marks and deletes the pods of a run, as Kueue does.
+// evict marks and deletes a run's pods, as Kueue does.
 func (w *world) evict(run *v1alpha1.BenchmarkRun, reason string) {
 	w.Helper()
 	for _, pod := range w.podsOf(run) {
@@ -92,8 +91,8 @@ func (w *world) evict(run *v1alpha1.BenchmarkRun, reason string) {
 
 const quotaMessage = "2 of 2 clients wait for quota in Kueue's LocalQueue team"
 
-// longAgo changes a run that waits for quota as if it had waited for an hour, longer than all its timeouts. It also
-// changes its message, so that the next reconcile can be detected.
+// longAgo makes a run appear to have waited for quota for an hour, longer than its timeouts. It also changes the
+// message, so that the test can detect the next reconcile.
 func (w *world) longAgo(run *v1alpha1.BenchmarkRun) {
 	w.Helper()
 	must(w.T, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -108,10 +107,10 @@ func (w *world) longAgo(run *v1alpha1.BenchmarkRun) {
 	}))
 }
 
-// queuedForKueue creates a run with a start timeout that passes while it waits.
+// queuedForKueue creates a run whose timeouts are shorter than its wait for quota, and waits until it is queued.
 func (w *world) queuedForKueue(name string, load v1alpha1.Engine) *v1alpha1.BenchmarkRun {
 	w.Helper()
-	// Each run has its own claim; otherwise they would wait for each other.
+	// Each run has its own claim, so that runs do not wait for each other.
 	spec := builders.Benchmark("b").Target(name).Clients(2).Steady("write", "10m").WithLoad(load).Mutate(func(run *v1alpha1.RunSpec) {
 		run.StartTimeout, run.ActiveDeadline = "10m", "20m"
 	}).Run()
@@ -133,8 +132,8 @@ func (w *world) queuedForKueue(name string, load v1alpha1.Engine) *v1alpha1.Benc
 	return run
 }
 
-// TestCertificatesOutlastKueue checks that the certificates of a run allow for a long wait for Kueue, which the run's
-// deadlines do not include.
+// TestCertificatesOutlastKueue checks that a run's certificates remain valid during a long wait for Kueue, which does
+// not count towards the run's deadlines.
 func TestCertificatesOutlastKueue(t *testing.T) {
 	t.Parallel()
 	run := crowded(t, "run", crowd("claim", 1, 1))
@@ -147,8 +146,8 @@ func TestCertificatesOutlastKueue(t *testing.T) {
 	}
 }
 
-// TestKueueWithoutRights checks that, if the operator may not patch pods (the option for Kueue is off), a run with a
-// LocalQueue fails before it creates anything, with a message that says what to do.
+// TestKueueWithoutRights checks that a run with a LocalQueue fails before it creates any pod if the operator may not
+// patch pods (the option for Kueue is off), with a message that names the remedy.
 func TestKueueWithoutRights(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -185,8 +184,8 @@ func TestKueueWithoutRights(t *testing.T) {
 	}
 }
 
-// TestReplacementInAGroup checks a replacement while Kueue keeps the failed pod, by a finalizer, until the
-// replacement exists.
+// TestReplacementInAGroup checks that a client is replaced although Kueue, by a finalizer, keeps the failed pod until
+// the replacement exists.
 func TestReplacementInAGroup(t *testing.T) {
 	t.Parallel()
 	w, gate := newWorld(t), newGate(t)
@@ -212,9 +211,9 @@ func TestReplacementInAGroup(t *testing.T) {
 	must(t, api.Patch(t.Context(), &first, client.MergeFrom(before)))
 }
 
-// TestQuota checks that a run that waits for quota longer than its startTimeout does not fail. Once admitted, it is
-// conducted, also by another operator. A run whose quota is withdrawn fails as preempted, and a run whose Workload is
-// deleted fails as stopped.
+// TestQuota checks that waiting for quota does not count towards the start timeout, not even if the operator restarts,
+// and that the run completes once it is admitted. A run fails as preempted if its quota is withdrawn, and as stopped if
+// its Workload is deleted.
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -238,7 +237,7 @@ func TestQuota(t *testing.T) {
 	w.check(run)
 	waited := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
 	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) || waited.Status != metav1.ConditionFalse || waited.Reason != v1alpha1.ReasonQuotaGranted {
-		t.Errorf("once admitted it is not carried out: %+v", run.Status.Conditions)
+		t.Errorf("the run did not complete once it was admitted: %+v", run.Status.Conditions)
 	}
 	for reason, want := range map[string]string{
 		"WorkloadEvictedDueToPreempted": v1alpha1.ReasonPreempted, "WorkloadDeleted": v1alpha1.ReasonStopped,
@@ -250,7 +249,7 @@ func TestQuota(t *testing.T) {
 		w.until(run, "over", over(run))
 		failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)
 		if failed.Status != metav1.ConditionTrue || failed.Reason != want {
-			t.Errorf("a run whose pods Kueue ended (%s) says %s: %s", reason, failed.Reason, failed.Message)
+			t.Errorf("a run whose pods Kueue deleted (%s) failed with %s: %s", reason, failed.Reason, failed.Message)
 		}
 		w.check(run)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestClaimThatIsRead checks that a ReadOnlyMany claim is mounted read-only, and that its prepare phase uses the data
-// that an earlier run has kept, without changing anything. Without dataPolicy Retain, such a run is refused.
+// TestClaimThatIsRead checks that a run on a ReadOnlyMany claim mounts it read-only and uses the layout that an earlier
+// run retained. Such a run is refused without dataPolicy Retain.
 func TestClaimThatIsRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

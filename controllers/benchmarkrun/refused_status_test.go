@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// TestRefusedStatus: if the API server refuses a result, the run ends and says why, and nothing of it is left. Here each
-// result has more operations than there are.
+// TestRefusedStatus checks that a run fails with the reason, and stores no result, if the API server refuses the
+// result. Here a result has more operations than the API allows.
 func TestRefusedStatus(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/storagebench/storagebench/test/invariants"
 )
 
-// cacheOf returns the operator's cache options.
+// cacheOf returns the cache options of an operator that watches the given namespaces.
 func cacheOf(namespaces ...string) cache.Options {
 	options := cache.Options{DefaultNamespaces: map[string]cache.Config{},
 		ByObject: map[client.Object]cache.ByObject{&corev1.Pod{}: {Transform: TrimPod}}}
@@ -30,7 +30,7 @@ func cacheOf(namespaces ...string) cache.Options {
 	return options
 }
 
-// small returns a benchmark with a layout, a write and a read of two clients, as short as possible.
+// small returns a benchmark of two clients with a layout, a write and a read, all as short as possible.
 func small() *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("data").Clients(2).Prepare("layout").Steady("write", "2s").
 		Steady("read", "2s").With(builders.Fio().Reads())
@@ -44,7 +44,7 @@ func is(run *v1alpha1.BenchmarkRun, kind string, status metav1.ConditionStatus) 
 	return meta.IsStatusConditionPresentAndEqual(run.Status.Conditions, kind, status)
 }
 
-// clean fails the test if anything of the run is left, except for the run itself.
+// clean fails the test if anything of the run is left except the BenchmarkRun.
 func (w *world) clean() {
 	w.Helper()
 	entries, err := os.ReadDir(w.directory)
@@ -64,7 +64,7 @@ func (w *world) clean() {
 	}
 }
 
-// TestGoodRun conducts a successful run, from the BenchmarkRun to its figures.
+// TestGoodRun checks a successful run, from the BenchmarkRun to its figures and the removal of its data.
 func TestGoodRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -83,7 +83,7 @@ func TestGoodRun(t *testing.T) {
 	w.clean()
 }
 
-// pod waits until a client's pod runs.
+// pod waits until a client's pod runs, and returns it.
 func (w *world) pod(name string) *corev1.Pod {
 	w.Helper()
 	pod := &corev1.Pod{}
@@ -93,7 +93,6 @@ func (w *world) pod(name string) *corev1.Pod {
 	return pod
 }
 
-// running returns a function that reports whether a step has begun and has not ended.
 func running(run *v1alpha1.BenchmarkRun, id string) func() bool {
 	return func() bool {
 		for _, fact := range run.Status.Steps {
@@ -112,7 +111,7 @@ func reason(run *v1alpha1.BenchmarkRun, kind string) string {
 	return ""
 }
 
-// TestLostClient checks that onLoss determines what a run does when a client is lost.
+// TestLostClient checks that a run follows onLoss when it loses a client.
 func TestLostClient(t *testing.T) {
 	t.Parallel()
 	kill := func(w *world, pod *corev1.Pod) { must(w.T, w.kubelet.Kill(pod.UID)) }
@@ -154,11 +153,11 @@ func TestLostClient(t *testing.T) {
 	}
 }
 
-// late is the message of a step that is started again because a busy machine, or an operator that died, did not tell
-// all its clients in time.
+// late is part of the message of a step that was repeated because a busy machine or a dead operator delayed the start
+// commands of some clients.
 const late = "not all clients received the start command in time"
 
-// attempts lists the attempts of steps, each with its end, except for the ones that were late.
+// attempts lists all attempts of steps with their final state, except late ones.
 func attempts(run *v1alpha1.BenchmarkRun) []string {
 	var all []string
 	for _, fact := range run.Status.Steps {
@@ -170,7 +169,7 @@ func attempts(run *v1alpha1.BenchmarkRun) []string {
 	return all
 }
 
-// restarted checks that the layout was written again, and then the step was repeated.
+// restarted checks that the layout and then the step were repeated.
 func restarted(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) || !is(run, v1alpha1.ConditionValid, metav1.ConditionTrue) {
@@ -183,8 +182,9 @@ func restarted(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// TestDeletedRunWithoutReplacements checks that a run does not wait for replacements whose pods cannot be created, as
-// in a namespace that is being deleted. Its clients were told to end and have removed their data.
+// TestDeletedRunWithoutReplacements checks that a deleted run does not wait for replacements whose pods cannot be
+// created, for example because the namespace is being deleted. The former clients removed their data before they
+// exited.
 func TestDeletedRunWithoutReplacements(t *testing.T) {
 	t.Parallel()
 	w, gate := newWorld(t), newGate(t)
@@ -202,12 +202,12 @@ func TestDeletedRunWithoutReplacements(t *testing.T) {
 	w.until(run, "replaced", func() bool {
 		return len(run.Status.LostClients) == 2 && run.Status.LostClients[0].Replaced && run.Status.LostClients[1].Replaced
 	})
-	// A foreign finalizer keeps the run for inspection.
+	// A second finalizer keeps the deleted run for inspection.
 	before := run.DeepCopy()
 	run.Finalizers = append(run.Finalizers, "test.storagebench.dev/look")
 	must(t, api.Patch(t.Context(), run, client.MergeFrom(before)))
 	must(t, api.Delete(t.Context(), run))
-	// The run would hang if it waited for clients that never existed.
+	// Waiting for clients that never existed would hang.
 	w.until(run, "over", func() bool { return run.Status.EndTime != nil })
 	if !is(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue) {
 		t.Errorf("DataRemoved: %s; lost %+v", reason(run, v1alpha1.ConditionDataRemoved), run.Status.LostClients)
@@ -218,8 +218,8 @@ func TestDeletedRunWithoutReplacements(t *testing.T) {
 	must(t, api.Patch(t.Context(), run, client.MergeFrom(before)))
 }
 
-// TestDeletedRun checks that a run that is deleted at any time stops its load, has its data removed, and disappears.
-// TestOperatorDiesAtEachFact deletes one while it writes.
+// TestDeletedRun checks that deleting a run at any time stops its load and removes its data, its objects and finally
+// the run itself. TestOperatorDiesAtEachFact covers the deletion during a write.
 func TestDeletedRun(t *testing.T) {
 	t.Parallel()
 	for name, when := range map[string]func(*world, gate, *v1alpha1.BenchmarkRun){
@@ -239,7 +239,7 @@ func TestDeletedRun(t *testing.T) {
 		"while a client is replaced": func(w *world, g gate, run *v1alpha1.BenchmarkRun) {
 			w.runPods()
 			g.waitFor(w, run, 0, 1)
-			// Only the other client can remove the data of the client that dies.
+			// Only the remaining client can remove the data of the killed one.
 			w.kubelet.Hold.Store(true)
 			must(w.T, w.kubelet.Kill(w.pod("run-data-1-1").UID))
 			w.until(run, "replaced", func() bool { return len(run.Status.LostClients) > 0 && run.Status.LostClients[0].Replaced })
@@ -265,8 +265,8 @@ func TestDeletedRun(t *testing.T) {
 	}
 }
 
-// TestLeadersTakeOver checks that a new version of the operator conducts a live run, and that the previous operator,
-// which learns only later that it leads no longer, disturbs neither the run nor its clients.
+// TestLeadersTakeOver checks that a new version of the operator takes over a live run. The previous operator does not
+// notice at once that it no longer leads, but disturbs neither the run nor its clients.
 func TestLeadersTakeOver(t *testing.T) {
 	t.Parallel()
 	w, gate := newWorld(t), newGate(t)

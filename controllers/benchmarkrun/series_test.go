@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// checkSeries checks that the time series of each step is in a ConfigMap that is deleted with the run.
+// checkSeries checks that a ConfigMap owned by the run stores the time series of each step.
 func checkSeries(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	attempts := map[string]int{}
@@ -24,13 +24,13 @@ func checkSeries(t *testing.T, run *v1alpha1.BenchmarkRun) {
 		var kept corev1.ConfigMap
 		must(t, api.Get(t.Context(), client.ObjectKey{Namespace: run.Namespace, Name: objects.SeriesName(run.Name, step.ID, attempts[step.ID])}, &kept))
 		if !ownedBy(&kept, run.UID) || kept.Labels[v1alpha1.LabelRun] != run.Name {
-			t.Errorf("the ConfigMap of the series is nobody's: %+v", kept.ObjectMeta)
+			t.Errorf("the ConfigMap of the series does not belong to the run: %+v", kept.ObjectMeta)
 		}
 		log, err := series.Decode(kept.BinaryData[objects.SeriesKey])
 		must(t, err)
 		target := log.Step(step.ID).Target(step.Targets[0])
-		// There are no points for clients that were not running at the same time, and for a layout of less than a
-		// quarter of a second.
+		// A series may lack points if its clients did not run at the same time, or if a layout took less than a quarter of a
+		// second.
 		short := step.ID == "00-layout" || !slices.ContainsFunc(run.Status.Phases, func(p v1alpha1.PhaseResult) bool {
 			return p.Name == step.Phase && p.Targets[0].WindowNanoseconds > 0
 		})

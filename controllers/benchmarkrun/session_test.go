@@ -24,8 +24,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestResumeKeepsLosses checks that an operator that takes over a run does not wait for a client without which the run
-// has continued, even if its pod still exists, for example on a node that hangs.
+// TestResumeKeepsLosses checks that an operator that takes over a degraded run does not wait for its lost clients, even
+// if a lost client's pod still exists, for example on a node that hangs.
 func TestResumeKeepsLosses(t *testing.T) {
 	for policy, want := range map[v1alpha1.OnLoss]decide.Connection{
 		v1alpha1.OnLossContinueDegraded: decide.Lost, v1alpha1.OnLossRestartStep: decide.Connecting,
@@ -43,8 +43,8 @@ func TestResumeKeepsLosses(t *testing.T) {
 	}
 }
 
-// TestTakeoverAwaitsRemoval checks that an operator that takes over a run that removes its data does not give up the
-// agents before it has tried to connect to them for the loss timeout.
+// TestTakeoverAwaitsRemoval checks that an operator that takes over a run that is removing its data tries to reach the
+// agents for the loss timeout before it gives them up.
 func TestTakeoverAwaitsRemoval(t *testing.T) {
 	for ago, want := range map[time.Duration]bool{30 * time.Second: false, 2 * time.Minute: true} {
 		t.Run(ago.String(), func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestTakeoverAwaitsRemoval(t *testing.T) {
 			snapshot, err := s.driver.Snapshot(run, s.conductor.Clients())
 			must(t, err)
 			if snapshot.ConductedSince.Before(began) {
-				t.Errorf("it has conducted the run since %s, before %s", snapshot.ConductedSince, began)
+				t.Errorf("conducted since %s, want not before %s", snapshot.ConductedSince, began)
 			}
 			snapshot.ConductedSince = s.now().Add(-ago)
 			clients{r, run, s, observation{snapshot: snapshot}}.Finish(nil)
@@ -70,8 +70,8 @@ func TestTakeoverAwaitsRemoval(t *testing.T) {
 	}
 }
 
-// TestStorageOfDegradedRun checks that the storage is described although a client was lost before the first step, if
-// the run continues without that client.
+// TestStorageOfDegradedRun checks that storage is described before the first step although a client is lost, if the run
+// continues without that client.
 func TestStorageOfDegradedRun(t *testing.T) {
 	for policy, want := range map[v1alpha1.OnLoss]bool{
 		v1alpha1.OnLossContinueDegraded: true, v1alpha1.OnLossRestartStep: false,
@@ -83,8 +83,8 @@ func TestStorageOfDegradedRun(t *testing.T) {
 	}
 }
 
-// TestReplacementIsAwaited checks that a replacement whose pod is not created yet is not taken for lost, even if the
-// recorded losses do not show that it replaced a client after the step's start.
+// TestReplacementIsAwaited checks that a replacement is not considered lost before its pod is created, even if the
+// recorded losses do not show that it replaced a client after the start of the step.
 func TestReplacementIsAwaited(t *testing.T) {
 	now := metav1.NowMicro()
 	start := metav1.NewMicroTime(now.Add(time.Second))
@@ -111,8 +111,8 @@ func TestReplacementIsAwaited(t *testing.T) {
 	}
 }
 
-// TestReplacementAwaitsQuota checks that the time from which a run's timeouts count stays that of its admission while a
-// replacement of a lost client waits for quota.
+// TestReplacementAwaitsQuota checks that a replacement that waits for quota does not reset the start of a run's
+// timeouts, which count from the admission of the run.
 func TestReplacementAwaitsQuota(t *testing.T) {
 	r := offline(t, interceptor.Funcs{})
 	run := crowded(t, "run", crowd("claim", 1, 1))
@@ -133,8 +133,8 @@ func TestReplacementAwaitsQuota(t *testing.T) {
 	}
 }
 
-// TestRefusedClaim checks that nothing is created while the cluster refuses the run's claims, because their default
-// StorageClass is unknown: they could bind to an existing volume of that class.
+// TestRefusedClaim checks that nothing is created while the API server refuses a dry run of the run's claims. Their
+// StorageClass is unknown until then: they could bind to an existing volume.
 func TestRefusedClaim(t *testing.T) {
 	refused := true
 	r := offline(t, interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
@@ -168,8 +168,8 @@ func TestRefusedClaim(t *testing.T) {
 	}
 }
 
-// TestLoadOfALostClientEnds checks that the pod of a client that the run continues without is deleted once the loss is
-// stored, because the client may merely be unreachable.
+// TestLoadOfALostClientEnds checks that a degraded run deletes the pod of a lost client as soon as the loss is stored:
+// the client may merely be unreachable and still load the storage.
 func TestLoadOfALostClientEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy v1alpha1.OnLoss
@@ -206,7 +206,7 @@ func TestLoadOfALostClientEnds(t *testing.T) {
 			r.events = events.NewFakeRecorder(16)
 			run := crowded(t, "run", crowd("claim", 1, 2).OnLoss(c.policy, 1))
 			s := r.resumed(t, run)
-			s.claimed = &claimed{} // inspected
+			s.claimed = &claimed{} // claims are inspected
 			for i, key := range s.order {
 				pod := objects.Pod(r.options.Settings, run, s.members[key].pod, objects.Storage{})
 				pod.UID, pod.Status.Phase = types.UID(pod.Name), []corev1.PodPhase{corev1.PodRunning, c.phase}[i]
@@ -223,9 +223,9 @@ func TestLoadOfALostClientEnds(t *testing.T) {
 	}
 }
 
-// TestRefusedRemovalIsQuiet checks that the refusal to delete the pods of lost clients is reported once, although
-// messages of progress replace the report and another refusal was reported before, and that a refused pod is not tried
-// at each reconcile, but that of another lost client at once.
+// TestRefusedRemovalIsQuiet checks that the refused deletion of lost clients' pods is reported once, even if progress
+// messages replace the report. A refused pod is retried only after a while; the pod of another lost client is tried at
+// once.
 func TestRefusedRemovalIsQuiet(t *testing.T) {
 	var pods []corev1.Pod
 	tried := 0
@@ -249,7 +249,7 @@ func TestRefusedRemovalIsQuiet(t *testing.T) {
 	run := crowded(t, "run", crowd("claim", 1, 3).OnLoss(v1alpha1.OnLossContinueDegraded, 1))
 	must(t, r.client.Create(t.Context(), run.DeepCopy()))
 	s := r.resumed(t, run)
-	s.claimed = &claimed{} // inspected
+	s.claimed = &claimed{} // claims are inspected
 	for _, key := range s.order {
 		pod := objects.Pod(r.options.Settings, run, s.members[key].pod, objects.Storage{})
 		pod.UID, pod.Status.Phase = types.UID(pod.Name), corev1.PodRunning
@@ -283,8 +283,8 @@ func TestRefusedRemovalIsQuiet(t *testing.T) {
 	}
 }
 
-// TestReplacementFollowsTheVolume checks that the replacement of a lost client is scheduled on the node to which the
-// other user of its volume has moved, and not on a node that this user is leaving.
+// TestReplacementFollowsTheVolume checks that a replacement goes to the node of the pod that currently uses its volume,
+// but not to a node that this pod is leaving.
 func TestReplacementFollowsTheVolume(t *testing.T) {
 	r := offline(t, interceptor.Funcs{})
 	run := crowded(t, "run", crowd("claim", 1, 1))
@@ -317,8 +317,8 @@ func TestReplacementFollowsTheVolume(t *testing.T) {
 	}
 }
 
-// TestClaimThatIsDeletedIsRecreated checks that the replacement of a lost client waits until its claim, which is being
-// deleted, is gone, and gets a new one. Neither its former pod nor the claim of another client delays that.
+// TestClaimThatIsDeletedIsRecreated checks that a replacement waits until its claim is gone if the claim is being
+// deleted, and then gets a new one. Neither the former pod nor another client's claim blocks this.
 func TestClaimThatIsDeletedIsRecreated(t *testing.T) {
 	r := offline(t, interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, object client.Object,
 		options ...client.CreateOption) error {
@@ -330,7 +330,7 @@ func TestClaimThatIsDeletedIsRecreated(t *testing.T) {
 	s := r.resumed(t, run)
 	populate := func(pods map[string]*corev1.Pod) {
 		t.Helper()
-		s.claimed, s.inspectAgain = &claimed{}, false // inspected
+		s.claimed, s.inspectAgain = &claimed{}, false // claims are inspected
 		_, err := r.populate(t.Context(), run, s, observation{pods: pods})
 		must(t, err)
 	}

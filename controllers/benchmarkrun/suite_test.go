@@ -37,7 +37,7 @@ import (
 	"github.com/storagebench/storagebench/test/standin"
 )
 
-// The tests of this package share these. api is nil with -short.
+// All tests of this package share these variables. api is nil with -short.
 var (
 	api        client.Client
 	restConfig *rest.Config
@@ -47,7 +47,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	// The tests wait more than they compute. A -parallel flag on the command line overrides this.
+	// The tests wait more than they compute. A -parallel flag overrides this.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
@@ -77,37 +77,38 @@ func runWith(m *testing.M, administrator *rest.Config) (code int, err error) {
 }
 
 const (
-	// lossTimeout is longer than the guard, so that an agent that is slow on a busy machine is not lost. A test that
-	// waits for agents that never connect hangs.
+	// lossTimeout exceeds the guard, so that no agent is lost because the machine is busy. As a consequence, a test that
+	// waits for the loss of an agent that never connects hangs.
 	lossTimeout = 2 * hang.Guard
 	lookEvery   = 100 * time.Millisecond
 )
 
-// testInstallation identifies the installation of the tests' operators.
+// testInstallation identifies the installation that the tests' operators belong to.
 const testInstallation = "installation-1"
 
-// world is a namespace with its stand-in kubelet and its operator.
+// world is a namespace with an operator and a stand-in kubelet.
 type world struct {
 	*testing.T
 
 	namespace string
-	// more lists other namespaces that the operator watches.
+	// more lists further namespaces that the operator watches.
 	more      []string
 	directory string
 	kubelet   *standin.Kubelet
-	// epoch is the epoch of the newest operator. An older operator learns that it no longer leads when it asks.
+	// epoch is the epoch of the newest operator. An older operator learns that it no longer leads when it asks for its
+	// own.
 	epoch atomic.Uint64
 	// rest holds the operator's credentials; nil means an administrator's.
 	rest *rest.Config
-	// newClient creates the client of the operator; nil means the usual one.
+	// newClient creates the operator's client; nil means the default.
 	newClient client.NewClientFunc
-	// limits bounds the clients that the operator conducts at a time; none by default.
+	// limits bounds the clients that the operator conducts at a time; by default they are unlimited.
 	limits queue.Limits
-	// prometheus is asked for observations; nil for none.
+	// prometheus configures the Prometheus for observations; nil means none.
 	prometheus *prometheus.Config
 	// catalog returns the documented limits; nil means the built-in ones.
 	catalog func(context.Context) (*limits.Catalog, []string)
-	// image is the image of the operator and of the agents that it starts.
+	// image is the image of the operator and of its agents.
 	image string
 	stop  func()
 }
@@ -121,7 +122,7 @@ func newWorld(t *testing.T, environment ...string) *world {
 	return w
 }
 
-// runPods starts the stand-in kubelet, and adds environment to the environment of the pods' processes.
+// runPods starts the stand-in kubelet. The processes of pods inherit the given environment variables.
 func (w *world) runPods(environment ...string) {
 	w.Helper()
 	w.kubelet = &standin.Kubelet{Client: client.NewNamespacedClient(api, w.namespace), Agent: agentPath, Directory: w.directory, Environment: environment}
@@ -131,7 +132,7 @@ func (w *world) runPods(environment ...string) {
 	w.Cleanup(func() { cancel(); <-done })
 }
 
-// newQuietWorld returns a namespace in which no pod runs, and that no operator watches yet.
+// newQuietWorld returns a world without a kubelet and without an operator.
 func newQuietWorld(t *testing.T) *world {
 	t.Helper()
 	if api == nil {
@@ -142,7 +143,7 @@ func newQuietWorld(t *testing.T) *world {
 	return &world{T: t, namespace: namespace.Name, directory: t.TempDir(), image: "operator:test"}
 }
 
-// operate starts an operator with a higher epoch than the previous one.
+// operate starts an operator with the next epoch.
 func (w *world) operate() {
 	w.Helper()
 	epoch := w.epoch.Add(1)
@@ -177,13 +178,13 @@ func (w *world) operate() {
 	w.stop = func() { cancel(); <-done }
 }
 
-// start creates a run of a benchmark.
+// start creates a run of a benchmark, named run.
 func (w *world) start(benchmark *builders.BenchmarkBuilder) *v1alpha1.BenchmarkRun {
 	w.Helper()
 	return w.startAs("run", benchmark)
 }
 
-// startAs is like start, for one of several runs, or for a run that is changed before it is created.
+// startAs is like start, but names the run and applies changes before it is created.
 func (w *world) startAs(name string, benchmark *builders.BenchmarkBuilder, changes ...func(*v1alpha1.BenchmarkRun)) *v1alpha1.BenchmarkRun {
 	w.Helper()
 	spec := benchmark.Run()
@@ -201,7 +202,7 @@ func (w *world) startAs(name string, benchmark *builders.BenchmarkBuilder, chang
 	return run
 }
 
-// until waits for a state of the run.
+// until waits until is returns true for the run.
 func (w *world) until(run *v1alpha1.BenchmarkRun, what string, is func() bool) {
 	w.Helper()
 	w.wait("the run is not "+what, func() bool {
@@ -212,7 +213,6 @@ func (w *world) until(run *v1alpha1.BenchmarkRun, what string, is func() bool) {
 	})
 }
 
-// untilGone waits until an object no longer exists.
 func (w *world) untilGone(object client.Object) {
 	w.Helper()
 	w.wait(object.GetName()+" is still there", func() bool { return w.gone(object) }, func() { w.Logf("%+v", object) })
@@ -222,8 +222,7 @@ func (w *world) gone(object client.Object) bool {
 	return apierrors.IsNotFound(api.Get(w.Context(), client.ObjectKeyFromObject(object), object))
 }
 
-// wait waits until is returns true. If that takes too long, it calls sendEvents and fails the test with not as the
-// message.
+// wait waits until is returns true. On a timeout, it calls sendEvents and fails the test with the message not.
 func (w *world) wait(not string, is func() bool, sendEvents ...func()) {
 	w.Helper()
 	for deadline := time.Now().Add(hang.Guard); !is(); time.Sleep(lookEvery) {
@@ -239,7 +238,8 @@ func (w *world) wait(not string, is func() bool, sendEvents ...func()) {
 	}
 }
 
-// nextSecond waits until objects created now are younger, in the whole seconds of the API server, than earlier ones.
+// nextSecond waits for the next second of the API server's clock, so that later objects have a later creation
+// timestamp.
 func (w *world) nextSecond() {
 	w.Helper()
 	created := func() time.Time {

@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 )
 
-// TestAgentDeposesNobody checks that an agent that claims to obey another operator fails its run, as long as the Lease
-// says that this operator leads. Otherwise the run would never end.
+// TestAgentDeposesNobody checks that an agent cannot depose the operator by claiming to obey a newer one: while the
+// Lease names this operator, the run fails. Otherwise it would never end.
 func TestAgentDeposesNobody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

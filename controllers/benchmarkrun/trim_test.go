@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestTrimPod checks that the cache keeps only those parts of a client's pod that are read. All other tests of this
-// package read pods through that cache.
+// TestTrimPod checks that the cache keeps only the parts of a pod that the operator reads. The operators in other tests
+// of this package read pods through the same cache.
 func TestTrimPod(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "run", Namespace: "here", UID: "uid"},
 		Spec: v1alpha1.BenchmarkRunSpec{Run: *builders.Benchmark("b").Target("data").Steady("write", "1m").Run()}}

@@ -24,7 +24,7 @@ func held(reason, message string) *corev1.Pod {
 		ContainerStatuses:     []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}}}}}
 }
 
-// TestWaitingNamesTheCause checks that the message is enough, so that users do not need kubectl describe.
+// TestWaitingNamesTheCause checks that the message names the cause, so that users do not need kubectl describe.
 func TestWaitingNamesTheCause(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	young := func(pod *corev1.Pod, reason string) *corev1.Pod {
@@ -74,7 +74,7 @@ func TestWaitingNamesTheCause(t *testing.T) {
 	}
 }
 
-// TestAboutClaim checks that the message names the claim and its class, and quotes the event.
+// TestAboutClaim checks that the message names the claim and its StorageClass, and quotes the event.
 func TestAboutClaim(t *testing.T) {
 	class := "fast"
 	claim := func(phase corev1.PersistentVolumeClaimPhase) *corev1.PersistentVolumeClaim {
@@ -96,8 +96,8 @@ func TestAboutClaim(t *testing.T) {
 	}
 }
 
-// TestWaitingIsPrintable checks that the message is printable, because the cluster's messages contain the command of
-// a container.
+// TestWaitingIsPrintable checks that the message contains no control characters: messages of the cluster quote users'
+// input, such as the command of a container.
 func TestWaitingIsPrintable(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
 	key := decide.ClientKey{Target: "data"}
@@ -110,7 +110,7 @@ func TestWaitingIsPrintable(t *testing.T) {
 	}
 }
 
-// TestLastWords checks that the reason why a pod ended quotes the agent.
+// TestLastWords checks that the reason for the end of a pod quotes its agent.
 func TestLastWords(t *testing.T) {
 	ended := func(code int32, reason, message string) *corev1.Pod {
 		return &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: "client",

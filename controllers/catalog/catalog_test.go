@@ -19,7 +19,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// cluster has one ConfigMap or none, or does not respond.
+// cluster is an API server with at most one ConfigMap, or one that fails with err.
 type cluster struct {
 	client.Reader
 	found *corev1.ConfigMap
@@ -41,13 +41,13 @@ func configMap(version, text string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: DefaultName, Namespace: "system", ResourceVersion: version}, Data: map[string]string{"mine.yaml": text}}
 }
 
-// knows reports whether a catalog contains the row.
+// knows reports whether a catalog contains the row of the ConfigMap.
 func knows(c *limits.Catalog) bool {
 	made, err := c.Describe(&v1alpha1.Target{Name: "t", Documented: &v1alpha1.Limits{Preset: "my-filer/large"}}, limits.Description{Volumes: []limits.Volume{{}}})
 	return err == nil && len(made.Limits) == 1 && made.Limits[0].Baseline == 900_000_000 && made.Limits[0].Overridden
 }
 
-// TestSource checks that a ConfigMap takes effect when it is read next, and that a faulty one changes nothing and is
+// TestSource checks that a changed ConfigMap takes effect at the next read. A faulty ConfigMap changes nothing and is
 // reported once.
 func TestSource(t *testing.T) {
 	recorder := events.NewFakeRecorder(10)
@@ -83,7 +83,7 @@ func TestSource(t *testing.T) {
 		c.found, c.err = step.found, step.err
 		catalog, notes := s.Current(t.Context())
 		if got := knows(catalog); got != step.knows {
-			t.Errorf("%s: the row is known: %t", step.what, got)
+			t.Errorf("%s: the catalog has the row of the ConfigMap: %t", step.what, got)
 		}
 		if got := strings.Join(notes, "; "); step.note == "" && got != "" || !strings.Contains(got, step.note) {
 			t.Errorf("%s: notes %q, want %q", step.what, got, step.note)
@@ -102,7 +102,6 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// gauge returns the value of the metric.
 func gauge(t *testing.T, s *Source) float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()

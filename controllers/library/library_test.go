@@ -22,7 +22,7 @@ import (
 	"github.com/storagebench/storagebench/test/controlplane"
 )
 
-// world is an API server with an applier that has only the operator's rights.
+// world is an API server and an applier with only the operator's rights.
 type world struct {
 	t       *testing.T
 	admin   client.Client
@@ -49,7 +49,7 @@ func newWorld(t *testing.T) *world {
 	operator := rest.CopyConfig(plane.Config)
 	operator.Impersonate = rest.ImpersonationConfig{UserName: "operator"}
 	as := newClient(t, operator)
-	// The API server applies new rights with a delay.
+	// New rights take effect with a delay.
 	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		err := as.List(t.Context(), &v1alpha1.ClusterWorkloadProfileList{})
 		if err == nil {
@@ -72,8 +72,8 @@ func newClient(t *testing.T, config *rest.Config) client.Client {
 	return made
 }
 
-// rights returns the rules of the marker of this package, and the right to list, which the operator has for its
-// cache.
+// rights returns the operator's rights to profiles: those of the marker in library.go, and to list, which its cache
+// needs.
 func rights(t *testing.T) []rbacv1.PolicyRule {
 	t.Helper()
 	source, err := os.ReadFile("library.go")
@@ -109,7 +109,7 @@ func (w *world) grant() {
 	}
 }
 
-// apply applies the library once, as the operator does when it starts, and returns the events.
+// apply applies the library as the operator does when it starts, and returns the events.
 func (w *world) apply() []string {
 	w.t.Helper()
 	if err := w.applier.Apply(w.t.Context()); err != nil {
@@ -148,8 +148,8 @@ func (w *world) versions() map[string]string {
 	return versions
 }
 
-// TestApply covers everything that can happen to a profile between two starts of the operator. The operator has only
-// the rights of the marker.
+// TestApply checks each change that a user or a new version can make to a profile between two starts of the operator.
+// The applier has only the operator's rights.
 func TestApply(t *testing.T) {
 	w := newWorld(t)
 	all, err := library.Profiles()
@@ -157,7 +157,7 @@ func TestApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	if told := w.apply(); len(told) > 0 {
-		t.Errorf("the first start tells %q", told)
+		t.Errorf("the first start sends the events %q", told)
 	}
 	before := w.versions()
 	if len(before) != len(all) {
@@ -169,7 +169,7 @@ func TestApply(t *testing.T) {
 	}
 
 	if told := w.apply(); len(told) > 0 {
-		t.Errorf("the second start tells %q", told)
+		t.Errorf("the second start sends the events %q", told)
 	}
 	if after := w.versions(); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("the second start has changed something: %v, %v", before, after)
@@ -195,7 +195,7 @@ func TestApply(t *testing.T) {
 	left := &v1alpha1.ClusterWorkloadProfile{ObjectMeta: metav1.ObjectMeta{Name: "of-yesterday", Labels: map[string]string{v1alpha1.LabelLibrary: "true"}}, Spec: made.Spec}
 	must(t, w.admin.Create(ctx, left, client.FieldOwner(controller.FieldManager)))
 
-	// The next version.
+	// Start the next version.
 	w.applier.Version = "v2"
 	told := w.apply()
 	for _, want := range []string{
@@ -204,20 +204,20 @@ func TestApply(t *testing.T) {
 		"Normal ProfileLeft this version of the library no longer has this profile",
 	} {
 		if !slices.ContainsFunc(told, func(one string) bool { return strings.HasPrefix(one, want) }) {
-			t.Errorf("%q is not told, but %q", want, told)
+			t.Errorf("no event %q in %q", want, told)
 		}
 	}
 	if len(told) != 5 {
-		t.Errorf("told are %q", told)
+		t.Errorf("the events are %q", told)
 	}
 	if kept := w.get("oltp-8k"); *kept.Spec.Fio.QueueDepth != 3 || kept.Annotations[v1alpha1.AnnotationLibraryVersion] != "v1" {
-		t.Errorf("a change of a user is gone: %+v", kept.Spec.Fio)
+		t.Errorf("a user's change was overwritten: %+v", kept.Spec.Fio)
 	}
 	if kept := w.get("oltp-16k"); kept.Spec.Fio.RandomDistribution == "" {
-		t.Error("an addition of a user is gone")
+		t.Error("a field that a user added was removed")
 	}
 	if kept := w.get("rand-mixed-4k"); kept.Spec.Fio.QueueDepth != nil {
-		t.Error("what a user has taken away is back")
+		t.Error("a field that a user removed is back")
 	}
 	if kept := w.get("seq-write-1m"); kept.UID != own.UID || kept.Spec.Fio.BlockSize.String() != "2300" || len(kept.Labels) > 0 {
 		t.Error("a user's own profile was changed")
@@ -225,17 +225,17 @@ func TestApply(t *testing.T) {
 	if updated := w.get("etcd-wal"); updated.Annotations[v1alpha1.AnnotationLibraryVersion] != "v2" || updated.Labels["team"] != "storage" {
 		t.Errorf("a profile with a label of a user: %v %v", updated.Labels, updated.Annotations)
 	}
-	w.get("seq-read-1m") // was created again
+	w.get("seq-read-1m") // created again
 	w.get("of-yesterday")
 
-	// A user who deletes a changed profile gets the library's profile back.
+	// Deleting a changed profile restores the library's profile.
 	must(t, w.admin.Delete(ctx, w.get("oltp-8k")))
 	w.apply()
 	if back := w.get("oltp-8k"); *back.Spec.Fio.QueueDepth != 8 {
-		t.Errorf("what comes back is %+v", back.Spec.Fio)
+		t.Errorf("the restored profile is %+v", back.Spec.Fio)
 	}
 
-	// The operator may create only the profiles of the library.
+	// The operator may create profiles only under the names of the library.
 	other, err := all[0].Object()
 	must(t, err)
 	other.SetName("other")
@@ -245,7 +245,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestRights checks that the marker names the profiles of the library.
+// TestRights checks that the marker in library.go names all profiles of the library.
 func TestRights(t *testing.T) {
 	all, err := library.Profiles()
 	if err != nil {

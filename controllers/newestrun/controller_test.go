@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// world returns a keeper, and an API server with objects in memory.
+// world returns a keeper with a fake API server that holds the given objects.
 func world(t *testing.T, objects ...client.Object) (*Keeper, client.Client) {
 	t.Helper()
 	kinds := runtime.NewScheme()
@@ -43,7 +43,7 @@ func run(name string, uid types.UID, phase string) *v1alpha1.BenchmarkRun {
 	return made
 }
 
-// phases lists the phases of a benchmark's results; "unknown" if there are none.
+// phases lists the phases in the kept results of a benchmark, or returns "unknown" if there are no results.
 func phases(k *Keeper, of *v1alpha1.StorageBenchmark) string {
 	points, known := k.Results(of)
 	if !known {
@@ -97,22 +97,22 @@ func TestKeeper(t *testing.T) {
 	}
 	look()
 	if len(k.kept) > 0 {
-		t.Errorf("of a benchmark that is gone there is still %+v", k.kept)
+		t.Errorf("results of a deleted benchmark are kept: %+v", k.kept)
 	}
 }
 
-// TestJudgedAnother checks that runs are read only if the newest judged run has changed.
+// TestJudgedAnother checks that a run is read only when it becomes the benchmark's newest judged run.
 func TestJudgedAnother(t *testing.T) {
 	if newestRunChanged(event.UpdateEvent{ObjectOld: benchmark("1", "r1", "x"), ObjectNew: benchmark("1", "r1", "x")}) {
-		t.Error("a run is read again though it is the same")
+		t.Error("the same run is read again")
 	}
 	if !newestRunChanged(event.UpdateEvent{ObjectOld: benchmark("1", "", ""), ObjectNew: benchmark("1", "r1", "x")}) {
 		t.Error("a new newest run is not read")
 	}
 }
 
-// TestDeletedRunIsForgotten checks that a benchmark is reconciled when one of its runs is deleted, not when a run changes,
-// and that the results of a deleted run are dropped.
+// TestDeletedRunIsForgotten checks that deleting a run, but not creating or changing one, causes a reconcile, which
+// drops the results of the deleted run.
 func TestDeletedRunIsForgotten(t *testing.T) {
 	judged, of := run("r1", "x", "old"), benchmark("1", "r1", "x")
 	k, api := world(t, of, judged)
@@ -134,6 +134,6 @@ func TestDeletedRunIsForgotten(t *testing.T) {
 	}
 	look()
 	if got := phases(k, of); got != "unknown" {
-		t.Errorf("the results of phase %s are still there", got)
+		t.Errorf("the results of phase %s are still kept", got)
 	}
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// controllerUser has the rights of the markers in setup.go and no others.
+// controllerUser has only the rights of the markers in setup.go.
 const controllerUser = "storagebenchmark-controller"
 
 var marker = regexp.MustCompile(`(?m)^// \+kubebuilder:rbac:groups=(\S*),resources=(\S+),verbs=(\S+)$`)
@@ -53,7 +53,7 @@ func grantRights(ctx context.Context) error {
 	})
 }
 
-// bed is a namespace of a real API server in which a test acts as user and as benchmarkrun controller.
+// bed is a namespace of a real API server, in which a test acts as a user and in place of the benchmarkrun controller.
 type bed struct {
 	*testing.T
 	namespace string
@@ -72,8 +72,8 @@ func newBed(t *testing.T) *bed {
 	return &bed{T: t, namespace: namespace.Name}
 }
 
-// operator starts the controller for the namespace of the test, with only the controller's own rights. The controller
-// ends when stop is called, or when the test ends.
+// operator starts the controller for the test's namespace, with only the controller's own rights. It runs until stop is
+// called or the test ends.
 func (b *bed) operator(newClient client.NewClientFunc) (stop func()) {
 	b.Helper()
 	as := rest.CopyConfig(clusterConfig)
@@ -82,7 +82,7 @@ func (b *bed) operator(newClient client.NewClientFunc) (stop func()) {
 		Scheme:    fullScheme,
 		Metrics:   metricsserver.Options{BindAddress: "0"},
 		NewClient: newClient,
-		// Each test uses the same name.
+		// All tests use the same controller name.
 		Controller: config.Controller{SkipNameValidation: new(true)},
 		Cache: cache.Options{
 			DefaultNamespaces: map[string]cache.Config{b.namespace: {}},
@@ -115,7 +115,6 @@ func (b *bed) operator(newClient client.NewClientFunc) (stop func()) {
 	return stop
 }
 
-// put creates an object in the namespace of the test.
 func (b *bed) put(object client.Object) {
 	b.Helper()
 	object.SetNamespace(b.namespace)
@@ -136,7 +135,7 @@ func (b *bed) benchmark() *v1alpha1.StorageBenchmark {
 	return benchmark
 }
 
-// edit changes the benchmark, regardless of concurrent writes.
+// edit changes the benchmark even if other writes happen at the same time.
 func (b *bed) edit(change func(*v1alpha1.StorageBenchmark)) {
 	b.Helper()
 	benchmark := b.benchmark()
@@ -156,7 +155,6 @@ func (b *bed) runs() []v1alpha1.BenchmarkRun {
 	return list.Items
 }
 
-// until waits until holds returns true for the benchmark.
 func (b *bed) until(what string, holds func(*v1alpha1.StorageBenchmark) bool) *v1alpha1.StorageBenchmark {
 	b.Helper()
 	deadline := time.Now().Add(hang.Guard)
@@ -166,13 +164,12 @@ func (b *bed) until(what string, holds func(*v1alpha1.StorageBenchmark) bool) *v
 			return benchmark
 		}
 		if time.Now().After(deadline) {
-			b.Fatalf("in vain for %s: %s", what, stateLine(b, benchmark))
+			b.Fatalf("timeout while waiting for %s: %s", what, stateLine(b, benchmark))
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
 }
 
-// live waits for a live run and returns it.
 func (b *bed) live() *v1alpha1.BenchmarkRun {
 	b.Helper()
 	benchmark := b.until("a live run", func(benchmark *v1alpha1.StorageBenchmark) bool {
@@ -185,7 +182,7 @@ func (b *bed) live() *v1alpha1.BenchmarkRun {
 	return run
 }
 
-// ends lets the live run end and waits for the verdict on it.
+// ends ends the live run and waits for its verdict.
 func (b *bed) ends(end func(*v1alpha1.BenchmarkRun, time.Time)) *v1alpha1.StorageBenchmark {
 	b.Helper()
 	run := b.finish(end)
@@ -194,7 +191,7 @@ func (b *bed) ends(end func(*v1alpha1.BenchmarkRun, time.Time)) *v1alpha1.Storag
 	})
 }
 
-// loses lets the live run end without a verdict and waits until the benchmark says so.
+// loses ends the live run in a way that gives no verdict, and waits until the benchmark records that.
 func (b *bed) loses(end func(*v1alpha1.BenchmarkRun, time.Time)) {
 	b.Helper()
 	run := b.finish(end)
@@ -203,7 +200,6 @@ func (b *bed) loses(end func(*v1alpha1.BenchmarkRun, time.Time)) {
 	})
 }
 
-// finish lets the live run end, and returns it.
 func (b *bed) finish(end func(*v1alpha1.BenchmarkRun, time.Time)) *v1alpha1.BenchmarkRun {
 	b.Helper()
 	run := b.live()
@@ -214,9 +210,8 @@ func (b *bed) finish(end func(*v1alpha1.BenchmarkRun, time.Time)) *v1alpha1.Benc
 	return run
 }
 
-// steady waits until the operator has done everything that follows from the current objects. To find out, it makes
-// edits of the specification that request nothing, and waits until the operator has observed them: the operator
-// finishes its earlier work first.
+// steady waits until the operator has handled all current objects. It edits a field of the spec without an effect
+// several times, and waits until the operator has observed each edit: by then, it has finished its earlier work.
 func (b *bed) steady() *v1alpha1.StorageBenchmark {
 	b.Helper()
 	_, kept := b.benchmark().Spec.HistoryLimits()
@@ -231,7 +226,7 @@ func (b *bed) steady() *v1alpha1.StorageBenchmark {
 	return seen
 }
 
-// kstatus returns the status that the kstatus library computes for the benchmark as stored by the API server.
+// kstatus returns the kstatus of the benchmark that the API server has stored.
 func (b *bed) kstatus() string {
 	b.Helper()
 	object := &unstructured.Unstructured{}

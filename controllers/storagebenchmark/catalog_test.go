@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestPresetOfAConfigMap checks that a benchmark can name a preset that a ConfigMap adds to the documented limits,
-// and that an unknown preset is refused.
+// TestPresetOfAConfigMap checks that a benchmark may use a preset that a ConfigMap adds to the catalog, and that an
+// unknown preset is refused.
 func TestPresetOfAConfigMap(t *testing.T) {
 	ours := builders.CatalogWithFiler(t)
 	made := func() *v1alpha1.StorageBenchmark {

@@ -6,20 +6,20 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// In each of the sequences, the operator dies once, before or after any of its writes.
+// TestDyingAtAnyWriteChangesNothing lets the operator die before and after every write of each sequence.
 func TestDyingAtAnyWriteChangesNothing(t *testing.T) {
 	soak.Only(t)
 	diesAt(t, func(int, int) (first, stride int) { return 0, 1 })
 }
 
-// The operator dies often and its cache lags, with many random seeds.
+// TestManySeedsChangeNothing lets the operator die often and its cache lag, with many random seeds.
 func TestManySeedsChangeNothing(t *testing.T) {
 	soak.Only(t)
 	diesOften(t, 30)
 	lags(t, 30)
 }
 
-// The operator dies before or after each of its writes to a real API server.
+// TestOperatorDiesAtAnyWrite lets the operator die before and after each of its writes to a real API server.
 func TestOperatorDiesAtAnyWrite(t *testing.T) {
 	soak.Only(t)
 	var all []death

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// lifeOf plays a sequence, with the disturbances that disturb adds, and returns the final state.
+// lifeOf plays a sequence under the disturbances that disturb installs, and describes its final state.
 func lifeOf(t *testing.T, index int, disturb func(*world)) (w *world, end string) {
 	t.Helper()
 	sequence := sequences[index]
@@ -38,14 +38,14 @@ func lifeOf(t *testing.T, index int, disturb func(*world)) (w *world, end string
 	return w, fmt.Sprintf("%d runs were created; %s%s", len(w.created), stateLine(t, w.benchmark()), runs)
 }
 
-// normal is the outcome of a sequence in which nothing goes wrong.
+// normal is the outcome of an undisturbed sequence.
 type normal struct {
 	end string
-	// writes counts the writes of the controller.
+	// writes is the number of writes of the controller.
 	writes int
 }
 
-// normals holds the undisturbed outcomes of the sequences by index. Each sequence is played once for all tests.
+// normals caches the undisturbed outcomes by the index of their sequence, for all tests.
 var normals sync.Map
 
 func undisturbed(t *testing.T, index int) normal {
@@ -66,20 +66,21 @@ func undisturbed(t *testing.T, index int) normal {
 	return life
 }
 
-// fewMoments is the approximate number of moments at which the operator dies in a sequence; the soak test uses all.
+// fewMoments is the approximate number of moments per sequence at which the operator dies. The soak test uses all
+// moments.
 const fewMoments = 3
 
-// In each of the sequences, the operator dies once, before or after some of its writes. The outcome does not change,
-// down to the name and seed of each run.
+// TestDyingAtAWriteChangesNothing checks that the outcome of a sequence does not change if the operator dies before or
+// after one of its writes: not even the name and seed of a run.
 func TestDyingAtAWriteChangesNothing(t *testing.T) {
-	// An odd stride selects moments before and after writes; each sequence begins at a different one.
+	// An odd stride covers moments both before and after writes. Each sequence starts at a different one.
 	diesAt(t, func(sequence, moments int) (first, stride int) {
 		stride = max(1, moments/fewMoments) | 1
 		return sequence % stride, stride
 	})
 }
 
-// diesAt plays each sequence once for each selected moment, and lets the operator die at that moment.
+// diesAt plays each sequence once per selected moment, at which the operator dies.
 func diesAt(t *testing.T, choose func(sequence, moments int) (first, stride int)) {
 	t.Helper()
 	for i := range sequences {
@@ -107,10 +108,10 @@ func diesAt(t *testing.T, choose func(sequence, moments int) (first, stride int)
 	}
 }
 
-// seeds is the number of random seeds that a test tries; the soak test tries many more.
+// seeds is the number of random seeds per test. The soak test uses many more.
 const seeds = 1
 
-// The operator dies again and again.
+// TestDyingOftenChangesNothing checks that the outcome does not change if the operator dies many times.
 func TestDyingOftenChangesNothing(t *testing.T) { diesOften(t, seeds) }
 
 func diesOften(t *testing.T, seeds uint64) {
@@ -120,8 +121,8 @@ func diesOften(t *testing.T, seeds uint64) {
 	})
 }
 
-// The cache shows an earlier state, with a different delay for each kind. This does not change the outcome either,
-// even together with deaths.
+// TestLaggingCacheChangesNothing checks that the outcome does not change if the cache shows earlier states, delayed
+// differently for each kind, and the operator also dies.
 func TestLaggingCacheChangesNothing(t *testing.T) { lags(t, seeds) }
 
 func lags(t *testing.T, seeds uint64) {
@@ -132,7 +133,7 @@ func lags(t *testing.T, seeds uint64) {
 	})
 }
 
-// byChance plays each sequence with the random disturbances of some seeds.
+// byChance plays each sequence under random disturbances, once per seed.
 func byChance(t *testing.T, seeds uint64, disturb func(*world, *rand.Rand)) {
 	t.Helper()
 	for i := range sequences {
@@ -149,14 +150,13 @@ func byChance(t *testing.T, seeds uint64, disturb func(*world, *rand.Rand)) {
 	}
 }
 
-// moment is a state that a cache may show.
+// moment is a state that the cache may show.
 type moment struct {
 	benchmark *v1alpha1.StorageBenchmark
 	runs      []v1alpha1.BenchmarkRun
 }
 
-// lag lets the controller read benchmarks and runs in an earlier state. For each kind, the state never moves
-// backwards.
+// lag makes the controller read benchmarks and runs in earlier states. The states of each kind never go backwards.
 func lag(w *world, random *rand.Rand) {
 	var past []moment
 	remember := func() {
@@ -206,8 +206,8 @@ func lag(w *world, random *rand.Rand) {
 	})
 }
 
-// The cache still shows the state before the run was created, although the run was already created, seen and deleted.
-// The run must not be created again.
+// TestStaleCacheRestartsNothing checks that a deleted run is not created again, even if the cache still shows the state
+// before its creation.
 func TestStaleCacheRestartsNothing(t *testing.T) {
 	w := newWorld(t, bench(), claimNamed("data"))
 	var intended *v1alpha1.StorageBenchmark

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// ownRun returns a run of benchmark with the identity that follows from the benchmark's status.
+// ownRun returns a run of a benchmark, with the identity that the benchmark's status implies.
 func ownRun(benchmark *v1alpha1.StorageBenchmark, name, hash string) *v1alpha1.BenchmarkRun {
 	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("uid-" + name),
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(benchmark, v1alpha1.GroupVersion.WithKind(v1alpha1.StorageBenchmarkKind))}}}
@@ -31,7 +31,7 @@ func TestNext(t *testing.T) {
 			obs.benchmark.Status.LastRun = &v1alpha1.JudgedRun{RunReference: v1alpha1.RunReference{Name: name, UID: "uid-" + name, Hash: hash}}
 		}
 	}
-	// there adds a run to the list, under the name of status.activeRun if there is one.
+	// there adds a run to the list, named by status.activeRun if that is set.
 	there := func(change func(*v1alpha1.BenchmarkRun)) func(*observation) {
 		return func(obs *observation) {
 			name, hash := "r", "now"
@@ -52,7 +52,7 @@ func TestNext(t *testing.T) {
 	lacks := func(obs *observation) { obs.candidate.missing = missing }
 	cannot := func(obs *observation) { obs.candidate.problems = missing }
 	asked := func(obs *observation) { request1("v1")(obs.benchmark) }
-	// onChange sets trigger.onChange of a benchmark that the operator has seen before.
+	// onChange sets trigger.onChange of a benchmark that the operator has already observed.
 	onChange := func(value bool) func(*observation) {
 		return func(obs *observation) {
 			onChange(value)(obs.benchmark)
@@ -142,7 +142,7 @@ func TestNext(t *testing.T) {
 			}
 			looksAtCandidate := test.want == await || test.want == refuse || test.want == intend || test.want == create
 			if looksAtCandidate && !mayCreate(obs) {
-				t.Error("the candidate is looked at and was not read")
+				t.Error("the decision needs the candidate, which was not read")
 			}
 		})
 	}

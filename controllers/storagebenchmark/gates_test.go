@@ -32,10 +32,10 @@ func gitopsFile(tb testing.TB, name string) string {
 	return string(text)
 }
 
-// kubectlFolder is removed after all tests. It is empty if no test needed kubectl.
+// kubectlFolder is removed after all tests. It is empty if no test used kubectl.
 var kubectlFolder string
 
-// kubectl returns the administrator's kubectl, which is created once for all tests.
+// kubectl returns the administrator's kubectl, created once for all tests.
 var kubectl = sync.OnceValues(func() (gates.Kubectl, error) {
 	folder, err := os.MkdirTemp("", "kubectl-")
 	if err != nil {
@@ -45,11 +45,11 @@ var kubectl = sync.OnceValues(func() (gates.Kubectl, error) {
 	return gates.NewKubectl(context.Background(), clusterConfig, folder)
 })
 
-// waited holds the states, in the form that kubectl evaluates, for which kubectl was already called: each call starts
-// a process.
+// waited holds the states, as kubectl evaluates them, that kubectl wait was already tested with: each call starts a
+// process.
 var waited sync.Map
 
-// checkGates compares the health in Argo CD and the result of kubectl wait with kstatus.
+// checkGates checks that the health in Argo CD and the result of kubectl wait agree with kstatus.
 func (b *bed) checkGates(kstatus string) {
 	b.Helper()
 	object := &unstructured.Unstructured{}
@@ -82,7 +82,7 @@ func (b *bed) checkGates(kstatus string) {
 	}
 }
 
-// TestExamplesHoldTheScripts checks that the ConfigMap in the examples contains the tested scripts.
+// TestExamplesHoldTheScripts checks that the example manifests contain the tested scripts.
 func TestExamplesHoldTheScripts(t *testing.T) {
 	for _, one := range []struct{ manifest, key, script string }{
 		{"argocd/argocd-cm.yaml", "resource.customizations.health.storagebench.dev_StorageBenchmark", "argocd/health-storagebenchmark.lua"},
@@ -102,7 +102,8 @@ func TestExamplesHoldTheScripts(t *testing.T) {
 	}
 }
 
-// TestPostSyncHook checks that the hook has a fixed name, by which Argo CD finds the Job of the last sync and deletes it.
+// TestPostSyncHook checks that the hook has a fixed name: by it, Argo CD finds and deletes the Job of the previous
+// sync.
 func TestPostSyncHook(t *testing.T) {
 	found := false
 	for _, document := range strings.Split(gitopsFile(t, "argocd/postsync.yaml"), "\n---\n") {
@@ -123,8 +124,8 @@ func TestPostSyncHook(t *testing.T) {
 	}
 }
 
-// TestArgoIgnoresTheStatusOfRuns checks that Argo CD does not refresh an application when the status of a run
-// changes. For objects that it does not track, Argo CD requires both the setting and an annotation.
+// TestArgoIgnoresTheStatusOfRuns checks that a change of a run's status does not make Argo CD refresh the application.
+// For objects that Argo CD does not track, such as runs, this needs both a setting and an annotation.
 func TestArgoIgnoresTheStatusOfRuns(t *testing.T) {
 	var config corev1.ConfigMap
 	if err := yaml.UnmarshalStrict([]byte(gitopsFile(t, "argocd/argocd-cm.yaml")), &config); err != nil {
@@ -146,7 +147,7 @@ func TestArgoIgnoresTheStatusOfRuns(t *testing.T) {
 	}
 }
 
-// TestHealthOfRuns checks the health of runs in Argo CD.
+// TestHealthOfRuns checks the health that Argo CD shows for a run.
 func TestHealthOfRuns(t *testing.T) {
 	made := func(end func(*v1alpha1.BenchmarkRun)) map[string]any {
 		w := newWorld(t, bench(), claimNamed("data"))
@@ -176,18 +177,19 @@ func TestHealthOfRuns(t *testing.T) {
 	}
 }
 
-// gateCase describes the end of the run that the gate requested, and the gate's expected exit code and message.
+// gateCase describes how the run that the gate requested ends, and the exit code and message that the gate must return.
 type gateCase struct {
 	name string
 	ends func(*bed)
 	code int
 	told string
-	// waits is true if the run must not end before the gate waits for it: the gate would take the next run for its own.
+	// waits is true if the run must not end before the gate waits for it; otherwise, the gate would mistake the next run
+	// for its own.
 	waits bool
 }
 
-// TestGate checks the gate for the PostSync hook and for pipelines: with only the rights that its example grants, it
-// requests a run, waits for the verdict and exits with the verdict's code. The soak test has more verdicts.
+// TestGate checks that the gate for PostSync hooks and pipelines requests a run, waits for its verdict and returns the
+// exit code for that verdict, with only the rights that its example grants. The soak test covers more verdicts.
 func TestGate(t *testing.T) {
 	gateEnds(t,
 		gateCase{name: "good", ends: func(b *bed) { b.ends(at(100)) }, code: 0, told: "Passed: run bench-"},
@@ -243,7 +245,6 @@ func gateEnds(t *testing.T, cases ...gateCase) {
 	}
 }
 
-// textOf returns what a process has written to a file so far.
 func textOf(tb testing.TB, file *os.File) string {
 	tb.Helper()
 	text, err := os.ReadFile(file.Name())
@@ -253,7 +254,7 @@ func textOf(tb testing.TB, file *os.File) string {
 	return string(text)
 }
 
-// gateOf returns a kubectl with the rights of the example's ServiceAccount.
+// gateOf creates the objects of the example, and returns a kubectl with the rights of its ServiceAccount.
 func gateOf(b *bed) gates.Kubectl {
 	b.Helper()
 	for _, document := range strings.Split(gitopsFile(b, "argocd/postsync.yaml"), "\n---\n") {
@@ -268,7 +269,7 @@ func gateOf(b *bed) gates.Kubectl {
 				b.Fatal(err)
 			}
 		}
-		// An unknown field in any of them is an error.
+		// Strict validation refuses unknown fields.
 		if err := cluster.Create(b.Context(), object, &client.CreateOptions{Raw: &metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}}); err != nil {
 			b.Fatalf("%s: %v", object.GetKind(), err)
 		}
@@ -283,7 +284,7 @@ func gateOf(b *bed) gates.Kubectl {
 	return gate
 }
 
-// mayRead waits until the rights that were just granted take effect.
+// mayRead waits until newly granted rights take effect.
 func (b *bed) mayRead(as *rest.Config) {
 	b.Helper()
 	reader, err := client.New(as, client.Options{Scheme: fullScheme})

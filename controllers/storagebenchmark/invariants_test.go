@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// checkBenchmark checks the invariants of every benchmark that the controller has seen.
+// checkBenchmark checks the invariants that hold for every benchmark the controller has observed.
 func checkBenchmark(tb testing.TB, benchmark *v1alpha1.StorageBenchmark) {
 	tb.Helper()
 	status := &benchmark.Status

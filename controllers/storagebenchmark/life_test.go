@@ -24,8 +24,7 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// TestStopsTheRunThatItSaw checks that a run that was created meanwhile under the name of another is not stopped in its
-// place.
+// TestStopsTheRunThatItSaw checks that stopping a run does not stop a newer run with the same name.
 func TestStopsTheRunThatItSaw(t *testing.T) {
 	b := newBed(t)
 	b.put(claimNamed("data"))
@@ -51,8 +50,8 @@ func TestStopsTheRunThatItSaw(t *testing.T) {
 	}
 }
 
-// TestRunIsFrozen checks that a run is complete, owned by its benchmark, and not affected by later edits of its
-// profile.
+// TestRunIsFrozen checks that a run is complete and owned by its benchmark, and that later edits of the profile affect
+// only later runs.
 func TestRunIsFrozen(t *testing.T) {
 	b := newBed(t)
 	b.put(claimNamed("data"))
@@ -83,11 +82,11 @@ func TestRunIsFrozen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ready := b.steady(); len(b.runs()) != 1 || !isTrue(ready.Status.Conditions, v1alpha1.ConditionReady) {
-		t.Errorf("an edit of the profile has started something: %s", stateLine(t, ready))
+		t.Errorf("an edit of the profile has started a run: %s", stateLine(t, ready))
 	}
 	b.edit(request1("v1"))
 	if again := b.live(); *again.Spec.Run.Phases[0].Workload.Fio.QueueDepth != 32 || again.Spec.Hash != run.Spec.Hash || again.Spec.Seed == run.Spec.Seed {
-		t.Errorf("the requested run has not the newest profile, the same hash and another seed: %+v", again.Spec)
+		t.Errorf("the requested run must have the newest profile, the same hash and another seed: %+v", again.Spec)
 	}
 }
 
@@ -239,8 +238,8 @@ func TestHistoryIsKeptShort(t *testing.T) {
 	}
 }
 
-// TestRefusedCreationIsToldAndTriedAgain checks that, if the API server refuses a run because of a policy, the
-// condition quotes the policy's message, and the run starts once it is allowed.
+// TestRefusedCreationIsToldAndTriedAgain checks that the Ready condition quotes the admission policy that refuses the
+// run, and that the run starts once the policy allows it.
 func TestRefusedCreationIsToldAndTriedAgain(t *testing.T) {
 	b := newBed(t)
 	name := b.namespace
@@ -294,7 +293,7 @@ func probeRun(namespace string) *v1alpha1.BenchmarkRun {
 	}
 }
 
-// TestNamespaceThatGoes checks that nothing is created in a namespace that is being deleted, and that this is not
+// TestNamespaceThatGoes checks that no run is created in a namespace that is being deleted, and that this is not
 // reported as an error.
 func TestNamespaceThatGoes(t *testing.T) {
 	b := newBed(t)
@@ -314,8 +313,8 @@ func TestNamespaceThatGoes(t *testing.T) {
 	}
 }
 
-// dying returns a client for an operator that dies at its n-th write, before or after it: later writes do not reach
-// the API server.
+// dying returns the client of an operator that dies before or after its n-th write. Later writes do not reach the API
+// server.
 func dying(n int, after bool, died chan<- struct{}) client.NewClientFunc {
 	writes, gone := 0, errors.New("the operator died")
 	write := func(do func() error) error {
@@ -352,23 +351,23 @@ func dying(n int, after bool, died chan<- struct{}) client.NewClientFunc {
 	}
 }
 
-// death is the moment at which an operator dies.
+// death is the write before or after which the operator dies.
 type death struct {
 	write int
 	after bool
 }
 
-// writes is the number of an operator's writes in diesAtWrites: intend, create, adopt, judge, the same for the
-// request, and the deletion of a run that the second verdict causes.
+// writes is the number of writes of an undisturbed operator in diesAtWrites: intend, create, adopt and judge for each
+// of two runs, and a deletion after the second verdict.
 const writes = 9
 
-// The operator dies before or after some of its writes; the soak test covers all of them.
+// TestOperatorDiesAtAWrite lets the operator die before or after some of its writes. The soak test covers all of them.
 func TestOperatorDiesAtAWrite(t *testing.T) {
 	diesAtWrites(t, death{1, false}, death{2, true}, death{3, false}, death{4, true}, death{writes, true})
 }
 
-// diesAtWrites lets an operator die and another one take over. The result is the same: one run for the specification
-// and one for the request.
+// diesAtWrites checks that an operator that takes over after each of the deaths reaches the same result: one run for
+// the spec and one for the request.
 func diesAtWrites(t *testing.T, deaths ...death) {
 	t.Helper()
 	for _, at := range deaths {
@@ -389,14 +388,14 @@ func diesAtWrites(t *testing.T, deaths ...death) {
 					b.operator(nil)
 				case <-time.After(4 * hang.Guard):
 					t.Error("the operator did not die")
-				case <-t.Context().Done(): // the test has failed earlier
+				case <-t.Context().Done(): // the test has already failed
 				}
 			})
 			b.ends(good)
 			b.edit(request1("v1"))
 			b.ends(good)
 			b.until("pruning", func(*v1alpha1.StorageBenchmark) bool { return len(b.runs()) == 1 })
-			// The effect of the last write may be visible before the operator has died.
+			// The effect of the last write may be visible before the operator dies.
 			successor.Wait()
 			end := b.steady()
 			run := b.runs()[0]

@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/test/controlplane"
 )
 
-// The API server of this package, and its administrator's client; nil with -short.
+// clusterConfig and cluster connect to the API server of this package as its administrator. They are nil with -short.
 var (
 	clusterConfig *rest.Config
 	cluster       client.WithWatch

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestPriorityOfClients checks that a benchmark whose clients have a system PriorityClass is refused before a run is
-// created.
+// TestPriorityOfClients checks that a benchmark whose clients have a system PriorityClass is refused before it has a
+// run.
 func TestPriorityOfClients(t *testing.T) {
 	b := newBed(t)
 	b.operator(nil)

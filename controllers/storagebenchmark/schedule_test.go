@@ -48,7 +48,7 @@ func releases(value string) func(*v1alpha1.StorageBenchmark) {
 	return triggered(func(t *v1alpha1.Trigger) { t.Manual = value })
 }
 
-// benchAt returns a benchmark that was created at the start of the sequences, with some changes.
+// benchAt returns a benchmark that is created when the sequences start, with the given changes.
 func benchAt(changes ...func(*v1alpha1.StorageBenchmark)) client.Object {
 	b := bench()
 	b.CreationTimestamp = metav1.Time{Time: begin0}
@@ -58,7 +58,7 @@ func benchAt(changes ...func(*v1alpha1.StorageBenchmark)) client.Object {
 	return b
 }
 
-// endsBy returns a function that ends a run with a failure.
+// endsBy returns a function that makes a run fail.
 func endsBy(reason, message string) func(*v1alpha1.BenchmarkRun, time.Time) {
 	return func(run *v1alpha1.BenchmarkRun, now time.Time) {
 		record.Begin(run, now.Add(-time.Minute))
@@ -72,7 +72,7 @@ var (
 	preempted = endsBy(v1alpha1.ReasonPreempted, "pod x was preempted")
 )
 
-// queued makes the live run wait for another one.
+// queued makes the active run wait for another run.
 func (w *world) queued(message string) {
 	w.tb.Helper()
 	run := w.active()
@@ -82,7 +82,7 @@ func (w *world) queued(message string) {
 	w.settle()
 }
 
-// begin0 is a Saturday at noon.
+// timedSequences are sequences that depend on the time. They start at begin0, noon on a Saturday.
 var timedSequences = []sequence{
 	{"a nightly run", []client.Object{benchAt(scheduled("0 3 * * *", "Europe/Berlin", "")), claimNamed("data")}, func(w *world) {
 		w.settle()
@@ -278,8 +278,8 @@ var timedSequences = []sequence{
 
 func init() { sequences = append(sequences, timedSequences...) }
 
-// TestStatusOfAScheduleIsLost checks that a scheduled run has a name of its own even if the status with the names of
-// earlier runs is lost.
+// TestStatusOfAScheduleIsLost checks that a scheduled run gets a new name even if the status, which names the earlier
+// runs, is lost.
 func TestStatusOfAScheduleIsLost(t *testing.T) {
 	w := newWorld(t, benchAt(scheduled("0 * * * *", "", "")), claimNamed("data"))
 	for range 2 {

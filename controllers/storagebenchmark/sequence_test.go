@@ -21,7 +21,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// good ends a run with results, as package record writes them.
+// good ends a run with the results that package record writes.
 func good(run *v1alpha1.BenchmarkRun, now time.Time) {
 	record.Begin(run, now.Add(-time.Minute))
 	for _, step := range run.Spec.Steps {
@@ -75,7 +75,7 @@ func suspend(value bool) func(*v1alpha1.StorageBenchmark) {
 
 var withProfile = builders.Benchmark("bench").Target("data").Steady("write", "10s").WithProfile(v1alpha1.WorkloadProfileKind, "heavy")
 
-// sequence is the life of a benchmark. Each line of the golden file shows the changes of one reconcile.
+// sequence is the life of a benchmark. The golden file has a line for each reconcile that changes something.
 type sequence struct {
 	name    string
 	objects []client.Object
@@ -254,7 +254,7 @@ var sequences = []sequence{
 	}},
 }
 
-// loseStatus clears the status, as restoring a backup does.
+// loseStatus clears the status, as a restored backup does.
 func (w *world) loseStatus() {
 	w.tb.Helper()
 	benchmark := w.benchmark()
@@ -266,7 +266,7 @@ func (w *world) loseStatus() {
 	w.settle()
 }
 
-// takeName creates a foreign object under the name that the run would get.
+// takeName creates a foreign run under the name that the benchmark's next run has reserved.
 func (w *world) takeName() {
 	w.tb.Helper()
 	for w.benchmark().Status.ActiveRun == nil {
@@ -309,14 +309,15 @@ func TestSequences(t *testing.T) {
 	golden.Check(t, "sequences", got)
 }
 
-// TestDeletedBenchmarkIsLeftAlone checks that deleting a benchmark during a reconcile does not cause an error.
+// TestDeletedBenchmarkIsLeftAlone checks that a reconcile does nothing, without an error, for a benchmark that is
+// deleted or being deleted.
 func TestDeletedBenchmarkIsLeftAlone(t *testing.T) {
 	w := newWorld(t, bench(), claimNamed("data"))
 	if err := w.client.Delete(t.Context(), w.benchmark()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.reconcile(); err != nil {
-		t.Errorf("a benchmark that is not there: %v", err)
+		t.Errorf("a deleted benchmark: %v", err)
 	}
 	leaving := bench()
 	leaving.Finalizers = []string{"foregroundDeletion"}
@@ -328,14 +329,15 @@ func TestDeletedBenchmarkIsLeftAlone(t *testing.T) {
 		t.Error(err)
 	}
 	if len(w.runs()) != 0 || w.benchmark().Status.ObservedGeneration != -1 {
-		t.Error("something is done for a benchmark that is being deleted")
+		t.Error("the reconcile changed a benchmark that is being deleted")
 	}
 	if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "none"}, &v1alpha1.BenchmarkRun{}); !apierrors.IsNotFound(err) {
 		t.Error(err)
 	}
 }
 
-// TestRefusedStatus checks that an event reports a status that the API server refuses, as older CRDs may make it do.
+// TestRefusedStatus checks that an event reports that the API server refused a status, and suggests outdated CRDs as
+// the cause.
 func TestRefusedStatus(t *testing.T) {
 	w := newWorld(t, bench(), claimNamed("data"))
 	w.reconciler.client = interceptor.NewClient(w.client, interceptor.Funcs{

@@ -17,8 +17,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// largest returns a run of the maximum size that the API accepts: 32 phases of 16 targets and 4 operations, names of
-// 40 characters, and messages of the characters that take the most space.
+// largest returns a run of the maximum size that the API accepts: 32 phases of 16 targets and 4 operations, names of 40
+// characters, and messages of characters that take the most space.
 func largest(now time.Time) *v1alpha1.BenchmarkRun {
 	run := &v1alpha1.BenchmarkRun{}
 	run.Name, run.UID = strings.Repeat("n", 49), "0d2a2a5e-0000-4000-8000-000000000001"
@@ -84,8 +84,8 @@ func TestLargestStatusFits(t *testing.T) {
 	t.Logf("%d bytes", len(encoded))
 }
 
-// TestYieldIsRetried checks that a benchmark is reconciled again while a run that it does not own has the name of its run:
-// the deletion of that run sends no event.
+// TestYieldIsRetried checks that a benchmark is reconciled again while another object has the name of its run: the
+// deletion of that object triggers no reconcile.
 func TestYieldIsRetried(t *testing.T) {
 	obs := observation{benchmark: bench(), hash: "now", now: begin0}
 	obs.benchmark.Status.ActiveRun = &v1alpha1.RunReference{Name: "r", Hash: "now"}
@@ -109,7 +109,7 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// TestIdentitiesDiffer checks that identities differ even if text moves from one of their parts to the next.
+// TestIdentitiesDiffer checks that identities differ even if text moves from one part to the next.
 func TestIdentitiesDiffer(t *testing.T) {
 	seen := map[identity]string{}
 	benchmark := bench()
@@ -199,7 +199,7 @@ func TestHeadlines(t *testing.T) {
 	}
 }
 
-// TestTrimEndedRun checks that a run that has ended is trimmed, and one that a controller still needs is not.
+// TestTrimEndedRun checks that the cache trims an ended run, but not a run that a controller still needs.
 func TestTrimEndedRun(t *testing.T) {
 	frozen := builders.Benchmark("bench").Target("data").Steady("write", "10s").Run()
 	made := func() *v1alpha1.BenchmarkRun {
@@ -230,16 +230,16 @@ func TestTrimEndedRun(t *testing.T) {
 			t.Errorf("%s: trimmed is %t", name, trimmed)
 		}
 		if test.trim && (!ended(run) || verdictOn(observation{benchmark: bench()}, run).run != before || !equality.Semantic.DeepEqual(run.Status.Comparable, basis) || run.Spec.Hash != "h" || run.Labels[v1alpha1.LabelBenchmark] != "bench") {
-			t.Errorf("%s: what is looked at is gone: %+v", name, run)
+			t.Errorf("%s: a field that the controller reads was trimmed: %+v", name, run)
 		}
 	}
 	if other, err := TrimEndedRun("tombstone"); err != nil || other != "tombstone" {
-		t.Errorf("what is no run became %v, %v", other, err)
+		t.Errorf("an object that is not a run became %v, %v", other, err)
 	}
 }
 
-// TestSurplus checks that runs are pruned in the order of their end, and that runs named in the status and live runs
-// are kept.
+// TestSurplus checks that surplus runs are pruned in the order in which they ended, but never a live run or one that
+// the status names.
 func TestSurplus(t *testing.T) {
 	at := func(minutes int) *metav1.MicroTime {
 		return &metav1.MicroTime{Time: begin0.Add(time.Duration(minutes) * time.Minute)}

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestTableOfStates checks the table of states: four conditions, and their kstatus, on objects read back from the API
-// server. TestSequences covers the transitions between them.
+// TestTableOfStates checks the four conditions and the kstatus of each state, on objects from the API server.
+// TestSequences covers the transitions.
 func TestTableOfStates(t *testing.T) {
 	const absent = "absent"
 	type row struct {

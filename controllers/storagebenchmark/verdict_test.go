@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/internal/trend"
 )
 
-// floor sets one objective: the minimum throughput of the phase.
+// floor sets one objective: a minimum throughput of the phase.
 func floor(least string) func(*v1alpha1.StorageBenchmark) {
 	return func(b *v1alpha1.StorageBenchmark) {
 		quantity := resource.MustParse(least)
@@ -37,7 +37,7 @@ func with(changes ...func(*v1alpha1.StorageBenchmark)) *v1alpha1.StorageBenchmar
 	return benchmark
 }
 
-// at returns a function that ends a run with a throughput in MB/s.
+// at returns a function that ends a run with the given throughput in MB/s.
 func at(megabytes float64) func(*v1alpha1.BenchmarkRun, time.Time) {
 	return func(run *v1alpha1.BenchmarkRun, now time.Time) {
 		good(run, now)
@@ -51,7 +51,7 @@ func at(megabytes float64) func(*v1alpha1.BenchmarkRun, time.Time) {
 	}
 }
 
-// remembers writes a history of runs with the given throughputs, as years of nightly runs would leave it.
+// remembers stores a history with the given throughputs in the status, as nightly runs would.
 func (b *bed) remembers(rates ...int64) {
 	b.Helper()
 	benchmark := b.steady()
@@ -72,7 +72,7 @@ func (b *bed) remembers(rates ...int64) {
 	}
 }
 
-// remembered gives a benchmark a history of six nights.
+// remembered gives a benchmark a history of nightly runs at steadyRates.
 func remembered(b *v1alpha1.StorageBenchmark) {
 	b.Status.History = &v1alpha1.ComparedHistory{Hash: plan.RunHash(&b.Spec.Run), Store: trend.Compare(&v1alpha1.BenchmarkRun{}).Store,
 		Figures: []v1alpha1.ComparedFigure{{Figure: "throughput of write on data", Unit: v1alpha1.UnitBytesPerSecond}}}
@@ -86,7 +86,7 @@ func remembered(b *v1alpha1.StorageBenchmark) {
 	}
 }
 
-// steadyRates are the rates of nightly runs with a spread of 1 %.
+// steadyRates are the throughputs of nightly runs in MB/s, within 1 % of 100.
 var steadyRates = []float64{100, 101, 99, 100.5, 99.5, 100, 101, 99}
 
 var judgedSequences = []sequence{
@@ -145,8 +145,8 @@ var judgedSequences = []sequence{
 
 func init() { sequences = append(sequences, judgedSequences...) }
 
-// TestHistoryIsKeptAndRebuilt checks that the data for the next verdict survives: runs are pruned, the status
-// determines the comparison, and if the status is lost, the stored runs do.
+// TestHistoryIsKeptAndRebuilt checks that the history survives the pruning of runs, and is rebuilt from the stored runs
+// if the status loses it.
 func TestHistoryIsKeptAndRebuilt(t *testing.T) {
 	w := newWorld(t, with(compared, func(b *v1alpha1.StorageBenchmark) { b.Spec.HistoryLimit = new(int32(4)) }), claimNamed("data"))
 	w.settle()
@@ -161,7 +161,7 @@ func TestHistoryIsKeptAndRebuilt(t *testing.T) {
 		t.Fatalf("%d runs are stored, and %d remembered", len(w.runs()), len(kept.Runs))
 	}
 	if facts := kept.Runs[0].Facts; len(facts) == 0 || len(kept.Runs[1].Facts) != 0 {
-		t.Errorf("facts are told where they change: %+v, %+v", facts, kept.Runs[1].Facts)
+		t.Errorf("facts must be stored only for runs where they change: %+v, %+v", facts, kept.Runs[1].Facts)
 	}
 	lost := w.benchmark()
 	lost.Status.History, lost.Status.Regression = nil, nil
@@ -172,11 +172,11 @@ func TestHistoryIsKeptAndRebuilt(t *testing.T) {
 	w.ends("good", at(100))
 	rebuilt := w.benchmark().Status.History
 	if len(rebuilt.Runs) != 5 || !equality.Semantic.DeepEqual(rebuilt.Runs[2].Values, kept.Runs[6].Values) {
-		t.Errorf("of the stored runs %d are remembered again: %+v", len(rebuilt.Runs), rebuilt)
+		t.Errorf("the rebuilt history has %d runs: %+v", len(rebuilt.Runs), rebuilt)
 	}
 }
 
-// TestHistoryOutlivesThePolicy checks that the runs to compare with are kept while spec.regression is absent.
+// TestHistoryOutlivesThePolicy checks that the history is kept while spec.regression is absent.
 func TestHistoryOutlivesThePolicy(t *testing.T) {
 	w := newWorld(t, with(compared, remembered), claimNamed("data"))
 	w.settle()
@@ -191,8 +191,8 @@ func TestHistoryOutlivesThePolicy(t *testing.T) {
 	}
 }
 
-// TestLargestVerdictFits checks that a status of the maximum size is shortened: it keeps the verdicts and the newest
-// runs to compare with.
+// TestLargestVerdictFits checks that a status that exceeds the maximum size is shortened, but keeps all verdicts on
+// objectives and the newest runs of the history.
 func TestLargestVerdictFits(t *testing.T) {
 	benchmark := with(compared)
 	run := largest(begin0)
@@ -225,7 +225,7 @@ func TestLargestVerdictFits(t *testing.T) {
 	t.Logf("%d bytes, %d headlines, %d runs", size(status), len(status.Headlines), len(status.History.Runs))
 }
 
-// TestRegressedCondition checks the condition of each verdict on a comparison.
+// TestRegressedCondition checks the condition for each verdict of a comparison with earlier runs.
 func TestRegressedCondition(t *testing.T) {
 	figures := []v1alpha1.FigureChange{{Figure: "throughput of read on t", Verdict: v1alpha1.RegressionUnknown}}
 	others := []v1alpha1.FigureChange{{Figure: "throughput of read on t", Verdict: v1alpha1.RegressionNoChange}}

@@ -32,7 +32,8 @@ var begin0 = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 const namespace = "team"
 
-// smallScheme contains only what the controller needs: the fake client iterates over all of a scheme at each patch.
+// smallScheme contains only the types that the controller needs: each patch makes the fake client iterate over the
+// whole scheme.
 var smallScheme = sync.OnceValue(func() *runtime.Scheme {
 	types := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(types); err != nil {
@@ -45,8 +46,8 @@ var smallScheme = sync.OnceValue(func() *runtime.Scheme {
 
 var errCrash = errors.New("the operator died")
 
-// world holds a benchmark, the objects that it refers to and the controller, without an API server. It is fast enough
-// for thousands of sequences. Tests with a real API server are in api_test.go.
+// world holds a benchmark, the objects it refers to, and the controller, with a fake API server that is fast enough for
+// thousands of sequences. api_test.go has the tests with a real API server.
 type world struct {
 	tb         testing.TB
 	clock      *clocktesting.FakePassiveClock
@@ -55,12 +56,12 @@ type world struct {
 	recorder   *events.FakeRecorder
 	key        types.NamespacedName
 
-	// created lists the names of all runs in the order of their creation.
+	// created lists the names of all runs in order of creation.
 	created []string
-	// acting is true while the controller, not a user, acts.
+	// acting is true while the controller acts, not a user.
 	acting bool
-	// die, if set, is called before (false) and after (true) each write of the controller, and reports whether it
-	// dies then.
+	// die, if set, is called before (false) and after (true) each write of the controller, and reports whether the
+	// controller dies at that moment.
 	die func(after bool) bool
 	// written, if set, is called after each write.
 	written func()
@@ -71,7 +72,7 @@ type world struct {
 	names map[string]string
 	out   strings.Builder
 	last  string
-	// printed is the version of the benchmark that was printed last.
+	// printed is the resource version of the benchmark when it was last printed.
 	printed string
 }
 
@@ -128,7 +129,7 @@ func newWorld(tb testing.TB, objects ...client.Object) *world {
 	return w
 }
 
-// noteCreated records a created run, and checks that no other run is live at that moment.
+// noteCreated records a created run, and checks that no other run is live.
 func (w *world) noteCreated(run *v1alpha1.BenchmarkRun) {
 	w.tb.Helper()
 	w.created = append(w.created, run.Name)
@@ -139,7 +140,7 @@ func (w *world) noteCreated(run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// indexers passes the controller's indexes to the fake client.
+// indexers collects the controller's indexes for the fake client.
 type indexers map[indexKey]client.IndexerFunc
 
 type indexKey struct {
@@ -168,14 +169,13 @@ func (w *world) write(do func() error) error {
 	return nil
 }
 
-// reconcile makes one step of the controller.
 func (w *world) reconcile() (ctrl.Result, error) {
 	w.acting = true
 	defer func() { w.acting = false }()
 	return w.reconciler.Reconcile(w.tb.Context(), ctrl.Request{NamespacedName: w.key})
 }
 
-// settle runs the controller until nothing changes any more.
+// settle reconciles until nothing changes any more.
 func (w *world) settle() {
 	w.tb.Helper()
 	for range 100 {
@@ -211,7 +211,6 @@ func (w *world) benchmark() *v1alpha1.StorageBenchmark {
 	return benchmark
 }
 
-// edit changes the benchmark as a user would.
 func (w *world) edit(what string, change func(*v1alpha1.StorageBenchmark)) {
 	w.tb.Helper()
 	benchmark := w.benchmark()
@@ -252,7 +251,6 @@ func (w *world) runs() []v1alpha1.BenchmarkRun {
 	return list.Items
 }
 
-// active returns the run that the status names.
 func (w *world) active() *v1alpha1.BenchmarkRun {
 	w.tb.Helper()
 	ref := w.benchmark().Status.ActiveRun
@@ -266,7 +264,6 @@ func (w *world) active() *v1alpha1.BenchmarkRun {
 	return run
 }
 
-// goes sets the stage of the live run.
 func (w *world) goes(stage string) {
 	w.tb.Helper()
 	run := w.active()
@@ -276,7 +273,6 @@ func (w *world) goes(stage string) {
 	w.settle()
 }
 
-// ends makes the live run end.
 func (w *world) ends(what string, end func(*v1alpha1.BenchmarkRun, time.Time)) {
 	w.tb.Helper()
 	w.clock.SetTime(w.clock.Now().Add(time.Minute))
@@ -303,7 +299,7 @@ func (w *world) deletes(run *v1alpha1.BenchmarkRun) {
 	w.settle()
 }
 
-// print writes the state if it has changed, and the new events.
+// print writes the state, if it has changed, and new events to the output.
 func (w *world) print() {
 	w.tb.Helper()
 	if benchmark := w.benchmark(); benchmark.ResourceVersion != w.printed {
@@ -325,7 +321,7 @@ func (w *world) print() {
 	}
 }
 
-// anonymous replaces the names of runs, which change with every field of the API, by r1, r2 and so on.
+// anonymous replaces the names of runs by r1, r2 and so on: the names change with every new field of the API.
 func (w *world) anonymous(text string) string {
 	for _, field := range strings.FieldsFunc(text, func(r rune) bool { return !strings.ContainsRune("bench-0123456789abcdef", r) }) {
 		if rest, found := strings.CutPrefix(field, "bench-"); found && len(rest) == 8 && w.names[field] == "" {
@@ -338,7 +334,7 @@ func (w *world) anonymous(text string) string {
 	return text
 }
 
-// stateLine returns everything that a user sees of a benchmark, and its kstatus.
+// stateLine describes what users see of a benchmark, and its kstatus.
 func stateLine(tb testing.TB, benchmark *v1alpha1.StorageBenchmark) string {
 	tb.Helper()
 	var parts []string
@@ -377,7 +373,6 @@ func stateLine(tb testing.TB, benchmark *v1alpha1.StorageBenchmark) string {
 	return strings.Join(parts, " ")
 }
 
-// kstatusOf returns the status that the kstatus library computes.
 func kstatusOf(tb testing.TB, benchmark *v1alpha1.StorageBenchmark) string {
 	tb.Helper()
 	encoded, err := json.Marshal(benchmark)
@@ -394,7 +389,7 @@ func kstatusOf(tb testing.TB, benchmark *v1alpha1.StorageBenchmark) string {
 
 func computed(tb testing.TB, object *unstructured.Unstructured) string {
 	tb.Helper()
-	// JSON has no integers; the library wants int64, which the API's own decoder produces.
+	// json.Unmarshal decodes numbers as float64, but the kstatus library expects int64, as the API's own decoder produces.
 	for _, field := range [][]string{{"metadata", "generation"}, {"status", "observedGeneration"}} {
 		if value, found, _ := unstructured.NestedFieldNoCopy(object.Object, field...); found {
 			if number, ok := value.(float64); ok {
@@ -411,7 +406,7 @@ func computed(tb testing.TB, object *unstructured.Unstructured) string {
 	return string(result.Status)
 }
 
-// bench returns a benchmark that can be run, on a claim that claimNamed creates.
+// bench returns a benchmark that needs only the claim from claimNamed("data") to run.
 func bench() *v1alpha1.StorageBenchmark {
 	return benchWith(builders.Benchmark("bench").Target("data").Steady("write", "10s"))
 }

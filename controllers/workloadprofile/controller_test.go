@@ -33,14 +33,14 @@ func create(t *testing.T, object client.Object) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// The test's own context has ended by now.
+		// The context of the test has ended by now.
 		if err := client.IgnoreNotFound(cluster.Delete(context.Background(), object)); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-// judged waits until the status refers to the object's current generation.
+// judged waits until the status refers to the current generation of the object.
 func judged(t *testing.T, object client.Object) *v1alpha1.WorkloadProfileStatus {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
@@ -57,7 +57,7 @@ func judged(t *testing.T, object client.Object) *v1alpha1.WorkloadProfileStatus 
 	}
 }
 
-// kstatus returns the status of the object for Argo CD, Flux and tools like kubectl.
+// kstatus returns the status that the kstatus library computes for the stored object.
 func kstatus(t *testing.T, object client.Object) status.Status {
 	t.Helper()
 	loose := &unstructured.Unstructured{}
@@ -174,7 +174,7 @@ func TestVerdictFollowsTheSpec(t *testing.T) {
 		t.Errorf("after the correction: %+v", found.Conditions)
 	}
 
-	// A change of labels only must not cause a write of the status.
+	// A change of only labels must not cause a write of the status.
 	version := object.ResourceVersion
 	object.Labels = map[string]string{"a": "b"}
 	if err := cluster.Update(t.Context(), object); err != nil {
@@ -219,7 +219,8 @@ func TestProfilesOfMPI(t *testing.T) {
 	}
 }
 
-// TestWhatAdmissionWouldRefuse covers profiles of another version, which this version may be unable to run.
+// TestWhatAdmissionWouldRefuse checks that the status explains why a profile cannot run that today's admission would
+// refuse. A version with other rules may have stored such a profile.
 func TestWhatAdmissionWouldRefuse(t *testing.T) {
 	for name, test := range map[string]struct {
 		engine v1alpha1.Engine

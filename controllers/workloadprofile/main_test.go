@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/test/controlplane"
 )
 
-// cluster is the client of the only API server of this package, on which the controllers run. It is nil with -short.
+// cluster is a client for the API server of this package, on which the controllers run. It is nil with -short.
 var cluster client.Client
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func runWith(m *testing.M, administrator *rest.Config) (code int, err error) {
 	return code, <-ended
 }
 
-// conduct runs the controllers, and sets cluster to a client that reads without a cache.
+// conduct starts the controllers, and sets cluster to a client that reads without a cache.
 func conduct(ctx context.Context, config *rest.Config) (<-chan error, error) {
 	types := controlplane.Scheme()
 	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: types, Metrics: metricsserver.Options{BindAddress: "0"}})

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A proxy for the web does not reach the cluster, which is on this machine.
+// TestNoProxyToTheCluster checks that kubectl bypasses a configured proxy, because a proxy cannot reach the cluster on
+// this machine. The commands that the demo prints must bypass it too.
 func TestNoProxyToTheCluster(t *testing.T) {
 	for _, name := range []string{"NO_PROXY", "no_proxy", "HTTPS_PROXY", "https_proxy"} {
 		t.Setenv(name, "")

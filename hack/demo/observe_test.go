@@ -7,7 +7,8 @@ import (
 	"github.com/storagebench/storagebench/test/prometheus"
 )
 
-// Another Prometheus on this machine is not taken for the demo's.
+// TestStartPrometheusBesideAnother checks that a Prometheus that is started beside another one has its own address, so
+// that the demo does not query the other one.
 func TestStartPrometheusBesideAnother(t *testing.T) {
 	prometheus.Program(t, "prometheus")
 	d := &demo{console: console{out: io.Discard}}

@@ -12,7 +12,7 @@ import (
 
 const root = "../.."
 
-// TestReference checks that every reason is documented and emitted, and that the reference is current.
+// TestReference checks that every reason is documented and emitted, and that the reference page is current.
 func TestReference(t *testing.T) {
 	want, err := render(root)
 	if err != nil {
@@ -23,12 +23,11 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Error("docs/reference/events.md is not what is made: run `make generate`")
+		t.Error("docs/reference/events.md is not current: run `make generate`")
 	}
 }
 
-// TestReasons checks that reasons have the form that Kubernetes requires, and that none is written elsewhere as a
-// string.
+// TestReasons checks that each reason has the form that Kubernetes requires, and is unique.
 func TestReasons(t *testing.T) {
 	reasons, err := declared(filepath.Join(root, "api", "v1alpha1", "events.go"))
 	if err != nil {
@@ -40,7 +39,7 @@ func TestReasons(t *testing.T) {
 			t.Errorf("%s is %q", one.constant, one.value)
 		}
 		if slices.Contains(values, one.value) {
-			t.Errorf("two are %s", one.value)
+			t.Errorf("two constants have the value %s", one.value)
 		}
 		values = append(values, one.value)
 	}
@@ -49,7 +48,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestReasonsThatAreWrong checks that faulty reasons are reported.
+// TestReasonsThatAreWrong checks that render refuses reasons without a comment, and reasons that are never emitted.
 func TestReasonsThatAreWrong(t *testing.T) {
 	for name, test := range map[string]struct{ constants, code, want string }{
 		"no comment": {"const (\n\tEventLost = \"Lost\"\n)", "v1alpha1.EventLost", "EventLost has no comment"},

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMutants checks that each operator yields its mutant, that keys are unique, and that all mutants can be parsed.
+// TestMutants checks that each operator yields its mutants, that their keys are unique, and that all mutants parse.
 func TestMutants(t *testing.T) {
 	const file = `package p
 

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPage checks that the page matches the profile files.
+// TestPage checks that the page is generated from the current profiles.
 func TestPage(t *testing.T) {
 	want, err := render()
 	if err != nil {

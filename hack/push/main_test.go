@@ -21,7 +21,7 @@ import (
 	"github.com/storagebench/storagebench/images/image"
 )
 
-// release writes images as `make release` does.
+// release writes images as `make release` does, and returns their folder.
 func release(t *testing.T, names ...string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -43,7 +43,8 @@ func release(t *testing.T, names ...string) string {
 	return folder
 }
 
-// TestRelease checks that the printed names can be pulled, as values of the chart and as a patch for config/default.
+// TestRelease checks that the pushed images can be pulled by the printed names, and that these names are in the printed
+// chart values and overlay.
 func TestRelease(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(t.Output(), "", 0))))
 	defer server.Close()

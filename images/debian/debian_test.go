@@ -32,7 +32,7 @@ The following NEW packages will be installed:
 	}
 }
 
-// TestParseURIsMissesNone checks that unknown lines are errors: an overlooked package would be a missing library.
+// TestParseURIsMissesNone checks that an unknown line is an error: a skipped package would mean a missing library.
 func TestParseURIsMissesNone(t *testing.T) {
 	for _, line := range []string{
 		"'http://mirror.example/x_1_amd64.deb' x_1_amd64.deb 10 \n",
@@ -82,8 +82,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestClosureNamesWhatIsMissing checks that a missing library is an error: otherwise the image would fail only when
-// used.
+// TestClosureNamesWhatIsMissing checks that a missing library is an error: otherwise the image would fail only when it
+// is used.
 func TestClosureNamesWhatIsMissing(t *testing.T) {
 	program, err := os.ReadFile("/usr/bin/fio")
 	if err != nil {

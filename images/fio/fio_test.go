@@ -20,7 +20,7 @@ import (
 	"github.com/storagebench/storagebench/images/packaged"
 )
 
-// usual returns the image as users build it, from their cache if possible.
+// usual returns the image as users build it, from cached packages if possible.
 var usual = sync.OnceValues(func() (image.Image, error) {
 	cache, err := image.CacheFolder()
 	if err != nil {
@@ -42,7 +42,7 @@ func opened(t *testing.T) imagetest.Opened {
 	return imagetest.Open(t, made)
 }
 
-// TestCacheMakesNoDifference compares the image from newly fetched packages with the image from the cache.
+// TestCacheMakesNoDifference checks that fresh packages and cached packages yield the same image.
 func TestCacheMakesNoDifference(t *testing.T) {
 	made, err := from(t.TempDir())
 	if err != nil {
@@ -87,8 +87,8 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestPackagesAreNamed checks that every package is listed with its version and digest, its control data and its
-// licence.
+// TestPackagesAreNamed checks that the image lists every package with its version and digest, and contains its control
+// data and licence.
 func TestPackagesAreNamed(t *testing.T) {
 	opened := opened(t)
 	version := opened.Config.Config.Labels[fio.LabelPackage]
@@ -125,14 +125,14 @@ func TestPackagesAreNamed(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"fio", "zip", "unzip", "libaio1", "libc6", "base-files"} {
-		// Later releases of Debian add a suffix to some names.
+		// Later Debian releases add the suffix t64 to some names.
 		if !slices.ContainsFunc(names, func(n string) bool { return strings.TrimSuffix(n, "t64") == name }) {
 			t.Errorf("%s is not among the packages %v", name, names)
 		}
 	}
 }
 
-// TestArchiversRun packs a file and lists the archive, with only the image as the root file system.
+// TestArchiversRun runs zip and unzip with only the image as the root file system.
 func TestArchiversRun(t *testing.T) {
 	folder := opened(t).Unpack(t)
 	if got := imagetest.Run(t, folder, "/usr/bin/zip", "-q", "/tmp/a.zip", "/etc/passwd", "-sf"); !strings.HasPrefix(got, "Total 1 entries") {

@@ -16,7 +16,7 @@ import (
 
 var epoch = time.Unix(0, 0).UTC()
 
-// small returns the layer of a tree whose files were added in the given order.
+// small returns the layer of a tree to which files were added in the given order.
 func small(t *testing.T, names ...string) []byte {
 	t.Helper()
 	tree := &image.Tree{}

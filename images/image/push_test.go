@@ -15,7 +15,6 @@ import (
 	"github.com/storagebench/storagebench/images/image"
 )
 
-// newRegistry starts a registry in memory, and returns its address.
 func newRegistry(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(t.Output(), "", 0))))
@@ -23,8 +22,8 @@ func newRegistry(t *testing.T) string {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-// TestPush checks that an index for two architectures that went through an archive can be pulled by the name that
-// Push returns, and has the digest that WriteIndex returned.
+// TestPush checks that an index for two architectures, read from an archive, can be pulled by the name that Push
+// returns and has the digest that WriteIndex returned.
 func TestPush(t *testing.T) {
 	host := newRegistry(t)
 	var parts []image.Image

@@ -19,13 +19,13 @@ import (
 	"github.com/storagebench/storagebench/test/standinior"
 )
 
-// launchVariable is the environment variable that turns this test program into a launch agent. It runs on this
-// machine what it is asked to run on another one, as the agent does over the network.
+// launchVariable is the environment variable that turns this test program into a launch agent. It runs the command that
+// mpirun sends to another host on this machine instead; the product's agent forwards it over the network.
 const launchVariable = "IMAGE_TEST_LAUNCH"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(launchVariable) != "" {
-		// The command is meant for a shell: words are separated by spaces, and words with a semicolon are quoted.
+		// mpirun writes the command for a shell: it separates words by spaces, and quotes words with a semicolon.
 		words := strings.Fields(strings.ReplaceAll(strings.Join(os.Args[2:], " "), `"`, ""))
 		program, err := exec.LookPath(words[0])
 		if err == nil {
@@ -81,13 +81,12 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// environment is the environment of a client pod. Without an existing launch agent, Open MPI does not start at all,
-// because it looks for ssh. This is so even for ranks on its own machine, and for a program that runs without
-// mpirun.
+// environment is the environment of a client pod. It must name an existing launch agent: otherwise Open MPI looks for
+// ssh and does not start, not even for local ranks or for a program that runs without mpirun.
 var environment = []string{"OMPI_MCA_plm_rsh_agent=/usr/bin/orted", "PATH=/usr/bin", "HOME=/tmp", "TMPDIR=/tmp", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
 
-// TestMPI runs ior and mdtest with only the image as the root file system, which is read-only except for /tmp. It
-// uses ranks on this machine, and ranks of a second daemon that a launch agent starts.
+// TestMPI runs ior and mdtest with only the image as the root file system, read-only except for /tmp. The ranks run
+// under a single daemon, and under a second daemon that a launch agent starts.
 func TestMPI(t *testing.T) {
 	folder := opened(t).Unpack(t)
 	here, err := os.Hostname()
@@ -129,9 +128,9 @@ func TestMPI(t *testing.T) {
 	})
 }
 
-// TestMessages checks that the files exist from which Open MPI takes the texts of errors, so that it does not
-// complain about missing ones. Whether it prints the text is random: 4.1 sometimes says only that it could not merge
-// the messages of its processes.
+// TestMessages checks that the image contains Open MPI's error texts, so that Open MPI does not complain about missing
+// files. It cannot require an error text in the output: Open MPI 4.1 sometimes prints only that it could not merge the
+// messages of its processes.
 func TestMessages(t *testing.T) {
 	folder := opened(t).Unpack(t)
 	if texts, err := filepath.Glob(filepath.Join(folder, "usr", "share", "openmpi", "help-*.txt")); err != nil || len(texts) == 0 {
@@ -144,7 +143,7 @@ func TestMessages(t *testing.T) {
 	if ended := imagetest.RunReadOnly(t, folder, environment, nil, "/usr/bin/fio", "--version"); !strings.HasPrefix(ended.Stdout, "fio-") {
 		t.Errorf("fio: %+v", ended)
 	}
-	// Run it without mpirun, as the agent does to get the version.
+	// Run ior without mpirun, as the agent does to read the version.
 	ended = imagetest.RunReadOnly(t, folder, environment, nil, append([]string{"/usr/bin/ior"}, ior.VersionArguments()...)...)
 	if output, err := ior.ReadOutput(strings.NewReader(ended.Stdout)); err != nil || output.Version == "" {
 		t.Errorf("no version: %+v %v", ended, err)

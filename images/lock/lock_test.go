@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/images/debian"
 )
 
-// TestLists checks that each list can be read, is for its architecture, and has the packages that its image needs.
-// It does not check whether Debian still has them; a release does.
+// TestLists checks that each list of packages can be read, is for its architecture, and has the packages that its image
+// needs. It does not check whether Debian still serves them; a release does.
 func TestLists(t *testing.T) {
 	for image, wanted := range map[string][]string{"operator": {"ca-certificates"}, "fio": {"fio", "libc6"}, "ior": {"fio", "openmpi-bin", "libc6"}} {
 		for _, architecture := range []string{"amd64", "arm64"} {

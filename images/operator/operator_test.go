@@ -20,7 +20,7 @@ import (
 	"github.com/storagebench/storagebench/images/packaged"
 )
 
-// built is a folder with operator and agent, for all tests.
+// built is the folder of the operator and the agent that all tests use.
 var built string
 
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// build builds operator and agent as `make build` does.
+// build builds the operator and the agent as `make build` does.
 func build(folder string) error {
 	for _, name := range []string{"operator", "agent"} {
 		command := exec.Command("go", "build", "-trimpath", "-ldflags",
@@ -114,7 +114,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestOperatorAsksForTheseImages checks that the operator's default image names match the images.
+// TestOperatorAsksForTheseImages checks that the operator's default images have the names of the built images.
 func TestOperatorAsksForTheseImages(t *testing.T) {
 	help, err := exec.CommandContext(t.Context(), filepath.Join(built, "operator"), "--help").CombinedOutput()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/images/debian"
 )
 
-// TestPackageOfALicenceIsUsed checks that a package counts as used if only its copyright file is in the image: in
-// Debian, the documentation of libgcc-s1 is a link to that of gcc-12-base.
+// TestPackageOfALicenceIsUsed checks that a package counts as used even if the image contains only its copyright file.
+// In Debian, the documentation of libgcc-s1 is a link to that of gcc-12-base.
 func TestPackageOfALicenceIsUsed(t *testing.T) {
 	root := debian.Root{
 		"usr/lib/libgcc_s.so.1":               {Package: "libgcc-s1", Mode: 0o644},

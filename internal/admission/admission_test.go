@@ -38,8 +38,9 @@ func TestAcceptedGetTheirDefaults(t *testing.T) {
 	golden.Check(t, "accepted", text.String())
 }
 
-// TestGoClientsWriteBackWhatIsAccepted checks that an object that was accepted is accepted again after a client in Go has
-// read it and written it back, although Kubernetes' quantities then have another form. Clients write no BenchmarkRun.
+// TestGoClientsWriteBackWhatIsAccepted checks that an accepted object is still accepted after a Go client has read it
+// and written it back, although this changes the form of quantities. BenchmarkRuns are left out: clients do not write
+// them.
 func TestGoClientsWriteBackWhatIsAccepted(t *testing.T) {
 	cases, err := admissiontest.Accepted()
 	if err != nil {

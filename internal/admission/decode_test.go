@@ -129,7 +129,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestReadLocalNeedsNoClaim checks that a target without a claim is refused, except for a run on directories.
+// TestReadLocalNeedsNoClaim checks that a target needs a claim, except in a local run.
 func TestReadLocalNeedsNoClaim(t *testing.T) {
 	text := []byte(strings.Replace(goodFile, "      volumes: [{name: data, claimName: scratch}]\n", "", 1))
 	if _, faults, err := admission.Read(text); err != nil || len(faults) != 1 || faults[0].Path != "spec.run.targets[0]" {
@@ -144,7 +144,7 @@ func TestReadLocalNeedsNoClaim(t *testing.T) {
 	}
 }
 
-// Each line expands to nine times the preceding one.
+// Each line expands to nine times the previous one.
 const billionLaughs = `a: &a [x,x,x,x,x,x,x,x,x]
 b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]
 c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]
@@ -155,7 +155,7 @@ g: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f]
 h: &h [*g,*g,*g,*g,*g,*g,*g,*g,*g]
 `
 
-// TestReadPassesOver reads files as kustomize or kubectl get would write them: objects of other APIs are named but
+// TestReadPassesOver checks that objects of other APIs, as in the output of kustomize or kubectl get, are listed but
 // not checked.
 func TestReadPassesOver(t *testing.T) {
 	const list = `apiVersion: v1
@@ -188,7 +188,7 @@ items:
 	}
 }
 
-// TestSamples checks that every published sample is accepted.
+// TestSamples checks that all samples in config/samples are accepted.
 func TestSamples(t *testing.T) {
 	files, err := filepath.Glob("../../config/samples/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -212,7 +212,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that Decode returns either objects or an error for any file.
+// FuzzDecode checks that Decode returns either objects or an error for any input.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(goodFile))
 	f.Add([]byte(billionLaughs))

@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/admission"
 )
 
-// TestDecodeSaysMoreThanTheServer checks faults of which the API server says nothing, or neither entry nor remedy. Each
-// must be the only one.
+// TestDecodeSaysMoreThanTheServer checks mistakes that the API server accepts, or refuses without naming the entry or
+// the remedy. No other error must be reported.
 func TestDecodeSaysMoreThanTheServer(t *testing.T) {
 	trigger := func(text string) string {
 		return strings.Replace(goodFile, "spec:\n  run:", "spec:\n  trigger: {"+text+"}\n  run:", 1)
@@ -58,7 +58,8 @@ func TestDecodeSaysMoreThanTheServer(t *testing.T) {
 	}
 }
 
-// TestSizesOfOtherTools checks that a size with a unit that Kubernetes does not know gets the size that was meant.
+// TestSizesOfOtherTools checks that a size with a unit unknown to Kubernetes is refused with a suggestion of the
+// intended size.
 func TestSizesOfOtherTools(t *testing.T) {
 	for written, meant := range map[string]string{
 		"8K": "8Ki", "8KB": "8Ki", "8KiB": "8Ki", "8kb": "8Ki", "8kB": "8Ki", "8ki": "8Ki", "8 KiB": "8Ki", "8m": "8Mi", "64MB": "64Mi", "64MiB": "64Mi",
@@ -79,8 +80,8 @@ func TestSizesOfOtherTools(t *testing.T) {
 	}
 }
 
-// TestMistakesOfStrangers checks the answers to mistakes that newcomers make. Each answer must be the only one, unless
-// the file has several mistakes.
+// TestMistakesOfStrangers checks the answers to typical mistakes of newcomers. There must be exactly one answer, on one
+// line.
 func TestMistakesOfStrangers(t *testing.T) {
 	for name, test := range map[string]struct{ old, new, want string }{
 		"a template":            {"claimName: scratch", "claimName: {{ .Values.claim }}", "{{ starts a template action; render the file first, for example with helm template"},
@@ -155,7 +156,7 @@ func TestMistakesOfStrangers(t *testing.T) {
 	}
 }
 
-// TestTwoEngines checks that a field that one of two engines lacks does not hide that there are two.
+// TestTwoEngines checks that a missing field of one engine does not hide that two engines are set.
 func TestTwoEngines(t *testing.T) {
 	_, err := admission.Decode([]byte(strings.Replace(goodFile, "{profileRef: {name: mine}}", "{profileRef: {name: mine}, ior: {transferSize: 1Mi}}", 1)))
 	if err == nil || !strings.Contains(err.Error(), "set exactly one of") || !strings.Contains(err.Error(), "workload.ior.blockSize: required; add it") {

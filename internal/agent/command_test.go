@@ -19,16 +19,16 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// commandRequest loads a program with samples every 200 ms.
+// commandRequest returns a request to load a program, with samples every 200 ms.
 func commandRequest(id string, words ...string) *agentapi.LoadRequest {
 	return &agentapi.LoadRequest{Epoch: 1, Step: key(id), Dataset: &agentapi.Dataset{MeasureUsage: true}, Tool: &agentapi.LoadRequest_Command{
 		Command: &agentapi.CommandTool{Command: words, SampleIntervalNanoseconds: int64(200 * time.Millisecond)}}}
 }
 
-// script loads a shell script.
+// script returns a request to load a shell script.
 func script(id, text string) *agentapi.LoadRequest { return commandRequest(id, "sh", "-c", text) }
 
-// countedBy returns the counts of one source.
+// countedBy returns the counts of the given source.
 func countedBy(t *testing.T, ended *agentapi.Ended, source string) *agentapi.ByteSource {
 	t.Helper()
 	for _, one := range ended.GetCommand().GetSources() {
@@ -42,12 +42,12 @@ func countedBy(t *testing.T, ended *agentapi.Ended, source string) *agentapi.Byt
 
 const (
 	mib = 1 << 20
-	// shellNoise exceeds what a shell and some tools read of their libraries and write as messages.
+	// shellNoise bounds what a shell and small tools read from their libraries and write as messages.
 	shellNoise = 200 << 10
 )
 
-// TestCommandCountsAllProcesses: I/O of the program, of children and grandchildren, of children that live for
-// milliseconds, and of an orphan all counts.
+// TestCommandCountsAllProcesses checks that the counts include the I/O of the program, of its children and
+// grandchildren, of children that live for only milliseconds, and of orphans.
 func TestCommandCountsAllProcesses(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -57,7 +57,7 @@ sh -c 'sh -c "dd if=/dev/zero of=b bs=64k count=160 2>/dev/null"'
 for i in 1 2 3 4 5 6 7 8 9 10; do dd if=/dev/zero of=c$i bs=64k count=16 2>/dev/null; done
 dd if=/dev/zero of=d bs=64k count=160 2>/dev/null & echo $! >done # its parent ends at once
 `
-	// The orphan is in /proc until it is reaped. Its I/O is counted then, and it is not left running.
+	// The orphan is in /proc until it is reaped: its I/O is counted by then, and it is not a leftover process.
 	ended, records := r.run(script("tree", "("+text+") ; read orphan <done; while [ -e /proc/$orphan ]; do sleep 0.05; done"), noLimit)
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 		t.Fatalf("got %v", ended)
@@ -88,8 +88,8 @@ dd if=/dev/zero of=d bs=64k count=160 2>/dev/null & echo $! >done # its parent e
 	}
 }
 
-// TestCommandCountsAsAnotherUser: an agent that is not root, as in a pod, may not read the counters of an exited
-// process. I/O in the last moments still counts.
+// TestCommandCountsAsAnotherUser checks that I/O in the last moments of a process is counted even if the agent is not
+// root, as in a pod, and so may not read the counters of an exited process.
 func TestCommandCountsAsAnotherUser(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -100,7 +100,7 @@ for word; do case $word in --config=*) chown 65532 "${word#--config=}";; esac; d
 cp "$1" "$0/agent" && shift && chmod 755 "$0" "$0/agent" && chown 65532 /dev/fd/3 /dev/fd/4
 exec setpriv --reuid=65532 --regid=65532 --clear-groups --inh-caps=-all "$0/agent" "$@"`
 	programs := t.TempDir()
-	// The other user must be able to enter it.
+	// The other user must be able to enter this directory.
 	must(t, os.Chmod(filepath.Dir(programs), 0o755))
 	r := spawn(t, func(c *Config) { must(t, os.Chown(c.Volumes[0].Path, 65532, 65532)) }, "sh", "-c", asAnother, programs)
 	ended, records := r.run(script("last", "sleep 0.3; dd if=/dev/zero of=a bs=64k count=160 2>/dev/null"), noLimit)
@@ -117,7 +117,8 @@ exec setpriv --reuid=65532 --regid=65532 --clear-groups --inh-caps=-all "$0/agen
 	r.gone(nil, "")
 }
 
-// TestCommandCountsStorage: on a file system with a device, the bytes that reached the storage are counted too.
+// TestCommandCountsStorage checks that, on a file system with a device, the bytes that reach the device are counted
+// too.
 func TestCommandCountsStorage(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -125,14 +126,14 @@ func TestCommandCountsStorage(t *testing.T) {
 	if !slices.ContainsFunc(ended.GetCommand().GetSources(), func(s *agentapi.ByteSource) bool { return s.GetSource() == "Storage" }) {
 		t.Skip("the file system of the temporary folder has no device")
 	}
-	// Data that was removed early may or may not have been written out.
+	// Data that was removed early may or may not have reached the device.
 	if storage := countedBy(t, ended, "Storage"); storage.GetWriteBytes() < 10*mib || storage.GetWriteBytes() > 31*mib {
 		t.Errorf("%v, want 10 to 30 MiB written", storage)
 	}
 }
 
-// TestCommandLeavesMounts checks that files stay on a file system that a program has left mounted on its temporary
-// directory, or below it.
+// TestCommandLeavesMounts checks that the agent does not delete files on a file system that a program has left mounted
+// on or below its temporary directory.
 func TestCommandLeavesMounts(t *testing.T) {
 	withMounts(t, func() {
 		r := serve(t, nil)
@@ -160,7 +161,7 @@ func TestCommandLeavesMounts(t *testing.T) {
 	})
 }
 
-// TestCommandEnds covers all the ways in which a program can end.
+// TestCommandEnds checks the outcome, reason and message for each way in which a program can end.
 func TestCommandEnds(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -189,7 +190,8 @@ func TestCommandEnds(t *testing.T) {
 	}
 }
 
-// TestCommandIsStopped: a program gets SIGTERM, then SIGKILL, and so do all processes that it started.
+// TestCommandIsStopped checks that a stop sends SIGTERM and then SIGKILL to the program and to all processes that it
+// started.
 func TestCommandIsStopped(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Timeouts.Terminate = 500 * time.Millisecond })
@@ -208,7 +210,7 @@ func TestCommandIsStopped(t *testing.T) {
 		run, _ := r.agent.live.load.(interface{ PID() int })
 		r.agent.mu.Unlock()
 		var below []process.Process
-		eventually(t, "the program does not start what it has to", func() bool {
+		eventually(t, "the program does not start its processes", func() bool {
 			var err error
 			below, err = process.Descendants(run.PID())
 			must(t, err)
@@ -227,7 +229,7 @@ func TestCommandIsStopped(t *testing.T) {
 			t.Errorf("%q: %v", text, ended)
 		}
 		if got := countedBy(t, ended, "Calls"); i == 0 && (got.GetWriteBytes() < 3*mib || got.GetWriteBytes() > 3*mib+shellNoise) {
-			t.Errorf("%q: what it did before does not count: %v", text, got)
+			t.Errorf("%q: its I/O before the stop is not counted: %v", text, got)
 		}
 		for _, one := range below {
 			if now, err := process.State(one.PID); err == nil && now.StartTicks == one.StartTicks && now.State != 'Z' {
@@ -237,10 +239,10 @@ func TestCommandIsStopped(t *testing.T) {
 	}
 }
 
-// TestCommandDeadline: a program is stopped at the deadline of its phase.
+// TestCommandDeadline checks that a program is stopped at the deadline of its phase.
 func TestCommandDeadline(t *testing.T) {
 	t.Parallel()
-	// The clock stands still: however late the order comes, its deadline is ahead.
+	// The clock does not advance, so the deadline is in the future even if the start order is late.
 	clock := &agenttest.Clock{}
 	clock.Set(time.Now().UnixMilli(), 0)
 	r := serve(t, func(a *Agent) { a.env.Clock, a.env.Timeouts.Terminate = clock, 500*time.Millisecond })
@@ -248,7 +250,7 @@ func TestCommandDeadline(t *testing.T) {
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || !strings.Contains(ended.GetMessage(), "the phase") || !ended.GetCommand().GetCutShort() {
 		t.Errorf("got %v", ended)
 	}
-	// An unfinished setup is a failure.
+	// Reaching the deadline during the setup is a failure.
 	load := script("setup", "")
 	load.GetCommand().Setup, load.GetCommand().Command = []string{"sleep", "1000"}, nil
 	ended, _ = r.run(load, time.Millisecond)
@@ -257,7 +259,7 @@ func TestCommandDeadline(t *testing.T) {
 	}
 }
 
-// TestCommandThatLeavesProcesses: leftover processes are killed and reported, and their I/O counts.
+// TestCommandThatLeavesProcesses checks that leftover processes are killed and reported, and that their I/O counts.
 func TestCommandThatLeavesProcesses(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -273,7 +275,8 @@ func TestCommandThatLeavesProcesses(t *testing.T) {
 	}
 }
 
-// What `agent supervise` reads to find and kill the processes that a program left does not count as the program's.
+// TestCommandThatLeavesProcessesCountsOnlyItsOwn checks that the counts leave out what `agent supervise` reads to find
+// and kill leftover processes.
 func TestCommandThatLeavesProcessesCountsOnlyItsOwn(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -287,13 +290,14 @@ func TestCommandThatLeavesProcessesCountsOnlyItsOwn(t *testing.T) {
 		return countedBy(t, ended, "Calls").GetReadOperations()
 	}
 	waits, leaves := reads("waits", "sleep 0.01 & wait"), reads("leaves", "sleep 321 & true")
-	// The process table is read some twenty times, with two calls per process of the machine.
+	// Counting it would add more: the process table is read some twenty times, with two calls per process of the machine.
 	if leaves > waits+50 {
 		t.Errorf("%d reads, and %d of a program that leaves nothing", leaves, waits)
 	}
 }
 
-// TestCommandWhoseChildrenNobodyWaitsFor: the kernel discards their counters. What was seen counts, with a notice.
+// TestCommandWhoseChildrenNobodyWaitsFor checks that the I/O seen so far of a child that no process waits for is
+// counted, with a notice: the kernel discards the counters of such a child when it exits.
 func TestCommandWhoseChildrenNobodyWaitsFor(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/usr/bin/python3"); err != nil {
@@ -312,12 +316,12 @@ except ChildProcessError: pass # it has ended, and nobody is told of it
 `
 	r.load(commandRequest("blind", "python3", "-c", text))
 	r.start("blind", noLimit)
-	eventually(t, "what it writes is not seen", func() bool {
+	eventually(t, "no sample has its writes", func() bool {
 		records := rest(t, r.agent.log.After(0))
 		var written uint64
 		for _, record := range records {
 			for _, count := range record.GetSample().GetCounts() {
-				if measure.Operation(count.GetOperation()) == measure.Write { // Ignore what Python reads to start.
+				if measure.Operation(count.GetOperation()) == measure.Write { // leave out what Python reads to start
 					written += count.GetBytes()
 				}
 			}
@@ -334,7 +338,7 @@ except ChildProcessError: pass # it has ended, and nobody is told of it
 	}
 }
 
-// TestCommandWords: placeholders, working directory and environment.
+// TestCommandWords checks placeholders in arguments, the working directory and the environment of a program.
 func TestCommandWords(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -354,12 +358,12 @@ func TestCommandWords(t *testing.T) {
 		}
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "storagebench-command-"+"*")); len(left) > 0 {
-		// They may belong to other tests that run at the same time.
+		// They may belong to tests that run in parallel.
 		t.Logf("scratch directories: %v", left)
 	}
 }
 
-// TestCommandHostileOutput: endless, meaningless output is bounded.
+// TestCommandHostileOutput checks that an endless, meaningless output is bounded.
 func TestCommandHostileOutput(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -369,7 +373,7 @@ func TestCommandHostileOutput(t *testing.T) {
 	}
 }
 
-// TestCommandRefused: invalid commands are refused before anything runs.
+// TestCommandRefused checks that invalid commands are refused.
 func TestCommandRefused(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -383,7 +387,7 @@ func TestCommandRefused(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	// A symbolic link of an earlier program leads out of the directory.
+	// An earlier program leaves a symbolic link that leads out of the directory.
 	must(t, os.MkdirAll(filepath.Join(r.directory, "elsewhere"), 0o700))
 	ended, _ := r.run(commandRequest("link", "ln", "-s", filepath.Join(r.directory, "elsewhere"), "out"), noLimit)
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
@@ -394,14 +398,15 @@ func TestCommandRefused(t *testing.T) {
 	if _, err := r.Load(t.Context(), load); err == nil {
 		t.Error("a program works outside of the directory")
 	}
-	// A path that is not a program fails at the start.
+	// A path that is not a program fails only at the start.
 	ended, _ = r.run(commandRequest("file", "/etc/hostname"), noLimit)
 	if ended.GetReason() != "CommandFailed" || !strings.Contains(ended.GetMessage(), "could not be started") {
 		t.Errorf("got %v", ended)
 	}
 }
 
-// TestCommandSetupAgain: a repeated step finds the same data as its first attempt.
+// TestCommandSetupAgain checks that a repeated step runs the setup again, so that it finds the same data as its first
+// attempt.
 func TestCommandSetupAgain(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -423,7 +428,7 @@ func TestCommandSetupAgain(t *testing.T) {
 	}
 }
 
-// TestCommandDiscarded: a program that was never started has done nothing.
+// TestCommandDiscarded checks that a program that is stopped before its start never runs.
 func TestCommandDiscarded(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -438,7 +443,8 @@ func TestCommandDiscarded(t *testing.T) {
 	}
 }
 
-// A setup that runs again has a deadline, although its step has none yet.
+// TestCommandSetupAgainHasADeadline checks that a repeated setup has a deadline of its own: it runs while the step is
+// loaded, before the step has a deadline.
 func TestCommandSetupAgainHasADeadline(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Timeouts.Terminate = 500 * time.Millisecond })

@@ -20,7 +20,8 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// Excess connections, of unidentified peers and of client 0, do not keep out the operator.
+// TestConnectionsAreBounded checks that too many connections, of unidentified peers or of client 0, do not keep out the
+// operator.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	j := idleJob(t, 2, 1)
@@ -43,7 +44,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 			closed.Add(1)
 		}()
 	}
-	// Handshakes begin in any order: those of client 0 must not be the oldest.
+	// Handshakes begin in any order: those of client 0 must not be closed as the oldest.
 	hang.Until(t, "the agent has closed connections for the last", func() bool { return closed.Load() >= more })
 	first, err := authority().Client("target", 0)
 	must(t, err)
@@ -60,7 +61,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// listening are credentials whose handshakes last as long as their connections. It receives each that begins.
+// listening is a stand-in for TLS whose handshakes last as long as their connections. It reports each handshake that
+// begins.
 type listening struct {
 	credentials.TransportCredentials
 
@@ -73,7 +75,8 @@ func (l listening) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo
 	return nil, nil, errors.Join(err, io.EOF)
 }
 
-// The oldest connection without an identity is closed for the next one, and none of an identified peer.
+// TestOldestStrangerIsClosed checks that, beyond the limit, a new connection without an identity closes the oldest such
+// connection, and never one of an identified peer.
 func TestOldestStrangerIsClosed(t *testing.T) {
 	t.Parallel()
 	inner := listening{begun: make(chan net.Conn)}
@@ -85,7 +88,7 @@ func TestOldestStrangerIsClosed(t *testing.T) {
 		return near, far
 	}
 	open := func(far net.Conn) bool {
-		_, err := far.Write([]byte{0}) // the other side reads as long as it is open
+		_, err := far.Write([]byte{0}) // the other side reads while it is open
 		return err == nil
 	}
 	operator, operatorFar := pair()
@@ -116,7 +119,7 @@ func TestOldestStrangerIsClosed(t *testing.T) {
 	}
 }
 
-// watched listens, and receives the first deadline of each connection.
+// watched is a listener that reports the first deadline of its connections.
 type watched struct {
 	net.Listener
 
@@ -142,7 +145,7 @@ func (c watchedConnection) SetDeadline(at time.Time) error {
 	return c.Conn.SetDeadline(at)
 }
 
-// A connection has a limited time to prove its identity.
+// TestHandshakesEnd checks that a peer must prove its identity within a limited time.
 func TestHandshakesEnd(t *testing.T) {
 	t.Parallel()
 	server, err := serve(t, nil).agent.NewServer()
@@ -168,7 +171,8 @@ func mustOperator(t *testing.T) identity.Bundle {
 	return operator
 }
 
-// Whatever a path or a request contains, the texts that leave the agent are printable, and errors keep their reasons.
+// TestTextsThatLeaveArePrintable checks that all texts from the agent are printable, whatever a path or a request
+// contains, and that errors keep their reasons.
 func TestTextsThatLeaveArePrintable(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Config.Volumes[0].Path = "/none/\xff\x1b[31m\u202e" })

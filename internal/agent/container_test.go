@@ -19,11 +19,12 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// enterContainer turns a directory into a container as a runtime does under Pod Security "restricted", and runs the
-// rest of the command there as process 1: a read-only root, its own /proc, the claim bound from a folder of the node's
-// disk (like local-path and hostPath), /tmp and the agent's folder as emptyDir, and user 65532 without capabilities.
+// enterContainer sets up a container in a directory, like a runtime under Pod Security "restricted", and runs the rest
+// of its arguments there as process 1. The container has a read-only root, its own /proc, and an emptyDir for each of
+// /tmp and the agent's folder. The claim is a bind mount of a folder on the node's disk, as with local-path and
+// hostPath. The user is 65532, without capabilities.
 //
-// $1 is the container's root, $2 the node's folder of the claim, $3 the folder of the agent's program, and $4 the
+// $1 is the container's root, $2 the node's folder for the claim, $3 the folder of the agent's program, and $4 the
 // folder of the Secret.
 const enterContainer = `set -e
 root=$1 claim=$2 program=$3 secret=$4; shift 4
@@ -43,14 +44,14 @@ mount -o remount,ro .
 exec chroot . setpriv --reuid 65532 --regid 65532 --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all "$@"
 `
 
-// container is an agent in such a container.
+// container is an agent that runs in a container.
 type container struct {
 	*separate
 	claim string
 	one   process.Process
 }
 
-// contain starts the agent like a pod's init container and container do.
+// contain installs and starts the agent as the init container and the container of a pod do.
 func contain(t *testing.T, claimMode os.FileMode, change func(*Config)) *container {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -96,7 +97,7 @@ func contain(t *testing.T, claimMode os.FileMode, change func(*Config)) *contain
 	return &container{separate: s, claim: claim}
 }
 
-// freeAddress returns an unused address, because a pod's agent gets its port from its configuration.
+// freeAddress returns an unused address: the agent in a pod gets its port from its configuration.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -124,8 +125,8 @@ func (c *container) up() *agentapi.DescribeResponse {
 	return answer
 }
 
-// In a container, too, the agent verifies the claim, creates its folder, runs real fio there, and removes its data when
-// it gets SIGTERM.
+// TestAgentInAContainer checks that the agent in a container verifies the claim, creates its folder, runs fio there,
+// and removes its data on SIGTERM.
 func TestAgentInAContainer(t *testing.T) {
 	t.Parallel()
 	c := contain(t, 0o777, nil)
@@ -138,7 +139,7 @@ func TestAgentInAContainer(t *testing.T) {
 	}
 	for _, line := range []string{"CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1", "Uid:\t65532"} {
 		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.one.PID)); err != nil || !strings.Contains(string(text), line) {
-			t.Errorf("it is not as restricted as it should be: %s, %v", line, err)
+			t.Errorf("the agent's process lacks the restriction %s: %v", line, err)
 		}
 	}
 	job := strings.Replace(quickWrite, "ioengine=psync", "ioengine=libaio\niodepth=4\ndirect=1", 1)
@@ -148,7 +149,7 @@ func TestAgentInAContainer(t *testing.T) {
 	}
 	all, _ := sums(ended.GetOperations())
 	if bytes, _ := sampled(records); bytes != all || all != 1<<20 {
-		t.Errorf("%d bytes in samples of %d: fio's live output does not come", bytes, all)
+		t.Errorf("samples have %d bytes of %d: fio's live output is missing", bytes, all)
 	}
 	t.Log(notices(ended, records))
 	files, err := filepath.Glob(filepath.Join(c.claim, "bench/a", dataPath, "data.*"))
@@ -184,7 +185,7 @@ func TestAgentInAContainer(t *testing.T) {
 	}
 }
 
-// The problem of a volume that the pod's user may not write to names the remedy.
+// TestAgentMayNotWrite checks that the problem of a volume that the pod's user cannot write to names the remedy.
 func TestAgentMayNotWrite(t *testing.T) {
 	t.Parallel()
 	c := contain(t, 0o755, nil)
@@ -201,7 +202,8 @@ func TestAgentMayNotWrite(t *testing.T) {
 	must(t, <-c.exited)
 }
 
-// An agent that cannot start prints the reason as one line, which becomes the termination message, and fails.
+// TestAgentThatCannotStart checks that an agent that cannot start fails and prints the reason on one line, which
+// becomes the termination message.
 func TestAgentThatCannotStart(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -250,11 +252,11 @@ func TestAgentThatCannotStart(t *testing.T) {
 	}
 }
 
-// The installed file is the program, executable for everyone.
+// TestInstall checks that the installed file is a copy of the program that everyone can execute.
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "agent")
-	for range 2 { // a second time replaces it: a pod's init container may run again
+	for range 2 { // an init container may run again and replace the file
 		if output, err := exec.CommandContext(t.Context(), program(), "--install="+path).CombinedOutput(); err != nil || len(output) > 0 {
 			t.Fatalf("%v: %s", err, output)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// layOut returns a step that lays out 1 MiB, which is checked at its end.
+// layOut returns a step that lays out 1 MiB and checks the size at its end.
 func layOut(id string) *agentapi.LoadRequest {
 	load := request(id, global+"ioengine=psync\nrw=write\nbs=64k\nsize=1m\n[job]\n")
 	files := []*agentapi.DataFile{{Name: "data.0.0", Bytes: 1 << 20}}
@@ -25,13 +25,14 @@ func layOut(id string) *agentapi.LoadRequest {
 	return load
 }
 
-// at makes a separate agent use the directory of another one.
+// at makes an agent use an existing directory.
 func at(directory string) func(*Config) {
 	return func(c *Config) { c.Volumes[0].Path = directory }
 }
 
-// A pod was deleted by force: the cluster no longer lists it, but its agent exits late. The client's next agent has the
-// same directory. It waits, and the old agent's removal affects none of its files.
+// TestReplacementWaitsForTheOldAgent checks that a replacement waits while its predecessor still holds the same
+// directory, and that the predecessor's removal of data does not affect the replacement's files. This happens if a pod
+// is deleted by force: the cluster no longer lists it, but its agent exits late.
 func TestReplacementWaitsForTheOldAgent(t *testing.T) {
 	t.Parallel()
 	old := spawn(t, nil)
@@ -72,7 +73,7 @@ func TestReplacementWaitsForTheOldAgent(t *testing.T) {
 	}
 }
 
-// waits returns when the agent has logged that it waits for a directory.
+// waits waits until the agent has logged that its directory is held.
 func (s *separate) waits() {
 	s.t.Helper()
 	stream, err := s.Watch(s.t.Context(), &agentapi.WatchRequest{Epoch: 1})
@@ -86,7 +87,7 @@ func (s *separate) waits() {
 	}
 }
 
-// A replacement does not wait for a dead agent.
+// TestReplacementOfADeadAgent checks that a replacement does not wait for a dead agent.
 func TestReplacementOfADeadAgent(t *testing.T) {
 	t.Parallel()
 	unshare := []string{"unshare", "--pid", "--fork", "--kill-child", "--mount-proc"}
@@ -107,7 +108,8 @@ func TestReplacementOfADeadAgent(t *testing.T) {
 	}
 }
 
-// An old agent that does not exit is named in the refusal, and neither agent touches the other's files.
+// TestReplacementRefusedBesideTheOldAgent checks that the replacement's step is refused if the old agent does not exit.
+// The refusal names the holder of the directory, and neither agent touches the other's files.
 func TestReplacementRefusedBesideTheOldAgent(t *testing.T) {
 	t.Parallel()
 	old := serve(t, nil)
@@ -132,8 +134,8 @@ func TestReplacementRefusedBesideTheOldAgent(t *testing.T) {
 	}
 }
 
-// If the holder record was removed and cannot be written again, only that step is refused: once there is space, the
-// agent loads steps and removes its data.
+// TestHolderRecordWasRemoved checks that, if the holder record was removed and cannot be written again, only the
+// current step is refused. Once there is space, the agent loads steps and removes its data.
 func TestHolderRecordWasRemoved(t *testing.T) {
 	withMounts(t, func() {
 		for name, loads := range map[string]bool{"next step": true, "removal": false} {
@@ -163,8 +165,8 @@ func TestHolderRecordWasRemoved(t *testing.T) {
 	})
 }
 
-// On a file system without locks a replacement does not wait, but takes the mark: the old agent then neither loads
-// another step nor removes anything.
+// TestOldAgentLeavesWhatAnotherHasTaken checks that, on a file system without locks, an old agent loads no further step
+// and removes nothing once a replacement has written its own holder record.
 func TestOldAgentLeavesWhatAnotherHasTaken(t *testing.T) {
 	t.Parallel()
 	old := serveAt(t, mountStore(t, "noLocks: true\n").directory, nil)
@@ -183,8 +185,9 @@ func TestOldAgentLeavesWhatAnotherHasTaken(t *testing.T) {
 	}
 }
 
-// An agent that exits without a request from its conductor, and has no directory, may have been replaced. Without
-// locks, it leaves the directory alone; a conductor knows which agents are gone.
+// TestReplacedAgentWithoutADirectoryRemovesNothing checks that, without locks, an agent that exits on its own and holds
+// no directory does not remove the data: it may have been replaced. If the conductor requests the removal, it does,
+// because the conductor knows which agents are gone.
 func TestReplacedAgentWithoutADirectoryRemovesNothing(t *testing.T) {
 	t.Parallel()
 	directory := mountStore(t, "noLocks: true\n").directory

@@ -61,7 +61,7 @@ func TestFinish(t *testing.T) {
 				test.before(r)
 			}
 			var all sync.WaitGroup
-			for range 3 { // asking again is harmless and returns the first answer
+			for range 3 { // repeated requests are harmless and get the first answer
 				all.Go(func() {
 					answer, err := r.Finish(t.Context(), &agentapi.FinishRequest{Epoch: 1, RemoveData: !test.keep})
 					if err != nil || answer.GetDataRemoved() != test.removed || answer.GetProblem() != "" {
@@ -76,10 +76,10 @@ func TestFinish(t *testing.T) {
 			select {
 			case <-r.agent.Finished():
 				if err := r.agent.leftData(); err != nil {
-					t.Errorf("the exit code would tell of data that is left: %v", err)
+					t.Errorf("the exit code would report remaining data: %v", err)
 				}
 			default:
-				t.Error("it does not want to leave")
+				t.Error("the agent does not exit")
 			}
 			if _, err := r.Load(t.Context(), request("z", endlessWrite)); status.Code(err) != codes.Unavailable {
 				t.Errorf("a step is loaded after the end: %v", err)
@@ -88,7 +88,7 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// Finish during Load does not deadlock.
+// TestFinishWhileLoading checks that a Finish during a Load does not deadlock.
 func TestFinishWhileLoading(t *testing.T) {
 	t.Parallel()
 	for range 5 {
@@ -121,11 +121,12 @@ func TestFinishSaysWhatStays(t *testing.T) {
 		t.Errorf("it says %q", said)
 	}
 	if err := r.agent.leftData(); err == nil || !strings.Contains(err.Error(), "benchmark-1") {
-		t.Errorf("the exit code would not tell: %v", err)
+		t.Errorf("the exit code would not report the remaining data: %v", err)
 	}
 }
 
-// If the client's directory is already gone, the agent removes what is left beside it.
+// TestFinishAfterTheDirectoryWasRemoved checks that the agent removes its other files even if the client's directory is
+// already gone.
 func TestFinishAfterTheDirectoryWasRemoved(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -138,7 +139,8 @@ func TestFinishAfterTheDirectoryWasRemoved(t *testing.T) {
 	}
 }
 
-// A tool that ignores the stop does not delay the agent beyond its timeout.
+// TestFinishKillsWhatDoesNotStop checks that a tool that ignores the stop delays the agent's exit no longer than the
+// timeout.
 func TestFinishKillsWhatDoesNotStop(t *testing.T) {
 	t.Parallel()
 	begun := filepath.Join(t.TempDir(), "begun")
@@ -164,7 +166,8 @@ func TestFinishKillsWhatDoesNotStop(t *testing.T) {
 	}
 }
 
-// A process that a tool left outside its group keeps the output open; the agent does not wait for it.
+// TestToolLeavesSomethingThatHoldsItsOutput checks that the agent does not wait for a process that a tool left outside
+// its process group, although that process keeps the tool's output open.
 func TestToolLeavesSomethingThatHoldsItsOutput(t *testing.T) {
 	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pid")
@@ -182,14 +185,14 @@ func TestToolLeavesSomethingThatHoldsItsOutput(t *testing.T) {
 	killByID(t, strings.TrimSpace(string(text)))
 }
 
-// bubbleClock is the clock of a synctest bubble.
+// bubbleClock is a clock inside a synctest bubble.
 type bubbleClock struct{ began time.Time }
 
 func (c bubbleClock) Monotonic() int64 { return int64(time.Since(c.began)) + 1 } //nolint:forbidigo // virtual time
 func (c bubbleClock) Wall() int64      { return time.Now().UnixNano() }
 
-// An agent exits after its orphan timeout, counted from the last contact, from the deadline of the live step, or from
-// the end of the last Watch.
+// TestOrphan checks that an agent exits after its orphan timeout, which counts from the last contact, the deadline of
+// the live step or the end of the last Watch, whichever is latest.
 func TestOrphan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 10 * time.Second
@@ -202,7 +205,7 @@ func TestOrphan(t *testing.T) {
 			synctest.Wait()
 			select {
 			case err := <-ended:
-				t.Fatalf("it leaves (%v), although %s", err, why)
+				t.Fatalf("the agent exits (%v), although %s", err, why)
 			default:
 			}
 		}
@@ -215,16 +218,16 @@ func TestOrphan(t *testing.T) {
 		staysFor(time.Minute+timeout, "its step may still run")
 		_, done, err := a.attend(t.Context(), &agentapi.WatchRequest{Epoch: 1})
 		must(t, err)
-		staysFor(time.Hour, "somebody listens")
+		staysFor(time.Hour, "a Watch is open")
 		done()
-		staysFor(timeout, "somebody has listened until now")
+		staysFor(timeout, "a Watch was open until now")
 		time.Sleep(2 * time.Second)
 		must(t, <-ended)
 		close(a.finished)
 	})
 }
 
-// Describe answers even if a tool or a file system hangs, and remembers good answers.
+// TestDescribe checks that Describe answers even if a tool or a file system hangs, and that it remembers good answers.
 func TestDescribe(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -293,7 +296,7 @@ func TestNoDescriptorLeaks(t *testing.T) {
 		once()
 	}
 	r.spare()
-	// A reader of the output of an exited tool may still be closing its file.
+	// Goroutines that read the output of exited tools may still be closing their files.
 	eventually(t, "more files are open after some steps than after the first", func() bool { return openFiles(t) <= before })
 	r.agent.finish(volumes.Removal{}, "the test is over")
 	if below, err := process.Descendants(os.Getpid()); err != nil || len(below) > 0 {
@@ -301,12 +304,12 @@ func TestNoDescriptorLeaks(t *testing.T) {
 	}
 }
 
-// An agent that exits without a request from its conductor (its pod is deleted) reports that as the reason for the end
-// of its step, so that the step is repeated instead of counting as short. Steps that it refuses meanwhile are not at
-// fault.
+// TestLeavingIsToldFromStopping checks that an agent that exits without a request from its conductor, for example
+// because its pod is deleted, gives that as the reason for the end of its step. The step is then repeated instead of
+// counting as short. A step that is loaded during the exit is refused as unavailable.
 func TestLeavingIsToldFromStopping(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.env.Timeouts.Finish = time.Hour }) // fio may take its time to stop
+	r := serve(t, func(a *Agent) { a.env.Timeouts.Finish = time.Hour }) // fio may take long to stop
 	r.load(request("a", endlessWrite))
 	r.start("a", noLimit)
 	r.begun(1)

@@ -14,14 +14,15 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// From linux/fs.h; x/sys does not name them.
+// These requests are from linux/fs.h; x/sys does not define them.
 const (
 	freezeFilesystem = 0xc0045877
 	thawFilesystem   = 0xc0045878
 )
 
-// A frozen file system accepts no write, and the kernel does not even release killed writers, as with a share whose
-// server is gone. The step and the agent still end, and report what they left.
+// TestFileSystemThatDoesNotAnswer checks that the step and the agent end, and report what remains, even if the file
+// system no longer answers. The test freezes it: writes block, and their processes stay even after SIGKILL, as on a
+// share whose server is gone.
 func TestFileSystemThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	withMounts(t, func() {

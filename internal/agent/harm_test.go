@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// growTree creates random foreign files, folders and links in a directory.
+// growTree creates random files, folders and links that are not the agent's.
 func growTree(t *testing.T, random *rand.Rand, directory string) {
 	t.Helper()
 	folders := []string{directory}
@@ -39,7 +39,7 @@ func growTree(t *testing.T, random *rand.Rand, directory string) {
 	}
 }
 
-// sumTree returns a checksum over a directory: names, kinds, modes, links and contents. It skips our own files.
+// sumTree returns a checksum of a directory: names, kinds, modes, links and contents. It skips the agent's files.
 func sumTree(t *testing.T, directory string) string {
 	t.Helper()
 	sum := sha256.New()
@@ -70,17 +70,17 @@ func sumTree(t *testing.T, directory string) string {
 	return fmt.Sprintf("%x", sum.Sum(nil))
 }
 
-// harm is a failure of a volume under load.
+// harm is a kind of failure of a volume under load.
 type harm struct {
 	name string
-	// failure is the store's failure for one tree's file; empty for a volume that is filled up.
+	// failure configures the store to fail for the file of one tree. It is empty for a volume that is filled instead.
 	failure         string
 	reason, warning string
 	store           *store
 }
 
-// harms returns all failures, without a stall if its duration is zero. A store gets one failure per tree, which
-// affects only that tree's file.
+// harms returns all kinds of failures, without the stall if its duration is zero. A store has one failure per tree,
+// which affects only the file of that tree.
 func harms(t *testing.T, trees int, stall time.Duration) []*harm {
 	t.Helper()
 	kinds := []*harm{
@@ -106,7 +106,7 @@ func harms(t *testing.T, trees int, stall time.Duration) []*harm {
 	return kinds
 }
 
-// place returns a directory for a tree: on the store, or on a volume of its own if the volume is to be filled.
+// place returns a directory for a tree: on the store, or on a separate volume that can be filled.
 func (h *harm) place(t *testing.T, tree int) string {
 	t.Helper()
 	if h.store == nil {
@@ -120,7 +120,7 @@ func (h *harm) place(t *testing.T, tree int) string {
 	return directory
 }
 
-// fill leaves less space on a volume than the load of 4 MiB needs.
+// fill leaves less space on a volume than the 4 MiB that the load writes.
 func fill(t *testing.T, random *rand.Rand, directory string) {
 	t.Helper()
 	var space unix.Statfs_t
@@ -129,8 +129,9 @@ func fill(t *testing.T, random *rand.Rand, directory string) {
 	must(t, os.WriteFile(filepath.Join(directory, "filler"), make([]byte, int64(space.Bavail)*int64(space.Bsize)-leave), 0o600))
 }
 
-// A volume fills up, becomes read-only or returns EIO during a load: the message names the cause, and no foreign file
-// has changed, over random trees. The soak has more trees, and stalls.
+// TestFailuresHarmNobodysFiles checks that the result names the cause when a volume fills up, becomes read-only or
+// returns EIO during a load, and that no foreign file changes. The trees are random. The soak test has more trees, and
+// stalls.
 func TestFailuresHarmNobodysFiles(t *testing.T) {
 	t.Parallel()
 	harmTrees(t, 8, 0)
@@ -180,10 +181,10 @@ func harmTrees(t *testing.T, trees int, stall time.Duration) {
 				t.Errorf("tree %d: %v, %v", tree, answer, err)
 			}
 			if after := sumTree(t, directory); after != before {
-				t.Errorf("tree %d (%s): somebody's files have changed", tree, kind.name)
+				t.Errorf("tree %d (%s): foreign files have changed", tree, kind.name)
 			}
 			if _, err := os.Lstat(filepath.Join(directory, ".storagebench")); err == nil {
-				t.Errorf("tree %d: something of ours is left", tree)
+				t.Errorf("tree %d: the agent's folder is left", tree)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -191,10 +192,10 @@ func harmTrees(t *testing.T, trees int, stall time.Duration) {
 		})
 	}
 	all.Wait()
-	t.Logf("trees looked at after their harm: %v", harmed)
+	t.Logf("trees checked after each kind of failure: %v", harmed)
 }
 
-// tryRun is run for goroutines other than the test's own; nil on failure.
+// tryRun is like run, but may be called from any goroutine. It returns nil on failure.
 func tryRun(r *rig, load *agentapi.LoadRequest) (*agentapi.Ended, []*agentapi.Record) {
 	ctx := r.t.Context()
 	if _, err := r.Load(ctx, load); err != nil {

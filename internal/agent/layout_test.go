@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// lays returns a step of a prepare phase that writes one file of 1 MiB.
+// lays returns a step of a prepare phase that lays out one file of 1 MiB.
 func lays(id, content string) *agentapi.LoadRequest {
 	load := writes(id, content, quickWrite+"end_fsync=1\n")
 	load.Dataset.Writes, load.Dataset.Reuse = load.GetDataset().GetFiles(), true
@@ -23,14 +23,14 @@ func lays(id, content string) *agentapi.LoadRequest {
 	return load
 }
 
-// writes returns a step that writes into that file.
+// writes returns a step that writes to that file.
 func writes(id, content, job string) *agentapi.LoadRequest {
 	load := request(id, job)
 	load.Dataset = &agentapi.Dataset{Content: content, Files: []*agentapi.DataFile{{Name: "data.0.0", Bytes: 1 << 20}}}
 	return load
 }
 
-// laysOut runs such a step and reports whether it wrote.
+// laysOut runs a step of a prepare phase, and reports whether it wrote.
 func (r *rig) laysOut(load *agentapi.LoadRequest) (wrote bool) {
 	r.t.Helper()
 	ended, records := r.run(load, noLimit)
@@ -62,11 +62,11 @@ func TestLayoutIsUsedAgain(t *testing.T) {
 		return func(r *rig) { r.run(load, noLimit) }
 	}
 	tests := map[string]struct {
-		// between happens between two prepare phases; content is the content of the second, abc if empty.
+		// between runs between two prepare phases. content is the content of the second one; empty means abc.
 		between func(*rig)
 		content string
 		writes  bool
-		// always is true if the file is written again each time.
+		// always is true if each further prepare phase writes the file again.
 		always bool
 	}{
 		"nothing happened":                     {between: func(*rig) {}},
@@ -82,7 +82,7 @@ func TestLayoutIsUsedAgain(t *testing.T) {
 		"another content was about to be":     {between: func(r *rig) { r.load(writes("b", "def", quickWrite)); r.stopped("b") }, writes: true},
 		"it is shorter":                       {between: truncate(1 << 19), writes: true},
 		"it is longer": {between: func(r *rig) {
-			// Another layout of the run may need the data beyond the end of this one, so it stays.
+			// The longer file stays: another layout of the run may need the data at its end.
 			must(r.t, os.WriteFile(file(r), make([]byte, 1<<20+4096), 0o600))
 		}, writes: true, always: true},
 		"it has a hole": {between: func(r *rig) { truncate(1 << 19)(r); truncate(1 << 20)(r) }, writes: true},
@@ -110,13 +110,14 @@ func TestLayoutIsUsedAgain(t *testing.T) {
 			again, _ := proto.Clone(load).(*agentapi.LoadRequest)
 			again.Step = key("zz")
 			if wrote := r.laysOut(again); wrote != test.always {
-				t.Errorf("what was just laid out is written again: %v, want %v", wrote, test.always)
+				t.Errorf("the file that was just laid out is written again: %v, want %v", wrote, test.always)
 			}
 		})
 	}
 }
 
-// A layout that cannot be recorded is still complete; a notice explains why the next run will write it again.
+// TestLayoutThatCannotBeRecorded checks that a layout that cannot be recorded is still complete. A notice explains why
+// the next run will write it again.
 func TestLayoutThatCannotBeRecorded(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -131,7 +132,6 @@ func TestLayoutThatCannotBeRecorded(t *testing.T) {
 	}
 }
 
-// stopped stops a loaded step.
 func (r *rig) stopped(id string) {
 	r.t.Helper()
 	_, err := r.Stop(r.t.Context(), &agentapi.StopRequest{Epoch: 1, Step: key(id), Reason: "the test says so"})
@@ -141,7 +141,7 @@ func (r *rig) stopped(id string) {
 	}
 }
 
-// An interrupted layout does not count, and the next one writes.
+// TestHalfALayoutIsNone checks that the data of an interrupted layout is not used, but written again.
 func TestHalfALayoutIsNone(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*rig){
@@ -160,23 +160,24 @@ func TestHalfALayoutIsNone(t *testing.T) {
 			r.load(slow)
 			r.start("a", noLimit)
 			end(r)
-			// The file may have its full size without being complete.
+			// A file may have its full size without being complete.
 			must(t, os.WriteFile(filepath.Join(r.directory, dataPath, "data.0.0"), make([]byte, 1<<20), 0o600))
 			if !r.laysOut(lays("b", "abc")) {
-				t.Error("what was cut short is used")
+				t.Error("the data of an interrupted layout is used")
 			}
 		})
 	}
 }
 
-// A step that reuses a layout can be stopped before its start, and needs no tool.
+// TestReusedLayoutWaitsForItsStart checks that a step that reuses a layout needs no tool, and can be stopped before its
+// start.
 func TestReusedLayoutWaitsForItsStart(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
 	r.laysOut(lays("a", "abc"))
 	r.dropSpare()
 	r.laysOut(lays("again", "abc"))
-	r.spare() // for the next step
+	r.spare() // it waits for the next step
 	r.agent.env.Config.FioPath = "/nonexistent/fio"
 	r.load(lays("b", "abc"))
 	r.load(lays("b", "abc"))
@@ -186,14 +187,15 @@ func TestReusedLayoutWaitsForItsStart(t *testing.T) {
 	}
 }
 
-// An agent that dies leaves no incomplete layout recorded, and the next agent uses the complete ones.
+// TestLayoutOutlivesTheAgent checks that an agent uses the complete layouts of an agent that died, but not the
+// incomplete ones.
 func TestLayoutOutlivesTheAgent(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	next := func() *separate {
 		return spawn(t, func(c *Config) { c.Volumes[0].Path = directory })
 	}
-	// Kill everything, as the end of a container does: fio's jobs have their own sessions and outlive their parents.
+	// Kill all processes, as the end of a container does. fio's jobs have their own sessions and outlive fio.
 	kill := func(s *separate) {
 		t.Helper()
 		below, err := process.Descendants(s.command.Process.Pid)
@@ -205,9 +207,9 @@ func TestLayoutOutlivesTheAgent(t *testing.T) {
 		for _, p := range below {
 			_ = syscall.Kill(p.PID, syscall.SIGKILL)
 		}
-		// The directory stays locked until the last of them has exited.
+		// The directory stays locked until the last of these processes has exited.
 		for _, p := range below {
-			eventually(t, "what the agent has started lives", func() bool {
+			eventually(t, "a process that the agent has started is still alive", func() bool {
 				now, err := process.State(p.PID)
 				return err != nil || now.StartTicks != p.StartTicks || now.State == 'Z'
 			})
@@ -217,7 +219,7 @@ func TestLayoutOutlivesTheAgent(t *testing.T) {
 		t.Helper()
 		eventually(t, "fio's job does not run", func() bool {
 			below, err := process.Descendants(s.command.Process.Pid)
-			// A job is a child of fio. A spare fio may wait beside it.
+			// A job is a child of fio. A spare fio may be a child of the agent, too.
 			return err == nil && slices.ContainsFunc(below, func(p process.Process) bool { return p.PPID != s.command.Process.Pid })
 		})
 	}
@@ -230,12 +232,12 @@ func TestLayoutOutlivesTheAgent(t *testing.T) {
 	kill(first)
 	second := next()
 	if !second.laysOut(lays("a", "abc")) {
-		t.Error("half a layout was used")
+		t.Error("an incomplete layout was used")
 	}
 	kill(second)
 	third := next()
 	if third.laysOut(lays("a", "abc")) {
-		t.Error("a whole layout was not used")
+		t.Error("a complete layout was not used")
 	}
 	third.load(writes("b", "def", endlessWrite))
 	third.start("b", noLimit)
@@ -243,7 +245,7 @@ func TestLayoutOutlivesTheAgent(t *testing.T) {
 	kill(third)
 	fourth := next()
 	if !fourth.laysOut(lays("a", "abc")) {
-		t.Error("what another step has written to was used")
+		t.Error("a layout that another step has overwritten was used")
 	}
 	fourth.finish(true)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// Every command of a superseded leader is refused and has no effect.
+// TestOldLeaderIsRefused checks that every command of a superseded leader is refused and has no effect.
 func TestOldLeaderIsRefused(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -65,7 +65,8 @@ func TestOldLeaderIsRefused(t *testing.T) {
 	}
 }
 
-// An idle Watch also ends when a newer leader sends a command, but not for a command of the same epoch.
+// TestNewLeaderEndsAnIdleWatch checks that a command of a newer leader ends a Watch, even an idle one, but a command of
+// the same epoch does not.
 func TestNewLeaderEndsAnIdleWatch(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -78,7 +79,7 @@ func TestNewLeaderEndsAnIdleWatch(t *testing.T) {
 	})
 	_, err = r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 3})
 	must(t, err)
-	// It still sends later records.
+	// The Watch still sends new records.
 	must(t, r.agent.log.Append(&agentapi.Record{Entry: &agentapi.Record_Started{Started: &agentapi.Started{}}}))
 	if _, err := stream.Recv(); err != nil {
 		t.Fatalf("its own leader ended it: %v", err)

@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// anyRecord draws a record of any kind.
+// anyRecord draws a record of a random kind.
 func anyRecord(t *rapid.T) *agentapi.Record {
 	record := &agentapi.Record{Step: &agentapi.StepKey{
 		Id:      rapid.SampledFrom([]string{"00-layout", "01-write", "02-read"}).Draw(t, "step"),
@@ -44,7 +44,7 @@ func anyRecord(t *rapid.T) *agentapi.Record {
 	return record
 }
 
-// TestLogReplays writes random records and reads them again from any sequence number, even while they are written.
+// TestLogReplays checks that records can be read from any sequence number on, even while more are written.
 func TestLogReplays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var log Log
@@ -81,7 +81,7 @@ func next(t rapid.TB, cursor *Cursor) []*agentapi.Record {
 	return records
 }
 
-// rest reads all records behind a cursor.
+// rest reads all remaining records of a cursor.
 func rest(t rapid.TB, cursor *Cursor) []*agentapi.Record {
 	t.Helper()
 	var all []*agentapi.Record
@@ -94,7 +94,8 @@ func rest(t rapid.TB, cursor *Cursor) []*agentapi.Record {
 	}
 }
 
-// TestFollowingDecodesOnce: reading the newest record takes as many allocations at the end of a chunk as at its start.
+// TestFollowingDecodesOnce checks that reading the newest record needs no more allocations at the end of a chunk than
+// at its start.
 func TestFollowingDecodesOnce(t *testing.T) {
 	var log Log
 	cursor, step := log.After(0), &agentapi.StepKey{Id: "00-read", Attempt: 1}
@@ -141,8 +142,8 @@ func TestLogWait(t *testing.T) {
 	})
 }
 
-// TestLogBudget fills a log with a whole day of a mixed load: one sample a second and one latency record a minute,
-// with large counts and a wide histogram.
+// TestLogBudget checks the size of the log of a whole day of a mixed load: one sample per second and one latency record
+// per minute, with large counts and a wide histogram.
 func TestLogBudget(t *testing.T) {
 	const budget = 8 << 20
 	var log Log
@@ -170,7 +171,7 @@ func TestLogBudget(t *testing.T) {
 	}
 }
 
-// appendMinute adds latencies over three decades, as measured on a loaded store.
+// appendMinute adds latencies over three decades, as a loaded store has them.
 func appendMinute(t *testing.T, log *Log, step *agentapi.StepKey, end int64) {
 	t.Helper()
 	record := &agentapi.LatencyMinute{StartNanoseconds: end - int64(time.Minute), EndNanoseconds: end}
@@ -190,7 +191,7 @@ func appendMinute(t *testing.T, log *Log, step *agentapi.StepKey, end int64) {
 	}
 }
 
-// A tool may print invalid UTF-8; the log still accepts it.
+// TestRecordsHoldAnyBytes checks that the log accepts invalid UTF-8, which a tool may print.
 func TestRecordsHoldAnyBytes(t *testing.T) {
 	t.Parallel()
 	s := newStep(New(Config{}, SystemClock{}), key("a"), content{})

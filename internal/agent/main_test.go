@@ -28,11 +28,11 @@ import (
 	"github.com/storagebench/storagebench/test/leftover"
 )
 
-// scratch holds what all tests share; it is removed at the end.
+// scratch is a folder that all tests share. It is removed at the end.
 var scratch string
 
 func TestMain(m *testing.M) {
-	// MPI calls the program of client 0's agent, which is this program in these tests.
+	// MPI calls the program of client 0's agent: in these tests, this test program.
 	if code, called := Subcommand(os.Args[1:], os.Stdout, os.Stderr); called {
 		os.Exit(code)
 	}
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	if scratch, err = os.MkdirTemp("", "storagebench-agent-"); err != nil {
 		panic(err)
 	}
-	// The tests wait more than they compute. -parallel on the command line overrides this.
+	// The tests wait more than they compute. A -parallel flag overrides this.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
@@ -64,8 +64,8 @@ func TestMain(m *testing.M) {
 // noLimit is a deadline that no step reaches.
 const noLimit = time.Hour
 
-// asProgram runs the agent in a process of its own. Unlike the real agent it accepts late start orders, so that a
-// busy machine makes no difference.
+// asProgram runs the agent as a separate process. Unlike the product, it accepts late start orders, so that a busy
+// machine does not matter.
 func asProgram(arguments []string) int {
 	defaultTimeouts.Late = hang.Guard
 	var files Files
@@ -94,7 +94,7 @@ func asProgram(arguments []string) int {
 
 const runUID = "run-1"
 
-// authority issues the certificates of the tests.
+// authority issues the certificates for all tests.
 var authority = sync.OnceValue(func() *identity.Authority {
 	master, err := identity.NewMaster()
 	if err != nil {
@@ -107,7 +107,7 @@ var authority = sync.OnceValue(func() *identity.Authority {
 	return made
 })
 
-// configuration returns the configuration of an agent that works in a directory.
+// configuration returns the configuration of an agent whose volume is the given directory.
 func configuration(t *testing.T, directory string) Config {
 	t.Helper()
 	bundle, err := authority().Client("target", 0)
@@ -119,7 +119,7 @@ func configuration(t *testing.T, directory string) Config {
 	}
 }
 
-// rig is an agent served in this process, with a conductor's connection to it.
+// rig is an agent that runs in the test's process, with a conductor's connection to it.
 type rig struct {
 	agentapi.AgentClient
 	t         *testing.T
@@ -127,7 +127,7 @@ type rig struct {
 	directory string
 }
 
-// serve serves an agent with real gRPC and mTLS over loopback; change may alter the agent first.
+// serve runs an agent with gRPC and mTLS over loopback. change may alter the agent first.
 func serve(t *testing.T, change func(*Agent)) *rig {
 	t.Helper()
 	return serveAt(t, t.TempDir(), change)
@@ -177,23 +177,23 @@ func must(t *testing.T, err error) {
 // dataPath is the path of the client's directory on a volume.
 const dataPath = ".storagebench/benchmark-1/hash/client-0"
 
-// global is the section that all jobs share; the file of job 0 is data.0.0.
+// global is the section that all jobs share. The file of job 0 is data.0.0.
 const global = "[global]\ngroup_reporting=1\nlat_percentiles=1\nfilename_format=data.$jobnum.$filenum\nallow_mounted_write=0\n"
 
-// endlessWrite writes a file of 1 MiB over and over, until it is stopped; quickWrite writes it once.
+// endlessWrite writes a file of 1 MiB repeatedly until it is stopped; quickWrite writes it once.
 var (
 	endlessWrite = slowWrite(24 * 3600)
 	quickWrite   = global + "ioengine=psync\nrw=write\nbs=4k\nsize=1m\n[job]\n"
 )
 
-// slowWrite writes the file over and over at 2 MiB/s, for some seconds.
+// slowWrite writes the file repeatedly at 2 MiB/s for the given number of seconds.
 func slowWrite(seconds int) string {
 	return global + fmt.Sprintf("ioengine=psync\nrw=write\nbs=4k\nsize=1m\nrate=2m\ntime_based=1\nruntime=%d\n[job]\n", seconds)
 }
 
 func key(id string) *agentapi.StepKey { return &agentapi.StepKey{Id: id, Attempt: 1} }
 
-// request loads a job with samples every 200 ms.
+// request returns a request to load a job, with samples every 200 ms.
 func request(id, job string) *agentapi.LoadRequest {
 	return &agentapi.LoadRequest{Epoch: 1, Step: key(id), Dataset: &agentapi.Dataset{}, Tool: &agentapi.LoadRequest_Fio{
 		Fio: &agentapi.FioTool{Job: job, Jobs: 1, SampleIntervalNanoseconds: int64(200 * time.Millisecond)}}}
@@ -205,7 +205,7 @@ func (r *rig) load(request *agentapi.LoadRequest) {
 	must(r.t, err)
 }
 
-// start releases a step now, with a deadline.
+// start starts a step now, with a deadline.
 func (r *rig) start(id string, limit time.Duration) {
 	r.t.Helper()
 	r.startAt(id, r.agent.env.Clock.Monotonic(), limit)
@@ -218,7 +218,7 @@ func (r *rig) startAt(id string, at int64, limit time.Duration) {
 	must(r.t, err)
 }
 
-// finished waits for the end of a step and returns its result and all its records.
+// finished waits for the end of a step, and returns its result and all its records.
 func (r *rig) finished(id string) (*agentapi.Ended, []*agentapi.Record) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), hang.Guard)
@@ -241,7 +241,6 @@ func (r *rig) finished(id string) (*agentapi.Ended, []*agentapi.Record) {
 	}
 }
 
-// run loads a step, starts it and waits for its end.
 func (r *rig) run(request *agentapi.LoadRequest, limit time.Duration) (*agentapi.Ended, []*agentapi.Record) {
 	r.t.Helper()
 	r.load(request)
@@ -249,13 +248,13 @@ func (r *rig) run(request *agentapi.LoadRequest, limit time.Duration) (*agentapi
 	return r.finished(request.GetStep().GetId())
 }
 
-// runningFio is the load of a running fio.
+// runningFio is a load that fio runs.
 type runningFio interface {
 	PID() int
 	Documents() int64
 }
 
-// tool returns the live step's fio.
+// tool returns the fio of the live step.
 func (r *rig) tool() runningFio {
 	r.t.Helper()
 	r.agent.mu.Lock()
@@ -270,7 +269,6 @@ func (r *rig) tool() runningFio {
 	return run
 }
 
-// fio returns the agent's tool for fio.
 func (r *rig) fio() *fio.Tool {
 	r.t.Helper()
 	found, ok := r.agent.tools.fio.(*fio.Tool)
@@ -280,7 +278,7 @@ func (r *rig) fio() *fio.Tool {
 	return found
 }
 
-// spare waits until a spare fio waits for the next step, and returns its PID.
+// spare waits for a spare fio and returns its PID.
 func (r *rig) spare() (pid int) {
 	r.t.Helper()
 	eventually(r.t, "there is no spare fio", func() bool {
@@ -290,15 +288,14 @@ func (r *rig) spare() (pid int) {
 	return pid
 }
 
-// dropSpare ends the fio that waits for the next step.
 func (r *rig) dropSpare() {
 	r.t.Helper()
 	r.spare()
 	r.fio().EndSpare()
 }
 
-// jobs waits until fio has the wanted number of running jobs, which are processes. At its start, the main process has
-// short-lived threads, with which fio compares the clocks of the CPUs.
+// jobs waits until fio has the wanted number of running jobs. Jobs are processes: the threads that fio starts first, to
+// compare the clocks of the CPUs, do not count.
 func (r *rig) jobs(want int) []process.Worker {
 	r.t.Helper()
 	pid := r.tool().PID()
@@ -323,7 +320,7 @@ func eventually(t *testing.T, complaint string, holds func() bool) {
 	t.Fatal("hung: " + complaint)
 }
 
-// put creates a file in the client's directory before any step.
+// put creates a file in the client's directory before the first step.
 func (r *rig) put(name string, fill func(*os.File)) {
 	r.t.Helper()
 	request := request("make-directory", "")
@@ -338,7 +335,7 @@ func (r *rig) put(name string, fill func(*os.File)) {
 	must(r.t, file.Close())
 }
 
-// executable writes a shell script that replaces fio.
+// executable writes a shell script to use in place of fio.
 func executable(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fio")
@@ -346,7 +343,7 @@ func executable(t *testing.T, script string) string {
 	return path
 }
 
-// fioVersion makes a script that replaces fio answer --version as fio does.
+// fioVersion is the start of such a script: it answers --version as fio does.
 const fioVersion = `[ "$1" = --version ] && { echo fio-3.33; exit; }` + "\n"
 
 func sums(operations []*agentapi.OperationResult) (bytes, count uint64) {
@@ -382,7 +379,7 @@ func notices(ended *agentapi.Ended, records []*agentapi.Record) map[string]strin
 
 const again = "STORAGEBENCH_TEST_AGAIN"
 
-// withMounts runs a test again in its own mount namespace, where it may mount anything.
+// withMounts repeats the test in a separate mount namespace, where it may mount anything.
 func withMounts(t *testing.T, body func()) {
 	t.Helper()
 	attributes := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
@@ -397,7 +394,7 @@ func withMounts(t *testing.T, body func()) {
 	})
 }
 
-// tmpfs mounts a file system with the given options until the test ends, and returns its directory.
+// tmpfs mounts a tmpfs with the given options until the test ends, and returns its directory.
 func tmpfs(t *testing.T, options string) (directory string) {
 	t.Helper()
 	directory = t.TempDir()
@@ -406,7 +403,7 @@ func tmpfs(t *testing.T, options string) (directory string) {
 	return directory
 }
 
-// runAgain runs one test in another process of this test program; there, it calls body.
+// runAgain runs the calling test in a second process of this test program, which calls body.
 func runAgain(t *testing.T, attributes *syscall.SysProcAttr, body func()) {
 	t.Helper()
 	if os.Getenv(again) == t.Name() {

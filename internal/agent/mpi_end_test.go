@@ -19,20 +19,20 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// endless is a job of small repetitions that runs for minutes.
+// endless holds the arguments of a job of small repetitions that runs for minutes.
 var endless = []string{"-a", "POSIX", "-t", "64k", "-b", "1m", "-F", "-w", "-i", "100000", "-o", "data", "-O", "summaryFormat=CSV"}
 
 func limited(tool *agentapi.MpiTool) {
 	tool.Operations, tool.Limited = []uint32{uint32(measure.Write)}, true
 }
 
-// sampling waits until a client has samples of a step.
+// sampling waits until a client has a sample of the latest step.
 func (j *job) sampling(client int) {
 	j.t.Helper()
 	j.sample(client, func(*agentapi.Sample) bool { return true })
 }
 
-// sample waits for a sample of the latest step.
+// sample waits until a client has a wanted sample of the latest step.
 func (j *job) sample(client int, wanted func(*agentapi.Sample) bool) {
 	j.t.Helper()
 	r := j.clients[client]
@@ -52,7 +52,8 @@ func (j *job) stop(reason string) {
 	}
 }
 
-// A stop at any moment leaves no mpirun, daemon or rank on any client, and the repetitions printed so far count.
+// TestMPIStopsLeaveNothing checks that a stop at any moment leaves no mpirun, daemon or rank on any client, and that
+// the repetitions that were printed before it count.
 func TestMPIStopsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 3, 1)
@@ -66,19 +67,19 @@ func TestMPIStopsLeaveNothing(t *testing.T) {
 	}
 }
 
-// stopsLeaveNothing starts a step, stops it after moment returns, and returns client 0's result.
+// stopsLeaveNothing starts a step, stops it when moment returns, and returns the result of client 0.
 func (j *job) stopsLeaveNothing(id string, moment func()) *agentapi.Ended {
 	j.t.Helper()
 	j.begin(id, noLimit, limited, "ior", endless...)
 	moment()
 	j.stop("enough")
 	ended, _ := j.end(id)
-	// Check at once, before processes could exit by themselves.
+	// Check at once, before processes can exit on their own.
 	if left := mpiProcesses(j.t, j.directory); len(left) > 0 {
 		j.t.Fatalf("%s: left %v", id, left)
 	}
 	for client, one := range ended {
-		// Client 0 is stopped first. The others may see that it disconnects before they are stopped.
+		// Client 0 is stopped first: the others may notice that it disconnects before they are stopped.
 		if client > 0 && one.GetReason() == agentapi.ReasonClientLost && one.GetMessage() == "client 0 disconnected" {
 			continue
 		}
@@ -102,7 +103,7 @@ func (j *job) printed() {
 	})
 }
 
-// A lost client ends the job at once, and the message names it.
+// TestMPILostClient checks that the loss of a client ends the job at once, with a message that names the client.
 func TestMPILostClient(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2, 2)
@@ -121,7 +122,7 @@ func TestMPILostClient(t *testing.T) {
 		t.Errorf("client 0: %v", ended[0])
 	}
 	t.Logf("%d repetitions are kept", len(ended[0].GetMpi().GetRepetitions()))
-	// In a cluster the killed agent's processes die with its container; here the test must kill them.
+	// The processes of a killed agent die with its container in a cluster; here, the test must kill them.
 	for _, left := range mpiProcesses(t, j.directory) {
 		pid, _, _ := strings.Cut(left, " ")
 		killByID(t, pid)
@@ -129,13 +130,14 @@ func TestMPILostClient(t *testing.T) {
 	j.nothingLeftOf()
 }
 
-// If the launcher disconnects, the daemon and all its descendants end, and so does the member's part.
+// TestMPILostLauncher checks that the daemon and all its descendants end when the launcher disconnects, and that the
+// member's part of the job ends too.
 func TestMPILostLauncher(t *testing.T) {
 	t.Parallel()
 	j := idleJob(t, 2, 1)
 	j.shared = false
 	member := j.clients[1]
-	// With a connected launcher it would wait for Release for this long.
+	// While the launcher is connected, the member would wait this long for Release.
 	member.agent.env.Timeouts.Release = time.Hour
 	programs := t.TempDir()
 	for name, script := range map[string]string{"ior": "", "orted": "echo out; echo err >&2; setsid sleep 1000 & sleep 1000\n"} {
@@ -157,7 +159,7 @@ func TestMPILostLauncher(t *testing.T) {
 		must(t, err)
 		said += string(output.GetStdout()) + string(output.GetStderr())
 	}
-	eventually(t, "the daemon does not start what it has to", func() bool { return len(mpiProcesses(t, j.directory)) == 3 })
+	eventually(t, "the daemon does not start its processes", func() bool { return len(mpiProcesses(t, j.directory)) == 3 })
 	hangUp()
 	ended, _ := member.finished("a")
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != agentapi.ReasonClientLost {
@@ -196,7 +198,7 @@ func TestMPIFailuresAreTold(t *testing.T) {
 	}
 }
 
-// A job with a fixed amount of work that exceeds its deadline fails.
+// TestMPIDeadline checks that a job with a fixed amount of work fails when it exceeds its deadline.
 func TestMPIDeadline(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2, 1)
@@ -210,8 +212,9 @@ func TestMPIDeadline(t *testing.T) {
 	}
 }
 
-// A job that exceeds its deadline is complete on a client that was measured for the whole duration, and was stopped on
-// others. On a busy machine, mpirun may need most of the time until the deadline to start the ranks.
+// TestMPIDeadlineAfterDuration checks that a job that exceeds its deadline is complete on each client that was measured
+// for the whole duration, and counts as stopped on the others. The deadline grows until all are complete: on a busy
+// machine, mpirun may need most of the time to start the ranks.
 func TestMPIDeadlineAfterDuration(t *testing.T) {
 	t.Parallel()
 	for limit, complete := 5*time.Second, false; !complete && !t.Failed(); limit *= 3 {
@@ -237,7 +240,7 @@ func TestMPIDeadlineAfterDuration(t *testing.T) {
 	}
 }
 
-// Agents that exit end their parts of a job, in any order.
+// TestMPIFinishWhileRunning checks that agents that exit end their parts of a job, in any order.
 func TestMPIFinishWhileRunning(t *testing.T) {
 	t.Parallel()
 	for _, first := range []int{0, 1} {
@@ -262,7 +265,8 @@ func TestMPIFinishWhileRunning(t *testing.T) {
 	}
 }
 
-// Not parallel: it has its own folder for temporary files, and looks for leftovers there.
+// TestMPILoadRefuses checks that invalid steps are refused and leave nothing behind. It does not run in parallel with
+// other tests, because it looks for leftovers in a folder for temporary files of its own.
 func TestMPILoadRefuses(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	j := idleJob(t, 2, 1)

@@ -19,7 +19,7 @@ import (
 	"github.com/storagebench/storagebench/test/standinior"
 )
 
-// measured makes a job write for a limited time, with a warm-up of half a second.
+// measured makes a job write until it is stopped, with a warm-up of half a second.
 func measured(tool *agentapi.MpiTool) {
 	tool.Operations, tool.Limited = []uint32{uint32(measure.Write)}, true
 	tool.WarmUpNanoseconds, tool.DurationNanoseconds = int64(500*time.Millisecond), int64(time.Hour)
@@ -56,7 +56,8 @@ func TestMPIWarmUp(t *testing.T) {
 	}
 }
 
-// A step reads what the previous one wrote, with ranks on other clients; both have figures.
+// TestMPIReads checks that a step can read what ranks on other clients wrote in the previous step, and that it has
+// figures.
 func TestMPIReads(t *testing.T) {
 	t.Parallel()
 	const bytes = 8 << 20
@@ -84,7 +85,7 @@ func TestMPIReads(t *testing.T) {
 	}
 }
 
-// Each client works in its own directory if the volume is not shared.
+// TestMPIOwnDirectories checks that each client works in its own directory if the volume is not shared.
 func TestMPIOwnDirectories(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2, 2)
@@ -104,8 +105,8 @@ func TestMPIOwnDirectories(t *testing.T) {
 	}
 }
 
-// Clients with the same address are one host: the first runs all their ranks, and the parts of the others end with the
-// job.
+// TestMPIClientsOfOneHost checks that clients with the same address are treated as one host. The first of them runs all
+// ranks of the host, and the parts of the others end with the job.
 func TestMPIClientsOfOneHost(t *testing.T) {
 	t.Parallel()
 	j := place(t, 2)
@@ -118,7 +119,7 @@ func TestMPIClientsOfOneHost(t *testing.T) {
 	j.nothingLeftOf()
 	for client, want := range []uint64{4 * 16 << 20, 0, 4 * 16 << 20, 0} {
 		bytes, _ := sums(ended[client].GetOperations())
-		// Ranks of clients that share an address are found late.
+		// The meter finds the ranks of clients that share an address late, so up to 1 % may be missing.
 		if ended[client].GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || bytes < want-want/100 || bytes > want+want/50 || len(ended[client].GetNotices()) > 0 {
 			t.Errorf("client %d: %d bytes, want %d: %v", client, bytes, want, ended[client])
 		}
@@ -167,14 +168,15 @@ func TestDescribeTellsMPI(t *testing.T) {
 	}
 }
 
-// A user without an entry in /etc/passwd, home or shell, on a read-only root file system.
+// TestMPIAsUnknownUser checks that MPI works for a user without an entry in /etc/passwd, a home or a shell, on a
+// read-only root file system.
 func TestMPIAsUnknownUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can become somebody else")
 	}
 	const user = 12345
 	if os.Getenv(again) != t.Name() {
-		standinior.Program(t) // build it outside, before it is needed inside
+		standinior.Program(t) // build it before the test enters its namespaces
 		standinior.Mdtest(t)
 	}
 	withMounts(t, func() {
@@ -186,7 +188,7 @@ func TestMPIAsUnknownUser(t *testing.T) {
 			text, err := os.ReadFile(path)
 			must(t, err)
 			must(t, os.WriteFile(filepath.Join(inside, name), text, 0o755))
-			must(t, os.Chmod(filepath.Join(inside, name), 0o755)) // whatever the umask
+			must(t, os.Chmod(filepath.Join(inside, name), 0o755)) // independent of the umask
 		}
 		must(t, unix.Mount("none", "/tmp", "tmpfs", 0, "mode=1777"))
 		must(t, unix.Mount("none", "/", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))
@@ -224,7 +226,8 @@ func TestMPIInside(t *testing.T) {
 	j.nothingLeftOf()
 }
 
-// In a local run all clients are on one machine: mpirun starts all ranks itself, and they communicate through memory.
+// TestMPIOnOneMachine checks a local run, in which all clients are on one machine: mpirun starts all ranks itself, and
+// they communicate through shared memory.
 func TestMPIOnOneMachine(t *testing.T) {
 	t.Parallel()
 	j := place(t, 2)
@@ -245,8 +248,8 @@ func TestMPIOnOneMachine(t *testing.T) {
 	}
 }
 
-// TestMPIChecksOfWrites: samples include the reads that check the written data, but IOR does not report them. A step
-// that also reads gets only a notice about this; a step that only writes has no reads in its figures.
+// TestMPIChecksOfWrites checks reads that verify written data: they are in the samples, but IOR does not report them. A
+// step that also reads gets a notice about this, and a step that only writes has no reads in its figures.
 func TestMPIChecksOfWrites(t *testing.T) {
 	t.Parallel()
 	const bytes = 16 << 20
@@ -259,7 +262,7 @@ func TestMPIChecksOfWrites(t *testing.T) {
 	j.begin("write", noLimit, oneWrite, "ior", arguments...)
 	write, _ := j.end("write")
 	j.nothingLeftOf()
-	// Once as the check of the write, once as the read.
+	// The data is read twice: to verify the write, and as the read.
 	for operation, want := range map[measure.Operation]uint64{measure.Write: bytes, measure.Read: 2 * bytes} {
 		var got uint64
 		for _, one := range both[0].GetOperations() {

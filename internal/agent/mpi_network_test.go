@@ -18,14 +18,15 @@ import (
 	"github.com/storagebench/storagebench/test/standinior"
 )
 
-// Separate hosts: each agent has its own network, host name and address like a pod, and an unknown user. There is no
-// ssh, and no setting that pods lack. OPENMPI_PREFIX selects an Open MPI other than the one in PATH.
+// TestMPIOverNetworks checks that MPI works between separate hosts. Like a pod, each agent has its own network, host
+// name and address, an unknown user, no ssh, and no setting that pods lack. OPENMPI_PREFIX selects another Open MPI
+// than the one in PATH.
 func TestMPIOverNetworks(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can make networks")
 	}
 	if os.Getenv(again) != t.Name() {
-		standinior.Program(t) // build it outside, before it is needed inside
+		standinior.Program(t) // build it before the test enters its namespaces
 		standinior.Mdtest(t)
 		self, err := os.Executable()
 		must(t, err)
@@ -64,7 +65,6 @@ func ip(t *testing.T, commands ...string) {
 	}
 }
 
-// copyProgram copies a program, executable for everyone.
 func copyProgram(t *testing.T, from, to string) {
 	t.Helper()
 	text, err := os.ReadFile(from)
@@ -109,7 +109,7 @@ func (j *job) mpiVersion() string {
 	return answer.GetTools()[1].GetVersion()
 }
 
-// network starts an agent in a network of its own, and waits until it answers.
+// network starts an agent in its own network, and waits until it answers.
 func (j *job) network(client int) {
 	t := j.t
 	t.Helper()

@@ -10,14 +10,14 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// A stop at any of many moments leaves nothing behind.
+// TestMPIManyStopsLeaveNothing checks that stops at many moments leave nothing behind.
 func TestMPIManyStopsLeaveNothing(t *testing.T) {
 	soak.Only(t)
 	j := newJob(t, 3, 2)
 	for round := range 20 {
 		j.stopsLeaveNothing(fmt.Sprintf("round-%d", round), func() {
 			if round%4 == 3 {
-				// While daemons and ranks start.
+				// Stop while daemons and ranks start.
 				time.Sleep(time.Duration(round) * 25 * time.Millisecond)
 			} else {
 				j.sampling(round % 3)
@@ -26,7 +26,7 @@ func TestMPIManyStopsLeaveNothing(t *testing.T) {
 	}
 }
 
-// The time from the start of a job to the first I/O of a rank.
+// TestMPIFirstIO measures the time from the start of a job to the first I/O of a rank.
 func TestMPIFirstIO(t *testing.T) {
 	soak.Only(t)
 	const clients, rounds = 8, 5

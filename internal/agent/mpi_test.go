@@ -36,22 +36,22 @@ import (
 //	MPI needs no home, shell, user name, ssh or writable root             TestMPIAsUnknownUser, TestMPIOverNetworks
 //	command lines of daemons                                              internal/agent/mpi TestDaemonsThatMPIGives
 
-// job holds several agents of one target on this machine, each with its own address, so that MPI treats them as
-// hosts.
+// job holds the agents of the clients of one target. Each agent has its own loopback address, so that MPI treats it as
+// a host.
 type job struct {
 	t         *testing.T
 	clients   []*rig
 	addresses []string
 	directory string
 	processes int32
-	// begun is the latest step.
+	// begun is the ID of the latest step.
 	begun string
 	// shared is true if all clients work in client 0's directory.
 	shared bool
 }
 
-// fakeHosts holds the MPI parameters for several hosts on one machine, where ranks of two hosts would otherwise
-// mistake each other's shared memory for their own.
+// fakeHosts holds MPI settings for several hosts on one machine. Without them, ranks would mistake the shared memory of
+// another host for their own.
 var fakeHosts = [][2]string{{"btl", "self,tcp"}}
 
 func mpiPath(t *testing.T) string {
@@ -62,10 +62,9 @@ func mpiPath(t *testing.T) string {
 	return programs + ":" + os.Getenv("PATH")
 }
 
-// clientAddress gives each client an address of its own.
 func clientAddress(client int) string { return fmt.Sprintf("127.0.1.%d:0", client+1) }
 
-// jobs limits the concurrent jobs: each is a dozen processes that compute while they start.
+// jobs limits the number of concurrent jobs: each has a dozen processes that use the CPU while they start.
 var jobs = make(chan struct{}, 2)
 
 // place waits for a free slot and returns a job without clients.
@@ -76,7 +75,7 @@ func place(t *testing.T, processes int32) *job {
 	return newPlace(t, processes)
 }
 
-// newPlace returns a job without a slot, for a test that runs nothing.
+// newPlace returns a job without a slot, for a test that runs no MPI.
 func newPlace(t *testing.T, processes int32) *job {
 	t.Helper()
 	return &job{t: t, directory: t.TempDir(), processes: processes, shared: true}
@@ -141,7 +140,6 @@ func (j *job) add(served *Agent, address string) {
 	j.addresses = append(j.addresses, address)
 }
 
-// dialAs connects to an agent with an identity.
 func dialAs(t *testing.T, bundle identity.Bundle, expect identity.Peer, address string) *grpc.ClientConn {
 	t.Helper()
 	tls, err := bundle.ClientTLS(expect)
@@ -152,7 +150,7 @@ func dialAs(t *testing.T, bundle identity.Bundle, expect identity.Peer, address 
 	return connection
 }
 
-// request returns the request for one client of a step.
+// request returns the request for one client to load a step.
 func (j *job) request(client int, id, program string, arguments ...string) *agentapi.LoadRequest {
 	tool := &agentapi.MpiTool{
 		Program: program, Arguments: arguments, ProcessesPerClient: j.processes, Shared: j.shared,
@@ -168,7 +166,7 @@ func (j *job) request(client int, id, program string, arguments ...string) *agen
 	return &agentapi.LoadRequest{Epoch: 1, Step: key(id), Dataset: &agentapi.Dataset{}, Tool: &agentapi.LoadRequest_Mpi{Mpi: tool}}
 }
 
-// begin loads and starts a step on all clients; change may alter each request.
+// begin loads and starts a step on all clients. change may alter each request.
 func (j *job) begin(id string, limit time.Duration, change func(*agentapi.MpiTool), program string, arguments ...string) {
 	j.t.Helper()
 	j.begun = id
@@ -179,13 +177,13 @@ func (j *job) begin(id string, limit time.Duration, change func(*agentapi.MpiToo
 		}
 		r.load(load)
 	}
-	at := j.clients[0].agent.env.Clock.Monotonic() // the same for all, as from a conductor
+	at := j.clients[0].agent.env.Clock.Monotonic() // the same for all, as a conductor does
 	for _, r := range j.clients {
 		r.startAt(id, at, limit)
 	}
 }
 
-// end waits for all clients; the first is client 0's result.
+// end waits until the step has ended on all clients, and returns their results and records in order.
 func (j *job) end(id string) ([]*agentapi.Ended, [][]*agentapi.Record) {
 	j.t.Helper()
 	var all []*agentapi.Ended
@@ -207,7 +205,7 @@ func (j *job) nothingLeftOf() {
 	})
 }
 
-// mpiProcesses returns the processes that have the directory in their environment.
+// mpiProcesses returns the processes whose environment names the directory.
 func mpiProcesses(t *testing.T, directory string) []string {
 	t.Helper()
 	var found []string

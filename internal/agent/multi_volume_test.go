@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// spreadFiles returns the files of one job with one file on each volume.
+// spreadFiles returns the files of a job, one on each volume.
 func spreadFiles(volumes int, bytes uint64) []*agentapi.DataFile {
 	var all []*agentapi.DataFile
 	for i := range volumes {
@@ -38,7 +38,8 @@ func onVolumes(directories ...string) func(*Agent) {
 	}
 }
 
-// A stripe of two stores writes the same bytes to both, except for I/O in flight, by the stores' own records.
+// TestVolumesShareTheLoadEvenly checks that a step on a stripe of two stores writes the same number of bytes to both,
+// except for I/O in flight. The figures are the stores' own records.
 func TestVolumesShareTheLoadEvenly(t *testing.T) {
 	t.Parallel()
 	const limit = "buckets: [{name: volume, counts: bytes, baselinePerSecond: 4e7}]\n"
@@ -66,7 +67,7 @@ func TestVolumesShareTheLoadEvenly(t *testing.T) {
 		"random":   {"rw=randwrite\niodepth=32\nbs=4k\n", 32 * 4096},
 		"in order": {"rw=write\niodepth=1\nbs=64k\n", 65536},
 	} {
-		// Write only half of the files, so that their sizes do not balance the load.
+		// Write only half of each file, so that the file sizes do not balance the load.
 		step := request(id, spreadGlobal+"ioengine=libaio\ndirect=1\nnrfiles=2\nsize=8m\nio_size=4m\n"+load.words+"[job]\n")
 		step.Volume, step.MoreVolumes, step.Folders = "v0", []string{"v1"}, 2
 		step.Dataset = &agentapi.Dataset{Files: files}
@@ -95,13 +96,13 @@ func TestVolumesShareTheLoadEvenly(t *testing.T) {
 	}
 }
 
-// written returns the number of bytes that the store has accepted so far. The store reports whole seconds, so written
-// waits for the current one to end.
+// written returns the number of bytes that the store has accepted so far. The store records whole seconds, so written
+// waits until the current second has ended.
 func (s *store) written() float64 {
 	s.t.Helper()
 	now := float64(time.Now().UnixNano()) / 1e9
 	var bytes float64
-	eventually(s.t, "the store does not tell of the second that is over", func() bool {
+	eventually(s.t, "the store does not record the second that has ended", func() bool {
 		told := s.truth()
 		if len(told.seconds) == 0 || told.seconds[len(told.seconds)-1] < now {
 			return false
@@ -112,7 +113,6 @@ func (s *store) written() float64 {
 	return bytes
 }
 
-// loop creates a loop device of the given size.
 func loop(t *testing.T, bytes int64) (device, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "disk")
@@ -134,7 +134,7 @@ func onDevice(device string) func(*Agent) {
 	}
 }
 
-// deviceStep returns a step that works on 8 MiB behind the mark.
+// deviceStep returns a step that works on 8 MiB of a device, behind its ownership mark.
 func deviceStep(id, load string) *agentapi.LoadRequest {
 	step := request(id, "[global]\ngroup_reporting=1\nlat_percentiles=1\nfallocate=none\n[job]\nfilename=0\noffset=1m\nsize=8m\nioengine=libaio\ndirect=1\nbs=64k\n"+load)
 	step.Folders, step.RawWrites = 1, true
@@ -156,7 +156,7 @@ func deviceRead(id string) *agentapi.LoadRequest {
 	return step
 }
 
-// An empty device is marked, laid out once, measured, and returned empty.
+// TestEmptyDevice checks that the agent marks an empty device, lays it out once, measures it, and leaves it empty.
 func TestEmptyDevice(t *testing.T) {
 	t.Parallel()
 	device, file := loop(t, 32<<20)
@@ -167,7 +167,7 @@ func TestEmptyDevice(t *testing.T) {
 		t.Errorf("got %v", volume)
 	}
 	if _, err := r.Load(t.Context(), deviceRead("early")); reasonIn(err) != tool.ReasonNotPrepared || !strings.Contains(err.Error(), "a prepare phase has laid out only 0") {
-		t.Errorf("a read of what nobody wrote: %v", err)
+		t.Errorf("a read of data that was never written: %v", err)
 	}
 	if ended, _ := r.run(devicePrepare("prepare"), noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 		t.Fatalf("got %v", ended)
@@ -179,7 +179,7 @@ func TestEmptyDevice(t *testing.T) {
 	if ended, _ := r.run(devicePrepare("again"), noLimit); len(ended.GetOperations()) > 0 {
 		t.Errorf("it was laid out again: %v", ended)
 	}
-	// The mark and the lock keep out other clients and other benchmarks.
+	// The mark and the lock exclude other clients and other benchmarks.
 	other := serve(t, onDevice(device))
 	if _, err := other.Load(t.Context(), deviceRead("b")); reasonIn(err) != tool.ReasonHeld {
 		t.Errorf("beside its holder: %v", err)
@@ -194,8 +194,8 @@ func TestEmptyDevice(t *testing.T) {
 	}
 }
 
-// TestDeviceWithRemainingData checks that the agent says so if data remains on a device after it was released. A loop
-// device supports discard, so the test writes where the agent does not discard.
+// TestDeviceWithRemainingData checks that the agent reports data that remains on a released device. Loop devices
+// support discard, so the test writes where the agent does not discard.
 func TestDeviceWithRemainingData(t *testing.T) {
 	t.Parallel()
 	device, _ := loop(t, 32<<20)
@@ -213,8 +213,9 @@ func TestDeviceWithRemainingData(t *testing.T) {
 	}
 }
 
-// TestReadingRunLeavesTheDevice checks that a run that may not write to a device removes nothing that an earlier run
-// has retained there. The run that laid out the data still removes it, even by an agent that has not used the device.
+// TestReadingRunLeavesTheDevice checks that a run that may not write to a device does not remove the data that an
+// earlier run has retained there. An agent of the earlier run still removes it, even if that agent has not used the
+// device.
 func TestReadingRunLeavesTheDevice(t *testing.T) {
 	t.Parallel()
 	device, file := loop(t, 32<<20)
@@ -248,8 +249,8 @@ func TestReadingRunLeavesTheDevice(t *testing.T) {
 	}
 }
 
-// TestInterruptedLayoutOfDevice checks that data is not used again if another layout was loaded, which may have begun to
-// replace it.
+// TestInterruptedLayoutOfDevice checks that data is not reused if another layout was loaded meanwhile, because that
+// layout may have begun to replace it.
 func TestInterruptedLayoutOfDevice(t *testing.T) {
 	t.Parallel()
 	device, _ := loop(t, 32<<20)
@@ -268,7 +269,7 @@ func TestInterruptedLayoutOfDevice(t *testing.T) {
 	}
 }
 
-// Foreign data on a device is named in the refusal, and not a byte of it changes.
+// TestDeviceThatIsNotEmpty checks that the refusal names the foreign data on a device, and that no byte of it changes.
 func TestDeviceThatIsNotEmpty(t *testing.T) {
 	t.Parallel()
 	put := func(at int64, text string) func(*testing.T, string) {
@@ -315,7 +316,7 @@ func TestDeviceThatIsNotEmpty(t *testing.T) {
 			read.RawWrites = false
 			if name != "another's mark" {
 				if ended, _ := r.run(read, noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || ended.GetUnwrittenBytes() == 0 {
-					t.Errorf("a read without leave to write: %v", ended)
+					t.Errorf("a read without permission to write: %v", ended)
 				}
 			}
 			r.finish(true)
@@ -336,7 +337,7 @@ func TestDeviceRefusals(t *testing.T) {
 	unasked := devicePrepare("b")
 	unasked.RawWrites = false
 	if _, err := small.Load(t.Context(), unasked); reasonIn(err) != tool.ReasonVolume || !strings.Contains(err.Error(), "allowRawDeviceWrites") {
-		t.Errorf("without leave: %v", err)
+		t.Errorf("without permission to write: %v", err)
 	}
 	none := serve(t, onDevice(file))
 	if _, err := none.Load(t.Context(), devicePrepare("c")); err == nil || !strings.Contains(err.Error(), "is not a block device") {
@@ -344,7 +345,7 @@ func TestDeviceRefusals(t *testing.T) {
 	}
 }
 
-// A volume with space for the bytes but not for the files is refused with both numbers.
+// TestNoInodes checks that a step is refused if the volume has space for its bytes but too few inodes for its files.
 func TestNoInodes(t *testing.T) {
 	t.Parallel()
 	withMounts(t, func() {

@@ -18,8 +18,8 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// everyMethod returns a call of each method of an agent; a new method without a call here fails the test. An allowed
-// Watch ends with the first record.
+// everyMethod returns a call of each method of the agent. A new method without a call here fails the test. A Watch that
+// is allowed ends with its first record.
 func everyMethod(ctx context.Context, client agentapi.AgentClient) map[string]func() error {
 	return map[string]func() error{
 		agentapi.Agent_Describe_FullMethodName: func() error {
@@ -52,7 +52,7 @@ func everyMethod(ctx context.Context, client agentapi.AgentClient) map[string]fu
 			return err
 		},
 		agentapi.Agent_Finish_FullMethodName: func() error {
-			// An invalid request, so that it does not end the agent of this test.
+			// The request is invalid, so that it does not end the agent.
 			_, err := client.Finish(ctx, &agentapi.FinishRequest{RemoveClients: []int32{1}})
 			return err
 		},
@@ -70,7 +70,8 @@ func everyMethod(ctx context.Context, client agentapi.AgentClient) map[string]fu
 	}
 }
 
-// Client 0 of the same target may only launch and release; the operator may call all other methods.
+// TestEachPeerHasItsMethods checks that client 0 of the same target may call only Launch and Release, and the operator
+// only the other methods.
 func TestEachPeerHasItsMethods(t *testing.T) {
 	t.Parallel()
 	j := idleJob(t, 2, 1)
@@ -96,7 +97,8 @@ func TestEachPeerHasItsMethods(t *testing.T) {
 	}
 }
 
-// The agent accepts a request with as many files as a plan allows per client, each listed twice and with a long name.
+// TestLoadOfManyFiles checks that an agent accepts a request with as many files as a plan allows per client, all with
+// long names and each listed twice.
 func TestLoadOfManyFiles(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.tools.fio = &forgotten{} })
@@ -143,7 +145,7 @@ func TestOtherPeersAreRefused(t *testing.T) {
 	} {
 		connection := dialAs(t, test.bundle, identity.ClientOf(runUID, "target", test.client), j.addresses[test.client])
 		for method, call := range everyMethod(t.Context(), agentapi.NewAgentClient(connection)) {
-			// The handshake fails, so the call is not even read.
+			// The handshake fails, so the agent does not even read the call.
 			if err := call(); status.Code(err) != codes.Unavailable {
 				t.Errorf("%s calls %s: %v", name, method, err)
 			}
@@ -151,13 +153,13 @@ func TestOtherPeersAreRefused(t *testing.T) {
 	}
 }
 
-// daemonOf returns a daemon's command line with the address of its head node, and more arguments.
+// daemonOf returns the command line of a daemon with the address of its head node and additional arguments.
 func daemonOf(head string, words ...string) []string {
 	return append([]string{"orted", "-mca", "orte_leave_session_attached", "1", "-mca", "ess", "env", "-mca", "orte_hnp_uri",
 		"25296896.0;tcp://" + head + ":54171"}, words...)
 }
 
-// A daemon is launched only for a loaded step that is part of a job.
+// TestLaunchIsForAJobAlone checks that a daemon is launched only for a loaded step of an MPI job.
 func TestLaunchIsForAJobAlone(t *testing.T) {
 	t.Parallel()
 	j := idleJob(t, 2, 1)
@@ -165,7 +167,7 @@ func TestLaunchIsForAJobAlone(t *testing.T) {
 	must(t, err)
 	client := agentapi.NewAgentClient(dialAs(t, first, identity.ClientOf(runUID, "target", 1), j.addresses[1]))
 	launch := func(id string, command ...string) error {
-		// A launch that is not refused waits for the start of the step.
+		// A launch that is accepted waits for the start of the step.
 		ctx, cancel := context.WithTimeout(t.Context(), hang.Guard)
 		defer cancel()
 		stream, err := client.Launch(ctx, &agentapi.LaunchRequest{Step: key(id), Command: command})
@@ -210,7 +212,7 @@ func TestLaunchIsForAJobAlone(t *testing.T) {
 	refused(launch("a", command...), codes.FailedPrecondition, "not loaded")
 }
 
-// Client 0 can neither launch nor release a step that another client launches.
+// TestLaunchOfAnothersStep checks that client 0 can neither launch nor release a step whose launcher is another client.
 func TestLaunchOfAnothersStep(t *testing.T) {
 	t.Parallel()
 	j := idleJob(t, 3, 1)

@@ -12,7 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// The next step gets the fio that has been waiting since the previous load ended, and measures as with any other fio.
+// TestSpareIsTaken checks that the next step uses the fio that was spawned when the previous load ended, and that it
+// measures like any other fio.
 func TestSpareIsTaken(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -46,7 +47,7 @@ func TestSpareIsTaken(t *testing.T) {
 	}
 }
 
-// An unsuitable spare fio is ended, and the step gets its own.
+// TestSpareThatDoesNotFit checks that an unsuitable spare fio is ended, and that the step gets a new one.
 func TestSpareThatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(r *rig, spare int, load *agentapi.LoadRequest){
@@ -89,7 +90,7 @@ func TestSpareThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// A spare fio only waits: it has no file of the storage open, and has written nothing there.
+// TestSpareTouchesNothing checks that a spare fio has no file on the storage open, and has written nothing there.
 func TestSpareTouchesNothing(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -104,7 +105,7 @@ func TestSpareTouchesNothing(t *testing.T) {
 	must(t, err)
 	for _, one := range open {
 		if target, err := os.Readlink(filepath.Join(spare, "fd", one.Name())); err == nil && strings.Contains(target, r.directory) &&
-			filepath.Base(target) != "holder-0.json" { // The lock keeps others away until the last tool is gone.
+			filepath.Base(target) != "holder-0.json" { // The lock excludes other agents until the last tool is gone.
 			t.Errorf("it has %s open", target)
 		}
 	}
@@ -117,7 +118,7 @@ func TestSpareTouchesNothing(t *testing.T) {
 	}
 }
 
-// The spare fio exits with the agent, however the agent exits.
+// TestSpareEndsWithTheAgent checks that the spare fio exits with the agent, however the agent exits.
 func TestSpareEndsWithTheAgent(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*separate){

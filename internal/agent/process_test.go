@@ -23,7 +23,7 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// program builds the real agent, once.
+// program builds the real agent once and returns its path.
 var program = sync.OnceValue(func() string {
 	path := filepath.Join(scratch, "agent")
 	if output, err := exec.Command("go", "build", "-o", path, "../../cmd/agent").CombinedOutput(); err != nil {
@@ -32,7 +32,7 @@ var program = sync.OnceValue(func() string {
 	return path
 })
 
-// separate is a real agent in its own process.
+// separate is an agent in its own process: this test program, which then calls asProgram.
 type separate struct {
 	*rig
 	command  *exec.Cmd
@@ -43,7 +43,7 @@ type separate struct {
 	exited   chan error
 }
 
-// spawn starts an agent; wrap holds the words before its command.
+// spawn starts a separate agent. wrap holds words to put before its command.
 func spawn(t *testing.T, change func(*Config), wrap ...string) *separate {
 	t.Helper()
 	directory := t.TempDir()
@@ -85,7 +85,7 @@ func spawn(t *testing.T, change func(*Config), wrap ...string) *separate {
 	return s
 }
 
-// rigAs returns a connection to an agent of a client other than 0.
+// rigAs returns a connection to the agent if it serves a client other than 0.
 func (s *separate) rigAs(client int) *rig {
 	s.t.Helper()
 	operator, err := authority().Operator()
@@ -94,7 +94,7 @@ func (s *separate) rigAs(client int) *rig {
 	return &rig{AgentClient: agentapi.NewAgentClient(connection), t: s.t, agent: s.agent, directory: s.config.Volumes[0].Path}
 }
 
-// running starts fio, waits until it writes, and returns all processes below the agent.
+// running starts fio, waits until it writes, and returns all descendants of the agent.
 func (s *separate) running() []process.Process {
 	s.t.Helper()
 	s.load(request("a", endlessWrite))
@@ -108,7 +108,7 @@ func (s *separate) running() []process.Process {
 	return below
 }
 
-// gone waits for the agent to exit and checks that it left nothing behind.
+// gone waits for the agent to exit, and checks that it left nothing behind.
 func (s *separate) gone(below []process.Process, wantSaid string) {
 	s.t.Helper()
 	select {
@@ -160,14 +160,15 @@ func TestAgentLeaves(t *testing.T) {
 	}
 }
 
-// An agent without contact exits. TestOrphan covers the rules.
+// TestAgentLeavesOrphaned checks that an agent without contact exits. TestOrphan covers the rules.
 func TestAgentLeavesOrphaned(t *testing.T) {
 	t.Parallel()
 	s := spawn(t, func(c *Config) { c.OrphanTimeout = 100 * time.Millisecond })
 	s.gone(nil, "no contact with its conductor for 100ms; its load was stopped and its data removed")
 }
 
-// As process 1 the agent reaps orphans, and nothing in its namespace outlives it.
+// TestAgentAsProcessOne checks that an agent that is process 1 reaps orphans, and that no process in its namespace
+// outlives it.
 func TestAgentAsProcessOne(t *testing.T) {
 	t.Parallel()
 	unshare := []string{"unshare", "--pid", "--fork", "--mount-proc"}
@@ -201,9 +202,9 @@ func TestAgentAsProcessOne(t *testing.T) {
 	open, err := os.OpenFile(gate, os.O_RDWR, 0)
 	must(t, err)
 	must(t, open.Close())
-	eventually(t, "the orphans' remains are not collected", func() bool {
+	eventually(t, "the agent does not reap the orphans", func() bool {
 		living, ended := inside()
-		// The script, its cat and the orphan that stays; twice, because a spare fio waits for the next step.
+		// The script, its cat and the staying orphan remain. All exist twice, because a spare fio waits for the next step.
 		return len(living) <= 6 && len(ended) == 0
 	})
 	living, _ := inside()
@@ -214,7 +215,8 @@ func TestAgentAsProcessOne(t *testing.T) {
 	s.gone(living, "it received a signal (terminated)")
 }
 
-// An agent's memory does not grow with the output that it reads: 30 kB of text per dump, and more when decoded.
+// TestMemoryStaysBounded checks that the memory of an agent does not grow with the output that it reads: each dump has
+// 30 kB of text, and takes more when it is decoded.
 func TestMemoryStaysBounded(t *testing.T) {
 	t.Parallel()
 	s := spawn(t, nil)

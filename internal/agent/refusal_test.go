@@ -20,7 +20,7 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// reasonIn returns the machine-readable reason of an error.
+// reasonIn returns the machine-readable reason in an error.
 func reasonIn(err error) string {
 	for _, detail := range status.Convert(err).Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok {
@@ -30,7 +30,7 @@ func reasonIn(err error) string {
 	return ""
 }
 
-// refused loads a step that must be refused, and checks that it left nothing behind.
+// refused loads a step that the agent must refuse, and checks that this leaves nothing behind.
 func (r *rig) refused(request *agentapi.LoadRequest, reason string, words ...string) {
 	r.t.Helper()
 	descriptors := openFiles(r.t)
@@ -60,9 +60,9 @@ func openFiles(t *testing.T) int {
 	must(t, err)
 	count := 0
 	for _, entry := range entries {
-		// Connections come and go with gRPC.
+		// gRPC opens and closes connections at any time.
 		if name, err := os.Readlink("/proc/self/fd/" + entry.Name()); err == nil && !strings.HasPrefix(name, "socket:") && !strings.HasPrefix(name, "/proc/") &&
-			!strings.HasPrefix(filepath.Base(name), "holder-") { // The agent keeps it open until it ends.
+			!strings.HasPrefix(filepath.Base(name), "holder-") { // The agent keeps it open until it exits.
 			count++
 		}
 	}
@@ -129,7 +129,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 			if test.prepare != nil {
 				test.prepare(r)
 				if len(r.agent.steps) > 0 {
-					// Creating the file took a step, which does not matter to the test.
+					// Creating the file took a step, which is irrelevant for the test.
 					r.agent.steps = map[string]*step{}
 				}
 			}
@@ -137,7 +137,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 				test.change(load)
 			}
 			r.refused(load, test.reason, test.words...)
-			// The agent still works.
+			// The agent still answers, and refuses the step again.
 			if _, err := r.Load(t.Context(), load); err == nil {
 				t.Error("it is not refused again")
 			}
@@ -145,7 +145,8 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 	}
 }
 
-// The bytes that earlier steps have written do not count as bytes of a dataset that grows within a run.
+// TestNoRoomForADatasetThatGrows checks that a step of a dataset that grows within a run needs space only for bytes
+// that earlier steps have not written.
 func TestNoRoomForADatasetThatGrows(t *testing.T) {
 	withMounts(t, func() {
 		directory := tmpfs(t, "size=16m")
@@ -158,7 +159,7 @@ func TestNoRoomForADatasetThatGrows(t *testing.T) {
 		}
 		grow(20<<20, 12<<20)
 		r.refused(load, tool.ReasonNoSpace, "12582912 bytes")
-		grow(12<<20, 20<<20) // Not all files are listed.
+		grow(12<<20, 20<<20) // The step does not list all files.
 		r.refused(load, tool.ReasonNoSpace, "12582912 bytes")
 		grow(8<<20, 4<<20) // An earlier run has retained all 8 MiB.
 		must(t, os.WriteFile(filepath.Join(directory, "filler"), make([]byte, 6<<20), 0o600))
@@ -167,13 +168,14 @@ func TestNoRoomForADatasetThatGrows(t *testing.T) {
 	})
 }
 
-// Clients that share a volume need space for the data of all of them, except for what they have or may have already.
+// TestNoRoomForAllClients checks that clients that share a volume need space for the data of all of them, except for
+// data that they have or may have already.
 func TestNoRoomForAllClients(t *testing.T) {
 	withMounts(t, func() {
 		directory := tmpfs(t, "size=24m")
 		r := serveAt(t, directory, nil)
 		file := filepath.Join(putData(t, directory, 1), "data.0.0")
-		must(t, os.Remove(file)) // The client has loaded the step, and waits.
+		must(t, os.Remove(file)) // The client has loaded the step and waits.
 		load := request("a", endlessWrite)
 		load.Dataset = &agentapi.Dataset{NewBytes: 10 << 20, Sharing: 3}
 		r.refused(load, tool.ReasonNoSpace, "needs 30.0 MiB")
@@ -183,7 +185,7 @@ func TestNoRoomForAllClients(t *testing.T) {
 		must(t, os.WriteFile(file, make([]byte, 10<<20), 0o600))
 		load.Dataset.NewBytes = 6 << 20
 		r.load(load)             // 12 of 14 MiB
-		load.Dataset.Sharing = 0 // A client was lost, and the answer too.
+		load.Dataset.Sharing = 0 // A client was lost, and so was the answer.
 		r.load(load)
 		r.stopped("a")
 		unknown := request("b", endlessWrite)
@@ -193,7 +195,8 @@ func TestNoRoomForAllClients(t *testing.T) {
 	})
 }
 
-// Clients that share a volume need inodes for the files of all of them, except for what they may have already.
+// TestNoInodesForAllClients checks that clients that share a volume need inodes for the files of all of them, except
+// for files that they may have already.
 func TestNoInodesForAllClients(t *testing.T) {
 	withMounts(t, func() {
 		directory := tmpfs(t, "size=8m,nr_inodes=150")
@@ -203,7 +206,7 @@ func TestNoInodesForAllClients(t *testing.T) {
 		r.refused(load, tool.ReasonNoInodes, "creates 150 files")
 		folder := filepath.Join(putData(t, directory, 1), "small.0.0")
 		r.refused(load, tool.ReasonNoInodes, "creates 150 files")
-		must(t, os.Mkdir(folder, 0o700)) // The client has loaded the step, and waits.
+		must(t, os.Mkdir(folder, 0o700)) // The client has loaded the step and waits.
 		r.refused(load, tool.ReasonNoInodes, "creates 150 files")
 		must(t, os.WriteFile(filepath.Join(folder, "0"), nil, 0o600)) // An earlier attempt has created files.
 		laid := request("b", endlessWrite)
@@ -217,7 +220,8 @@ func TestNoInodesForAllClients(t *testing.T) {
 	})
 }
 
-// A read-only file system, a full one, and one that is mounted over the planned one.
+// TestLoadOnOtherFileSystems checks steps on a read-only file system, on a full one, and on one that is mounted over
+// the planned one.
 func TestLoadOnOtherFileSystems(t *testing.T) {
 	t.Parallel()
 	withMounts(t, func() {
@@ -242,12 +246,12 @@ func TestLoadOnOtherFileSystems(t *testing.T) {
 		r.refused(request("a", endlessWrite), tool.ReasonVolume, "is not the directory that the run was planned for")
 		r.agent.env.Config.Volumes[0].Expect = dataset.Expectation{}
 
-		// Space runs out in a step that did not declare how much it needs.
+		// Space runs out in a step that did not declare the space that it needs.
 		ended, _ := r.run(request("full", global+"ioengine=psync\nrw=write\nbs=64k\nsize=64m\n[job]\n"), noLimit)
 		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != "NoSpace" || !strings.Contains(ended.GetMessage(), "the volume is full") {
 			t.Errorf("a full volume: %v", ended)
 		}
-		// tmpfs accepts O_DIRECT but still keeps everything in memory.
+		// tmpfs accepts O_DIRECT but keeps everything in memory.
 		must(t, os.RemoveAll(filepath.Join(directory, ".storagebench")))
 		load := request("direct", global+"ioengine=psync\nrw=write\nbs=64k\nsize=4m\ndirect=1\n[job]\n")
 		load.GetFio().Direct = true
@@ -323,7 +327,8 @@ func TestLookAtTheFiles(t *testing.T) {
 	}
 }
 
-// TestCachedPartOfALargeDataset: a step that accesses little of its files is judged by what it moved.
+// TestCachedPartOfALargeDataset checks that a step that accesses only a small part of its files is judged by the bytes
+// that it moved: they must not be in the page cache.
 func TestCachedPartOfALargeDataset(t *testing.T) {
 	t.Parallel()
 	for option, warns := range map[string]bool{"direct=0": true, "direct=1": false} {
@@ -369,7 +374,7 @@ func TestToolRefuses(t *testing.T) {
 			})
 			load := request("a", test.job)
 			r.load(load)
-			// If the tool has already exited, the step ends without a stop.
+			// If the tool has already exited, the step ends without this start.
 			now := r.agent.env.Clock.Monotonic()
 			_, _ = r.Start(t.Context(), &agentapi.StartRequest{Epoch: 1, Step: key("a"), AtNanoseconds: now, DeadlineNanoseconds: now + 20e9})
 			ended, _ := r.finished("a")

@@ -14,7 +14,8 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// A retained layout is recognized by its bytes; if it is written again, a notice gives the reason.
+// TestKeptLayout checks that a retained layout is recognized by its bytes, and that a notice gives the reason if it is
+// written again.
 func TestKeptLayout(t *testing.T) {
 	t.Parallel()
 	overwrite := func(offset int64, with []byte) func(*testing.T, string) {
@@ -28,9 +29,9 @@ func TestKeptLayout(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		// between changes the file between the runs.
+		// between changes the file between the two runs.
 		between func(*testing.T, string)
-		// writes adds a step of the same content after the layout; killed ends the first agent without Finish.
+		// writes adds a step that writes the same content after the layout. killed ends the first agent without Finish.
 		writes, killed bool
 		want           string
 	}{
@@ -79,7 +80,7 @@ func TestKeptLayout(t *testing.T) {
 	}
 }
 
-// readOnly mounts a directory a second time, read-only; the test has its own mount namespace.
+// readOnly mounts a directory a second time, read-only. The test must have its own mount namespace.
 func readOnly(t *testing.T, directory string) string {
 	t.Helper()
 	copied := t.TempDir()
@@ -96,8 +97,8 @@ func reads(id string) *agentapi.LoadRequest {
 	return load
 }
 
-// On a read-only volume a run reads the retained data of another benchmark, writes and removes nothing, and refuses
-// steps whose data is missing.
+// TestReadOnlyVolume checks that a run on a read-only volume reads the retained data of another benchmark, writes and
+// removes nothing, and refuses steps whose data is missing.
 func TestReadOnlyVolume(t *testing.T) {
 	withMounts(t, func() {
 		writer := serve(t, nil)
@@ -111,7 +112,7 @@ func TestReadOnlyVolume(t *testing.T) {
 		if _, err := impatient.Load(t.Context(), lays("a", "abc")); reasonIn(err) != tool.ReasonHeld {
 			t.Errorf("while another one may be writing: %v", err)
 		}
-		writer.dropSpare() // Its lock would outlive the agent.
+		writer.dropSpare() // The lock of the spare fio would outlive the agent.
 		writer.finish(false)
 		before := sumTree(t, filepath.Join(writer.directory, ".storagebench", "benchmark-1"))
 
@@ -148,16 +149,17 @@ func TestReadOnlyVolume(t *testing.T) {
 			t.Errorf("got %v", answer)
 		}
 		if after := sumTree(t, filepath.Join(writer.directory, ".storagebench", "benchmark-1")); after != before {
-			t.Error("what was read has changed")
+			t.Error("the retained data has changed")
 		}
 		other := serveAt(t, copied, func(a *Agent) { asReader(a); a.env.Config.DatasetHash = "other" })
 		if _, err := other.Load(t.Context(), lays("a", "abc")); reasonIn(err) != tool.ReasonNotPrepared || !strings.Contains(err.Error(), "dataPolicy: Retain") {
-			t.Errorf("nobody has laid that out: %v", err)
+			t.Errorf("a layout that does not exist: %v", err)
 		}
 	})
 }
 
-// A user's program works in the target's own folder and reads the user's files.
+// TestCommandOnAReadOnlyVolume checks that a user's program on a read-only volume works in the target's own folder and
+// reads the user's files.
 func TestCommandOnAReadOnlyVolume(t *testing.T) {
 	withMounts(t, func() {
 		directory := t.TempDir()
@@ -185,12 +187,13 @@ func TestCommandOnAReadOnlyVolume(t *testing.T) {
 	})
 }
 
-// A run on a read-only volume goes on with the data that it has locked, even if another benchmark retains some too.
+// TestReadOnlyVolumeStaysWithItsData checks that a run on a read-only volume keeps using the data that it has locked,
+// even if another benchmark retains data too.
 func TestReadOnlyVolumeStaysWithItsData(t *testing.T) {
 	withMounts(t, func() {
 		writer := serve(t, nil)
 		writer.laysOut(lays("a", "abc"))
-		writer.dropSpare() // Its lock would outlive the agent.
+		writer.dropSpare() // The lock of the spare fio would outlive the agent.
 		writer.finish(false)
 		reader := serveAt(t, readOnly(t, writer.directory), func(a *Agent) {
 			a.env.Config.BenchmarkUID, a.env.Config.Benchmark = "reader", "reading"
@@ -215,7 +218,8 @@ func TestReadOnlyVolumeStaysWithItsData(t *testing.T) {
 	})
 }
 
-// A directory in which nothing was laid out is no retained data: a user's program works in the target's own folder.
+// TestCommandBesideADirectoryWithoutALayout checks that a directory without a layout does not count as retained data: a
+// user's program works in the target's own folder beside it.
 func TestCommandBesideADirectoryWithoutALayout(t *testing.T) {
 	withMounts(t, func() {
 		directory := t.TempDir()
@@ -237,7 +241,8 @@ func TestCommandBesideADirectoryWithoutALayout(t *testing.T) {
 	})
 }
 
-// A job with more files than the volume has inodes is refused with both numbers, before it creates any.
+// TestNoInodesForNewFiles checks that a step that creates more files than the volume has inodes is refused before it
+// creates any.
 func TestNoInodesForNewFiles(t *testing.T) {
 	withMounts(t, func() {
 		directory := t.TempDir()
@@ -259,7 +264,8 @@ func TestNoInodesForNewFiles(t *testing.T) {
 	})
 }
 
-// A volume without space for our directory is refused with that reason, and nothing is left on it.
+// TestNoRoomForADirectory checks that a step is refused if the volume has no space for the client's directory, and that
+// nothing is left on the volume.
 func TestNoRoomForADirectory(t *testing.T) {
 	withMounts(t, func() {
 		directory := t.TempDir()

@@ -11,10 +11,10 @@ import (
 	"github.com/storagebench/storagebench/internal/agent/agenttest"
 )
 
-// recordedRuns contains recorded output of a real fio.
+// recordedRuns is the directory with recorded output of real fio.
 const recordedRuns = "../engine/fio/testdata/runs/"
 
-// scripted is a program that replaces fio: the test controls its output, its exit and its clock.
+// scripted replaces fio with a shell script. The test controls its output, its exit code and the agent's clock.
 type scripted struct {
 	t      *testing.T
 	clock  *agenttest.Clock
@@ -22,13 +22,13 @@ type scripted struct {
 	output *os.File
 }
 
-// serveScripted serves an agent that runs such a program instead of fio.
+// serveScripted serves an agent that runs a scripted program instead of fio.
 func serveScripted(t *testing.T) (*rig, *scripted) {
 	t.Helper()
 	s := &scripted{t: t, clock: &agenttest.Clock{}, folder: t.TempDir()}
 	must(t, unix.Mkfifo(s.path("output"), 0o600))
 	var err error
-	// Open it for reading, too, so that opening does not block and no reader sees an early end of file.
+	// Open the FIFO for reading and writing: open does not block, and no reader sees an early end of file.
 	s.output, err = os.OpenFile(s.path("output"), os.O_RDWR, 0)
 	must(t, err)
 	t.Cleanup(func() { _ = s.output.Close() })
@@ -49,7 +49,7 @@ exit $(cat %[1]s/code)
 
 func (s *scripted) path(name string) string { return filepath.Join(s.folder, name) }
 
-// says prints a dump at its own time.
+// says sets the clock to the time of a dump and prints the dump.
 func (s *scripted) says(one agenttest.Dump) {
 	s.t.Helper()
 	s.clock.Set(one.Milliseconds, 0)
@@ -57,8 +57,8 @@ func (s *scripted) says(one agenttest.Dump) {
 	must(s.t, err)
 }
 
-// ready waits until the program handles SIGINT and has opened its output. Opening it would block forever after the
-// test has closed it. told waits until the program has received SIGINT.
+// ready waits until the program handles SIGINT and has opened its output; once the test has closed the output, opening
+// it would block forever. told waits until the program has received SIGINT.
 func (s *scripted) ready() { s.has("ready") }
 func (s *scripted) told()  { s.has("told") }
 
@@ -70,7 +70,7 @@ func (s *scripted) has(name string) {
 	})
 }
 
-// ends lets the program exit with a code.
+// ends makes the program exit with the given code.
 func (s *scripted) ends(code int) {
 	s.t.Helper()
 	must(s.t, os.WriteFile(s.path("code"), []byte(itoa(code)), 0o600))

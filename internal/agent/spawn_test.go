@@ -13,7 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// A program that replaces fio during a run is not started.
+// TestSpawnOfAnotherProgram checks that a step is refused if the fio binary was replaced after the agent read its
+// version.
 func TestSpawnOfAnotherProgram(t *testing.T) {
 	t.Parallel()
 	path := executable(t, fioVersion)
@@ -26,8 +27,8 @@ func TestSpawnOfAnotherProgram(t *testing.T) {
 	}
 }
 
-// A process of our own user replaces the client's directory by a link to a foreign one while steps are loaded: nothing
-// is written there. Whether a step can be loaded is a matter of chance.
+// TestSpawnBesideAnAdversary checks that loading steps writes nothing outside the client's directory while a process of
+// the same user keeps replacing the directory with a link. Each load may succeed or fail.
 func TestSpawnBesideAnAdversary(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)

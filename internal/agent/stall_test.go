@@ -27,10 +27,10 @@ func killByID(t *testing.T, pid string) {
 	})
 }
 
-// twoJobs makes two jobs write a file of 1 MiB each at 2 MiB/s, until they are stopped.
+// twoJobs has two jobs that each write a file of 1 MiB at 2 MiB/s until they are stopped.
 var twoJobs = strings.Replace(endlessWrite, "[job]", "numjobs=2\n[job]", 1)
 
-// says waits for a notice of the live step.
+// says waits for the live step to report a warning.
 func (r *rig) says(warning string) {
 	r.t.Helper()
 	eventually(r.t, "it does not tell of "+warning, func() bool {
@@ -39,7 +39,8 @@ func (r *rig) says(warning string) {
 	})
 }
 
-// begun waits until fio's jobs do I/O. If a job is stopped or killed while it starts, fio waits for it silently.
+// begun waits until all fio jobs do I/O. If a job is stopped or killed while it starts, fio waits for it and prints
+// nothing.
 func (r *rig) begun(jobs int) []process.Worker {
 	r.t.Helper()
 	workers := r.jobs(jobs)
@@ -53,7 +54,7 @@ func (r *rig) begun(jobs int) []process.Worker {
 	return workers
 }
 
-// A stuck job is reported once and not killed, and no sample is lost.
+// TestStuckJob checks that a stuck job is reported once, is not killed, and loses no samples.
 func TestStuckJob(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Timeouts.Stalled, a.env.Timeouts.Look = 2*time.Second, 20*time.Millisecond })
@@ -66,7 +67,7 @@ func TestStuckJob(t *testing.T) {
 	r.says("IOStalled")
 	must(t, syscall.Kill(job.PID, syscall.SIGCONT))
 	last := r.agent.log.Last()
-	// Its dump had to wait for the job.
+	// fio held its dump back until the job continued.
 	eventually(t, "there are no more samples", func() bool { return r.agent.log.Last() > last+2 })
 	r.stop("a", "enough")
 	ended, records := r.finished("a")
@@ -77,7 +78,7 @@ func TestStuckJob(t *testing.T) {
 	for _, record := range records {
 		if notice := record.GetNotice(); notice.GetWarning() == "IOStalled" {
 			said++
-			// A busy machine may give the other job no time either.
+			// On a busy machine, the other job may also get no CPU time.
 			if want := []string{"1 of fio's jobs completed no I/O for 2s", "2 of fio's jobs completed no I/O for 2s"}; !slices.Contains(want, notice.GetMessage()) {
 				t.Errorf("it says %q, want one of %q", notice.GetMessage(), want)
 			}
@@ -92,7 +93,8 @@ func TestStuckJob(t *testing.T) {
 	}
 }
 
-// A job that stays stuck is killed after the step's stall timeout, and the result says so.
+// TestHungJob checks that a job that is still stuck after the step's stall timeout is killed, and that the step fails
+// with reason Hung.
 func TestHungJob(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Timeouts.Stalled, a.env.Timeouts.Look = time.Second, 20*time.Millisecond })
@@ -108,17 +110,17 @@ func TestHungJob(t *testing.T) {
 		t.Errorf("got %v", ended)
 	}
 	if _, said := notices(ended, records)["IOStalled"]; !said {
-		t.Errorf("it was killed without a word before: %v", records)
+		t.Errorf("the job was killed without an earlier warning: %v", records)
 	}
 	for _, job := range jobs {
 		text, err := os.ReadFile("/proc/" + itoa(job.PID) + "/stat")
 		if err == nil && !strings.Contains(string(text), ") Z ") {
-			t.Errorf("job %d lives: %s", job.PID, text)
+			t.Errorf("job %d is still running: %s", job.PID, text)
 		}
 	}
 }
 
-// The agent waits for a fio that was stopped while a job is stuck, and kills it after a timeout.
+// TestStuckWhenStopped checks that a tool with a stuck job is killed if it has not exited within the stop timeout.
 func TestStuckWhenStopped(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Timeouts.Stop, a.env.Timeouts.Look = 2*time.Second, 20*time.Millisecond })
@@ -133,7 +135,8 @@ func TestStuckWhenStopped(t *testing.T) {
 	}
 }
 
-// Within that timeout fio is not killed, and its results count.
+// TestStuckJobThatComesBack checks that a tool is not killed, and its results count, if its stuck job continues within
+// the stop timeout.
 func TestStuckJobThatComesBack(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Timeouts.Stalled, a.env.Timeouts.Look = 10*time.Millisecond, 10*time.Millisecond })
@@ -156,7 +159,7 @@ func TestStuckJobThatComesBack(t *testing.T) {
 	}
 }
 
-// Whichever process of fio dies, the step ends and says so.
+// TestKilledTool checks that the step ends and reports the reason if any process of fio is killed.
 func TestKilledTool(t *testing.T) {
 	t.Parallel()
 	for name, victim := range map[string]func(*rig) int{

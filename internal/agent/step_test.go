@@ -28,7 +28,7 @@ func TestStepRunsToItsEnd(t *testing.T) {
 	before := r.agent.env.Clock.Monotonic()
 	ended, records := r.run(load, noLimit)
 	after := r.agent.env.Clock.Monotonic()
-	// The outcome would differ if fio had not written for the full second.
+	// fio would have another outcome if it had not written for the full second.
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 		t.Fatalf("got %v", ended)
 	}
@@ -67,7 +67,7 @@ func TestStepsFollowEachOtherAtOnce(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
 	for i := range 4 {
-		// A conductor that has read the end record may load the next step at once.
+		// A conductor may load the next step as soon as it has read the end record.
 		if ended, _ := r.run(request(string(rune('a'+i)), quickWrite), noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 			t.Fatalf("step %d: %v", i, ended)
 		}
@@ -100,7 +100,7 @@ func TestLoadIsIdempotent(t *testing.T) {
 		t.Errorf("a second step: %v", err)
 	}
 	r.start("a", noLimit)
-	r.start("a", time.Millisecond) // Too late to matter.
+	r.start("a", time.Millisecond) // Too late, but the step is already started.
 	if ended, _ := r.finished("a"); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 		t.Errorf("got %v", ended)
 	}
@@ -110,8 +110,8 @@ func TestLoadIsIdempotent(t *testing.T) {
 	}
 }
 
-// Another version of the operator that takes the run over may ask for a loaded step in other words, again and again in
-// the same words. The step stays as it was loaded.
+// TestLoadOfANewerVersion checks that a loaded step stays unchanged if an operator of another version takes over and
+// requests it with different content. Each epoch may use one content only.
 func TestLoadOfANewerVersion(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -133,7 +133,7 @@ func TestLoadOfANewerVersion(t *testing.T) {
 	}
 }
 
-// forgotten is a tool whose loads end at once. It observes, without retaining them, its latest load and request.
+// forgotten is a tool whose loads end at once. It keeps only weak pointers to its latest load and request.
 type forgotten struct {
 	load    weak.Pointer[endsAtOnce]
 	request weak.Pointer[agentapi.LoadRequest]
@@ -155,8 +155,9 @@ func (e *endsAtOnce) Run(int64) *agentapi.Ended {
 	return &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_COMPLETE}
 }
 
-// The agent keeps neither the load nor the request of a step that has ended, which can be megabytes for many files. It
-// still recognizes a repeated request, whatever its epoch, and refuses another one with the same key.
+// TestEndedStepIsForgotten checks that the agent keeps neither the load nor the request of an ended step: with many
+// files, they take megabytes. It still recognizes the same request in any epoch, and refuses a different request for
+// that step.
 func TestEndedStepIsForgotten(t *testing.T) {
 	t.Parallel()
 	observed := &forgotten{}
@@ -193,18 +194,19 @@ func TestStartRefuses(t *testing.T) {
 	if status.Code(err) != codes.InvalidArgument {
 		t.Errorf("no time: %v", err)
 	}
-	// An order that arrives after its deadline has no effect.
+	// A start command that arrives after its deadline ends the step without I/O.
 	_, err = r.Start(t.Context(), &agentapi.StartRequest{Epoch: 1, Step: key("a"), AtNanoseconds: now - 2e9, DeadlineNanoseconds: now - 1e9})
 	must(t, err)
 	if ended, records := r.finished("a"); ended.GetReason() != "DeadlineExceeded" || len(records) != 1 {
 		t.Errorf("got %v after %v", ended, records)
 	}
 	if _, err := os.Stat(filepath.Join(r.directory, dataPath, "data.0.0")); err == nil {
-		t.Error("it wrote all the same")
+		t.Error("fio wrote although the deadline had passed")
 	}
 }
 
-// A fio that is stopped, by a command or by its deadline, still reports its results. A script replays a recorded fio.
+// TestStopAndDeadline checks that fio still reports its results when it is stopped by a command or by its deadline. A
+// script replays recorded output of fio.
 func TestStopAndDeadline(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -234,7 +236,7 @@ func TestStopAndDeadline(t *testing.T) {
 			r.load(load)
 			script.ready()
 			if test.overdue {
-				// The clock stands still, so the deadline is ahead however late the order comes.
+				// The clock stands still, so the command is on time however late it arrives.
 				r.start("a", time.Millisecond)
 			} else {
 				r.start("a", noLimit)
@@ -261,7 +263,7 @@ func TestStopAndDeadline(t *testing.T) {
 	}
 }
 
-// fio exits whenever it is stopped, and what it has written counts.
+// TestStopAtAnyMoment checks that fio exits at whatever moment it is stopped, and that the bytes it has written count.
 func TestStopAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	for name, moment := range map[string]func(*rig){
@@ -309,7 +311,7 @@ func (r *rig) stop(id, reason string) {
 	must(r.t, err)
 }
 
-// startsNothingAgain sends an order to start after the end.
+// startsNothingAgain checks that a start command for an ended step has no effect.
 func (r *rig) startsNothingAgain(id string) {
 	r.t.Helper()
 	r.start(id, noLimit)
@@ -320,7 +322,8 @@ func (r *rig) startsNothingAgain(id string) {
 	}
 }
 
-// A start order that comes long after its instant is refused, because the other clients have already begun.
+// TestMissedStart checks that a start command is refused long after its start time, because the other clients have
+// already begun.
 func TestMissedStart(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Timeouts.Late = defaultTimeouts.Late })

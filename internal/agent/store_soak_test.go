@@ -27,8 +27,8 @@ func (s *store) set(config string) {
 	must(s.t, err)
 }
 
-// between returns the bytes written between two instants. Within a second it assumes a constant rate, from the first
-// instant of the series to its last.
+// between returns the bytes written between two instants. It assumes a constant rate within each second; the first and
+// the last second are cut to the bounds of the series.
 func (h truth) between(from, to, first, last float64) float64 {
 	var sum float64
 	for i := 1; i < len(h.seconds); i++ {
@@ -40,9 +40,10 @@ func (h truth) between(from, to, first, last float64) float64 {
 	return sum
 }
 
-// One job of four is inside a write for five seconds. fio prints no dump in that time, and the next dump covers all
-// of it. The series shows the stall at the right time, agrees with the store's own record, and nothing is killed. A
-// busy machine delays fio's counting and the store; if it also delayed this process, the test skips the comparison.
+// TestStallOfOneJob checks a stall of one of four jobs: one write takes five seconds, fio prints no dump meanwhile, and
+// the next dump covers the whole stall. The series must show the stall at the right time and match the store's own
+// record, and nothing may be killed. If the machine was so busy that it also delayed this process, the test is
+// inconclusive.
 func TestStallOfOneJob(t *testing.T) {
 	soak.Only(t)
 	s := mountStore(t, stallLimits)
@@ -58,7 +59,7 @@ func TestStallOfOneJob(t *testing.T) {
 
 const stallLimits = "buckets: [{name: volume, counts: bytes, baselinePerSecond: 4e6}]\n"
 
-// stallOneJob returns the samples that deviate by more than a tenth.
+// stallOneJob returns the samples that deviate by more than a tenth from the store's record.
 func stallOneJob(t *testing.T, s *store) (wrong []string) {
 	t.Helper()
 	const id = "a"
@@ -74,7 +75,7 @@ func stallOneJob(t *testing.T, s *store) (wrong []string) {
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 		t.Fatalf("got %v", ended)
 	}
-	s.written() // The store reports whole seconds.
+	s.written() // Wait for the store to record the current second.
 	told := s.truth()
 	offset := float64(r.agent.env.Clock.Wall()-r.agent.env.Clock.Monotonic()) / 1e9
 	var samples []measure.Sample
@@ -109,9 +110,9 @@ func stallOneJob(t *testing.T, s *store) (wrong []string) {
 	return wrong
 }
 
-// Eight clients with 32 writes of 1 MiB each in flight on a store without credits are stopped. The writes in flight
-// take most of a minute to complete, during which a client sees no completion; the agent waits, counts them, and kills
-// nothing.
+// TestStopBehindAnExhaustedStore checks that the agent waits for the writes in flight of a stopped fio, counts them and
+// kills nothing. Eight clients with 32 writes of 1 MiB each are stopped on a store without credits: the writes take
+// most of a minute, in which a client may complete none.
 func TestStopBehindAnExhaustedStore(t *testing.T) {
 	soak.Only(t)
 	const clients, depth, perSecond = 8, 32, 6 << 20
@@ -123,7 +124,7 @@ func TestStopBehindAnExhaustedStore(t *testing.T) {
 		load.GetFio().SampleIntervalNanoseconds, load.GetFio().DurationNanoseconds = int64(time.Second), int64(10*time.Minute)
 		load.GetFio().MaxOutstanding = depth
 		r.load(load)
-		// Writes beyond the end of a file are serialized; within it they are all in flight at once.
+		// Writes beyond the end of a file are serialized; writes within it are all in flight at once.
 		must(t, os.Truncate(grown(t, filepath.Join(s.directory, strings.Replace(dataPath, "hash", "hash"+itoa(i), 1), "data.0.0")), 64<<20))
 		rigs = append(rigs, r)
 	}
@@ -133,7 +134,7 @@ func TestStopBehindAnExhaustedStore(t *testing.T) {
 	for _, r := range rigs {
 		r.jobs(1)
 	}
-	// The agent does not wait for a fio that is stopped in its first seconds.
+	// The agent kills a fio that is stopped in its first two seconds.
 	time.Sleep(4 * time.Second)
 	eventually(t, "not all is in flight", func() bool { return s.inFlight() == clients*depth })
 	told := time.Now()
@@ -161,7 +162,7 @@ func TestStopBehindAnExhaustedStore(t *testing.T) {
 	}
 	all.Wait()
 	took := time.Since(told)
-	// The store has also received the few bytes of the agents' ownership files.
+	// The store has also received the agents' ownership files: a few bytes.
 	if written := s.written(); math.Abs(float64(sum)-written) > 64<<10 {
 		t.Errorf("the clients count %d bytes, the store %.0f", sum, written)
 	}
@@ -172,14 +173,14 @@ func TestStopBehindAnExhaustedStore(t *testing.T) {
 	soak.Report(t, "stop behind an exhausted store", "ended after %s, what was in flight takes %s", took, least)
 }
 
-// grown waits until a file exists and returns its path.
+// grown creates an empty file for the test to extend and returns its path.
 func grown(t *testing.T, path string) string {
 	t.Helper()
 	must(t, os.WriteFile(path, nil, 0o600))
 	return path
 }
 
-// inFlight returns the number of outstanding requests at the end of the last second.
+// inFlight returns the number of outstanding requests at the end of the latest second.
 func (s *store) inFlight() int {
 	s.t.Helper()
 	text, err := burstfs.Ask(s.socket, burstfs.Truth, nil)
@@ -196,6 +197,6 @@ func (s *store) inFlight() int {
 			return count
 		}
 	}
-	s.t.Fatalf("the store tells nothing of what is in flight: %v", lines[0])
+	s.t.Fatalf("the store does not report requests in flight: %v", lines[0])
 	return 0
 }

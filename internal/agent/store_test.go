@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs"
 )
 
-// burstfsProgram builds the command that mounts stores, once.
+// burstfsProgram builds the burstfs command once and returns its path.
 var burstfsProgram = sync.OnceValue(func() string {
 	path := filepath.Join(scratch, "burstfs")
 	if output, err := exec.Command("go", "build", "-o", path, "../../test/burstfs/cmd/burstfs").CombinedOutput(); err != nil {
@@ -22,14 +22,14 @@ var burstfsProgram = sync.OnceValue(func() string {
 	return path
 })
 
-// store is a mounted store with known limits, in its own process: a process that uses the files that it serves must
-// not start other processes, and the agents of these tests start fio.
+// store is a mounted store with known limits. It runs in its own process, because a process that uses files that it
+// serves itself must not start other processes, and the agents of these tests start fio.
 type store struct {
 	t                 *testing.T
 	directory, socket string
 }
 
-// mountStore mounts a store for the duration of a test.
+// mountStore mounts a store until the test ends.
 func mountStore(t *testing.T, config string) *store {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -61,7 +61,7 @@ func mountStore(t *testing.T, config string) *store {
 	return s
 }
 
-// truth holds the bytes written until the end of each second; the seconds are Unix times.
+// truth is the store's own record: the total bytes written by the end of each second, in Unix time.
 type truth struct {
 	seconds []float64
 	bytes   []float64

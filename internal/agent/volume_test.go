@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// A run works in the folder that the target names, and does not remove that folder.
+// TestFolder checks that a run works in the folder that its target names, and keeps that folder at the end.
 func TestFolder(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Config.Volumes[0].Folder = "bench/a" })
@@ -42,7 +42,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// A run that ends before it has created its folder removes nothing and creates nothing.
+// TestFolderThatWasNeverMade checks that a run that ends before it has created its folder creates and removes nothing.
 func TestFolderThatWasNeverMade(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Config.Volumes[0].Folder = "bench/a" })
@@ -66,7 +66,7 @@ func TestFolderThatCannotBe(t *testing.T) {
 	}
 }
 
-// putData creates data like another client of the target.
+// putData creates the data of another client of the target.
 func putData(t *testing.T, directory string, client int) string {
 	t.Helper()
 	mount, err := dataset.ProveMount(directory, dataset.Expectation{})
@@ -79,7 +79,8 @@ func putData(t *testing.T, directory string, client int) string {
 	return data.Path()
 }
 
-// The data of lost clients is removed together with a live client's data, and no other data is.
+// TestFinishRemovesTheDataOfLostClients checks that a live client also removes the data of lost clients, and no other
+// data.
 func TestFinishRemovesTheDataOfLostClients(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -98,7 +99,7 @@ func TestFinishRemovesTheDataOfLostClients(t *testing.T) {
 	}
 }
 
-// A directory that cannot be removed is reported, and the others are removed.
+// TestFinishSaysWhichClientsStay checks that Finish reports a directory that cannot be removed and removes the others.
 func TestFinishSaysWhichClientsStay(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)

@@ -10,11 +10,12 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// A store behind an attribute cache: its files appear to use no space for an hour after they were written.
+// lateStore simulates an attribute cache: files appear to use no space for an hour after they were written.
 const lateStore = "spaceLate: 1h\n"
 
-// The tool's own count of writes overrides the reported disk usage: SMB with default mount options reports old
-// figures for a second after fio has ended.
+// TestLayoutWhoseSpaceIsReportedLate checks that a layout counts as written if fio's own count says so, although the
+// reported disk usage is too small. SMB with default mount options reports old figures for a second after fio has
+// ended.
 func TestLayoutWhoseSpaceIsReportedLate(t *testing.T) {
 	t.Parallel()
 	s := mountStore(t, lateStore)
@@ -35,7 +36,8 @@ func TestLayoutWhoseSpaceIsReportedLate(t *testing.T) {
 	}
 }
 
-// Both the tool's count and the disk usage show that data is missing.
+// TestLayoutOfLessOnALateStore checks that a layout is incomplete if both fio's count and the disk usage show missing
+// data.
 func TestLayoutOfLessOnALateStore(t *testing.T) {
 	t.Parallel()
 	s := mountStore(t, lateStore)
@@ -48,8 +50,8 @@ func TestLayoutOfLessOnALateStore(t *testing.T) {
 	}
 }
 
-// If no step has laid out a file, nothing proves how much of it was written. That is a warning, unless the attribute
-// cache expires during the wait.
+// TestReadOfAFileWhoseSpaceIsReportedLate checks that reading a file that no step has laid out gives a warning if its
+// disk usage is still too small after the wait, because nothing else proves how much of it was written.
 func TestReadOfAFileWhoseSpaceIsReportedLate(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestSecondsOfNothing checks that an axis without a time ends: the ticks of an infinite one would fill the memory.
+// TestSecondsOfNothing checks that the axis is finite for unusable bounds. The ticks of an infinite axis would fill the
+// memory.
 func TestSecondsOfNothing(t *testing.T) {
 	t.Parallel()
 	for _, bounds := range [][2]float64{{math.Inf(1), math.Inf(-1)}, {0, math.Inf(1)}, {math.Inf(-1), 5}, {math.NaN(), math.NaN()}, {3, 3}} {
@@ -16,8 +17,8 @@ func TestSecondsOfNothing(t *testing.T) {
 	}
 }
 
-// TestLinearOfNearlyNothing checks that an axis has few labels, whatever the highest value: steps that round to 0 would
-// fill the memory with labels.
+// TestLinearOfNearlyNothing checks that an axis has few labels for any maximum. Steps that round to 0 would produce
+// labels until the memory is full.
 func TestLinearOfNearlyNothing(t *testing.T) {
 	t.Parallel()
 	for _, most := range []float64{5e-324, 1e-310, 1e-290, 1, math.MaxFloat64, math.Inf(1), math.NaN(), -1} {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTextRows draws a line that falls to half, with a gap before the drop.
+// TestTextRows checks the text chart of a line that falls by half, with a gap before the drop.
 func TestTextRows(t *testing.T) {
 	figure := Figure{X: Axis{Min: 0, Max: 20, Ticks: []Tick{{0, "0 s"}, {10, "10 s"}, {19.9, "20 s"}}}, Y: Axis{Max: 100, Ticks: []Tick{{0, "0"}, {50, "50"}, {100, "100"}}},
 		Bands: []Band{{"burst", 0, 8}, {"a-long-name", 10, 14}, {"base", 14, 20}},
@@ -43,7 +43,7 @@ func TestTextRows(t *testing.T) {
 	}
 }
 
-// TestTimesInText checks that no label of the time axis is shortened, because it would then be another time.
+// TestTimesInText checks that no label of the time axis is cut, because a cut label reads as another time.
 func TestTimesInText(t *testing.T) {
 	for _, seconds := range []float64{62, 94, 4511} {
 		axis := Seconds(0, seconds)
@@ -66,12 +66,12 @@ func TestTimesInText(t *testing.T) {
 	}
 }
 
-// TestLabelsOfTimes checks that a short axis that starts after an hour has different labels.
+// TestLabelsOfTimes checks that the labels of a short axis that starts after an hour differ from each other.
 func TestLabelsOfTimes(t *testing.T) {
 	seen := map[string]bool{}
 	for _, tick := range Seconds(3600, 3840).Ticks {
 		if seen[tick.Label] {
-			t.Errorf("%s is there twice", tick.Label)
+			t.Errorf("duplicate label %s", tick.Label)
 		}
 		seen[tick.Label] = true
 	}

@@ -24,7 +24,8 @@ const (
 	rwop = corev1.ReadWriteOncePod
 )
 
-// TestCheck checks that an error about a use that the claim does not allow names the field to change.
+// TestCheck checks that a run is refused if a claim does not allow its use, and that the error names the fields to
+// change.
 func TestCheck(t *testing.T) {
 	run := field.NewPath("spec", "run")
 	path := run.Child("targets").Index(0).Child("volumes").Index(0).Child("claimName")
@@ -76,11 +77,11 @@ func spec(change func(*corev1.PersistentVolumeClaimSpec)) *corev1.PersistentVolu
 	return made
 }
 
-// TestChanged checks that a template that was changed after its claim was created is reported, with both values.
+// TestChanged checks that a change to the template of an existing claim is reported with both values.
 func TestChanged(t *testing.T) {
 	there := &corev1.PersistentVolumeClaim{Spec: *spec(func(s *corev1.PersistentVolumeClaimSpec) {
 		mode := corev1.PersistentVolumeFilesystem
-		s.VolumeMode, s.VolumeName = &mode, "pvc-1" // as the cluster fills them in
+		s.VolumeMode, s.VolumeName = &mode, "pvc-1" // set by the cluster
 	})}
 	there.Name = "b-data-data"
 	for name, c := range map[string]struct {
@@ -110,7 +111,8 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// fill sets the object that a claim is filled from: dataSource, dataSourceRef or both, as the API server stores them.
+// fill sets the object that a claim is populated from: dataSource, dataSourceRef or both, as the API server stores
+// them.
 func fill(kind schema.GroupKind, name string, fields ...string) func(*corev1.PersistentVolumeClaimSpec) {
 	return func(s *corev1.PersistentVolumeClaimSpec) {
 		if slices.Contains(fields, "dataSource") {
@@ -122,7 +124,8 @@ func fill(kind schema.GroupKind, name string, fields ...string) func(*corev1.Per
 	}
 }
 
-// TestChangedContent checks that a kept claim is refused if its template now requests other data or another volume.
+// TestChangedContent checks that a kept claim is refused if its template now requests other content or selects another
+// volume.
 func TestChangedContent(t *testing.T) {
 	snapshot := schema.GroupKind{Group: "snapshot.storage.k8s.io", Kind: "VolumeSnapshot"}
 	claim := schema.GroupKind{Kind: "PersistentVolumeClaim"}

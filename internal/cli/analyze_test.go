@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// drain is a series of 287.5 MB/s that falls to 32 MB/s after 600 of 1,200 s, with a little noise.
+// drain returns a series of 287.5 MB/s that falls to 32 MB/s after 600 of 1,200 s, with a little noise.
 func drain() string {
 	var text strings.Builder
 	text.WriteString("seconds,bytes_per_second\n")
@@ -37,7 +37,6 @@ func level(rows int) string {
 
 const ramp = "load,bytes_per_second\n1,100e6\n2,190e6\n4,340e6\n8,520e6\n12,600e6\n16,615e6\n24,620e6\n32,610e6\n"
 
-// TestAnalyzeTexts checks the texts that users see.
 func TestAnalyzeTexts(t *testing.T) {
 	for name, test := range map[string]struct {
 		input     string
@@ -60,7 +59,8 @@ func TestAnalyzeTexts(t *testing.T) {
 	}
 }
 
-// TestAnalyzeRefuses checks bad files. Each error names the line, the value and the remedy.
+// TestAnalyzeRefuses checks that an invalid file is refused with an error that names the line, the value and the
+// remedy.
 func TestAnalyzeRefuses(t *testing.T) {
 	const head = "seconds,bytes_per_second\n"
 	var all strings.Builder
@@ -127,8 +127,8 @@ type burst struct {
 	Segments []struct{ StartSeconds, EndSeconds, MeanBytesPerSecond float64 }
 }
 
-// TestAnalyzeBurstContract compares the fields that other programs rely on with
-// the known values of a synthetic series.
+// TestAnalyzeBurstContract checks the fields that other programs rely on against the known values of a synthetic
+// series.
 func TestAnalyzeBurstContract(t *testing.T) {
 	var got burst
 	if err := json.Unmarshal([]byte(call(drain(), "analyze", "burst", "-", "-o", "json", "--refill", "32000000").stdout), &got); err != nil {
@@ -162,7 +162,7 @@ func TestAnalyzeBurstContract(t *testing.T) {
 	near("bucket", *got.BucketAtLeastBytes, 300*60e6, 0.001)
 }
 
-// FuzzAnalyze checks that for any file the program ends with either a document or an error, never both.
+// FuzzAnalyze checks that any file results in either a document or an error, never both.
 func FuzzAnalyze(f *testing.F) {
 	f.Add("seconds,bytes_per_second\n0,5\n1,5\n2,7\n")
 	f.Add("seconds,bytes_per_second\n1,5\n2,5\n3,0\n900,1e18\n900.1,1\n")

@@ -19,8 +19,8 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// TestSeriesOfAStoppedRun checks that the series of a run are read before the run is gone, because the garbage collector
-// then removes them, and that the last state of the run counts.
+// TestSeriesOfAStoppedRun checks that the series of a run are read before the garbage collector removes them together
+// with the run, and that the result is taken from the last state of the run.
 func TestSeriesOfAStoppedRun(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.BenchmarkRunKind},
@@ -53,7 +53,7 @@ func TestSeriesOfAStoppedRun(t *testing.T) {
 		ended := run.DeepCopy()
 		ended.Status.EndTime = &metav1.MicroTime{Time: time.Unix(1000, 0)}
 		changes.Modify(object(t, ended))
-		changes.Modify(object(t, ended)) // taken once the state before it is handled
+		changes.Modify(object(t, ended)) // blocks until the first one is handled
 		for _, step := range []string{"one", "two"} {
 			if err := maps.Delete(t.Context(), step, metav1.DeleteOptions{}); err != nil {
 				t.Error(err)

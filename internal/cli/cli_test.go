@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// called is the result of calling the program in this process.
+// called is the result of running the program in this process.
 type called struct {
 	code           int
 	stdout, stderr string
@@ -30,7 +30,7 @@ func (c called) String() string {
 	return fmt.Sprintf("exit code %d\n--- standard output\n%s--- standard error\n%s", c.code, c.stdout, c.stderr)
 }
 
-// TestTexts checks the texts that users see: help, plans, errors.
+// TestTexts checks the texts that users see, such as help, plans and errors, against golden files.
 func TestTexts(t *testing.T) {
 	for name, arguments := range map[string][]string{
 		"help":              {"--help"},
@@ -124,8 +124,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestParseEveryRun parses the committed outputs of real fio, good and bad. If the output is not a result, the exit
-// code is 1 and the error contains fio's own reason.
+// TestParseEveryRun checks how parse reads the committed outputs of real fio, good and bad. If an output contains no
+// result, the exit code is 1 and the error quotes fio's own reason.
 func TestParseEveryRun(t *testing.T) {
 	files, err := filepath.Glob("../engine/fio/testdata/runs/*.stdout")
 	if err != nil || len(files) < 20 {
@@ -143,7 +143,7 @@ func TestParseEveryRun(t *testing.T) {
 	}
 }
 
-// TestParseOfAKilledRun checks that output that ends with a status dump is not taken for that of a complete run.
+// TestParseOfAKilledRun checks that output that ends with a status dump is not taken for a complete run.
 func TestParseOfAKilledRun(t *testing.T) {
 	for run, complete := range map[string]bool{"sighup": false, "sigkill": false, "late-dump": true, "ramp": true} {
 		got := call("", "parse", "fio", "../engine/fio/testdata/runs/"+run+".stdout")
@@ -154,7 +154,7 @@ func TestParseOfAKilledRun(t *testing.T) {
 	}
 }
 
-// TestParseStandardInput checks that parse reads standard input and rejects what is not a result.
+// TestParseStandardInput checks that parse reads standard input and rejects input that contains no result.
 func TestParseStandardInput(t *testing.T) {
 	for name, input := range map[string]string{
 		"nothing": "", "garbage": "fio: this is no JSON\n{]\n", "other JSON": `{"jobs": [], "fio version": "fio-3.33"}`,
@@ -165,8 +165,8 @@ func TestParseStandardInput(t *testing.T) {
 	}
 }
 
-// TestParseGroups parses a run with two groups of jobs. fio does not print whether one group waited for the other, so
-// parse warns if both did the same kind of operation.
+// TestParseGroups checks that parse warns if two groups of jobs did the same kind of operation: fio does not print
+// whether one group waited for the other.
 func TestParseGroups(t *testing.T) {
 	text, err := os.ReadFile("../engine/fio/testdata/runs/two-groups.stdout")
 	if err != nil {
@@ -186,8 +186,8 @@ func TestParseGroups(t *testing.T) {
 	}
 }
 
-// TestParseNamesClat checks that percentiles of clat are labelled as such, and that without any histogram the mean of
-// lat is shown.
+// TestParseNamesClat checks that percentiles of clat are labelled as such, and that the mean of lat is shown if there
+// are no histograms.
 func TestParseNamesClat(t *testing.T) {
 	text, err := os.ReadFile("../engine/fio/testdata/runs/no-lat-bins.stdout")
 	if err != nil {
@@ -219,8 +219,8 @@ func TestVersionOfTheClient(t *testing.T) {
 	}
 }
 
-// TestNoCluster checks the error if a cluster does not answer: it names the cluster and the flags that choose
-// another one, but no path of the API.
+// TestNoCluster checks that the error for an unreachable cluster names the cluster and the flags that select another
+// one, but no API path.
 func TestNoCluster(t *testing.T) {
 	for _, arguments := range [][]string{{"list"}, {"report", "x"}, {"rerun", "x"}, {"cancel", "x"}, {"watch", "x"}, {"version"},
 		{"run", "-f", "../../config/samples/quickstart.yaml"}, {"run", "--storage-class", "x"}} {
@@ -232,7 +232,7 @@ func TestNoCluster(t *testing.T) {
 	}
 }
 
-// TestSaveIsCheckedFirst: a file that cannot be written is refused before the run, not after it.
+// TestSaveIsCheckedFirst checks that --save with a file that cannot be written is refused before the run starts.
 func TestSaveIsCheckedFirst(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "file"), nil, 0o600); err != nil {
@@ -253,8 +253,8 @@ func TestSaveIsCheckedFirst(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	// With --repeat, each run has its own file, so x.json is not written. The wrong price is checked last, and keeps the
-	// runs from starting.
+	// With --repeat, each run has its own file, so x.json is not written. The invalid price is checked last and prevents
+	// any run.
 	for name, want := range map[string]string{"x.json": "--price-per-hour", "y.json": "y-2.json: is a directory"} {
 		got := call("", "run", "--local", "-f", "../../config/samples/quickstart.yaml", "--repeat", "3",
 			"--price-per-hour", "-1", "--save", filepath.Join(folder, name))
@@ -264,7 +264,7 @@ func TestSaveIsCheckedFirst(t *testing.T) {
 	}
 }
 
-// TestFlagsOfTheCluster checks that all verbs that use a cluster have the same flags, which may precede the verb.
+// TestFlagsOfTheCluster checks that all verbs that use a cluster accept the same flags, before or after the verb.
 func TestFlagsOfTheCluster(t *testing.T) {
 	var reference bytes.Buffer
 	if err := cli.Reference(&reference); err != nil {
@@ -297,11 +297,11 @@ func TestFlagsOfTheCluster(t *testing.T) {
 	}
 }
 
-// TestSizeOfProfile checks that init keeps the dataset of a profile if it fits into half of the volume, and otherwise
-// writes the largest power of two that does.
+// TestSizeOfProfile checks that init keeps the dataset size of a profile if it fits into half of the volume, and
+// otherwise writes the largest power of two that fits.
 func TestSizeOfProfile(t *testing.T) {
 	for size, want := range map[string]string{
-		"200Gi": "profileRef: {name: rand-read-4k-o8}\n", // of 72 GiB
+		"200Gi": "profileRef: {name: rand-read-4k-o8}\n", // dataset of 72 GiB
 		"100Gi": "profileRef: {name: rand-read-4k-o8, datasetSize: 32Gi}",
 		"20Gi":  "profileRef: {name: rand-read-4k-o8, datasetSize: 8Gi}",
 	} {

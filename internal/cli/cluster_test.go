@@ -28,7 +28,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestWaitingFor checks the reason why a benchmark has no further run: the verdict on its last run is none.
+// TestWaitingFor checks the reason why a benchmark has not started its next run. The verdict on the last run is never
+// that reason.
 func TestWaitingFor(t *testing.T) {
 	last := &v1alpha1.JudgedRun{Reason: v1alpha1.ReasonObjectiveMissed, Message: "run a-1: floor: too slow"}
 	missed := metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: last.Reason, Message: last.Message}
@@ -62,8 +63,8 @@ func TestWaitingFor(t *testing.T) {
 	}
 }
 
-// TestRegressionNotEvaluated checks that the user is told if the operator does not compare a run with earlier runs in
-// time, and that a benchmark without spec.regression has no such message.
+// TestRegressionNotEvaluated checks that the user gets a message if the operator has not compared a run with earlier
+// runs in time, and gets none if the benchmark has no spec.regression.
 func TestRegressionNotEvaluated(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "b-1", Namespace: "default", UID: "1"}}
 	run.Spec.BenchmarkRef.Name = "b"
@@ -89,8 +90,8 @@ func TestRegressionNotEvaluated(t *testing.T) {
 	}
 }
 
-// TestLeftNamesTheNamespace checks that the commands that are shown after Ctrl-C act in the namespace of the run, which
-// may not be that of the context.
+// TestLeftNamesTheNamespace checks that the commands shown after Ctrl-C name the namespace of the run, because the
+// current context may have another one.
 func TestLeftNamesTheNamespace(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
@@ -120,7 +121,7 @@ func completeRun() *v1alpha1.BenchmarkRun {
 	return run
 }
 
-// TestWatchAfterCancel checks that `watch` of a benchmark explains that the last run was deleted.
+// TestWatchAfterCancel checks that `watch` says that the last run of a benchmark was deleted.
 func TestWatchAfterCancel(t *testing.T) {
 	benchmark := &v1alpha1.StorageBenchmark{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.StorageBenchmarkKind},
@@ -134,8 +135,7 @@ func TestWatchAfterCancel(t *testing.T) {
 	}
 }
 
-// TestLaterRunCannotBeRequested checks that --repeat shows the results of the runs so far if the next run cannot be
-// requested.
+// TestLaterRunCannotBeRequested checks that --repeat shows the results so far if the next run cannot be requested.
 func TestLaterRunCannotBeRequested(t *testing.T) {
 	suspended := true
 	benchmark := &v1alpha1.StorageBenchmark{
@@ -160,8 +160,8 @@ func TestLaterRunCannotBeRequested(t *testing.T) {
 	}
 }
 
-// TestAskAfterAProfileEdit checks that a live run of the same specification is followed only if its profiles have not
-// changed since. Otherwise, another run is requested.
+// TestAskAfterAProfileEdit checks that a live run is followed only if it has the same specification and its profiles
+// have not changed since it started. Otherwise, a new run is requested.
 func TestAskAfterAProfileEdit(t *testing.T) {
 	kinds := map[schema.GroupVersionResource]string{
 		benchmarkResource: "StorageBenchmarkList", runResource: "BenchmarkRunList", profileResource: "WorkloadProfileList"}
@@ -206,8 +206,8 @@ func TestAskAfterAProfileEdit(t *testing.T) {
 	}
 }
 
-// TestRunThatIsCancelledWhileFollowed checks that the result of a run is shown even if the run is deleted as soon as it
-// has ended, as a cancelled run is.
+// TestRunThatIsCancelledWhileFollowed checks that the result of a run is shown even if the run is deleted right after
+// its end, as a cancelled run is.
 func TestRunThatIsCancelledWhileFollowed(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.BenchmarkRunKind},
@@ -237,7 +237,7 @@ func TestRunThatIsCancelledWhileFollowed(t *testing.T) {
 	}
 }
 
-// TestResultSurvivesAnOutage checks that the result of a run is shown if the API server fails after the run has ended.
+// TestResultSurvivesAnOutage checks that the result of an ended run is shown even if the API server fails.
 func TestResultSurvivesAnOutage(t *testing.T) {
 	run := completeRun()
 	kinds := map[schema.GroupVersionResource]string{
@@ -263,8 +263,8 @@ func TestResultSurvivesAnOutage(t *testing.T) {
 	}
 }
 
-// TestWatchOfAnOldObject watches an object that was changed before all changes that the API server still has. It checks
-// that one watch is enough, and that the callback sees no state twice.
+// TestWatchOfAnOldObject checks that one watch is enough for an object that last changed before the API server's oldest
+// retained change, and that the callback sees each state once.
 func TestWatchOfAnOldObject(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.BenchmarkRunKind},
@@ -297,8 +297,8 @@ func TestWatchOfAnOldObject(t *testing.T) {
 	}
 }
 
-// TestWatchThatEndsAtOnce checks that an object is not read without pause if a proxy ends each watch at once, and that
-// this is not reported as an outage.
+// TestWatchThatEndsAtOnce checks that reads of an object are spaced out if a proxy ends each watch at once, and that no
+// outage is reported.
 func TestWatchThatEndsAtOnce(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.BenchmarkRunKind},

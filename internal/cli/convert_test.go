@@ -34,7 +34,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestConvertLargeFile checks that a file above the limit is rejected instead of being converted in part.
+// TestConvertLargeFile checks that a file above the size limit is rejected, not converted in part.
 func TestConvertLargeFile(t *testing.T) {
 	const job = "[a]\nrw=randread\nbs=4k\nioengine=libaio\nsize=1g\n"
 	for size, code := range map[int]int{1 << 20: 0, 5 << 20: 1} {

@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// TestWrittenStatements checks what a plan and the announcement of a run say about
-// written data, even if there is none.
+// TestWrittenStatements checks that a plan and the announcement of a run always say how much data will be written, even
+// if it is none.
 func TestWrittenStatements(t *testing.T) {
 	for name, test := range map[string]struct {
 		written plan.Written

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// formsOfVerbs returns the formats that each verb supports for -o, according to the generated reference.
+// formsOfVerbs returns the formats that -o accepts for each verb, according to the generated reference.
 func formsOfVerbs(t *testing.T) map[string][]string {
 	t.Helper()
 	var reference bytes.Buffer
@@ -28,7 +28,7 @@ func formsOfVerbs(t *testing.T) map[string][]string {
 	return forms
 }
 
-// TestEveryForm compares every format of every verb with a golden file. A new verb needs an example here.
+// TestEveryForm checks every output format of every verb against a golden file. A new verb needs an example here.
 func TestEveryForm(t *testing.T) {
 	const run = "../engine/fio/testdata/runs/write.stdout"
 	examples := map[string]struct {
@@ -49,13 +49,13 @@ func TestEveryForm(t *testing.T) {
 	}
 	all := formsOfVerbs(t)
 	for _, verb := range []string{"run", "watch", "rerun", "cancel"} {
-		// These verbs print the same result as report; test/local and test/e2e compare the two.
+		// These verbs print the same result as report; test/local and test/e2e compare them.
 		if strings.Join(all[verb], " ") != strings.Join(all["report"], " ") {
 			t.Errorf("%s has the forms %v, and report %v", verb, all[verb], all["report"])
 		}
 		delete(all, verb)
 	}
-	for _, verb := range []string{"list", "version"} { // test/integration runs them with a cluster
+	for _, verb := range []string{"list", "version"} { // test/integration covers them with a cluster
 		delete(all, verb)
 	}
 	if len(all) < 10 {
@@ -69,7 +69,7 @@ func TestEveryForm(t *testing.T) {
 		}
 		for _, form := range forms {
 			if form == "html" {
-				continue // too large for a readable golden file; internal/report and test/browser check it
+				continue // too large for a readable golden file; internal/report and test/browser cover it
 			}
 			t.Run(verb+"/"+form, func(t *testing.T) {
 				arguments := append(append(strings.Fields(verb), example.arguments[:split(example.arguments)]...), "-o", form)
@@ -78,7 +78,7 @@ func TestEveryForm(t *testing.T) {
 					t.Errorf("%s", got)
 				}
 				if verb == "profiles" {
-					return // it lists files that have their own tests
+					return // it lists the profiles of the library, which have tests of their own
 				}
 				golden.Check(t, "form-"+strings.ReplaceAll(verb, " ", "-")+"-"+form, got.String())
 			})
@@ -86,7 +86,7 @@ func TestEveryForm(t *testing.T) {
 	}
 }
 
-// split returns the index of "--", which the command line of another tool follows, or the number of arguments.
+// split returns the index of "--", after which the command line of another tool follows, or the number of arguments.
 func split(arguments []string) int {
 	for i, one := range arguments {
 		if one == "--" {

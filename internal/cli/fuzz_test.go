@@ -16,9 +16,9 @@ const (
 	oneResult = "testdata/result-a.json"
 )
 
-// places lists all places where the program takes text from outside. TEXT stands for the text, FILE for a file that
-// contains it, NAMED for a file with that name, and ARGUMENTS for one argument per line. Standard input contains the
-// text too. None of these calls starts a run or writes a file.
+// places lists all places where the program reads external text. TEXT is replaced by the text, FILE by a file that
+// contains it, NAMED by a file with that name, and ARGUMENTS by one argument per line. Standard input contains the text
+// too. No call starts a run or writes a file.
 var places = [][]string{
 	{"xTEXT"},
 	{"plan", "--xTEXT"},
@@ -79,7 +79,7 @@ var places = [][]string{
 	{"__complete", "report", "--kubeconfig", nowhere, "xTEXT"},
 }
 
-// TestPlacesNameEveryVerb checks that a new verb is fuzzed too.
+// TestPlacesNameEveryVerb checks that places covers every verb, so that new verbs are fuzzed too.
 func TestPlacesNameEveryVerb(t *testing.T) {
 	verbs := call("", "__complete", "").stdout
 	if !strings.Contains(verbs, "report\t") {
@@ -93,8 +93,8 @@ func TestPlacesNameEveryVerb(t *testing.T) {
 	}
 }
 
-// FuzzInputs passes a text to each place. The program must not panic, and its output must not contain characters
-// that control a terminal or that hide or reorder others.
+// FuzzInputs passes a text to each place. The program must not panic, and must not print characters that control the
+// terminal or that hide or reorder text.
 func FuzzInputs(f *testing.F) {
 	const all = "\x1b[2J\x1b]0;title\x07\r\x08\x7f\u0085\u009b31m\xff\x9b\u202e\u2066\u200b"
 	short := []string{all, "a\x00b", "-" + all + "\nverdict: good"}
@@ -131,7 +131,6 @@ func FuzzInputs(f *testing.F) {
 	})
 }
 
-// fill returns the arguments of a place for a text.
 func fill(t *testing.T, place []string, text string) []string {
 	t.Helper()
 	folder := t.TempDir()
@@ -139,7 +138,7 @@ func fill(t *testing.T, place []string, text string) []string {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// The folder is empty, so there is nothing to read.
+	// The directory is missing, so the file does not exist.
 	named := filepath.Join(folder, "none", strings.ReplaceAll(text[:min(len(text), 200)], "/", "_"))
 	if at := slices.Index(place, "ARGUMENTS"); at >= 0 {
 		return slices.Concat(place[:at], strings.Split(text, "\n"))

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPresetOfTheCluster checks that a file may name a preset that only the operator knows, unless the run is planned
-// here.
+// TestPresetOfTheCluster checks that a file may name a preset that this program does not know if the run is planned by
+// the operator, but not if it is planned locally.
 func TestPresetOfTheCluster(t *testing.T) {
 	t.Parallel()
 	const file = `apiVersion: storagebench.dev/v1alpha1

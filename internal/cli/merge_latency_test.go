@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// TestMergeWarnsOfClippedLatency checks that merge and parse warn of operations whose latencies are known only as a
-// lower bound, as in the result of a run.
+// TestMergeWarnsOfClippedLatency checks that merge and parse, like the result of a run, warn about operations whose
+// latency is known only as a lower bound.
 func TestMergeWarnsOfClippedLatency(t *testing.T) {
 	for name, test := range map[string]struct {
 		nanoseconds uint64

@@ -16,7 +16,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// rawJob is the part of fio's JSON that the test needs, read without the project's own decoder.
+// rawJob is the part of fio's JSON that the test reads without the project's own decoder.
 type rawJob struct {
 	Jobs []map[string]json.RawMessage `json:"jobs"`
 }
@@ -33,7 +33,7 @@ type rawLatency struct {
 	Bins map[string]uint64 `json:"bins"`
 }
 
-// TestMergeIsTheSum merges the output of four clients of real fio and compares the result with sums computed here.
+// TestMergeIsTheSum checks the merged output of four clients of real fio against sums that the test computes itself.
 func TestMergeIsTheSum(t *testing.T) {
 	directory := t.TempDir()
 	var names []string
@@ -106,7 +106,8 @@ func addRaw(t *testing.T, output []byte, sums map[string]*rawOperation) {
 	}
 }
 
-// percentile returns the smallest bin at or below which the wanted share of the samples lies, in exact arithmetic.
+// percentile returns the smallest bin at or below which the given percentage of the samples lies. It uses exact
+// arithmetic.
 func percentile(bins map[string]uint64, rank string) uint64 {
 	var keys []uint64
 	total := new(big.Rat)
@@ -129,8 +130,8 @@ func percentile(bins map[string]uint64, rank string) uint64 {
 	return 0
 }
 
-// TestMergeNeverMixes checks that merge rejects files with different types of
-// latency, and a bad file among good ones.
+// TestMergeNeverMixes checks that merge rejects files with different types of latency, and an invalid file among valid
+// ones.
 func TestMergeNeverMixes(t *testing.T) {
 	const runs = "../engine/fio/testdata/runs/"
 	for name, files := range map[string][]string{
@@ -145,8 +146,8 @@ func TestMergeNeverMixes(t *testing.T) {
 	golden.Check(t, "merge-clat-and-lat", call("", "merge", runs+"mixed-four-jobs.stdout", runs+"no-lat-bins.stdout").String())
 }
 
-// TestMergeOfAJoinedFile checks that results of several runs in one file are not dropped silently. They cannot be told
-// from the status dumps of one run.
+// TestMergeOfAJoinedFile checks that merge does not silently drop results if one file contains several runs. They look
+// like the status dumps of one run.
 func TestMergeOfAJoinedFile(t *testing.T) {
 	text, err := os.ReadFile("../engine/fio/testdata/runs/write.stdout")
 	if err != nil {

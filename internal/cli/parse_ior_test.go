@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// TestParseEveryIORRun parses the committed outputs of real IOR and mdtest, good and bad.
+// TestParseEveryIORRun checks how parse reads the committed outputs of real IOR and mdtest, good and bad.
 func TestParseEveryIORRun(t *testing.T) {
 	files, err := filepath.Glob("../engine/ior/testdata/runs/*/*.out")
 	if err != nil || len(files) < 30 {
@@ -31,7 +31,8 @@ func TestParseEveryIORRun(t *testing.T) {
 	}
 }
 
-// TestParseIORSaysWhatItIs checks verdicts that were determined by hand.
+// TestParseIORSaysWhatItIs checks for selected outputs, against values determined by hand, whether they contain a
+// complete result or which error parse quotes.
 func TestParseIORSaysWhatItIs(t *testing.T) {
 	const runs = "../engine/ior/testdata/runs/"
 	for file, wanted := range map[string]string{

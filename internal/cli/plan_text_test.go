@@ -6,7 +6,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// TestCreditsOfSequentialSteps checks that the credits of steps with one target each name the targets, if these differ.
+// TestCreditsOfSequentialSteps checks that the credits of steps with one target each are listed per target if there are
+// several targets.
 func TestCreditsOfSequentialSteps(t *testing.T) {
 	step := func(target string, start, end float64) planStep {
 		return planStep{Targets: []string{target},

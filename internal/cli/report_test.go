@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// TestReports checks the formats of a saved real run, and of two such runs side by side.
+// TestReports checks each format for the saved result of a real run, and for two results side by side.
 func TestReports(t *testing.T) {
 	for name, arguments := range map[string][]string{
 		"report-text":            {"report", "testdata/result-a.json"},
@@ -42,7 +42,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// TestReportOfYAML checks that a result in YAML makes the same report as in JSON.
+// TestReportOfYAML checks that a result in YAML gives the same report as in JSON.
 func TestReportOfYAML(t *testing.T) {
 	written := call("", "report", "testdata/result-a.json", "-o", "yaml")
 	want := call("", "report", "testdata/result-a.json", "-v").String()
@@ -51,7 +51,7 @@ func TestReportOfYAML(t *testing.T) {
 	}
 }
 
-// TestReportToAFile checks that a page is written completely, and that no file is created if there is an error.
+// TestReportToAFile checks that the whole report is written to the file, and that no file is created on an error.
 func TestReportToAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.html")
 	got := call("", "report", "testdata/result-a.json", "-o", "html", "--file", file)
@@ -73,8 +73,8 @@ func TestReportToAFile(t *testing.T) {
 	}
 }
 
-// TestReportReplacesAFile checks that the old file is never partly overwritten, and
-// that devices and links are not replaced.
+// TestReportReplacesAFile checks that the old file is never partly overwritten, and that devices and links are not
+// replaced.
 func TestReportReplacesAFile(t *testing.T) {
 	folder := t.TempDir()
 	old, other, link := filepath.Join(folder, "old"), filepath.Join(folder, "other"), filepath.Join(folder, "link")
@@ -92,7 +92,7 @@ func TestReportReplacesAFile(t *testing.T) {
 		t.Errorf("the old file was written to: %d bytes, %v", len(text), err)
 	}
 	if text, err := os.ReadFile(old); err != nil || !strings.Contains(string(text), "Phase") && !strings.Contains(string(text), "PHASE") {
-		t.Errorf("the report is not there: %d bytes, %v", len(text), err)
+		t.Errorf("no report was written: %d bytes, %v", len(text), err)
 	}
 	for name, mode := range map[string]os.FileMode{link: os.ModeSymlink, os.DevNull: os.ModeDevice | os.ModeCharDevice} {
 		if info, err := os.Lstat(name); err != nil || info.Mode().Type() != mode {
@@ -103,11 +103,11 @@ func TestReportReplacesAFile(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 3 {
-		t.Errorf("something is left: %v, %v", entries, err)
+		t.Errorf("unexpected files: %v, %v", entries, err)
 	}
 }
 
-// TestCompareExitCodes checks that the exit code shows a difference only if --equivalent-within is given.
+// TestCompareExitCodes checks that the exit code of compare reports a difference only if --equivalent-within is given.
 func TestCompareExitCodes(t *testing.T) {
 	sides := []string{"compare", "testdata/result-a.json", "testdata/result-b.json"}
 	for _, test := range []struct {
@@ -120,8 +120,8 @@ func TestCompareExitCodes(t *testing.T) {
 	}
 }
 
-// TestComparedNames checks that each side of a comparison has a name of its own, also if runs and files have the same
-// names in different directories.
+// TestComparedNames checks that the sides of a comparison get different names, even if runs and files in different
+// directories have the same name.
 func TestComparedNames(t *testing.T) {
 	text, err := os.ReadFile("testdata/result-a.json")
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// TestEveryLibraryProfileCanBeTried plans a trial of each library profile, on a
-// volume that is large enough for its data.
+// TestEveryLibraryProfileCanBeTried checks that a trial of each library profile can be planned on a volume that is
+// large enough for its data.
 func TestEveryLibraryProfileCanBeTried(t *testing.T) {
 	profiles, err := library.Profiles()
 	if err != nil {
@@ -59,7 +59,7 @@ func TestTrialFits(t *testing.T) {
 	}
 }
 
-// TestTrialNames checks that names are valid and differ, whatever the name of the class.
+// TestTrialNames checks that the names of trials are valid and unique for any storage class name.
 func TestTrialNames(t *testing.T) {
 	for _, class := range []string{"gp3", "csi.example.com", strings.Repeat("long-", 20), "a-very-long-name-of-a-storage-class"} {
 		name := trialName(class)
@@ -70,7 +70,7 @@ func TestTrialNames(t *testing.T) {
 }
 
 // TestInterruptedCreationIsRemoved checks that a benchmark is removed if the request that created it was interrupted,
-// also if no Job owns it because the user may not create Jobs.
+// even if no Job owns it because the user may not create Jobs.
 func TestInterruptedCreationIsRemoved(t *testing.T) {
 	trial := first{name: "try", initOptions: initOptions{class: "fast", size: "10Gi", accessMode: "ReadWriteOnce", duration: "60s", clients: 1}}
 	read, err := trial.load()
@@ -95,12 +95,13 @@ func TestInterruptedCreationIsRemoved(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := client.Resource(benchmarkResource).Namespace("default").Get(t.Context(), "try", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the benchmark is left: %v", err)
+		t.Errorf("the benchmark was not removed: %v", err)
 	}
 }
 
-// TestInterruptedTrialShowsAll checks that an interruption loses no result: neither those of the runs before, nor that
-// of a run that has ended but is not evaluated yet. With --repeat, the result so far is saved in the file of the run.
+// TestInterruptedTrialShowsAll checks that an interruption loses no result: earlier runs are shown, and so is a run
+// that has ended but is not evaluated yet. With --repeat, the results so far are saved to the file of the interrupted
+// run.
 func TestInterruptedTrialShowsAll(t *testing.T) {
 	before := []report.Document{readDocument(t, "result-a.json"), readDocument(t, "result-b.json")}
 	kinds := map[schema.GroupVersionResource]string{

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// oneProfile is a document with a WorkloadProfile.
 const oneProfile = `---
 apiVersion: storagebench.dev/v1alpha1
 kind: WorkloadProfile
@@ -21,8 +20,8 @@ spec:
   fio: {pattern: Random, readPercent: 0, blockSize: 16Ki, queueDepth: 4, datasetSize: 1Gi}
 `
 
-// applied calls `run` with a file and an API server that has no objects and refuses those of one resource. It returns
-// the objects that the API server accepted, as JSON.
+// applied runs `run` with a file against an API server that has no objects and forbids writes to one resource. It
+// returns the accepted objects as JSON.
 func applied(t *testing.T, file, refused string, arguments ...string) (objects string, got called) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,8 +50,8 @@ func applied(t *testing.T, file, refused string, arguments ...string) (objects s
 	return objects, got
 }
 
-// TestProfilesAreAppliedFirst checks that a benchmark is not changed, and so does not run, if the user may not write a
-// profile that follows it in the file.
+// TestProfilesAreAppliedFirst checks that profiles are applied before the benchmark: if the user may not write a
+// profile, the benchmark stays unchanged and does not run, wherever the profile is in the file.
 func TestProfilesAreAppliedFirst(t *testing.T) {
 	profile := strings.Replace(oneProfile, "WorkloadProfile", "ClusterWorkloadProfile", 1)
 	objects, got := applied(t, oneBenchmark+profile, "clusterworkloadprofiles")
@@ -61,8 +60,8 @@ func TestProfilesAreAppliedFirst(t *testing.T) {
 	}
 }
 
-// TestRunOfAnExportedFile checks that a file of `kubectl get -o yaml` is applied without what would conflict with a
-// newer version of the object.
+// TestRunOfAnExportedFile checks that the output of `kubectl get -o yaml` can be applied: fields that would conflict
+// with a newer version of the object are dropped.
 func TestRunOfAnExportedFile(t *testing.T) {
 	file := strings.Replace(oneBenchmark, "{name: first}", `
   name: first
@@ -87,7 +86,8 @@ func TestRunOfAnExportedFile(t *testing.T) {
 	}
 }
 
-// TestRunRefusesAnotherNamespace checks that -n keeps each object of the file out of any other namespace.
+// TestRunRefusesAnotherNamespace checks that an object of the file in a namespace other than that of -n is refused, and
+// that nothing is applied.
 func TestRunRefusesAnotherNamespace(t *testing.T) {
 	for from, want := range map[string]string{
 		"first": "StorageBenchmark first has namespace production, but -n is staging: ",

@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// TestLaterRunCannotStart checks that an error of a later run does not lose the results of the runs before it: they are
-// shown and recorded as shown, so that the guard does not report the last of them as a run that died.
+// TestLaterRunCannotStart checks that the results of earlier runs are shown if a later run cannot start. They are also
+// recorded as printed, so that the guard does not report the last one as a run that died.
 func TestLaterRunCannotStart(t *testing.T) {
 	documents := []report.Document{readDocument(t, "result-a.json"), readDocument(t, "result-b.json")}
 	for _, ended := range []int{0, 1, 2} {
@@ -42,8 +42,8 @@ func TestLaterRunCannotStart(t *testing.T) {
 	}
 }
 
-// TestLocalPlanSharesTheDirectory checks that a local run is expected to spend the credits of a directory that all
-// clients share, even if the file specifies a claim for each client.
+// TestLocalPlanSharesTheDirectory checks that a local plan spends the credits of one directory that all clients share,
+// even if the file specifies a claim per client.
 func TestLocalPlanSharesTheDirectory(t *testing.T) {
 	const text = `apiVersion: storagebench.dev/v1alpha1
 kind: StorageBenchmark
@@ -65,7 +65,7 @@ spec:
     - name: ramp
       ramp: {dimension: Clients, steps: [1, 8], stepDuration: 20m}
 `
-	for local, want := range map[bool]float64{false: 52, true: 100} { // 1200 s * (50 - 10) MB/s of 100 GB
+	for local, want := range map[bool]float64{false: 52, true: 100} { // per claim: 1200 s * (50 - 10) MB/s = 48 of 100 GB
 		read := &source{name: "b.yaml", text: []byte(text)}
 		all, err := understand([]*source{read}, loadOptions{local: local})
 		if err != nil || len(read.faults) > 0 {

@@ -12,7 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// TestSavedBeforeShown checks that a result is saved even if it cannot be shown, as on a full disk.
+// TestSavedBeforeShown checks that a result is saved even if it cannot be printed, for example because the disk is
+// full.
 func TestSavedBeforeShown(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "r.json")
@@ -32,13 +33,13 @@ func TestSavedBeforeShown(t *testing.T) {
 	}
 }
 
-// TestEveryFileIsSaved checks that a file that cannot be written keeps neither the others from being written nor the
-// result from being shown, and that all such files are reported.
+// TestEveryFileIsSaved checks that all files that cannot be written are reported, and that the other files are still
+// written and the result is printed.
 func TestEveryFileIsSaved(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	document := readDocument(t, "result-a.json")
-	document.Series = nil // a CSV file needs it
+	document.Series = nil // so that a CSV file cannot be written
 	table, missing, last := filepath.Join(directory, "a.csv"), filepath.Join(directory, "no/b.md"), filepath.Join(directory, "c.json")
 	var out, messages bytes.Buffer
 	err := present(Streams{Out: &out, Err: &messages}, runOptions{output: "json", save: []string{table, missing, last}}, document)
@@ -54,15 +55,15 @@ func TestEveryFileIsSaved(t *testing.T) {
 	}
 }
 
-// TestSaveReplacesAFile checks that the old file is never partly overwritten, and that its mode is kept. If the folder
-// takes no new file, an existing file is written to directly.
+// TestSaveReplacesAFile checks that the old file is never partly overwritten, and that its mode is kept. In a folder
+// without write permission, the existing file is overwritten in place.
 func TestSaveReplacesAFile(t *testing.T) {
 	t.Parallel()
 	folder, document := t.TempDir(), readDocument(t, "result-a.json")
 	old, other := filepath.Join(folder, "old.json"), filepath.Join(folder, "other")
 	for _, err := range []error{
 		os.WriteFile(old, []byte("before"), 0o600), os.Link(old, other), saveAs(old, document),
-		os.Chmod(folder, 0o500), saveAs(old, document), os.Chmod(folder, 0o700), // root writes to any folder
+		os.Chmod(folder, 0o500), saveAs(old, document), os.Chmod(folder, 0o700), // root may write to any folder
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +77,7 @@ func TestSaveReplacesAFile(t *testing.T) {
 	}
 }
 
-// TestSaveKeepsTheOwner checks that root leaves a file that it replaces to the file's owner.
+// TestSaveKeepsTheOwner checks that a file that root replaces keeps its owner.
 func TestSaveKeepsTheOwner(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

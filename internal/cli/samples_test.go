@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// TestPlansOfSystems checks that the samples of real systems, and their twins, can be planned. Users rely on the
-// plans of the real ones to reserve time, for example a day.
+// TestPlansOfSystems checks that the samples of real systems and their twins can be planned. Users rely on the plans of
+// the real ones to reserve time, for example a day.
 func TestPlansOfSystems(t *testing.T) {
 	for _, name := range []string{"aws-fsx-windows", "aws-fsx-lustre-compression", "azure-p30-servers"} {
 		t.Run(name, func(t *testing.T) {
@@ -22,7 +22,7 @@ func TestPlansOfSystems(t *testing.T) {
 	}
 }
 
-// TestPlansOfSamples checks that a plan says what a search, a phase with neighbours and one of small files will do, and
+// TestPlansOfSamples checks that a plan describes a search, a phase with neighbours and a phase of small files, and
 // shows the queries of observations.
 func TestPlansOfSamples(t *testing.T) {
 	for _, name := range []string{"search", "interference", "small-files", "observations"} {

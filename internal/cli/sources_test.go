@@ -26,7 +26,7 @@ spec:
       steady: {duration: 10s}
 `
 
-// others holds the objects that a chart or a kustomization contains besides a benchmark.
+// others contains objects that a chart or a kustomization has besides a benchmark.
 const others = `---
 apiVersion: v1
 kind: PersistentVolumeClaim
@@ -48,7 +48,7 @@ func writeFiles(t *testing.T, files map[string]string) (directory string) {
 	return directory
 }
 
-// TestPlanReadsAll plans every benchmark in the files, whatever else the files contain.
+// TestPlanReadsAll checks that every benchmark in the files is planned, whatever else the files contain.
 func TestPlanReadsAll(t *testing.T) {
 	second := strings.ReplaceAll(oneBenchmark, "name: first", "name: second")
 	usesProfile := strings.Replace(second, "fio: {pattern: Random, readPercent: 0, blockSize: 4Ki, queueDepth: 4, datasetSize: 1Gi}", "profileRef: {name: mine}", 1)
@@ -100,8 +100,9 @@ func TestPlanReadsAll(t *testing.T) {
 	}
 }
 
-// TestProfileWithoutANamespace checks that a profile of the file is used if only one of the benchmark and the profile has
-// a namespace, because `run -f` applies both in the same one. The library also has a profile of this name.
+// TestProfileWithoutANamespace checks that a benchmark finds a profile of its file if only one of the two has a
+// namespace, because `run -f` applies both in the same one. The library has a profile of the same name, which must not
+// be used.
 func TestProfileWithoutANamespace(t *testing.T) {
 	for _, test := range []struct{ benchmark, profile, blockSize string }{
 		{"", "", "16Ki"}, {"team-a", "", "16Ki"}, {"", "team-a", "16Ki"},
@@ -120,8 +121,8 @@ func TestProfileWithoutANamespace(t *testing.T) {
 	}
 }
 
-// TestMovedValuesAreJudged checks that the value of a field with a wrong name or in a wrong place is judged together with
-// its name, on the line where it is.
+// TestMovedValuesAreJudged checks that the value of a misnamed or misplaced field is checked together with its name and
+// is reported on its own line.
 func TestMovedValuesAreJudged(t *testing.T) {
 	for name, test := range map[string]struct {
 		from, to string
@@ -156,7 +157,7 @@ func TestMovedValuesAreJudged(t *testing.T) {
 	}
 }
 
-// TestMistakesOfEveryone makes one common mistake at a time. The error is one line that says what to write instead.
+// TestMistakesOfEveryone checks that each common mistake gives a one-line error that says what to write instead.
 func TestMistakesOfEveryone(t *testing.T) {
 	const fio = "fio: {pattern: Random, readPercent: 0, blockSize: 4Ki, queueDepth: 4, datasetSize: 1Gi}"
 	spec := oneBenchmark[strings.Index(oneBenchmark, "spec:"):]
@@ -211,13 +212,14 @@ func TestMistakesOfEveryone(t *testing.T) {
 				t.Errorf("want one mistake, with %q:\n%s", test.want, got)
 			}
 			if found := regexp.MustCompile(`int(32|64)|float64|"(string|object|array|integer)"|\bGo\b|unmarshal`).FindString(got.stderr); found != "" {
-				t.Errorf("%q is a word of Go:\n%s", found, got)
+				t.Errorf("the error contains a Go term, %q:\n%s", found, got)
 			}
 		})
 	}
 }
 
-// TestPlanSaysOnceThatANameIsTwice checks that planning does not repeat what the check of the file found.
+// TestPlanSaysOnceThatANameIsTwice checks that planning does not repeat an error that the check of the file has already
+// reported.
 func TestPlanSaysOnceThatANameIsTwice(t *testing.T) {
 	got := call(oneBenchmark+"    - name: writes\n      steady: {duration: 10s}\n", "plan", "-f", "-")
 	const want = "has 1 mistake:\n  line 15: StorageBenchmark/first: spec.run.phases[1].name: \"writes\" is also the name of phases[0]; rename one\n"

@@ -42,7 +42,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// Swapping the two figures gives the mirror image: the opposite verdict, and reciprocal bounds.
+// TestSwapMirrors checks that swapping the two figures gives the opposite verdict and reciprocal bounds.
 func TestSwapMirrors(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	one := func() compare.Value {
@@ -75,7 +75,7 @@ func TestSwapMirrors(t *testing.T) {
 	}
 }
 
-// series returns samples of one second of a noisy level, each with a correlation of one half with its neighbour.
+// series returns one-second samples of a level with noise. Neighbouring samples have a correlation of 0.5.
 func series(random *rand.Rand, seconds int, level, noise float64) []detect.Sample {
 	const correlation = 0.5
 	samples := make([]detect.Sample, seconds)
@@ -99,14 +99,14 @@ func valueOf(samples []detect.Sample) compare.Value {
 	return compare.Within(sum, half)
 }
 
-// At least 95 of 100 pairs that are truly equal must be judged so. The share of true differences of 5 % that are
-// found is logged, and checked against the promised share. docs/design/0014-compare.md has the table.
+// TestFalseAndFound checks that at least 95 % of pairs with equal true rates are judged equal, and that true
+// differences of 5 % are found as often as promised. The table in docs/design/0014-compare.md is the logged output.
 func TestFalseAndFound(t *testing.T) {
 	const pairs = 2000
 	for _, c := range []struct {
 		seconds int
 		noise   float64
-		found   float64 // minimum share of true differences of 5 % to find
+		found   float64 // least share of true differences of 5 % that must be found
 	}{
 		{3, 0.02, 0}, {20, 0.02, 0.55}, {20, 0.05, 0.10}, {60, 0.02, 0.99}, {60, 0.05, 0.70}, {60, 0.10, 0.2}, {300, 0.05, 0.99}, {300, 0.10, 0.85}, {900, 0.10, 0.99}, {900, 0.20, 0.75},
 	} {
@@ -134,19 +134,19 @@ func TestFalseAndFound(t *testing.T) {
 			t.Errorf("%d s, noise %.2f: twice the rate is found in %.1f %%", c.seconds, c.noise, share(twice))
 		}
 		if share(same) < 95 {
-			t.Errorf("%d s, noise %.2f: of pairs that are the same %.1f %% are told to be", c.seconds, c.noise, share(same))
+			t.Errorf("%d s, noise %.2f: only %.1f %% of the equal pairs are judged equal", c.seconds, c.noise, share(same))
 		}
 		if share(found) < 100*c.found {
 			t.Errorf("%d s, noise %.2f: 5 %% are found in %.1f %%, promised are %.0f %%", c.seconds, c.noise, share(found), 100*c.found)
 		}
 		if share(wrong) > 0.1 {
-			t.Errorf("%d s, noise %.2f: the wrong one is better in %.2f %%", c.seconds, c.noise, share(wrong))
+			t.Errorf("%d s, noise %.2f: the slower one is judged better in %.2f %%", c.seconds, c.noise, share(wrong))
 		}
 	}
 }
 
-// TestFromRounds: half the width is the standard error times the 97.5 % quantile of Student's t, as in published
-// tables.
+// TestFromRounds checks that half the width of the interval is the standard error times the 97.5 % quantile of
+// Student's t, with quantiles from published tables.
 func TestFromRounds(t *testing.T) {
 	for rounds, quantile := range map[int]float64{2: 12.7062, 3: 4.3027, 6: 2.5706, 7: 2.4469, 11: 2.2281, 31: 2.0423, 121: 1.9799} {
 		got := compare.FromRounds(1000, math.Sqrt(float64(rounds)), rounds)

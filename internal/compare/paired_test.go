@@ -9,16 +9,16 @@ import (
 	"github.com/storagebench/storagebench/internal/compare"
 )
 
-// TestPaired compares with figures computed by hand: the logarithms of the ratios are -0.5, -0.7, -0.5 and -0.7 in
-// one order, and -0.4, -0.6, -0.4 and -0.6 in the other. The means are -0.6 and -0.5, so the ratio is exp(-0.55). The
-// squares within the orders add up to 0.08 with 6 degrees of freedom, whose t is 2.4469: the interval of the logarithm
-// is ± 2.4469 * sqrt(0.08 / 6 * (1/4 + 1/4)) / 2 = 0.09990.
+// TestPaired checks a comparison against figures computed by hand. The logarithms of the ratios are -0.5, -0.7, -0.5
+// and -0.7 in one order, and -0.4, -0.6, -0.4 and -0.6 in the other. Their means are -0.6 and -0.5, so the ratio is
+// exp(-0.55). The squared deviations within the orders add up to 0.08 with 6 degrees of freedom, for which Student's t
+// is 2.4469. The interval of the logarithm is therefore ± 2.4469 * sqrt(0.08 / 6 * (1/4 + 1/4)) / 2 = 0.09990.
 func TestPaired(t *testing.T) {
 	var blocks []compare.Block
 	for i, log := range []float64{-0.5, -0.4, -0.7, -0.6, -0.5, -0.4, -0.7, -0.6} {
 		blocks = append(blocks, compare.Block{Baseline: 100, Other: 100 * math.Exp(log), Reversed: i%2 == 1})
 	}
-	blocks = append(blocks, compare.Block{Baseline: 100}) // not measured
+	blocks = append(blocks, compare.Block{Baseline: 100}) // not measured on both targets
 	got, ok := compare.Paired(blocks)
 	if !ok || !got.Known {
 		t.Fatalf("%+v", got)
@@ -38,7 +38,8 @@ func TestPaired(t *testing.T) {
 	}
 }
 
-// TestPairedDrift: a drift of each block by the same factor changes neither ratio nor interval of blocks in turning order.
+// TestPairedDrift checks that a drift by the same factor from block to block changes neither the ratio nor its interval
+// if the order alternates.
 func TestPairedDrift(t *testing.T) {
 	blocksOf := func(drift float64) []compare.Block {
 		var blocks []compare.Block
@@ -68,8 +69,8 @@ func TestPairedDrift(t *testing.T) {
 	}
 }
 
-// TestPairedFalseAlarms: of blocks that differ by chance alone, with a drift, at most 5 % have an interval without 1,
-// and the interval has a known ratio in 95 %.
+// TestPairedFalseAlarms checks that at most 5 % of comparisons without a true difference have an interval that excludes
+// 1, despite a drift, and that the interval contains a known ratio in 95 %.
 func TestPairedFalseAlarms(t *testing.T) {
 	const rounds = 20_000
 	for _, repetitions := range []int{4, 6, 10} {
@@ -94,7 +95,7 @@ func TestPairedFalseAlarms(t *testing.T) {
 				missed++
 			}
 		}
-		// Four deviations of the count above 5 %.
+		// The upper limit is four standard deviations above 5 %.
 		if most := 0.05*rounds + 4*math.Sqrt(0.05*0.95*rounds); float64(alarms) > most || float64(missed) > most || alarms < rounds/30 {
 			t.Errorf("%d repetitions: %d false alarms and %d missed ratios of %d, at most %.0f", repetitions, alarms, missed, rounds, most)
 		}
@@ -124,8 +125,8 @@ func TestRatioVerdict(t *testing.T) {
 	}
 }
 
-// TestFairness compares with Jain's index by hand: rates of 1, 2 and 3 have 36 / (3 * 14), and equal ones 1. A block
-// in which one target is not valid does not count.
+// TestFairness checks Jain's index against values computed by hand: rates of 1, 2 and 3 give 36 / (3 * 14), and equal
+// rates give 1. A block with a target that is not valid does not count.
 func TestFairness(t *testing.T) {
 	names := []string{"a", "b", "c"}
 	run := &v1alpha1.RunSpec{Phases: []v1alpha1.Phase{{Name: "equals", Interference: &v1alpha1.InterferencePhase{Victims: names}}}}

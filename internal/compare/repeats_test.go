@@ -9,7 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/compare"
 )
 
-// ofOneRun returns a run that lays out data and then writes at a rate. Its p99 latency is unknown if p99 is 0.
+// ofOneRun returns a run that lays out data and then writes at the given rate. A p99 of 0 means that the latency is
+// unknown.
 func ofOneRun(bytesPerSecond, p99 int64) []v1alpha1.PhaseResult {
 	writes := v1alpha1.OperationResult{Operation: v1alpha1.OperationWrite, Bytes: 1 << 30, Operations: 1 << 10, BytesPerSecond: &bytesPerSecond,
 		Latency: &v1alpha1.LatencyResult{MeanNanoseconds: 1000}}
@@ -20,8 +21,9 @@ func ofOneRun(bytesPerSecond, p99 int64) []v1alpha1.PhaseResult {
 	return []v1alpha1.PhaseResult{{Name: "layout", Kind: v1alpha1.PhasePrepare, Targets: target}, {Name: "write", Kind: v1alpha1.PhaseSteady, Targets: target}}
 }
 
-// TestRepeats compares with figures computed by hand: the standard deviation of 98, 100 and 102 is 2, and Student's
-// t with two degrees of freedom is 4.3027, so the interval is 100 ± 4.3027 * 2 / sqrt(3).
+// TestRepeats checks the interval over repeated runs against figures computed by hand: the standard deviation of 98,
+// 100 and 102 is 2, and Student's t with two degrees of freedom is 4.3027, so the interval is 100 ± 4.3027 * 2 /
+// sqrt(3).
 func TestRepeats(t *testing.T) {
 	all := compare.Repeats([][]v1alpha1.PhaseResult{ofOneRun(98, 5000), ofOneRun(100, 0), ofOneRun(102, 7000)})
 	var names []v1alpha1.FigureName
@@ -48,7 +50,7 @@ func TestRepeats(t *testing.T) {
 	near("the coefficient of variation", rate.CoefficientOfVariation, 0.02)
 	near("the lower end", rate.Lower, 100-4.30265*2/math.Sqrt(3))
 	near("the upper end", rate.Upper, 100+4.30265*2/math.Sqrt(3))
-	// A run without the figure does not count as a run with 0.
+	// A run without the figure is left out, not counted as 0.
 	if p99 := all[2]; p99.Mean != 6000 || !slices.Equal(p99.Values, []int64{5000, 7000}) {
 		t.Errorf("the p99 latency is %+v", p99)
 	}
@@ -67,7 +69,7 @@ func TestRepeatsWithoutMissingClients(t *testing.T) {
 	}
 }
 
-// TestOneRunHasNoVariance: a single run has neither a deviation nor an interval, which would be made up.
+// TestOneRunHasNoVariance checks that a single run has neither a standard deviation nor an interval.
 func TestOneRunHasNoVariance(t *testing.T) {
 	for _, one := range compare.Repeats([][]v1alpha1.PhaseResult{ofOneRun(100, 5000)}) {
 		if one.StandardDeviation != nil || one.CoefficientOfVariation != nil || one.Lower != nil || one.Upper != nil {

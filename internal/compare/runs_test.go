@@ -9,14 +9,15 @@ import (
 	"github.com/storagebench/storagebench/internal/compare"
 )
 
-// sideOf returns a run of one phase with the given result.
+// sideOf returns a run with one phase that has the given result.
 func sideOf(name string, phase v1alpha1.Phase, kind v1alpha1.PhaseKind, result v1alpha1.TargetResult) compare.Side {
 	phase.Name = "p"
 	return compare.Side{Name: name, ID: name, Run: &v1alpha1.RunSpec{Phases: []v1alpha1.Phase{phase}},
 		Status: &v1alpha1.BenchmarkRunStatus{Phases: []v1alpha1.PhaseResult{{Name: "p", Kind: kind, Targets: []v1alpha1.TargetResult{result}}}}}
 }
 
-// A main figure that only one run has is listed as refused, whichever run is the baseline.
+// TestFiguresOfOneRun checks that a main figure that only one run has is listed as not comparable, whichever run is the
+// baseline.
 func TestFiguresOfOneRun(t *testing.T) {
 	drain := func(exhausted bool) v1alpha1.TargetResult {
 		level := func(v int64) *v1alpha1.Estimate {
@@ -57,7 +58,8 @@ func TestFiguresOfOneRun(t *testing.T) {
 	}
 }
 
-// A warning that only one run has is a note, because its figures may be misleading.
+// TestWarningsOfOneRun checks that a warning that only one of two runs has is shown as a note, unless it is
+// informational.
 func TestWarningsOfOneRun(t *testing.T) {
 	phase := v1alpha1.Phase{Steady: &v1alpha1.SteadyPhase{}}
 	one, two := steady("t", 1_000_000, 10_000), steady("t", 2_000_000, 10_000)
@@ -75,7 +77,8 @@ func TestWarningsOfOneRun(t *testing.T) {
 	}
 }
 
-// Targets of one run that were loaded one after the other have a note, but not those of two runs.
+// TestTargetsLoadedInTurn checks that a note says so if two targets of one run were loaded one after the other. Targets
+// of different runs get no such note.
 func TestTargetsLoadedInTurn(t *testing.T) {
 	phase := v1alpha1.Phase{Mode: v1alpha1.PhaseSequential, Steady: &v1alpha1.SteadyPhase{}}
 	one := sideOf("one", phase, v1alpha1.PhaseSteady, steady("one", 1_000_000, 10_000))
@@ -89,18 +92,20 @@ func TestTargetsLoadedInTurn(t *testing.T) {
 	}
 }
 
-// TestEquivalenceIsNotRounded checks that a figure is tested with its exact interval, not with thousandths.
+// TestEquivalenceIsNotRounded checks that equivalence is judged by the exact interval, not by one rounded to
+// thousandths.
 func TestEquivalenceIsNotRounded(t *testing.T) {
 	phase := v1alpha1.Phase{Steady: &v1alpha1.SteadyPhase{}}
 	one := sideOf("one", phase, v1alpha1.PhaseSteady, steady("t", 100_000_000, 0))
-	two := sideOf("two", phase, v1alpha1.PhaseSteady, steady("t", 100_080_000, 689)) // up to 0.149 % higher
+	two := sideOf("two", phase, v1alpha1.PhaseSteady, steady("t", 100_080_000, 689)) // at most 0.149 % higher
 	throughput := compare.Runs(one, two, 0.001)[0].Figures[0]
 	if throughput.Figure != v1alpha1.FigureThroughput || throughput.Equivalence != compare.Inconclusive {
 		t.Errorf("%s: %s, want %s", throughput.Figure, throughput.Equivalence, compare.Inconclusive)
 	}
 }
 
-// A search on the baseline has a burst, that of the drain before its steps. Its figures are compared all the same.
+// TestSearchesOnTheBaseline checks that searches in the Baseline regime are compared. Their result also has a burst,
+// from the drain before the steps.
 func TestSearchesOnTheBaseline(t *testing.T) {
 	search := func(target string, bytesPerSecond int64) v1alpha1.TargetResult {
 		level := &v1alpha1.Estimate{Value: 260e6, Lower: new(int64(259e6)), Upper: new(int64(261e6))}
@@ -126,7 +131,7 @@ func TestSearchesOnTheBaseline(t *testing.T) {
 	if len(targets) != 1 || len(targets[0].Figures) == 0 {
 		t.Errorf("two targets: %+v, want figures", targets)
 	}
-	two.Search.AtLeast = true // up to the baseline of the drain
+	two.Search.AtLeast = true // the search ended at the drain's baseline
 	if all = runs(); len(all) != 1 {
 		t.Errorf("a search that ended at the baseline: %+v, want only figures", all)
 	}
@@ -143,8 +148,8 @@ func TestSearchesOnTheBaseline(t *testing.T) {
 	}
 }
 
-// A cell whose rate is 0 on one side only is refused, because there is no relative difference. So is one that lost
-// clients on one side only.
+// TestCellWithoutARate checks that a cell whose rate is 0 on one side only is not compared, because it has no relative
+// difference. Neither is a cell that lost clients on one side only.
 func TestCellWithoutARate(t *testing.T) {
 	sweep := func(rates ...int64) (result v1alpha1.TargetResult) {
 		result.Target = "t"
@@ -170,7 +175,7 @@ func TestCellWithoutARate(t *testing.T) {
 	}
 }
 
-// TestUnknownKind checks that a phase of a kind that only a newer version knows is refused.
+// TestUnknownKind checks that a phase of a kind that only newer versions know is not compared.
 func TestUnknownKind(t *testing.T) {
 	one := sideOf("one", v1alpha1.Phase{}, "Copy", steady("t", 100e6, 10_000))
 	two := sideOf("two", v1alpha1.Phase{}, "Copy", steady("t", 50e6, 10_000))
@@ -180,7 +185,8 @@ func TestUnknownKind(t *testing.T) {
 	}
 }
 
-// TestTargetOfOneRun checks that a target that only one of two runs has is listed as refused, whichever run has it.
+// TestTargetOfOneRun checks that a target that only one of two runs has is listed as not compared, whichever run has
+// it.
 func TestTargetOfOneRun(t *testing.T) {
 	run := func(name string, targets ...string) compare.Side {
 		spec := &v1alpha1.RunSpec{Phases: []v1alpha1.Phase{{Name: "write", Steady: &v1alpha1.SteadyPhase{}}}}

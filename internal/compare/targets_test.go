@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// steady returns a result of one operation with all figures.
+// steady returns a result with all figures of one operation.
 func steady(target string, bytesPerSecond, errorPPM int64) v1alpha1.TargetResult {
 	nanoseconds, operation := 1_000_000_000_000/bytesPerSecond, v1alpha1.OperationResult{Operation: v1alpha1.OperationWrite, RateErrorPPM: &errorPPM,
 		BytesPerSecond: &bytesPerSecond, IOPSMilli: new(bytesPerSecond / 65)}
@@ -20,7 +20,7 @@ func steady(target string, bytesPerSecond, errorPPM int64) v1alpha1.TargetResult
 		Usage: &v1alpha1.UsageResult{CompressionRatioMilli: new(bytesPerSecond / 1000)}}
 }
 
-// runOf returns the specification of a run with one phase and an fio profile.
+// runOf returns a run specification with one phase and an fio profile.
 func runOf(mode v1alpha1.PhaseMode, change func(*v1alpha1.FioProfile)) *v1alpha1.RunSpec {
 	profile := builders.Fio().Obj()
 	change(profile)
@@ -62,11 +62,12 @@ func TestTargets(t *testing.T) {
 		t.Errorf("1 %% with intervals of 1 %%: %s", three[v1alpha1.FigureThroughput])
 	}
 	if again := compare.Targets(nil, phase); verdictsOf(again[0])[v1alpha1.FigureMeanLatency] != v1alpha1.FigureNotJudged {
-		t.Error("of a load that nobody knows the mean latency is judged")
+		t.Error("the mean latency of an unknown load is judged")
 	}
 }
 
-// Only a closed loop ties the latency to the rate.
+// TestMeanLatencyOfOpenLoads checks that mean latency is not judged for loads that are not a closed loop, because only
+// a closed loop ties the latency to the rate.
 func TestMeanLatencyOfOpenLoads(t *testing.T) {
 	iops := int64(100)
 	for name, change := range map[string]func(*v1alpha1.FioProfile){
@@ -82,7 +83,8 @@ func TestMeanLatencyOfOpenLoads(t *testing.T) {
 	}
 }
 
-// Reads and writes share the clients of a mixed load, so its rates do not determine the latency of its writes.
+// TestMeanLatencyOfAMix checks that the mean write latency of a mixed load is not judged. Reads and writes share the
+// clients, so the rates do not determine the latency of the writes.
 func TestMeanLatencyOfAMix(t *testing.T) {
 	mixed, plain := steady("mixed", 1_000_000, 1000), steady("plain", 2_000_000, 1000)
 	read := mixed.Operations[0]
@@ -128,7 +130,8 @@ func TestNotCompared(t *testing.T) {
 	}
 }
 
-// The notes mention targets measured one after the other, different loads and different numbers of clients.
+// TestNotes checks that notes mention targets measured one after the other, different workloads and different numbers
+// of clients.
 func TestNotes(t *testing.T) {
 	run := runOf(v1alpha1.PhaseSequential, unchanged)
 	run.Phases[0].TargetWorkloads = []v1alpha1.TargetWorkload{{Target: "two", Workload: *run.Workload}}
@@ -169,7 +172,7 @@ func TestCells(t *testing.T) {
 	if got, want := count(), (v1alpha1.CellComparison{Compared: 5, TargetBetter: 2, BaselineBetter: 1, NoDifference: 1, NotJudged: 1, Omitted: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	// The target lost one of its clients before the first cell.
+	// The second target lost one of its clients before the first cell.
 	all := two.Steps
 	two.Steps = slices.Clone(all)
 	one.Steps[0].Clients, two.Steps[0].Clients = 4, 3
@@ -177,7 +180,7 @@ func TestCells(t *testing.T) {
 	if got, want := count(), (v1alpha1.CellComparison{Compared: 4, TargetBetter: 1, BaselineBetter: 1, NoDifference: 1, NotJudged: 1, Omitted: 3}); got != want {
 		t.Errorf("without a lost client: %+v, want %+v", got, want)
 	}
-	// A repeated cell differed by 15 % from its first measurement: smaller differences do not count.
+	// The repetition of a cell deviated by 15 % from its first measurement, so smaller differences do not count.
 	two.Steps = slices.Clone(all)
 	two.Steps[0] = cell(0, 150, 110_000)
 	if got := count(); got.TargetBetter != 0 || got.BaselineBetter != 0 || got.NoDifference != 4 {
@@ -185,7 +188,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// Cells whose operations were not counted are compared only by their bytes.
+// TestUncountedCells checks that cells without operation counts are compared by their bytes only.
 func TestUncountedCells(t *testing.T) {
 	one, two := cell(0, 0, 100_000), cell(0, 0, 100_000)
 	one.Operations[0].IOPSMilli, two.Operations[0].IOPSMilli = 0, 0
@@ -198,7 +201,7 @@ func TestUncountedCells(t *testing.T) {
 	}
 }
 
-// Drains are compared by their levels, in the dimension that ran out on both.
+// TestDrains checks that drains are compared by their levels, in the dimension that ran out on both targets.
 func TestDrains(t *testing.T) {
 	drain := func(target, dimension string, burst, baseline int64) v1alpha1.TargetResult {
 		level := func(v int64) *v1alpha1.Estimate {

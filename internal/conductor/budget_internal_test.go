@@ -9,14 +9,14 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// Used returns the bytes counted against the budget.
+// Used returns the number of bytes that count against the budget.
 func (b *Budget) Used() int64 {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()
 	return b.used
 }
 
-// clientsOf returns a client's budget that appends to lost when the client is dropped, and then frees its bytes.
+// clientsOf returns a client's budget. When the client is dropped, it is added to lost and its bytes are freed.
 func clientsOf(run *Budget, name string, lost *[]string) *Budget {
 	var made *Budget
 	made = run.ofClient(func(reason string) {
@@ -26,10 +26,10 @@ func clientsOf(run *Budget, name string, lost *[]string) *Budget {
 	return made
 }
 
-// TestBudgetLosesTheLargest checks that an exceeded budget drops only the client that holds the most.
+// TestBudgetLosesTheLargest checks that only the client with the most bytes is dropped when a budget is exceeded.
 func TestBudgetLosesTheLargest(t *testing.T) {
 	const mebibyte = 1 << 20
-	all := NewBudget(64 * mebibyte) // 48 for each run, 24 for each client
+	all := NewBudget(64 * mebibyte) // 48 MiB for each run, 24 MiB for each client
 	first, second := all.ofRun(), all.ofRun()
 	var lost []string
 	a, b, c := clientsOf(first, "a", &lost), clientsOf(first, "b", &lost), clientsOf(first, "c", &lost)
@@ -67,7 +67,8 @@ func TestBudgetLosesTheLargest(t *testing.T) {
 	}
 }
 
-// TestDescriptionCounts checks that an agent's newest description counts against its budget, until the client is replaced.
+// TestDescriptionCounts checks that only the newest description of an agent counts against the budget, until the client
+// is replaced.
 func TestDescriptionCounts(t *testing.T) {
 	c := New(Options{RunUID: "run", Epoch: 1, LossTimeout: time.Hour, Memory: NewBudget(64 << 20)})
 	defer c.Close()
@@ -86,7 +87,7 @@ func TestDescriptionCounts(t *testing.T) {
 	}
 }
 
-// TestBudgetOfAllRuns checks that a run with many reports cannot cause another run to lose a client.
+// TestBudgetOfAllRuns checks that a run with many small reports cannot make another run lose a client.
 func TestBudgetOfAllRuns(t *testing.T) {
 	const mebibyte = 1 << 20
 	all := NewBudget(64 * mebibyte)
@@ -100,7 +101,7 @@ func TestBudgetOfAllRuns(t *testing.T) {
 	for _, one := range crowd {
 		one.add(11 * mebibyte)
 	}
-	quiet.add(21 * mebibyte) // more than any client of the crowd, but less than all of them together
+	quiet.add(21 * mebibyte) // more than each client of the crowd, less than their sum
 	quiet.enforce()
 	if len(lost) != 1 || !strings.HasPrefix(lost[0], "greedy: all runs together sent more than 64 MiB") {
 		t.Errorf("lost %q", lost)

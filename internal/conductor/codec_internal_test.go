@@ -13,7 +13,7 @@ import (
 
 func anySize(int) error { return nil }
 
-// TestCodecDropsUnknownFields checks that unknown fields are dropped at every level, and nothing else.
+// TestCodecDropsUnknownFields checks that only unknown fields are dropped, at every level of a message.
 func TestCodecDropsUnknownFields(t *testing.T) {
 	t.Parallel()
 	unknown := protowire.AppendBytes(protowire.AppendTag(nil, 9999, protowire.BytesType), make([]byte, 1000))
@@ -46,7 +46,7 @@ func TestCodecDropsUnknownFields(t *testing.T) {
 	}
 }
 
-// each visits a message and all messages in it.
+// each calls visit for a message and all messages in it.
 func each(message protoreflect.Message, visit func(protoreflect.Message)) {
 	visit(message)
 	message.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
@@ -63,8 +63,8 @@ func each(message protoreflect.Message, visit func(protoreflect.Message)) {
 	})
 }
 
-// TestCodecRefuses checks that invalid messages, and messages that are small on the wire but large in memory, are
-// refused before they are decoded.
+// TestCodecRefuses checks that a message is refused before it is decoded if it is invalid, or small on the wire but
+// large in memory.
 func TestCodecRefuses(t *testing.T) {
 	t.Parallel()
 	crowd, err := proto.Marshal(&agentapi.DescribeResponse{Steps: make([]*agentapi.StepStatus, 100_000)})
@@ -85,7 +85,7 @@ func TestCodecRefuses(t *testing.T) {
 	}
 }
 
-// TestCodecReadsAllRepetitions checks that a result with the maximum number of IOR repetitions can be read.
+// TestCodecReadsAllRepetitions checks that a result with the maximum number of IOR repetitions is accepted.
 func TestCodecReadsAllRepetitions(t *testing.T) {
 	t.Parallel()
 	told := &agentapi.MpiResult{}

@@ -14,8 +14,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestCommandRequests checks that a prepare phase sends only the setup, and a step with a command sends both. The
-// words are sent as written, because only the client can expand them.
+// TestCommandRequests checks that a prepare phase sends only the setup command, and that a measured step sends both
+// commands. Arguments are sent unexpanded, because only the client knows the values of the variables.
 func TestCommandRequests(t *testing.T) {
 	t.Parallel()
 	size := resource.MustParse("1Gi")
@@ -37,7 +37,7 @@ func TestCommandRequests(t *testing.T) {
 			!slices.Equal(tool.GetSuccessExitCodes(), profile.SuccessExitCodes) || tool.GetSampleIntervalNanoseconds() != 1e9 {
 			t.Errorf("step %d: %v", i, tool)
 		}
-		// A setup that runs again may take as long as the run.
+		// A setup that is repeated may take as long as the whole run.
 		if got := time.Duration(request.GetLoadTimeoutNanoseconds()); got != 72*time.Hour {
 			t.Errorf("step %d: loading may take %s", i, got)
 		}

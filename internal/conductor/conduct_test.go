@@ -59,8 +59,8 @@ func TestTwoClientsRunAStep(t *testing.T) {
 	}
 }
 
-// TestAnotherConductorTakesOver checks that a conductor can take over in the middle of a step: no record of the step
-// is missing or duplicated, and the old conductor is refused.
+// TestAnotherConductorTakesOver checks that a new conductor can take over in the middle of a step. No record of the
+// step is lost or duplicated, and the agent refuses the old conductor.
 func TestAnotherConductorTakesOver(t *testing.T) {
 	t.Parallel()
 	address := agentAt(t, 0)
@@ -74,12 +74,12 @@ func TestAnotherConductorTakesOver(t *testing.T) {
 	dead.Close()
 	superseded := await(t, old, 0, "refused", is(decide.Unfit))
 	if superseded.Reason != "Superseded" {
-		t.Errorf("the old one is told %s: %s", superseded.Reason, superseded.Message)
+		t.Errorf("the old conductor got %s: %s", superseded.Reason, superseded.Message)
 	}
 
 	heir := conduct(t, 3, time.Hour)
 	heir.Connect(endpoint(t, 0, address))
-	// It is ready only once it has read the whole log, so repeated commands change nothing.
+	// A client is ready only once its whole log is read, so repeated commands change nothing.
 	await(t, heir, 0, "ready", is(decide.Ready))
 	if seen := len(samplesOf(clientAttempt(t, heir, first, 0))); seen < 5 {
 		t.Errorf("it is ready with %d samples", seen)
@@ -87,12 +87,12 @@ func TestAnotherConductorTakesOver(t *testing.T) {
 	end(t, heir, first, 0)
 	seamless(t, clientAttempt(t, heir, first, 0))
 
-	// A conductor that starts after the end of the step knows as much, and never considers the step running.
+	// A conductor that starts after the end of the step reads the same records and never considers the step running.
 	late := conduct(t, 3, time.Hour)
 	late.Connect(endpoint(t, 0, address))
 	ready := await(t, late, 0, "ready", is(decide.Ready))
 	if got := ready.Attempts[first].Progress; got != decide.Ended {
-		t.Errorf("when it is ready the step is %s", got)
+		t.Errorf("the step is %s when the client is ready", got)
 	}
 	seamless(t, clientAttempt(t, late, first, 0))
 	want := clientAttempt(t, heir, first, 0)
@@ -101,7 +101,7 @@ func TestAnotherConductorTakesOver(t *testing.T) {
 	}
 }
 
-// TestInheritedAttempt checks that a conductor knows which loaded attempts another conductor has sent.
+// TestInheritedAttempt checks that a conductor marks loaded attempts that another conductor has sent as inherited.
 func TestInheritedAttempt(t *testing.T) {
 	t.Parallel()
 	address := agentAt(t, 0)
@@ -118,7 +118,8 @@ func TestInheritedAttempt(t *testing.T) {
 	}
 }
 
-// TestConnectionBreaks breaks and restores the connection several times while a step runs.
+// TestConnectionBreaks checks that a client stays ready and loses no samples if its connection breaks several times
+// during a step.
 func TestConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, agentAt(t, 0))
@@ -130,7 +131,7 @@ func TestConnectionBreaks(t *testing.T) {
 		w.cut()
 		w.noticed(t)
 		if facts := c.Clients()[0]; facts.Connection != decide.Ready {
-			t.Errorf("it counts as %s at once: %s", facts.Connection, facts.Message)
+			t.Errorf("the client is %s right after the cut: %s", facts.Connection, facts.Message)
 		}
 		w.mend()
 	}
@@ -151,8 +152,8 @@ func TestConnectionBreaks(t *testing.T) {
 	}
 }
 
-// TestClientIsLost checks that a silent agent survives a short interruption of its connection, and is lost after a
-// long one. TestLossTimeout checks the exact rule.
+// TestClientIsLost checks that a client survives a short interruption of its connection and is lost after a long one.
+// TestLossTimeout checks the exact limit.
 func TestClientIsLost(t *testing.T) {
 	t.Parallel()
 	told := watched{agentOf(t, 0), make(chan struct{}, 100)}
@@ -193,7 +194,7 @@ func (w watched) Watch(request *agentapi.WatchRequest, stream grpc.ServerStreami
 	return w.Agent.Watch(request, stream)
 }
 
-// TestClientIsReplaced checks that the end of a replaced agent does not affect its replacement.
+// TestClientIsReplaced checks that a late loss of a replaced agent does not affect its replacement.
 func TestClientIsReplaced(t *testing.T) {
 	t.Parallel()
 	c := conduct(t, 1, time.Hour)
@@ -215,8 +216,8 @@ func TestClientIsReplaced(t *testing.T) {
 	seamless(t, clientAttempt(t, c, first, 0))
 }
 
-// TestNeverReached checks that nothing hangs if commands are sent to an agent that was never reached, if an agent is
-// located too late, or if the conductor is closed in between.
+// TestNeverReached checks that commands do not hang if the agent was never reached, if it is located too late, or if
+// the conductor is closed in between.
 func TestNeverReached(t *testing.T) {
 	t.Parallel()
 	c := conduct(t, 1, time.Hour)
@@ -244,11 +245,11 @@ func TestNeverReached(t *testing.T) {
 	await(t, c, 0, "lost", is(decide.Lost))
 	await(t, c, 2, "lost", is(decide.Lost))
 	c.Close()
-	c.Connect(endpoint(t, 3, "127.0.0.1:1")) // too late, so it has no effect
+	c.Connect(endpoint(t, 3, "127.0.0.1:1")) // no effect after Close
 	c.Stop(first, keys, "too late")
 }
 
-// TestFinishWaitsForTheConnection checks that Finish waits for a connection that is currently broken.
+// TestFinishWaitsForTheConnection checks that Finish waits while the connection is broken.
 func TestFinishWaitsForTheConnection(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, agentAt(t, 0))
@@ -256,14 +257,15 @@ func TestFinishWaitsForTheConnection(t *testing.T) {
 	c.Connect(endpoint(t, 0, w.address))
 	await(t, c, 0, "ready", is(decide.Ready))
 	w.cut()
-	// If it were sent earlier, Finish would get no answer.
+	// Without this wait, Finish could be sent on the old connection and get no answer.
 	w.noticed(t)
 	c.Finish([]decide.ClientKey{clientKey(0)}, conductor.FinishOptions{RemoveData: true}, func(decide.ClientKey, *agentapi.FinishResponse) {})
 	w.mend()
 	await(t, c, 0, "finished", is(decide.Finished))
 }
 
-// TestRequestsAreBuiltOneAtATime checks that large requests are not in memory together.
+// TestRequestsAreBuiltOneAtATime checks that load requests are built one after the other, so that only one large
+// request is in memory.
 func TestRequestsAreBuiltOneAtATime(t *testing.T) {
 	t.Parallel()
 	c := conduct(t, 1, time.Hour)

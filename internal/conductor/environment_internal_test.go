@@ -6,8 +6,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// TestTogether checks that clients with different free space form one group, and clients with different kernels do
-// not.
+// TestTogether checks that clients that differ only in free space form one group, and that clients with different
+// kernels do not.
 func TestTogether(t *testing.T) {
 	one := func(kernel string, free int64) v1alpha1.Environment {
 		return v1alpha1.Environment{Target: "data", Kernel: kernel, Volumes: []v1alpha1.MountedVolume{{Name: "data", SizeBytes: 100, FreeBytes: free}}}

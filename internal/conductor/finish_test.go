@@ -22,7 +22,8 @@ func (f *finisher) Finish(_ context.Context, request *agentapi.FinishRequest) (*
 	return &agentapi.FinishResponse{DataRemoved: request.GetRemoveData()}, nil
 }
 
-// TestFinishNamesLostClients checks that a client removes the data of lost clients only if data is removed at all.
+// TestFinishNamesLostClients checks that a client is asked to remove the data of lost clients only if data is to be
+// removed.
 func TestFinishNamesLostClients(t *testing.T) {
 	t.Parallel()
 	lost := []int{3, 7}
@@ -52,7 +53,7 @@ func TestFinishNamesLostClients(t *testing.T) {
 	}
 }
 
-// TestLeftIsToldFromStopped checks that an attempt that ended because its agent exited is distinguished from one
+// TestLeftIsToldFromStopped checks that an attempt that ended because its agent exited is distinguished from an attempt
 // that was stopped on request.
 func TestLeftIsToldFromStopped(t *testing.T) {
 	t.Parallel()

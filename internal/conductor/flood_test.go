@@ -14,7 +14,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// flood returns an agent with an endless log. The first record reports the start; next returns record i after that.
+// flood returns an agent with an endless log. The first record reports the start; next returns the i-th record after
+// it.
 func flood(base int64, next func(i int64) *agentapi.Record) *fake {
 	step := &agentapi.StepKey{Id: first.Step, Attempt: uint32(first.Number)}
 	return &fake{describe: good(), clock: time.Now().UnixNano(), watch: func(since uint64, send func(*agentapi.Record) error) error {
@@ -34,12 +35,12 @@ func flood(base int64, next func(i int64) *agentapi.Record) *fake {
 	}}
 }
 
-// unknown returns a field that no version of the protocol has.
+// unknown returns a field that is in no version of the protocol.
 func unknown(bytes int) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, 9999, protowire.BytesType), make([]byte, bytes))
 }
 
-// dense returns a histogram that uses all of its buckets.
+// dense returns a histogram that uses all its buckets.
 func dense(t *testing.T) []byte {
 	t.Helper()
 	var histogram measure.Histogram
@@ -51,7 +52,8 @@ func dense(t *testing.T) []byte {
 	return encoded
 }
 
-// floods returns hostile agents by what they send. They send without limit whatever only the conductor can limit.
+// floods returns hostile agents, named after what they send. Each sends without end something that only the conductor
+// can limit.
 func floods(t *testing.T, base int64) map[string]func() *fake {
 	t.Helper()
 	histogram := dense(t)
@@ -110,9 +112,9 @@ func floods(t *testing.T, base int64) map[string]func() *fake {
 	}
 }
 
-// TestFlood connects sixteen hostile agents that send without end. The memory kept stays within its limit, each of
-// them is lost with a reason, and the honest agent beside them keeps its figures. A second conductor that reads the
-// same logs again reaches the same result.
+// TestFlood checks that agents that send without end are lost with a reason, that memory use stays within its limit,
+// and that the honest agent beside them keeps its figures. A second conductor that reads the same logs comes to the
+// same result.
 func TestFlood(t *testing.T) {
 	const copies, margin = 2, 64 << 20
 	base := time.Now().Add(-7 * 24 * time.Hour).UnixNano()
@@ -142,9 +144,9 @@ func TestFlood(t *testing.T) {
 		}
 		for index, name := range names {
 			facts := await(t, c, index, "lost for "+name, func(client decide.Client) bool {
-				// A record is counted before its client is lost.
+				// A record counts before its client is lost.
 				if used, most := memory.Used(), memory.Limit()+int64(honest)<<20; used > most {
-					t.Fatalf("%d bytes are kept, and %d may be", used, most)
+					t.Fatalf("%d bytes are kept, more than %d", used, most)
 				}
 				return client.Connection == decide.Lost
 			})
@@ -171,8 +173,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestManySamples checks that a client is lost before the result of its samples would take more memory than there is,
-// although the samples themselves are packed.
+// TestManySamples checks that a client with too many samples is lost before computing its result would exceed the
+// memory limit, although the packed samples would fit.
 func TestManySamples(t *testing.T) {
 	t.Parallel()
 	base := time.Now().Add(-time.Hour).UnixNano()
@@ -191,7 +193,7 @@ func TestManySamples(t *testing.T) {
 	}
 }
 
-// honestAgent returns an agent that has written for five minutes.
+// honestAgent returns an agent that wrote for five minutes.
 func honestAgent(t *testing.T) *fake {
 	t.Helper()
 	step := &agentapi.StepKey{Id: first.Step, Attempt: uint32(first.Number)}
@@ -214,7 +216,7 @@ func honestAgent(t *testing.T) *fake {
 	return teller(records...)
 }
 
-// follows checks that the run reacts to the lost clients according to onLoss.
+// follows checks that each loss policy leads to its action for the lost clients.
 func follows(t *testing.T, c *conductor.Conductor) {
 	t.Helper()
 	for policy, want := range map[decide.LossPolicy]decide.Kind{

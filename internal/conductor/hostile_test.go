@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// fake is an agent that sends what the test specifies.
+// fake is an agent that sends the messages that the test sets.
 type fake struct {
 	agentapi.UnimplementedAgentServer
 	describe *agentapi.DescribeResponse
@@ -27,7 +27,7 @@ type fake struct {
 	start    error
 }
 
-// good returns the description of a correct agent.
+// good returns the description of a well-behaved agent.
 func good() *agentapi.DescribeResponse {
 	return &agentapi.DescribeResponse{RunUid: runUID, Target: "target", Client: 0, AgentVersion: "v1", Protocol: agentapi.Protocol}
 }
@@ -108,7 +108,7 @@ func TestUnfitAgents(t *testing.T) {
 	}
 }
 
-// sequence numbers records of the first attempt, starting at 1.
+// sequence numbers records of the first attempt from 1.
 func sequence(records ...*agentapi.Record) []*agentapi.Record {
 	for i, record := range records {
 		record.Sequence = uint64(i) + 1
@@ -138,7 +138,7 @@ func latency() []byte {
 	return encoded
 }
 
-// sends returns a Watch that sends records once and then waits.
+// sends returns a Watch implementation that sends records once and then waits.
 func sends(records []*agentapi.Record) func(uint64, func(*agentapi.Record) error) error {
 	return func(since uint64, send func(*agentapi.Record) error) error {
 		for _, record := range records {
@@ -153,7 +153,7 @@ func sends(records []*agentapi.Record) func(uint64, func(*agentapi.Record) error
 	}
 }
 
-// TestHostileRecords checks that no record, whatever it contains, becomes a figure that was not measured.
+// TestHostileRecords checks that no record, whatever its content, leads to a figure that was not measured.
 func TestHostileRecords(t *testing.T) {
 	t.Parallel()
 	operation := func(number uint32, latency, completion []byte) func(*agentapi.Ended) {
@@ -222,8 +222,8 @@ func TestHostileRecords(t *testing.T) {
 	}
 }
 
-// TestHostileWords checks that a failure without a valid reason remains a failure, and that reasons and messages are
-// sanitized for display.
+// TestHostileWords checks that a failure without a valid reason is still a failure, and that reasons and messages are
+// sanitized before they are shown.
 func TestHostileWords(t *testing.T) {
 	t.Parallel()
 	records := sequence(
@@ -254,7 +254,7 @@ func TestHostileWords(t *testing.T) {
 	}
 }
 
-// TestHostileLogs checks that logs with gaps, shrunken logs and endless logs are rejected.
+// TestHostileLogs checks that logs with gaps, logs that shrink and endless logs are rejected.
 func TestHostileLogs(t *testing.T) {
 	t.Parallel()
 	skips := sequence(sample(1, 2), sample(2, 3))
@@ -289,7 +289,7 @@ func TestHostileLogs(t *testing.T) {
 	}
 }
 
-// TestManyNotices checks that endless notices do not use endless memory.
+// TestManyNotices checks that the memory for notices is bounded, however many an agent sends.
 func TestManyNotices(t *testing.T) {
 	const count = 300_000
 	notice := sequence(&agentapi.Record{Entry: &agentapi.Record_Notice{Notice: &agentapi.Notice{Warning: "IOStalled", Message: strings.Repeat("m", 200)}}})[0]
@@ -314,7 +314,8 @@ func TestManyNotices(t *testing.T) {
 	}
 }
 
-// TestEndAfterManyNotices checks that the notices of a step's end are kept, even if too many were sent during the step.
+// TestEndAfterManyNotices checks that the notices in a step's end record are kept even if the step has already exceeded
+// the number of notices.
 func TestEndAfterManyNotices(t *testing.T) {
 	t.Parallel()
 	var records []*agentapi.Record
@@ -343,8 +344,8 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// TestHostileAnswers checks that an agent that forgot a loaded step is lost, and that a clock out of range keeps an
-// agent from becoming ready.
+// TestHostileAnswers checks that a client is lost if its agent no longer has a loaded step, and that a client does not
+// become ready if its clock is out of range.
 func TestHostileAnswers(t *testing.T) {
 	t.Parallel()
 	c := conduct(t, 1, time.Hour)

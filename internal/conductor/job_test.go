@@ -72,8 +72,8 @@ func TestJobRequests(t *testing.T) {
 		step   plan.Step
 		client int
 		job    conductor.Job
-		// files, reads and writes describe the client's directory. addressed is true if it receives the addresses of
-		// the others.
+		// files, reads and writes describe the client's directory. addressed is true if the client gets the addresses of the
+		// others.
 		files, reads, writes string
 		newBytes             uint64
 		content, addressed   bool
@@ -136,7 +136,8 @@ func TestJobRequests(t *testing.T) {
 	}
 }
 
-// TestJobOfAgents checks that versions and addresses come from the agents, and that different versions are refused.
+// TestJobOfAgents checks that versions and addresses of an MPI job come from the agents, and that a job with different
+// versions is refused.
 func TestJobOfAgents(t *testing.T) {
 	t.Parallel()
 	step := jobStep(t, readBack)
@@ -164,16 +165,16 @@ func TestJobOfAgents(t *testing.T) {
 	must(t, err)
 	for index, member := range requests(clientKey(0)).GetMpi().GetClients() {
 		if member.GetAddress() != found[index] {
-			t.Errorf("client %d is at %s, client 0 is told %s", index, found[index], member.GetAddress())
+			t.Errorf("client %d is at %s, client 0 got %s", index, found[index], member.GetAddress())
 		}
 	}
-	// A client that lost its answer gets an identical request on its own.
+	// A client that did not answer in time gets the identical request on its own.
 	again, err := c.Requests(step, 1, keys[:1], 1, everywhere)
 	must(t, err)
 	if !proto.Equal(requests(clientKey(0)), again(clientKey(0))) {
-		t.Error("the same request again is another one")
+		t.Error("the repeated request is different")
 	}
-	// The first step of a ramp finds too little space for the last one.
+	// The first step of a ramp already checks the space for its last step.
 	ramp := jobSteps(t, func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 		return b.Ramp("ramp", v1alpha1.RampClients, "30s", 1, 3)
 	})
@@ -202,14 +203,15 @@ func TestJobOfAgents(t *testing.T) {
 	if !errors.As(err, &failure) || failure.Reason != "ToolVersionsDiffer" || !strings.Contains(failure.Message, "different versions of ior: 4.0.0 (for example target/0) and 3.3.0 (for example target/2)") {
 		t.Errorf("two versions: %v", err)
 	}
-	// A client that was too busy to report its version does not count as different.
+	// An agent that was too busy to report its version does not count as different.
 	silent, _ := connect("4.0.0", "", "4.0.0")
 	if _, err = silent.Requests(step, 1, keys, 1, everywhere); err != nil {
-		t.Errorf("one that does not tell its version: %v", err)
+		t.Errorf("an agent that does not report its version: %v", err)
 	}
 }
 
-// TestToolsThatAreNeeded checks that tools that are not needed may be missing.
+// TestToolsThatAreNeeded checks that a client is unfit if its agent does not report a needed tool, or reports a problem
+// with it.
 func TestToolsThatAreNeeded(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -233,7 +235,7 @@ func TestToolsThatAreNeeded(t *testing.T) {
 	}
 }
 
-// jobEnded returns the end record of client 0 of a job.
+// jobEnded returns the end record of client 0 in an MPI job.
 func jobEnded(change func(*agentapi.MpiResult)) []*agentapi.Record {
 	job := &agentapi.MpiResult{CommandLine: []string{"ior", "-w\x1b[31m"}, Ranks: 4, Clients: 2, MpiVersion: "4.1.4",
 		Repetitions: []*agentapi.Repetition{{Operation: uint32(measure.Write), Bytes: 1 << 30, BytesExact: true, BytesPerSecond: 1e9, OperationsPerSecond: 1000,

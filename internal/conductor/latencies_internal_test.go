@@ -21,7 +21,7 @@ func minute(t *testing.T, start, end time.Duration, operation measure.Operation,
 		Histograms: []*agentapi.OperationHistogram{{Operation: uint32(operation), Histogram: encoded}}}
 }
 
-// addMinute adds a record as a client does.
+// addMinute decodes and adds a record, as a client does.
 func addMinute(l *latencies, key latencyKey, budget *Budget, released int64, from *agentapi.LatencyMinute) error {
 	record, err := decodeLatencies(released, measure.ClockOffset{}, from)
 	if err != nil {
@@ -30,8 +30,8 @@ func addMinute(l *latencies, key latencyKey, budget *Budget, released int64, fro
 	return l.add(key, budget, record)
 }
 
-// TestLatenciesAreAddedUp checks that clients are summed by the minute of the step that contains the middle of a
-// record, and that percentiles are computed from the sum.
+// TestLatenciesAreAddedUp checks that latency records are summed over clients, by the minute of the step that contains
+// the record's middle, and that percentiles are computed from the sums.
 func TestLatenciesAreAddedUp(t *testing.T) {
 	c := New(Options{})
 	defer c.Close()
@@ -65,7 +65,7 @@ func TestLatenciesAreAddedUp(t *testing.T) {
 	}
 }
 
-// TestLatenciesThatCannotBe checks that implausible latencies are rejected.
+// TestLatenciesThatCannotBe checks that implausible latency records are rejected.
 func TestLatenciesThatCannotBe(t *testing.T) {
 	var l latencies
 	key := latencyKey{target: "data"}

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// TestFollowLeavesOutSyncs checks that syncs are excluded from the totals. Live credits are computed from these
-// totals, and syncs spend no credits.
+// TestFollowLeavesOutSyncs checks that the totals exclude syncs. Live credits are computed from the totals, and syncs
+// spend no credits.
 func TestFollowLeavesOutSyncs(t *testing.T) {
 	var r running
 	sample := measure.Sample{EndNanoseconds: 1e9}
@@ -26,8 +26,8 @@ func TestFollowLeavesOutSyncs(t *testing.T) {
 	}
 }
 
-// TestDoingAfterAClientHasEnded checks that the time of a target's live figures passes on while one of its clients still
-// generates load.
+// TestDoingAfterAClientHasEnded checks that the time of a target's live figures advances until the last of its clients
+// has ended.
 func TestDoingAfterAClientHasEnded(t *testing.T) {
 	attempt := decide.Attempt{Step: "00-layout", Number: 1}
 	var doing result.Doing
@@ -44,7 +44,7 @@ func TestDoingAfterAClientHasEnded(t *testing.T) {
 	}
 }
 
-// TestRateLeavesOutSyncs checks that a write that is followed by a sync counts as one operation.
+// TestRateLeavesOutSyncs checks that a write followed by a sync counts as one operation in the live rate.
 func TestRateLeavesOutSyncs(t *testing.T) {
 	owner := New(Options{RunUID: "run-1", Epoch: 1, LossTimeout: time.Minute})
 	defer owner.Close()

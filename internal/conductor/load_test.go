@@ -24,7 +24,7 @@ func TestLoadRequest(t *testing.T) {
 		purpose       plan.Purpose
 		passes        int
 		reads, writes int
-		// content is true if the step writes; reuse is true if it need not write when all data exists.
+		// content is true if the step writes. reuse is true if the step writes nothing when all data already exists.
 		content, reuse bool
 		written        uint64
 		direct         bool
@@ -55,7 +55,7 @@ func TestLoadRequest(t *testing.T) {
 			again, err := conductor.LoadRequest(step, clientKey(0), 42, conductor.Job{})
 			must(t, err)
 			if !proto.Equal(got, again) {
-				t.Error("the same step of the same client is not the same request")
+				t.Error("the request differs when it is built again")
 			}
 			dataset, tool := got.GetDataset(), got.GetFio()
 			if len(dataset.GetReads()) != test.reads || len(dataset.GetWrites()) != test.writes || len(dataset.GetFiles()) != 1 ||
@@ -67,7 +67,7 @@ func TestLoadRequest(t *testing.T) {
 			}
 			outstanding := uint64(8)
 			if step.WorkBound() {
-				outstanding = 16 // a layout has a queue depth of its own
+				outstanding = 16 // layouts use their own queue depth
 			}
 			if tool.GetWrittenBytes() != test.written || tool.GetDirect() != test.direct || tool.GetMaxOutstanding() != outstanding || tool.GetJobs() != 1 ||
 				tool.GetDurationNanoseconds() != int64(step.Duration) || tool.GetWarmUpNanoseconds() != int64(step.WarmUp) || tool.GetSampleIntervalNanoseconds() != 1e9 {
@@ -89,8 +89,8 @@ func TestLoadRequestNamesTheClient(t *testing.T) {
 	}
 }
 
-// TestRequestsThatCannotBeBuilt checks that a load that this version cannot build fails the run, instead of being tried
-// again and again.
+// TestRequestsThatCannotBeBuilt checks that the run fails, instead of retrying forever, if this version cannot build a
+// load request.
 func TestRequestsThatCannotBeBuilt(t *testing.T) {
 	t.Parallel()
 	bad := builders.JobFile("[job]\nexec_prerun=reboot\n", "1Mi").Obj()
@@ -104,8 +104,8 @@ func TestRequestsThatCannotBeBuilt(t *testing.T) {
 	}
 }
 
-// TestLoadRequestOfAnotherAttempt checks that each attempt of a step reads other offsets, because the store may have
-// cached those of an earlier attempt, and that a request that is sent again is the same.
+// TestLoadRequestOfAnotherAttempt checks that each attempt of a step uses other offsets, because the store may have
+// cached those of an earlier attempt, and that a repeated request of one attempt is identical.
 func TestLoadRequestOfAnotherAttempt(t *testing.T) {
 	t.Parallel()
 	step := plan.Step{
@@ -131,8 +131,8 @@ func TestLoadRequestOfAnotherAttempt(t *testing.T) {
 	}
 }
 
-// TestRequestsOnASharedVolume checks that an agent is told how many clients add data to its volume, including those
-// that only later steps of a ramp load.
+// TestRequestsOnASharedVolume checks that the load request says how many clients add data to a shared volume, including
+// clients that only later steps of a ramp load.
 func TestRequestsOnASharedVolume(t *testing.T) {
 	t.Parallel()
 	planned, problems := plan.Make(builders.Benchmark("b").Target("target").Clients(8).Workload(builders.Fio()).
@@ -152,12 +152,13 @@ func TestRequestsOnASharedVolume(t *testing.T) {
 	}
 	check(true, 4)
 	check(false, 0)
-	// The run may go on with less data than the plan expects.
+	// After a loss, the run may continue with less data than planned, so no number is sent.
 	c.Expect(clientKey(2), 0).Lose("its node is gone")
 	check(true, 0)
 }
 
-// TestRequestsAreNotKept checks that Requests keeps no requests until they are sent, and builds equal ones each time.
+// TestRequestsAreNotKept checks that Requests does not retain the requests that it builds, and that building one again
+// gives an equal request.
 func TestRequestsAreNotKept(t *testing.T) {
 	t.Parallel()
 	step := plan.Step{
@@ -169,6 +170,6 @@ func TestRequestsAreNotKept(t *testing.T) {
 	must(t, err)
 	once, again := requests(clientKey(0)), requests(clientKey(0))
 	if once == again || !proto.Equal(once, again) {
-		t.Errorf("the request is kept, or is another one when it is sent again:\n%v\n%v", once, again)
+		t.Errorf("the request is retained, or differs when it is built again:\n%v\n%v", once, again)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// TestAgentsStart checks that an agent that does not listen yet is not reported as an error in the first seconds.
+// TestAgentsStart checks that an agent that refuses connections is reported as starting for the first seconds, and as
+// an error after that.
 func TestAgentsStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		owner := New(Options{RunUID: "run-1", Epoch: 1, LossTimeout: time.Minute})
@@ -33,9 +34,8 @@ func TestAgentsStart(t *testing.T) {
 	})
 }
 
-// TestLossTimeout checks that a client is lost once it has been unreachable for longer than the loss timeout.
-// Silence on a working connection does not count, a good session restarts the timeout, and a lost client remains
-// lost.
+// TestLossTimeout checks that a client is lost once it has been unreachable for longer than the loss timeout. Silence
+// on a working connection does not count, a working session restarts the timeout, and a lost client stays lost.
 func TestLossTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 8 * time.Second
@@ -47,7 +47,7 @@ func TestLossTimeout(t *testing.T) {
 		breaks := func(good, over bool) {
 			t.Helper()
 			if got := c.sessionEnded(gone, good); got != over {
-				t.Fatalf("after a session that was good: %t, it is over: %t, and is %s", good, got, c.facts().Connection)
+				t.Fatalf("after a session (good: %t), the client is over: %t, connection %s", good, got, c.facts().Connection)
 			}
 		}
 		time.Sleep(time.Hour)
@@ -66,7 +66,7 @@ func TestLossTimeout(t *testing.T) {
 	})
 }
 
-// TestUnreachable checks that a ready client is reported as unreachable from the end of a session until it is lost.
+// TestUnreachable checks that a ready client counts as unreachable from the end of its session until it is lost.
 func TestUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		owner := New(Options{RunUID: "run-1", Epoch: 1, LossTimeout: time.Second})

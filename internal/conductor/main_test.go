@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	if _, err := exec.LookPath("fio"); err != nil {
 		panic("these tests need fio: " + err.Error())
 	}
-	// The tests wait more than they compute. -parallel on the command line overrides this.
+	// The tests mostly wait, so run more of them in parallel. -parallel on the command line overrides this.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
@@ -69,7 +69,7 @@ func must(t *testing.T, err error) {
 
 func clientKey(index int) decide.ClientKey { return decide.ClientKey{Target: "target", Index: index} }
 
-// serve serves an agent with real gRPC and mTLS, and returns its address.
+// serve serves an agent over gRPC with mTLS and returns its address.
 func serve(t *testing.T, index int, service agentapi.AgentServer) string {
 	t.Helper()
 	bundle, err := authority().Client("target", index)
@@ -89,7 +89,7 @@ func serve(t *testing.T, index int, service agentapi.AgentServer) string {
 	return listener.Addr().String()
 }
 
-// agentAt starts a real agent in this process, with real fio.
+// agentAt starts a real agent in this process that runs real fio, and returns its address.
 func agentAt(t *testing.T, index int) string {
 	t.Helper()
 	return serve(t, index, agentOf(t, index))
@@ -119,7 +119,7 @@ func endpoint(t *testing.T, index int, address string) conductor.Endpoint {
 		Locate: func(context.Context) (string, error) { return address, nil }}
 }
 
-// steps returns the steps that the tests request or find in the logs of agents.
+// steps returns all steps that the tests request or that appear in the agents' logs.
 func steps() []plan.Step {
 	var all []plan.Step
 	for _, id := range []string{first.Step, "01-write", "1", "2"} {
@@ -135,7 +135,7 @@ func conduct(t *testing.T, epoch uint64, lossTimeout time.Duration) *conductor.C
 	return made
 }
 
-// await waits until a client satisfies wanted, and returns its facts.
+// await waits until wanted returns true for a client, and returns the client.
 func await(t *testing.T, c *conductor.Conductor, index int, what string, wanted func(decide.Client) bool) decide.Client {
 	t.Helper()
 	deadline := time.After(hang.Guard)
@@ -168,7 +168,7 @@ func has(attempt decide.Attempt, progress decide.Progress) func(decide.Client) b
 
 var first = decide.Attempt{Step: "00-write", Number: 1}
 
-// load is a job that writes at 2 MiB/s until it is stopped, with samples every 100 ms.
+// load requests a job that writes at 2 MiB/s until it is stopped, with a sample every 100 ms.
 func load(decide.ClientKey) *agentapi.LoadRequest {
 	const day = 24 * time.Hour
 	job := "[global]\ngroup_reporting=1\nlat_percentiles=1\nfilename_format=data.$jobnum.$filenum\n" +
@@ -177,7 +177,7 @@ func load(decide.ClientKey) *agentapi.LoadRequest {
 		Job: job, Jobs: 1, DurationNanoseconds: int64(day), SampleIntervalNanoseconds: 1e8}}}
 }
 
-// begin loads and starts an attempt on clients, and returns once it is running.
+// begin loads and starts an attempt, and waits until it runs.
 func begin(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, indices ...int) {
 	t.Helper()
 	var keys []decide.ClientKey
@@ -188,7 +188,7 @@ func begin(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, indices
 	for _, index := range indices {
 		await(t, c, index, "loaded", func(client decide.Client) bool {
 			if client.Attempts[attempt].Progress == "" {
-				// Not sent or not answered yet: send it again, as decide does.
+				// Repeat a command that was not sent or not answered yet, as decide does.
 				c.Load(attempt, []decide.ClientKey{client.Key}, load)
 			}
 			return client.Attempts[attempt].Progress == decide.Loaded
@@ -201,14 +201,14 @@ func begin(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, indices
 	}
 }
 
-// grows waits for the given number of additional samples of a client.
+// grows waits until a client has reported the given number of further samples.
 func grows(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, index, more int) {
 	t.Helper()
 	before := len(samplesOf(clientAttempt(t, c, attempt, index)))
 	await(t, c, index, "telling of more samples", func(decide.Client) bool { return len(samplesOf(clientAttempt(t, c, attempt, index))) >= before+more })
 }
 
-// end stops an attempt on clients and waits until it has ended.
+// end stops an attempt and waits until it has ended.
 func end(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, indices ...int) {
 	t.Helper()
 	for _, index := range indices {
@@ -219,7 +219,7 @@ func end(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, indices .
 	}
 }
 
-// clientAttempt returns what one client has reported about an attempt.
+// clientAttempt returns the report of one client on an attempt.
 func clientAttempt(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, index int) result.Client {
 	t.Helper()
 	for _, client := range c.Results(attempt) {
@@ -231,7 +231,6 @@ func clientAttempt(t *testing.T, c *conductor.Conductor, attempt decide.Attempt,
 	return result.Client{}
 }
 
-// samplesOf returns the samples of a client.
 func samplesOf(client result.Client) []measure.Sample {
 	if client.Samples == nil {
 		return nil
@@ -239,7 +238,7 @@ func samplesOf(client result.Client) []measure.Sample {
 	return slices.Collect(client.Samples)
 }
 
-// seamless checks that samples have no gaps and that their sum equals the tool's own total.
+// seamless checks that the samples have no gaps and add up to the total that the tool reported.
 func seamless(t *testing.T, client result.Client) {
 	t.Helper()
 	samples := samplesOf(client)
@@ -264,13 +263,13 @@ func seamless(t *testing.T, client result.Client) {
 	}
 }
 
-// wire is a connection that can be cut: a proxy between conductor and agent.
+// wire is a proxy between conductor and agent whose connections can be cut.
 type wire struct {
 	address string
 	mu      sync.Mutex
 	ends    []net.Conn
 	down    bool
-	// refused counts the connection attempts that were refused since the wire was cut.
+	// refused counts the connections refused since the wire was cut.
 	refused int
 }
 
@@ -321,7 +320,7 @@ func (w *wire) add(ends ...net.Conn) bool {
 	return true
 }
 
-// cut closes all connections and refuses new ones until mend.
+// cut closes all connections and refuses new ones until mend is called.
 func (w *wire) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -332,7 +331,7 @@ func (w *wire) cut() {
 	w.ends = nil
 }
 
-// noticed waits until the conductor tries to connect again.
+// noticed waits until the conductor has tried to reconnect.
 func (w *wire) noticed(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hang.Guard)
@@ -346,7 +345,7 @@ func (w *wire) noticed(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Fatal("hung: nobody notices that the wire is cut")
+	t.Fatal("hung: the conductor does not notice that the wire is cut")
 }
 
 func (w *wire) mend() {

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// TestPlainly checks that users see the network's own error, without gRPC's words, while an agent does not listen
-// yet.
+// TestPlainly checks that the message for an agent that does not listen yet contains the network error without gRPC's
+// wording.
 func TestPlainly(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// TestAsked checks which attempts are unrequested, and that recorded and repeated attempts are past.
+// TestAsked checks which attempts in an agent's log are unrequested, past (recorded or superseded by a later attempt)
+// or current.
 func TestAsked(t *testing.T) {
 	t.Parallel()
 	steps := []plan.Step{
@@ -27,7 +28,7 @@ func TestAsked(t *testing.T) {
 	}
 	check("data", 0, "0", 1, past)
 	check("data", 0, "0", 2, past)
-	check("data", 0, "0", 3, current) // the records may be one write old
+	check("data", 0, "0", 3, current) // the stored records may be one write behind
 	check("data", 0, "0", 4, unrequested)
 	check("data", 0, "0", 0, unrequested)
 	check("data", 1, "1", 2, past)
@@ -46,7 +47,7 @@ func TestAsked(t *testing.T) {
 	check("any", 9, "mine", 1, current)
 }
 
-// TestNothingIsKeptOfUnrequestedAttempts checks that the log of an attempt that was never requested takes no memory.
+// TestNothingIsKeptOfUnrequestedAttempts checks that records of an attempt that was never requested take no memory.
 func TestNothingIsKeptOfUnrequestedAttempts(t *testing.T) {
 	t.Parallel()
 	c := New(Options{RunUID: "run", Epoch: 1, LossTimeout: time.Hour, Steps: []plan.Step{{ID: "0", Targets: []string{"data"}, Clients: 1}}, Memory: NewBudget(64 << 20)})
@@ -72,8 +73,8 @@ func TestNothingIsKeptOfUnrequestedAttempts(t *testing.T) {
 	}
 }
 
-// TestNothingIsKeptOfRecordedAttempts checks that an attempt that an earlier conductor has recorded takes no memory once
-// it has ended, just as if this conductor had recorded it.
+// TestNothingIsKeptOfRecordedAttempts checks that records of an attempt that an earlier conductor has recorded take no
+// memory.
 func TestNothingIsKeptOfRecordedAttempts(t *testing.T) {
 	t.Parallel()
 	c := New(Options{RunUID: "run", Epoch: 1, LossTimeout: time.Hour, Steps: []plan.Step{{ID: "0", Targets: []string{"data"}, Clients: 1}},

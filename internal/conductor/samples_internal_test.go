@@ -10,7 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// TestSamplesKept checks that packed samples are those that were added, from any index on, and what they take.
+// TestSamplesKept checks that packed samples are returned unchanged from any index on, and that their size is counted
+// correctly.
 func TestSamplesKept(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)) // #nosec G404 -- test data
 	var kept samples
@@ -47,7 +48,7 @@ func TestSamplesKept(t *testing.T) {
 	}
 }
 
-// TestSampleBytes checks that a usual second takes few bytes.
+// TestSampleBytes checks that a typical sample of one second takes few bytes.
 func TestSampleBytes(t *testing.T) {
 	var kept samples
 	bytes := 0

@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// TestUsageOfAnAgent checks that the disk usage that an agent reports is validated.
+// TestUsageOfAnAgent checks that reported disk usage is validated.
 func TestUsageOfAnAgent(t *testing.T) {
 	t.Parallel()
 	good := func() *agentapi.Usage {
@@ -21,7 +21,7 @@ func TestUsageOfAnAgent(t *testing.T) {
 		t.Errorf("got %+v, %v", usage, err)
 	}
 	if usage, err := usageOf(nil); usage != nil || err != nil {
-		t.Errorf("nothing is told: %+v, %v", usage, err)
+		t.Errorf("no usage reported: %+v, %v", usage, err)
 	}
 	for name, change := range map[string]func(*agentapi.Usage){
 		"a sum that is none":      func(u *agentapi.Usage) { u.AllocatedBytes++ },

@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestLoadRequestAsksForSpace checks that steps that write request the disk usage of the files, and wait for it
-// except in a ramp or a sweep. mdtest's files no longer exist at the end.
+// TestLoadRequestAsksForSpace checks that writing steps request the disk usage of their files, except for mdtest, whose
+// files are gone at the end. All steps except those of a ramp or a sweep wait until the usage is up to date.
 func TestLoadRequestAsksForSpace(t *testing.T) {
 	t.Parallel()
 	fio := func(profile *v1alpha1.FioProfile) v1alpha1.Engine { return v1alpha1.Engine{Fio: profile} }
@@ -57,7 +57,7 @@ func TestLoadRequestAsksForSpace(t *testing.T) {
 			}
 			step.Striping = nil
 			if request, err = conductor.LoadRequest(step, clientKey(0), 42, conductor.Job{Shared: true}); err != nil || request.GetDataset().GetStriping() != nil {
-				t.Errorf("nobody asks for striping: %v, %v", request, err)
+				t.Errorf("without striping: %v, %v", request, err)
 			}
 		})
 	}

@@ -23,11 +23,11 @@ import (
 	"github.com/storagebench/storagebench/test/invariants"
 )
 
-// maxObjectBytes is the largest object that etcd stores.
+// maxObjectBytes is the size limit of an object in etcd.
 const maxObjectBytes = 1536 << 10
 
-// FuzzStatus checks that, whatever agents describe, log and answer, the status of the run is admitted by the API,
-// fits, and can be displayed.
+// FuzzStatus checks that, whatever agents describe, log and answer, the status of the run passes the API's rules, fits
+// into an object and is safe to display.
 func FuzzStatus(f *testing.F) {
 	for seed := range uint64(192) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -70,7 +70,7 @@ func FuzzStatus(f *testing.F) {
 			all = append(all, one)
 		}
 		record.Environments(run, c.Environments())
-		for _, step := range planned.Steps[:min(len(planned.Steps), 6)] { // a search has dozens
+		for _, step := range planned.Steps[:min(len(planned.Steps), 6)] { // a search has dozens of steps
 			step = record.Offering(run, step)
 			attempt := decide.Attempt{Step: step.ID, Number: 1}
 			start := c.Reference.Now()
@@ -107,7 +107,7 @@ func FuzzStatus(f *testing.F) {
 	})
 }
 
-// reader is a client that receives messages without a connection.
+// reader is a client that gets messages without a connection.
 type reader struct {
 	*client
 	sequence uint64
@@ -127,14 +127,14 @@ func (r *reader) describes(message []byte) {
 		r.unfit(problem.Reason, problem.Message)
 		return
 	}
-	// The load of plausibleLog has just ended.
+	// As if the load of plausibleLog had just ended.
 	r.offset = measure.ClockOffset{OffsetNanoseconds: 21e9 - r.owner.Reference.Now().UnixNano(), UncertaintyNanoseconds: 1000}
 	if err := r.storeDescription(said); err != nil {
 		r.lose(err.Error())
 	}
 }
 
-// logs reads a log of length-prefixed messages as records of an attempt.
+// logs adds a log of length-prefixed messages as records of an attempt.
 func (r *reader) logs(attempt decide.Attempt, log []byte) {
 	for len(log) > 0 {
 		message, length := protowire.ConsumeBytes(log)
@@ -154,7 +154,7 @@ func (r *reader) logs(attempt decide.Attempt, log []byte) {
 	}
 }
 
-// runOf plans a run of one of seven kinds, with two clients.
+// runOf plans a run with two clients; kind selects one of seven phases.
 func runOf(t *testing.T, kind uint8) (*v1alpha1.BenchmarkRun, plan.Plan) {
 	t.Helper()
 	made := builders.Benchmark("nightly").Target("data").Clients(2)
@@ -188,7 +188,7 @@ func runOf(t *testing.T, kind uint8) (*v1alpha1.BenchmarkRun, plan.Plan) {
 		Benchmark: v1alpha1.BenchmarkReference{Name: "nightly", UID: "benchmark-1"}, Hash: strings.Repeat("a", 64)}, made.Run(), planned), planned
 }
 
-// shown checks the size of a run, and that its status contains no characters that hide or reorder text.
+// shown checks that a run fits into an object, and that its status contains no characters that hide or reorder text.
 func shown(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	whole, err := json.Marshal(run)
@@ -228,8 +228,7 @@ func plausibleDescription() *agentapi.DescribeResponse {
 		Host:    &agentapi.Host{Name: "node", Kernel: "6.1", Cpus: 4, MemoryBytes: 1 << 33, BootId: "a", Architecture: "amd64"}}
 }
 
-// plausibleLog returns the log of a client that has written for 20 s, with everything that an end record may
-// contain.
+// plausibleLog returns the log of a client that wrote for 20 s. Its end record has all possible fields.
 func plausibleLog(tb testing.TB) []*agentapi.Record {
 	tb.Helper()
 	var latency measure.Latency
@@ -264,8 +263,8 @@ func plausibleLog(tb testing.TB) []*agentapi.Record {
 		}}})
 }
 
-// spoilt returns a copy of a message in which one to three fields, at any depth, have values that a hostile agent
-// might send.
+// spoilt returns a copy of a message in which one to three fields, at any depth, have values that a hostile agent may
+// send.
 func spoilt[M proto.Message](random *rand.Rand, message M) M {
 	copied, _ := proto.Clone(message).(M)
 	for range 1 + random.IntN(3) {
@@ -274,7 +273,7 @@ func spoilt[M proto.Message](random *rand.Rand, message M) M {
 			fields := at.Descriptor().Fields()
 			field := fields.Get(random.IntN(fields.Len()))
 			if whole := field.ContainingOneof(); whole != nil {
-				field = at.WhichOneof(whole) // It remains a record of its kind.
+				field = at.WhichOneof(whole) // Keep the kind of the record.
 			}
 			switch {
 			case field.IsList() && random.IntN(3) > 0:
@@ -300,7 +299,7 @@ func spoilt[M proto.Message](random *rand.Rand, message M) M {
 	return copied
 }
 
-// anything fills a message with values that a hostile agent might send: extreme and plausible ones.
+// anything fills a message with values that a hostile agent may send, extreme and plausible ones.
 func anything[M proto.Message](random *rand.Rand, message M) M {
 	fill(random, message.ProtoReflect())
 	return message
@@ -355,7 +354,7 @@ func value(random *rand.Rand, field protoreflect.FieldDescriptor, fresh func() p
 	}
 }
 
-// histogramOf returns an encoded latency or histogram, or nonsense.
+// histogramOf returns an encoded latency or histogram, or invalid bytes.
 func histogramOf(random *rand.Rand) []byte {
 	var latency measure.Latency
 	for range random.IntN(30) {

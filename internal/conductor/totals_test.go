@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// teller returns an agent that sends some records and then waits.
+// teller returns an agent that sends the given records and then waits.
 func teller(records ...*agentapi.Record) *fake {
 	for i, record := range records {
 		record.Sequence = uint64(i + 1)
@@ -48,7 +48,7 @@ func takes(t *testing.T, step *agentapi.StepKey, from, to int64, latency time.Du
 
 const second = int64(time.Second)
 
-// connected returns a conductor that has read everything that these agents send.
+// connected returns a conductor that has read the logs of the given agents.
 func connected(t *testing.T, options conductor.Options, agents ...*fake) *conductor.Conductor {
 	t.Helper()
 	options.RunUID, options.Epoch, options.LossTimeout, options.Steps = runUID, 1, time.Minute, steps()
@@ -64,8 +64,8 @@ func connected(t *testing.T, options conductor.Options, agents ...*fake) *conduc
 	return made
 }
 
-// TestTotals checks that counts are summed over steps, attempts and clients, including the warm-up, and that
-// forgetting a step subtracts nothing. Seconds without samples are counted, except at the end of a warm-up.
+// TestTotals checks that totals are summed over steps, attempts and clients, including the warm-up, and that forgetting
+// an attempt subtracts nothing. Seconds without samples count as lost, except at the end of a warm-up.
 func TestTotals(t *testing.T) {
 	base := time.Now().UnixNano()
 	one, two := &agentapi.StepKey{Id: "1", Attempt: 1}, &agentapi.StepKey{Id: "2", Attempt: 1}
@@ -92,7 +92,7 @@ func TestTotals(t *testing.T) {
 	check()
 }
 
-// TestTotalsSince checks that only later samples count if clients were lost before this conductor was created.
+// TestTotalsSince checks that samples before CountSince do not count towards the totals.
 func TestTotalsSince(t *testing.T) {
 	base := time.Now().UnixNano()
 	step := &agentapi.StepKey{Id: "1", Attempt: 1}
@@ -103,8 +103,8 @@ func TestTotalsSince(t *testing.T) {
 	}
 }
 
-// TestDistributions checks that latencies are merged over clients, and come from the newest step in whatever order
-// the logs are read: the second client's log is read again from the start after the first client's.
+// TestDistributions checks that latencies are merged over clients and come from the newest step, in whatever order the
+// logs are read. The second agent's log starts again with the old step after the first agent's log was read.
 func TestDistributions(t *testing.T) {
 	base := time.Now().UnixNano()
 	old, live := &agentapi.StepKey{Id: "1", Attempt: 1}, &agentapi.StepKey{Id: "2", Attempt: 1}
@@ -127,8 +127,8 @@ func TestDistributions(t *testing.T) {
 	}
 }
 
-// TestRecordedIsNotKeptAgain checks that only the totals are kept of attempts that another conductor has recorded, and
-// the progress of those that have not ended.
+// TestRecordedIsNotKeptAgain checks that a conductor keeps only the totals of attempts that another conductor has
+// recorded, and also the progress of attempts that have not ended.
 func TestRecordedIsNotKeptAgain(t *testing.T) {
 	base := time.Now().UnixNano()
 	old, again, live := &agentapi.StepKey{Id: "1", Attempt: 1}, &agentapi.StepKey{Id: "2", Attempt: 1}, &agentapi.StepKey{Id: "2", Attempt: 2}

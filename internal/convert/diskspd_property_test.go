@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// drawn is a random command line with the effect that fio must have. The effect is derived from DiskSpd's
-// documentation, not from the parser under test.
+// drawn is a random command line with the effect that fio must have. The effect follows DiskSpd's documentation, not
+// the parser under test.
 type drawn struct {
 	line []string
 	want effect
@@ -89,7 +89,7 @@ func draw(r *rand.Rand) drawn {
 	w := &d.want
 	w.Jobs, w.Outstanding = threads*targets, threads*targets*depth
 	if total {
-		w.Jobs = threads // each works on all targets
+		w.Jobs = threads // each thread works on all targets
 	}
 	w.Files, w.DatasetBytes = int(targets), targets*block*blocks
 	w.Block, w.Engine = strconv.FormatUint(block, 10), "libaio"
@@ -132,7 +132,8 @@ func sizeOf(bytes uint64) string {
 	return strconv.FormatUint(bytes, 10)
 }
 
-// TestDiskSpdMeaning converts random command lines, renders the profiles and compares their effect.
+// TestDiskSpdMeaning checks that fio does what DiskSpd would: it converts random command lines and compares the
+// rendered jobs with the expected effect.
 func TestDiskSpdMeaning(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	tooMany := 0
@@ -146,7 +147,7 @@ func TestDiskSpdMeaning(t *testing.T) {
 		if got.Engine == "psync" {
 			tooMany++
 		}
-		// Sequential jobs divide a file into parts of whole blocks and do not use the remainder.
+		// Sequential jobs get equal parts of whole blocks; the remainder of the file is not used.
 		if d.want.RW == "read" || d.want.RW == "write" || d.want.RW == "rw" {
 			if left := d.want.DatasetBytes - got.DatasetBytes; left < d.want.Jobs*uint64(d.want.Files)<<20 {
 				got.DatasetBytes += left
@@ -161,7 +162,7 @@ func TestDiskSpdMeaning(t *testing.T) {
 	}
 }
 
-// TestFioTakesWhatIsRendered lets a real fio parse the jobs that rarer options are converted to.
+// TestFioTakesWhatIsRendered checks that real fio accepts the jobs that rare options are converted to.
 func TestFioTakesWhatIsRendered(t *testing.T) {
 	path, err := exec.LookPath("fio")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 func TestDiskSpd(t *testing.T) {
 	for name, line := range map[string]string{
-		// Command lines from widely used posts.
+		// Command lines from well-known posts.
 		"aws-write":   `.\diskspd.exe -d720 -r100 -w100 -t1 -o32 -b1M -Sr -L -c8G \\fs.example\share\test.dat`,
 		"aws-read":    `diskspd.exe -d120 -s -w0 -t8 -o16 -b1024K -Sh -L D:\data\test.dat`,
 		"azure":       `diskspd -c100G -b8K -t18 -o8 -r -w100 -d120 -W30 -C30 -Sh -L -D test.dat`,
@@ -52,7 +52,7 @@ func TestDiskSpd(t *testing.T) {
 	}
 }
 
-// datasetOf returns the file size for the read test of the AWS post, which uses an existing file.
+// datasetOf returns the file size for the read test of the AWS post, which reads an existing file, or 0.
 func datasetOf(name string) int64 {
 	if name == "aws-read" {
 		return 2 << 30
@@ -60,14 +60,15 @@ func datasetOf(name string) int64 {
 	return 0
 }
 
-// TestDiskSpdProfile checks that XML profiles are refused.
+// TestDiskSpdProfile checks that XML profiles are refused with an explanation.
 func TestDiskSpdProfile(t *testing.T) {
 	if _, err := convert.DiskSpd([]string{"-Xp.xml", "a.dat"}, convert.Options{}); err == nil || !strings.Contains(err.Error(), "-Xp.xml: XML profiles are not supported") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestBurstOfInterlockedThreads checks that a job that replaces all threads of a target does the whole burst.
+// TestBurstOfInterlockedThreads checks that bursts are not divided by the number of threads if interlocked threads
+// (-si) become a single job.
 func TestBurstOfInterlockedThreads(t *testing.T) {
 	for line, want := range map[string]string{
 		"-c1G -t4 -si -i8 -j5 -Su x.dat":       "8",
@@ -86,7 +87,8 @@ func TestBurstOfInterlockedThreads(t *testing.T) {
 	}
 }
 
-// TestEveryOptionOfDiskSpd checks that each option changes the profile or its times, or has its own note.
+// TestEveryOptionOfDiskSpd checks that no option is dropped silently: each changes the profile or its duration, or has
+// a note.
 func TestEveryOptionOfDiskSpd(t *testing.T) {
 	letters := map[byte]bool{}
 	for _, options := range []string{
@@ -110,11 +112,11 @@ func TestEveryOptionOfDiskSpd(t *testing.T) {
 			told := slices.ContainsFunc(workloads[0].Notes, func(note convert.Note) bool { return slices.Contains(strings.Fields(note.Option), option) })
 			changed := err != nil || !reflect.DeepEqual(base[0].Spec, workloads[0].Spec) || base[0].Duration != workloads[0].Duration
 			if !told && !changed {
-				t.Errorf("%s of %q neither changes the profile nor is told:\n%v", option, options, workloads[0].Notes)
+				t.Errorf("%s of %q neither changes the profile nor has a note:\n%v", option, options, workloads[0].Notes)
 			}
 		}
 	}
-	const known = ":abBcCDdefFghiIjlLnNoOpPrRsStTvwWxyzZ" // X and ? have their own tests
+	const known = ":abBcCDdefFghiIjlLnNoOpPrRsStTvwWxyzZ" // other tests cover X and ?
 	for _, letter := range []byte(known) {
 		if !letters[letter] {
 			t.Errorf("-%c is not tried", letter)

@@ -78,7 +78,8 @@ fdatasync=1
 	golden.Check(t, "fio-bad-file", outcome(t, nil, err))
 }
 
-// TestFioOptionsBeforeTheFirstName: such options apply to every job of the line, and to those of its job file.
+// TestFioOptionsBeforeTheFirstName checks that options before the first --name apply to all jobs of the command line
+// and of its job file.
 func TestFioOptionsBeforeTheFirstName(t *testing.T) {
 	const shared = "fio --ioengine=libaio --direct=1 --bs=64k --iodepth=16"
 	read := func(name string) ([]byte, error) {
@@ -112,7 +113,7 @@ func TestFioOptionsBeforeTheFirstName(t *testing.T) {
 	}
 }
 
-// TestFioSections: as in fio, --section can be given for each section to convert.
+// TestFioSections checks that several --section options convert several sections, as in fio.
 func TestFioSections(t *testing.T) {
 	const line = "fio --section=a --section=c x.fio"
 	workloads, err := convert.Fio(strings.Fields(line), convert.Options{ReadFile: func(string) ([]byte, error) {
@@ -123,7 +124,8 @@ func TestFioSections(t *testing.T) {
 	}
 }
 
-// TestFioFileSize checks that filesize sets the size of the files: as in fio, size then only limits the bytes transferred.
+// TestFioFileSize checks that filesize sets the size of the files. As in fio, size then limits only the bytes to
+// transfer.
 func TestFioFileSize(t *testing.T) {
 	for line, want := range map[string]string{
 		"--size=10g --filesize=1g":              "1Gi",
@@ -144,7 +146,7 @@ func TestFioFileSize(t *testing.T) {
 	}
 }
 
-// TestFioBaseOfUnits checks that kb_base=1000, which changes the meaning of all sizes, is refused.
+// TestFioBaseOfUnits checks that kb_base=1000 is refused, because it changes the meaning of all sizes.
 func TestFioBaseOfUnits(t *testing.T) {
 	const line = "fio --name=x --size=4m --kb_base="
 	_, err := convert.Fio(strings.Fields(line+"1000"), convert.Options{})
@@ -157,7 +159,7 @@ func TestFioBaseOfUnits(t *testing.T) {
 	}
 }
 
-// TestFioGlobalNames: as in fio, each --name that begins with global sets options of the jobs after it.
+// TestFioGlobalNames checks that each --name that starts with "global" sets options for the jobs after it, as in fio.
 func TestFioGlobalNames(t *testing.T) {
 	const line = "fio --name=global-a --size=1g --bs=64k --name=a --name=globals --bs=8k --name=b --stonewall"
 	workloads, err := convert.Fio(strings.Fields(line), convert.Options{})
@@ -171,7 +173,7 @@ func TestFioGlobalNames(t *testing.T) {
 	}
 }
 
-// TestFioSeveralFiles: as in fio, the jobs of each further file wait for those before them.
+// TestFioSeveralFiles checks that the jobs of each job file wait for those of the files before it, as in fio.
 func TestFioSeveralFiles(t *testing.T) {
 	read := func(name string) ([]byte, error) {
 		return []byte("[" + name + "1]\nsize=1g\n[" + name + "2]\nsize=1g\n"), nil
@@ -196,7 +198,7 @@ func TestFioSeveralFiles(t *testing.T) {
 	}
 }
 
-// TestFioMeaning converts random job files and compares the effect of the rendered jobs with that of the file.
+// TestFioMeaning checks that random job files and the jobs rendered from their profiles have the same effect.
 func TestFioMeaning(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	typed, files := 0, 0
@@ -246,7 +248,7 @@ func TestFioMeaning(t *testing.T) {
 			set("rate_iops", "1000")
 			want.RateIOPS = 1000 * jobs
 			if strings.HasSuffix(want.RW, "rw") {
-				want.RateIOPS = 1000 * jobs // one number limits reads, and also writes
+				want.RateIOPS = 1000 * jobs // a single number limits both reads and writes
 			}
 		case 1:
 			set("thinktime", "500us")
@@ -262,7 +264,7 @@ func TestFioMeaning(t *testing.T) {
 			t.Fatalf("%v\n%s", err, &text)
 		}
 		profile := workloads[0].Spec.Fio
-		// The same options on a command line result in the same profile.
+		// The same options on a command line give the same profile.
 		words := []string{"fio", "--name=work"}
 		for line := range strings.Lines(text.String()) {
 			if line = strings.TrimSpace(line); line != "[work]" {
@@ -279,7 +281,7 @@ func TestFioMeaning(t *testing.T) {
 		}
 		got := effectOf(t, rendered(t, profile), "thinktime", "invalidate")
 		if got.Mix == "" && want.Mix == "50" {
-			got.Mix = "50" // fio's own default
+			got.Mix = "50" // fio's default
 		}
 		for _, one := range rendered(t, profile) {
 			if writes, ok := one["rwmixwrite"]; ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/convert"
 )
 
-// checkConverted checks the result of any input: it is an error, or profiles that the engine renders, and notes stay
+// checkConverted checks that any input gives an error or profiles that the engine can render, and that notes remain
 // comments in the YAML.
 func checkConverted(t *testing.T, workloads []convert.Workload, err error) {
 	t.Helper()

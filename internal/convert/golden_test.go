@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/convert"
 )
 
-// yamlOf returns the converted profiles as YAML and checks them against the API server's rules.
+// yamlOf returns converted profiles as YAML and validates them against the API.
 func yamlOf(t *testing.T, workloads []convert.Workload) string {
 	t.Helper()
 	text, err := convert.YAML(workloads, v1alpha1.WorkloadProfileKind)

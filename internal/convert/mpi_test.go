@@ -35,7 +35,8 @@ func TestIOR(t *testing.T) {
 	}
 }
 
-// The program's name may be left out, even if a path of the tool ends with it.
+// TestMPIWithoutTheProgram checks that the name of the program may be omitted, even if a path on the command line ends
+// with that name.
 func TestMPIWithoutTheProgram(t *testing.T) {
 	for tool, test := range map[string]struct {
 		convert func([]string, convert.Options) ([]convert.Workload, error)
@@ -75,7 +76,7 @@ func TestMdtest(t *testing.T) {
 	}
 }
 
-// TestIORMeaning checks that the engine renders the options of random command lines unchanged.
+// TestIORMeaning checks that the options of random IOR command lines are rendered unchanged.
 func TestIORMeaning(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 1000 {
@@ -146,7 +147,7 @@ func TestIORMeaning(t *testing.T) {
 	}
 }
 
-// TestMdtestMeaning does the same for mdtest.
+// TestMdtestMeaning checks that the options of random mdtest command lines are rendered unchanged.
 func TestMdtestMeaning(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 1000 {
@@ -191,7 +192,7 @@ func TestMdtestMeaning(t *testing.T) {
 				got = append(got, option)
 			}
 		}
-		// Options without an equivalent have a note and are not rendered.
+		// Options without an equivalent are not rendered and have a note.
 		for _, note := range workloads[0].Notes {
 			want = slices.DeleteFunc(want, func(option string) bool { return option == note.Option })
 		}

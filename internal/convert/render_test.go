@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// job holds the options of a section of a fio job file, including those of [global].
+// job is a section of a fio job file with its options and those of [global].
 type job map[string]string
 
 func (j job) number(t *testing.T, name string, otherwise uint64) uint64 {
@@ -27,7 +27,7 @@ func (j job) number(t *testing.T, name string, otherwise uint64) uint64 {
 	return value
 }
 
-// rendered returns the jobs that fio would get for a profile. It does not use the parser under test.
+// rendered returns the fio jobs of a profile, read without the parser under test.
 func rendered(t *testing.T, profile *v1alpha1.FioProfile) []job {
 	t.Helper()
 	text, err := fio.Render(profile, fio.Parameters{Purpose: fio.Measure, Duration: time.Minute})
@@ -55,18 +55,18 @@ func rendered(t *testing.T, profile *v1alpha1.FioProfile) []job {
 	return jobs
 }
 
-// effect describes what a load does as a whole.
+// effect is what a load does in total.
 type effect struct {
 	Jobs, Outstanding, DatasetBytes uint64
 	Files                           int
-	// RateBytes and RateIOPS are sums over all jobs and directions.
+	// RateBytes and RateIOPS are summed over all jobs and both directions.
 	RateBytes, RateIOPS uint64
-	// These are the same for all jobs.
+	// The remaining fields have the same value in all jobs.
 	RW, Mix, Block, Engine, Direct, Sync string
 	Options                              map[string]string
 }
 
-// effectOf adds up the jobs.
+// effectOf returns the combined effect of jobs.
 func effectOf(t *testing.T, jobs []job, options ...string) effect {
 	t.Helper()
 	sum := effect{Options: map[string]string{}}
@@ -81,7 +81,7 @@ func effectOf(t *testing.T, jobs []job, options ...string) effect {
 				name := strings.NewReplacer("$jobnum", strconv.FormatUint(n, 10), "$filenum", strconv.FormatUint(f, 10)).Replace(one["filename_format"])
 				files[name] += one.number(t, "size", 0) / number
 				if _, part := one["offset"]; !part && files[name] > one.number(t, "size", 0)/number {
-					files[name] = one.number(t, "size", 0) / number // several jobs use the whole file
+					files[name] = one.number(t, "size", 0) / number // several jobs use the same whole file
 				}
 			}
 		}

@@ -55,8 +55,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// hdd is FSx for Windows with 1 TiB of HDD storage. The credits of a full bucket last 15,420 s and take 87,381 s to
-// refill.
+// hdd is FSx for Windows with 1 TiB of HDD storage. A full bucket lasts 15,420 s and refills in 87,381 s.
 var hdd = credits.Bucket{Baseline: 12 << 20, Burst: 80 << 20, Size: 1 << 40, Refill: 12 << 20}
 
 func TestKnownTimes(t *testing.T) {
@@ -65,7 +64,7 @@ func TestKnownTimes(t *testing.T) {
 	near(t, "half of it", hdd.FillSeconds(50), 87381.0/2, 1)
 	near(t, "a minute of burst", hdd.Needs(60), 60*68*(1<<20), 1)
 	if never := (credits.Bucket{Baseline: 5, Burst: 10, Size: 100, Refill: 10}); !math.IsInf(never.DrainSeconds(1), 1) || never.Drains() || never.Needs(9) != 0 {
-		t.Error("a bucket that refills as fast as it is spent never drains, and needs no credits")
+		t.Error("a bucket that refills as fast as it drains must never be empty and must need no credits")
 	}
 }
 
@@ -108,17 +107,17 @@ func TestEmptied(t *testing.T) {
 	}
 }
 
-// TestKnownAfterAWhile checks that a bucket that had time to fill is known to be full, whatever its initial fill.
+// TestKnownAfterAWhile checks that a bucket is known to be full once even an empty one would have refilled.
 func TestKnownAfterAWhile(t *testing.T) {
 	a := credits.Open(hdd)
 	a.Demand(math.Inf(1), 7710)
 	a.Idle(80000)
 	if a.LeastPercent() >= 99 {
-		t.Error("known to be full before an empty bucket could be")
+		t.Error("known to be full before an empty bucket could have refilled")
 	}
 	a.Idle(8000)
 	if a.LeastPercent() != 100 || a.Percent() != 100 {
-		t.Error("not known to be full when even an empty bucket is")
+		t.Error("not known to be full when even an empty bucket has refilled")
 	}
 }
 
@@ -141,8 +140,8 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// TestAgainstTheModel simulates random days of unlimited demand, paced demand and pauses, and compares accounts with a
-// store that lets every request through one by one.
+// TestAgainstTheModel checks computed fill levels against a simulated store that serves requests one by one, over
+// random days of unlimited load, paced load and pauses.
 func TestAgainstTheModel(t *testing.T) {
 	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 5))
@@ -162,7 +161,7 @@ func TestAgainstTheModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := credits.Open(bucket)
-		if fill < 1 { // give both the same fill
+		if fill < 1 { // start both with the same fill
 			a.Load(bucket.Refill+(1-fill)*bucket.Size, 1)
 		}
 		slack := 100 * 2 * depth * bytes / bucket.Size
@@ -186,7 +185,7 @@ func TestAgainstTheModel(t *testing.T) {
 			if t.Failed() {
 				t.Fatalf("bucket %+v", bucket)
 			}
-			// Wait for the operations in flight.
+			// Wait until the store has completed the requests in flight.
 			settled := now
 			for waiting > 0 {
 				settled = store.Next()
@@ -198,14 +197,14 @@ func TestAgainstTheModel(t *testing.T) {
 	}
 }
 
-// The size of the test's requests, and the maximum number of them in flight.
+// bytes is the size of a request; depth is the maximum number of requests in flight.
 const (
 	bytes = 10000
 	depth = 4
 )
 
-// serve demands bytes from a store at a rate. It returns how many it got and how many requests are in flight at the
-// end. Demand that is not met is not made up for later.
+// serve loads a store at the given rate. It returns the bytes completed and the number of requests still in flight.
+// Requests that are late because of a full queue are not made up for.
 func serve(store *model.Model, from, to time.Duration, demand float64) (through float64, waiting int) {
 	if math.IsInf(demand, 1) {
 		for _, answer := range (model.Load{Kind: model.Write, Bytes: bytes, Depth: depth}).Run(store, from, to) {
@@ -239,8 +238,9 @@ func near(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// TestBounds checks bounds that always hold: no fill is below empty or above full, the least never exceeds the most,
-// nothing is let through faster than the burst, and no more credits are spent than load is let through.
+// TestBounds checks invariants under random load: a bucket is never below empty or above full, the lower bound of the
+// fill never exceeds the fill, throughput never exceeds the burst rate, and no more credits are spent than bytes are
+// transferred.
 func TestBounds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// adversary runs as our own user. It repeatedly replaces the levels of a client's directory with links to a directory
-// of foreign files, and links those files under our names, until the test ends. It follows no link itself: its links
-// are absolute, which os.Root refuses.
+// adversary is another process of the same user: until the test ends, it keeps replacing the levels of a client's
+// directory with links to a directory of foreign files, and creates links to those files under our file names. It does
+// not follow its own links: they are absolute, so os.Root refuses them.
 func adversary(t *testing.T, path, precious string) {
 	t.Helper()
 	root, err := os.OpenRoot(path)
@@ -29,7 +29,7 @@ func adversary(t *testing.T, path, precious string) {
 					return
 				case <-time.After(time.Duration(rand.IntN(3000)) * time.Microsecond):
 				}
-				// An operation that fails has lost its race.
+				// A failed operation has only lost the race.
 				if root.Rename(level, level+"-stolen") == nil {
 					_ = root.Symlink(filepath.Join(path, precious), level)
 					_ = root.Remove(level)
@@ -46,8 +46,8 @@ func adversary(t *testing.T, path, precious string) {
 	t.Cleanup(func() { close(stop); all.Wait(); _ = root.Close() })
 }
 
-// An adversary renames and links while a directory is taken and removed. No foreign file may change. Whether a round
-// succeeds is a matter of chance.
+// TestAdversaryHarmsNobody checks that no foreign file changes if an adversary renames and links while a directory is
+// created and removed. Each round may succeed or fail.
 func TestAdversaryHarmsNobody(t *testing.T) {
 	path := t.TempDir()
 	mount := mustProve(t, path)
@@ -74,6 +74,6 @@ func TestAdversaryHarmsNobody(t *testing.T) {
 	}
 	t.Logf("%d removals", removed)
 	if after := sumsOf(t, precious); after != before {
-		t.Errorf("somebody's files have changed:\n%s\n%s", before, after)
+		t.Errorf("foreign files have changed:\n%s\n%s", before, after)
 	}
 }

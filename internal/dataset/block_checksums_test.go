@@ -29,7 +29,8 @@ func TestBlockOffsets(t *testing.T) {
 	}
 }
 
-// A block with a checksum must match it exactly; other blocks must not be zeros.
+// TestDiffers checks that a block with a checksum must match it, and that a block without one must not contain only
+// zeros, unless the workload writes zeros.
 func TestDiffers(t *testing.T) {
 	const size = 1 << 20
 	overwrite := func(offset int64, with []byte) func(*testing.T, string) {
@@ -83,7 +84,7 @@ func TestDiffers(t *testing.T) {
 	}
 }
 
-// chooseFiles bounds the number of reads, however many files there are.
+// TestChosen checks that the total number of blocks to read is bounded for any number of files.
 func TestChosen(t *testing.T) {
 	for _, count := range []int{1, 3, 64, 65, 5000} {
 		files := LaidOut{}

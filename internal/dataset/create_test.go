@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestRenameFailed checks that a rename that a server denies is retried if another client has created the directory.
+// TestRenameFailed checks that a rename that the server denies counts as a lost race, which is retried, if another
+// client has created the directory.
 func TestRenameFailed(t *testing.T) {
 	t.Parallel()
 	parent, err := openPath(t.TempDir())
@@ -25,8 +26,8 @@ func TestRenameFailed(t *testing.T) {
 	}
 }
 
-// TestStaleIsTransient checks that an operation is tried again if another machine has removed a directory on NFS, and
-// that a target that stays stale is an error.
+// TestStaleIsTransient checks that an operation is retried if NFS reports a stale handle because another machine
+// removed the directory, and that a handle that stays stale is an error.
 func TestStaleIsTransient(t *testing.T) {
 	t.Parallel()
 	stale := classify("dir", "list", &fs.PathError{Op: "openat", Path: ".", Err: unix.ESTALE})

@@ -183,7 +183,8 @@ func TestCreateRefusesForeign(t *testing.T) {
 	}
 }
 
-// A client that is killed while it removes the parents leaves an empty one without an ownership file.
+// TestEmptyDirectoriesHealThemselves checks that Create and Sweep accept an empty parent directory without an ownership
+// file. A client that is killed while it removes its parent directories leaves one.
 func TestEmptyDirectoriesHealThemselves(t *testing.T) {
 	path := t.TempDir()
 	uid := filepath.Join(path, ".storagebench", testUID)
@@ -215,8 +216,9 @@ func TestCreateRefusesAnotherDirectoryThanTheProvenOne(t *testing.T) {
 	}
 }
 
-// Clients share their parents. No client may see another's incomplete directory as foreign, and the removal of the
-// last empty parent must not make the creation of another client's directory fail.
+// TestConcurrentClients checks that clients can create and remove their directories at the same time under common
+// parents. No client may see another's incomplete directory as foreign, and no creation may fail because another client
+// removes the last empty parent.
 func TestConcurrentClients(t *testing.T) {
 	path := t.TempDir()
 	mount := mustProve(t, path)
@@ -240,7 +242,7 @@ func TestConcurrentClients(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	// The last two may have seen each other's directories, so the runner sweeps at the end.
+	// The last two clients may have left the parents for each other, so sweep as the runner does at the end.
 	if err := Sweep(t.Context(), mount, testUID, testOwner().RunUID); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A mark is trusted only if the bytes between it and the data are still unwritten.
+// TestDeviceWithDataBehindTheMark checks that a mark is trusted only if the bytes between it and the data are zeros.
 func TestDeviceWithDataBehindTheMark(t *testing.T) {
 	t.Parallel()
 	for _, at := range []int64{markBytes, markBytes + 1, DeviceDataOffset - 1} {

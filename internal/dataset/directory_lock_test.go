@@ -26,8 +26,8 @@ func mustTake(t *testing.T, mount Mount, instance string) (*Dataset, *Hold) {
 	return d, hold
 }
 
-// A directory has one holder. A second agent gets the holder's name and waits until the holder and its tools have
-// exited.
+// TestTakeWaitsForTheHolder checks that an agent learns who holds the directory and waits until the holder and its
+// tools have exited.
 func TestTakeWaitsForTheHolder(t *testing.T) {
 	mount := mustProve(t, t.TempDir())
 	_, hold := mustTake(t, mount, "old")
@@ -41,7 +41,7 @@ func TestTakeWaitsForTheHolder(t *testing.T) {
 	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	hold.Release() // as if the agent were killed
+	hold.Release() // as if the old agent were killed
 
 	var told []Holder
 	waiting, cancel := context.WithTimeout(t.Context(), hang.Guard)
@@ -54,7 +54,7 @@ func TestTakeWaitsForTheHolder(t *testing.T) {
 		t.Errorf("beside a living tool: %v", err)
 	}
 	if len(told) != 1 || told[0].Instance != "old" {
-		t.Errorf("told of %v", told)
+		t.Errorf("reported holders: %v", told)
 	}
 	must(t, stdin.Close())
 	_ = tool.Wait()
@@ -68,8 +68,8 @@ func TestTakeWaitsForTheHolder(t *testing.T) {
 	}
 }
 
-// If the old agent removes its directory meanwhile, the new agent gets a new one, which the old removal does not
-// affect.
+// TestTakeAfterTheRemoval checks that an agent that waits for a directory gets a new one if the holder removes the old
+// one, and that this removal does not affect the new directory.
 func TestTakeAfterTheRemoval(t *testing.T) {
 	path := t.TempDir()
 	mount := mustProve(t, path)
@@ -103,7 +103,8 @@ func TestTakeAfterTheRemoval(t *testing.T) {
 	}
 }
 
-// Without locks the newest mark counts: the previous holder detects that it has lost the directory.
+// TestConfirm checks that, without locks, the newest holder record counts: the previous holder detects that it has lost
+// the directory.
 func TestConfirm(t *testing.T) {
 	mount := mustProve(t, t.TempDir())
 	old, hold := mustTake(t, mount, "old")
@@ -120,7 +121,8 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// Holders take turns in one directory while others use another one: no two hold it at once, and nothing is left.
+// TestTakeInTurns checks that only one agent at a time holds a directory, while others use another directory, and that
+// nothing is left at the end.
 func TestTakeInTurns(t *testing.T) {
 	path := t.TempDir()
 	mount := mustProve(t, path)

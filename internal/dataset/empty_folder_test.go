@@ -11,7 +11,7 @@ func TestEmptyFolder(t *testing.T) {
 	t.Parallel()
 	data := mustCreate(t, t.TempDir(), 0)
 	path := filepath.Join(data.Path(), "small.0")
-	for range 2 { // created, then emptied
+	for range 2 { // first creates the directory, then empties it
 		if err := data.EmptyFolder(t.Context(), "small.0"); err != nil {
 			t.Fatal(err)
 		}

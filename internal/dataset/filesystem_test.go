@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// mountMade creates a file system in a file, mounts it, and opens a client's directory on it.
+// mountMade creates a file system in a file, mounts it and creates a client's directory on it.
 func mountMade(t *testing.T, program []string, options string) *Dataset {
 	t.Helper()
 	if _, err := exec.LookPath(program[0]); err != nil {

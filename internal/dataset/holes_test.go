@@ -6,25 +6,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The probe detects holes and leaves no file.
+// TestShowsHoles checks that the probe detects that a file system reports holes, and that it leaves no file behind.
 func TestShowsHoles(t *testing.T) {
 	d := mustCreate(t, t.TempDir(), 0)
 	if !d.probeHoles() {
-		t.Error("the temporary directory tells no holes")
+		t.Error("the temporary directory reports no holes")
 	}
 	if empty, err := d.Empty(); err != nil || !empty {
-		t.Errorf("something stays: empty %t, %v", empty, err)
+		t.Errorf("the probe leaves a file: empty %t, %v", empty, err)
 	}
 	root, err := openPath("/proc/sys")
 	must(t, err)
 	defer root.close()
 	if probeHole(root) {
-		t.Error("what cannot be written shows holes")
+		t.Error("a file system that cannot be written reports holes")
 	}
 }
 
-// If a file system reports holes, a file that is reported as all data counts as written, however little space it
-// uses.
+// TestCompressedBehindFUSE checks that a file that a hole-reporting file system reports as all data counts as written,
+// however little space it uses.
 func TestCompressedBehindFUSE(t *testing.T) {
 	for name, test := range map[string]struct {
 		shows   bool

@@ -25,7 +25,7 @@ func TestLaidOut(t *testing.T) {
 	must(t, first.SetLaidOut(whole))
 	read(first, whole)
 	read(second, LaidOut{})
-	// A leftover of a client that was killed while it wrote a record does not matter.
+	// A client that was killed while it wrote a record leaves this file, which is ignored.
 	withParent := filepath.Dir(first.Path())
 	mustWrite(t, filepath.Join(withParent, "layout-0.json.new"), "{")
 	must(t, second.SetLaidOut(whole))
@@ -40,12 +40,12 @@ func TestLaidOut(t *testing.T) {
 	}
 	must(t, first.SetLaidOut(LaidOut{}))
 	if exists(filepath.Join(withParent, "layout-0.json")) {
-		t.Error("the record of nothing is there")
+		t.Error("an empty record was written")
 	}
 	must(t, first.SetLaidOut(LaidOut{}))
 	read(first, LaidOut{})
 
-	// The record is removed with the data, and does not prevent the removal of a directory.
+	// The record is removed together with the data and does not keep a directory from being removed.
 	must(t, first.SetLaidOut(whole))
 	mustWrite(t, filepath.Join(withParent, "layout-0.json.new"), "{")
 	must(t, first.Remove(t.Context()))
@@ -58,11 +58,12 @@ func TestLaidOut(t *testing.T) {
 		t.Error("the record of a client without files keeps the directory")
 	}
 	if err := second.SetLaidOut(whole); err == nil {
-		t.Error("the record of a directory that is not there was written")
+		t.Error("the record of a missing directory was written")
 	}
 }
 
-// An invalid record is ignored.
+// TestLaidOutOfAnothersMaking checks that an invalid record is ignored and can be replaced, and that links are never
+// followed.
 func TestLaidOutOfAnothersMaking(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "cut short": `{"schemaVersion":1,"files":{"a":`, "of another version": `{"schemaVersion":9,"files":{"a":{"bytes":1}}}`,
@@ -93,7 +94,8 @@ func TestLaidOutOfAnothersMaking(t *testing.T) {
 	}
 }
 
-// The record holds as many files as the API allows for a client. A larger record is refused and does not replace it.
+// TestLaidOutOfManyFiles checks that a record can hold as many files as the API allows per client. A larger record is
+// refused and does not replace the existing one.
 func TestLaidOutOfManyFiles(t *testing.T) {
 	d := mustCreate(t, t.TempDir(), 0)
 	many := LaidOut{}
@@ -131,6 +133,6 @@ func TestIs(t *testing.T) {
 	other, err := os.Stat(path)
 	must(t, err)
 	if !d.Is(own) || d.Is(other) {
-		t.Error("a directory is not told from another")
+		t.Error("two directories are confused")
 	}
 }

@@ -41,8 +41,8 @@ func TestLock(t *testing.T) {
 	must(t, again.Release())
 }
 
-// An agent removes its data while the runner still holds the lock. Until the runner releases it, no other run gets the
-// lock, whose data the runner would remove.
+// TestLockSurvivesTheRemovalOfTheData checks that the removal of the data does not remove a lock that the runner still
+// holds. Otherwise another run could get the lock, and the runner would then remove that run's data.
 func TestLockSurvivesTheRemovalOfTheData(t *testing.T) {
 	path := t.TempDir()
 	mount := mustProve(t, path)
@@ -60,8 +60,8 @@ func TestLockSurvivesTheRemovalOfTheData(t *testing.T) {
 	}
 }
 
-// A run whose lock file was removed, for example by an agent that believed its conductor dead, does not remove the lock
-// of the next run.
+// TestReleaseSparesTheNextLock checks that a run whose lock file was removed does not remove the lock of the next run.
+// An agent that believes its conductor dead may remove the file.
 func TestReleaseSparesTheNextLock(t *testing.T) {
 	path := t.TempDir()
 	mount := mustProve(t, path)
@@ -69,7 +69,7 @@ func TestReleaseSparesTheNextLock(t *testing.T) {
 	must(t, err)
 	must(t, mustCreate(t, path, 0).RemoveWithLock(t.Context()))
 	if exists(filepath.Join(path, ".storagebench")) {
-		t.Fatal("something is left by the last agent of a dead run")
+		t.Fatal("the last agent of a dead run leaves files")
 	}
 	next, err := AcquireLock(mount, testOwner())
 	must(t, err)
@@ -83,8 +83,8 @@ func TestReleaseSparesTheNextLock(t *testing.T) {
 	}
 }
 
-// A directory whose lock file is gone is removed, as after NFS has delayed the file's removal; a directory whose lock
-// is held is kept.
+// TestRemoveUnlocked checks that a directory is removed if its lock file is gone, as after a removal that NFS delayed,
+// and kept if its lock is held.
 func TestRemoveUnlocked(t *testing.T) {
 	path := t.TempDir()
 	mount := mustProve(t, path)
@@ -101,12 +101,12 @@ func TestRemoveUnlocked(t *testing.T) {
 	must(t, os.Remove(held))
 	must(t, removeUnlocked(top, testOwner().BenchmarkUID))
 	if exists(filepath.Join(path, ".storagebench")) {
-		t.Error("an unused directory stays")
+		t.Error("an unused directory is kept")
 	}
 	must(t, lock.Release())
 }
 
-// A child that inherited the lock keeps it after the runner is gone.
+// TestLockIsInherited checks that a child process that inherited the lock holds it after the runner has died.
 func TestLockIsInherited(t *testing.T) {
 	mount := mustProve(t, t.TempDir())
 	lock, err := AcquireLock(mount, testOwner())

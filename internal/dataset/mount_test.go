@@ -73,7 +73,8 @@ func TestProveMountPermission(t *testing.T) {
 	})
 }
 
-// A foreign .storagebench in a directory that we may write to.
+// TestCreateWithoutPermission checks that a .storagebench directory without write permission is reported as a
+// permission error.
 func TestCreateWithoutPermission(t *testing.T) {
 	withoutRoot(t, func() {
 		path := t.TempDir()
@@ -102,7 +103,7 @@ func TestProveMountDescribes(t *testing.T) {
 			}
 		}
 
-		// A directory of the volume is on it, but is not the mount.
+		// A subdirectory is on the volume but is not a mount point.
 		inner := filepath.Join(outer, "bench")
 		if err := os.Mkdir(inner, 0o755); err != nil {
 			t.Fatal(err)
@@ -111,7 +112,7 @@ func TestProveMountDescribes(t *testing.T) {
 			t.Errorf("a directory of the volume: got %+v", mount)
 		}
 
-		// Another volume covers this one. What counts is the volume that a tool would write to.
+		// Mount another volume over the first one. The result must describe the volume that a tool would write to.
 		mountTmpfs(t, outer, 0, "size=4m")
 		if mount := mustProve(t, outer); mount.TotalBytes != 4<<20 {
 			t.Errorf("a covered mount: got %+v", mount)
@@ -132,7 +133,7 @@ func TestProveMountReadOnly(t *testing.T) {
 			t.Errorf("a read-only file system: %v", err)
 		}
 
-		// A read-only mount of a writable file system.
+		// This mount is read-only, but its file system is writable.
 		bound := t.TempDir()
 		if err := unix.Mount(bound, bound, "", unix.MS_BIND, ""); err != nil {
 			t.Fatal(err)

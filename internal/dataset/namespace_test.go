@@ -12,7 +12,7 @@ import (
 
 const again = "STORAGEBENCH_TEST_AGAIN"
 
-// withMounts runs a test again in its own mount namespace, where it may mount anything: directly if run as root, else
+// withMounts runs a test again in its own mount namespace, in which it may mount anything: directly as root, otherwise
 // in a user namespace.
 func withMounts(t *testing.T, body func()) {
 	t.Helper()
@@ -30,7 +30,7 @@ func withMounts(t *testing.T, body func()) {
 	})
 }
 
-// withoutRoot runs a test again as a user to whom permission bits apply.
+// withoutRoot runs a test as a user other than root, so that permission bits apply.
 func withoutRoot(t *testing.T, body func()) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -40,7 +40,7 @@ func withoutRoot(t *testing.T, body func()) {
 	runAgain(t, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}, body)
 }
 
-// runAgain runs one test in another process of this test program; there, it calls body.
+// runAgain runs a test again in another process of this test binary, in which it calls body.
 func runAgain(t *testing.T, attributes *syscall.SysProcAttr, body func()) {
 	t.Helper()
 	if os.Getenv(again) == t.Name() {
@@ -61,7 +61,7 @@ func runAgain(t *testing.T, attributes *syscall.SysProcAttr, body func()) {
 	}
 }
 
-// mountTmpfs mounts a tmpfs with the given options at a new directory.
+// mountTmpfs creates a directory and mounts a tmpfs with the given options on it.
 func mountTmpfs(t *testing.T, path string, flags uintptr, options string) {
 	t.Helper()
 	if err := os.MkdirAll(path, 0o755); err != nil {

@@ -12,7 +12,7 @@ import (
 
 const installation = "installation-1"
 
-// leave creates a client's directory with a file, as left by an agent that is gone.
+// leave creates a client's directory with a file and releases it, like an agent that has exited.
 func leave(t *testing.T, mount Mount, location Location, change func(*Owner)) string {
 	t.Helper()
 	owner := Owner{BenchmarkUID: location.BenchmarkUID, Benchmark: "b", Run: "b-1", RunUID: "run-1", Installation: installation}
@@ -27,8 +27,8 @@ func leave(t *testing.T, mount Mount, location Location, change func(*Owner)) st
 	return d.Path()
 }
 
-// The data of a benchmark that is gone is removed, except data that is held, was kept on purpose, or was created by
-// another installation. No other benchmark's data is removed.
+// TestRemoveLeft checks that the data of a deleted benchmark is removed, unless it is held, was kept on purpose or was
+// created by another installation. Data of other benchmarks is never removed.
 func TestRemoveLeft(t *testing.T) {
 	gone := Location{BenchmarkUID: "gone", DatasetHash: "aaaa"}
 	for name, test := range map[string]struct {
@@ -36,7 +36,7 @@ func TestRemoveLeft(t *testing.T) {
 		behind  OrphanFilter
 		removed int
 		stays   string
-		// left lists the remaining paths, relative to the directory of gone.
+		// left lists the remaining data files, relative to the directory of the deleted benchmark.
 		left []string
 	}{
 		"all of it": {
@@ -144,7 +144,7 @@ func TestRemoveLeft(t *testing.T) {
 				behind.Installation = installation
 			}
 			behind.Installation = strings.TrimPrefix(behind.Installation, "-")
-			for range 2 { // A second time changes nothing.
+			for range 2 { // the second call changes nothing
 				result, err := RemoveOrphans(t.Context(), mount, behind)
 				if name == "no owner" && errors.Is(err, ErrForeign) {
 					err = nil
@@ -170,14 +170,14 @@ func TestRemoveLeft(t *testing.T) {
 				t.Error("its directory is left")
 			}
 			if !exists(filepath.Join(other, "data")) {
-				t.Error("somebody else's data is gone")
+				t.Error("another benchmark's data is gone")
 			}
 		})
 	}
 }
 
-// At the end of a run, one client looks for orphaned data while another one removes its own. What is half removed then is
-// no other owner's.
+// TestOrphansBesideARemoval checks that a client can look for orphaned data while another client removes its own: a
+// half-removed directory is not reported as foreign.
 func TestOrphansBesideARemoval(t *testing.T) {
 	mount := mustProve(t, t.TempDir())
 	for range 100 {
@@ -199,7 +199,7 @@ func TestOrphansBesideARemoval(t *testing.T) {
 	}
 }
 
-// Owners lists only benchmarks of the same installation, and not the caller's own.
+// TestOwners checks that Owners lists the benchmarks of the same installation except the caller's own.
 func TestOwners(t *testing.T) {
 	mount := mustProve(t, t.TempDir())
 	if found, err := Owners(mount, installation, "me"); err != nil || len(found) > 0 {
@@ -219,7 +219,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// Keep is recorded in the ownership file.
+// TestKeep checks that Keep is recorded in the ownership file.
 func TestKeep(t *testing.T) {
 	mount := mustProve(t, t.TempDir())
 	d, _ := mustTake(t, mount, "one")
@@ -233,7 +233,7 @@ func TestKeep(t *testing.T) {
 	must(t, d.Remove(t.Context()))
 }
 
-// All clients of a volume mark their data at the end of a run, in one file.
+// TestKeepByAllClients checks that all clients of a volume can mark their common data as kept at the same time.
 func TestKeepByAllClients(t *testing.T) {
 	for range 20 {
 		path := t.TempDir()

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A security module of the kernel may deny what the mode allows. On a local file system, no file server is blamed.
+// TestDeniedBySecurityModule checks that the error for a denial by a kernel security module suggests that cause, and
+// that no file server is blamed on a local file system.
 func TestDeniedBySecurityModule(t *testing.T) {
 	volume := t.TempDir()
 	denyNewDirectories(t)
@@ -22,8 +23,7 @@ func TestDeniedBySecurityModule(t *testing.T) {
 	}
 }
 
-// denyNewDirectories makes the kernel (Landlock) refuse to create directories in the thread of the test, which ends with
-// it.
+// denyNewDirectories uses Landlock to forbid the creation of directories in this thread, which ends with the test.
 func denyNewDirectories(t *testing.T) {
 	t.Helper()
 	runtime.LockOSThread()
@@ -39,14 +39,15 @@ func denyNewDirectories(t *testing.T) {
 	}
 }
 
-// Whether a file system is local decides whom an error blames. /proc is on no list, as a share is not.
+// TestIsLocal checks which file systems are known to be local, which decides whether an error mentions a file server.
+// /proc is not in the list, like a network share.
 func TestIsLocal(t *testing.T) {
 	if !isLocal(t.TempDir()) {
 		t.Error("a temporary directory is not local")
 	}
 	for _, path := range []string{"/proc", filepath.Join(t.TempDir(), "missing")} {
 		if isLocal(path) {
-			t.Errorf("%s is known to be local", path)
+			t.Errorf("%s counts as local", path)
 		}
 	}
 }

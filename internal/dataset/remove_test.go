@@ -50,7 +50,7 @@ func TestRemoveFollowsNoLink(t *testing.T) {
 	}
 }
 
-// TestRemoveDirectoryWithoutName checks that an empty path does not mean the working directory.
+// TestRemoveDirectoryWithoutName checks that an empty path is refused and does not mean the working directory.
 func TestRemoveDirectoryWithoutName(t *testing.T) {
 	t.Chdir(t.TempDir())
 	mustWrite(t, "file", "x")
@@ -59,7 +59,8 @@ func TestRemoveDirectoryWithoutName(t *testing.T) {
 	}
 }
 
-// A folder that is filled while it is emptied is removed by a later pass. That is no failure, whenever it happens.
+// TestRemoveTreeAgain checks that a directory that gets new files while it is removed is emptied again, at whatever
+// moment that happens.
 func TestRemoveTreeAgain(t *testing.T) {
 	for filled := range 4 {
 		d := mustCreate(t, t.TempDir(), 0)
@@ -103,7 +104,7 @@ func TestRemoveRefusesExchangedDirectories(t *testing.T) {
 			t.Run(name+" by a "+kind, func(t *testing.T) {
 				path, outside := t.TempDir(), t.TempDir()
 				d := mustCreate(t, path, 0)
-				// The impostor contains everything below the real directory's level, including ownership files.
+				// The impostor has the same contents below the exchanged level, including ownership files.
 				swapped := filepath.Join(path, level)
 				must(t, os.CopyFS(outside, os.DirFS(swapped)))
 				rest, err := filepath.Rel(level, client(0).Path())
@@ -129,7 +130,8 @@ func TestRemoveRefusesExchangedDirectories(t *testing.T) {
 	}
 }
 
-// A tool's directories are removed whatever their modes, also by a user whom the modes bind.
+// TestRemoveClosedDirectories checks that directories of a tool are removed whatever their modes, also by a user other
+// than root.
 func TestRemoveClosedDirectories(t *testing.T) {
 	withoutRoot(t, func() {
 		path := t.TempDir()
@@ -151,7 +153,7 @@ func TestRemoveCrossesNoMount(t *testing.T) {
 		path := t.TempDir()
 		d := mustCreate(t, path, 0)
 		mustWrite(t, filepath.Join(d.Path(), "ours"), "x")
-		// Another file system, and a bind mount of this one, which has the same device number.
+		// One mount is another file system; the other is a bind mount of this one, which has the same device number.
 		tmpfs, bound, theirs := filepath.Join(d.Path(), "tmpfs"), filepath.Join(d.Path(), "bound"), filepath.Join(path, "theirs")
 		mountTmpfs(t, tmpfs, 0, "mode=0500")
 		mustWrite(t, filepath.Join(tmpfs, "precious"), "x")
@@ -179,7 +181,7 @@ func TestRemoveCrossesNoMount(t *testing.T) {
 		must(t, unix.Unmount(tmpfs, 0))
 		must(t, d.Remove(t.Context()))
 		if exists(filepath.Join(path, ".storagebench")) {
-			t.Error("data is left after the mounts went")
+			t.Error("data is left after the mounts were removed")
 		}
 	})
 }
@@ -187,7 +189,7 @@ func TestRemoveCrossesNoMount(t *testing.T) {
 func TestSweep(t *testing.T) {
 	path := t.TempDir()
 	mount := mustProve(t, path)
-	must(t, Sweep(t.Context(), mount, testUID, testOwner().RunUID)) // nothing there
+	must(t, Sweep(t.Context(), mount, testUID, testOwner().RunUID)) // nothing to remove
 	missing := Mount{Path: filepath.Join(path, "missing")}
 	if err := Sweep(t.Context(), missing, testUID, testOwner().RunUID); !errors.Is(err, ErrMissing) {
 		t.Errorf("a missing target: %v", err)
@@ -203,7 +205,7 @@ func TestSweep(t *testing.T) {
 	kept, err := Create(mount, stranger, Owner{BenchmarkUID: "other-benchmark"})
 	must(t, err)
 	mustWrite(t, filepath.Join(kept.Path(), "f"), "x")
-	// The leftovers of a client that is killed while it creates its parents.
+	// A client that is killed while it creates its parents leaves these files.
 	mustWrite(t, filepath.Join(path, ".storagebench/.tmp-"+testUID+"-abc/owner.json"), "{")
 	mustWrite(t, filepath.Join(path, ".storagebench", testUID, ".tmp-"+testUID+"-abd/owner.json"), "{")
 
@@ -247,7 +249,8 @@ func TestSweepLeavesUnknownFiles(t *testing.T) {
 	}
 }
 
-// A sweep removes nothing from a directory that has replaced the target, and says that the data may still exist.
+// TestSweepOfAnotherDirectory checks that a sweep removes nothing if the target's directory was replaced, and that it
+// returns ErrChanged.
 func TestSweepOfAnotherDirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "target")
 	must(t, os.Mkdir(path, 0o755))
@@ -268,8 +271,8 @@ func TestSweepOfAnotherDirectory(t *testing.T) {
 	}
 }
 
-// A sweep spares what an agent of another run holds. A free lock proves that the agent has exited. Where there are no
-// locks, only the agent's own run may remove its data.
+// TestSweepSparesAHolder checks that a sweep spares data that an agent of another run holds. A lock that is free proves
+// that the agent has exited. Without locks, only a sweep by the agent's own run removes its data.
 func TestSweepSparesAHolder(t *testing.T) {
 	for name, noLocks := range map[string]bool{"locks": false, "no locks": true} {
 		t.Run(name, func(t *testing.T) {
@@ -288,7 +291,7 @@ func TestSweepSparesAHolder(t *testing.T) {
 			spared := func(when string) {
 				t.Helper()
 				own := mustCreate(t, path, 1)
-				// A client that was killed right before it removed its layout's directory does not hide the holder.
+				// A client that was killed right before it removed this directory leaves it. It must not hide the holder.
 				must(t, os.MkdirAll(filepath.Join(path, baseName, testUID, "ffff"), 0o700))
 				err := Sweep(t.Context(), mount, testUID, "run-uid-2")
 				if !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "pod-other") {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readOnlyCopy mounts a directory a second time, read-only, and returns the verified mount.
+// readOnlyCopy mounts a directory read-only at a second path and returns the mount.
 func readOnlyCopy(t *testing.T, directory string) Mount {
 	t.Helper()
 	copied := t.TempDir()
@@ -25,8 +25,9 @@ func readOnlyCopy(t *testing.T, directory string) Mount {
 	return mount
 }
 
-// OpenKept finds laid-out data through a read-only mount: the benchmark's own, or another benchmark's with the same
-// dataset hash, but nothing without an ownership file and nothing that an agent holds for writing.
+// TestOpenKept checks that OpenKept finds laid-out data through a read-only mount: the benchmark's own, or that of
+// another benchmark with the same dataset hash. It refuses data without an ownership file and data that an agent holds
+// for writing.
 func TestOpenKept(t *testing.T) {
 	withMounts(t, func() {
 		path := t.TempDir()
@@ -36,7 +37,7 @@ func TestOpenKept(t *testing.T) {
 		if _, err := OpenKept(readable, other); !errors.Is(err, ErrMissing) {
 			t.Errorf("nothing is there: %v", err)
 		}
-		must(t, os.MkdirAll(filepath.Join(path, baseName, "aaa", testHash, "client-0"), 0o750)) // without an owner
+		must(t, os.MkdirAll(filepath.Join(path, baseName, "aaa", testHash, "client-0"), 0o750)) // without an ownership file
 		if _, err := OpenKept(readable, other); !errors.Is(err, ErrMissing) {
 			t.Errorf("it has no owner: %v", err)
 		}
@@ -47,7 +48,7 @@ func TestOpenKept(t *testing.T) {
 			t.Errorf("it is held: %v", err)
 		}
 		hold.Release()
-		for range 2 { // Readers do not exclude each other.
+		for range 2 { // readers do not exclude each other
 			kept, err := OpenKept(readable, other)
 			must(t, err)
 			t.Cleanup(func() { _ = kept.Close(); kept.Hold.Release() })
@@ -75,7 +76,8 @@ func TestOpenKept(t *testing.T) {
 	})
 }
 
-// Data that is held or not laid out does not hide another benchmark's data.
+// TestOpenKeptPassesOverUnusableData checks that data that is held or not laid out does not hide usable data of another
+// benchmark.
 func TestOpenKeptPassesOverUnusableData(t *testing.T) {
 	withMounts(t, func() {
 		path := t.TempDir()

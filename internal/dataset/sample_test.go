@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// sampleOf returns all records of a sample, concatenated.
+// sampleOf returns the number of files in a sample and all its records, concatenated.
 func sampleOf(t *testing.T, root, name string) (files int, all []byte) {
 	t.Helper()
 	files, err := Sample(t.Context(), root, name, func(record []byte) { all = append(all, record...) })
@@ -51,7 +51,7 @@ func TestSample(t *testing.T) {
 		}
 	}
 	if _, err := Sample(t.Context(), root, "own/none", func([]byte) {}); !errors.Is(err, ErrMissing) {
-		t.Errorf("what is not there: %v", err)
+		t.Errorf("a missing file: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -59,11 +59,11 @@ func TestSample(t *testing.T) {
 		t.Errorf("without time: %v", err)
 	}
 	if after := sumsOf(t, root); after != before {
-		t.Errorf("what was looked at has changed:\n%s\n%s", before, after)
+		t.Errorf("the sampled files have changed:\n%s\n%s", before, after)
 	}
 }
 
-// sumsOf returns the names, sizes, modes and modification times of everything below a folder.
+// sumsOf returns the names, sizes, modes and modification times of all files below a directory.
 func sumsOf(t *testing.T, root string) string {
 	t.Helper()
 	var all bytes.Buffer

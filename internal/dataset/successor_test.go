@@ -12,15 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropLock releases a lock without its holder's knowledge, so that another agent can take the directory: as on
-// another machine if locks are local to a machine, or after a file server has given the lock away.
+// dropLock releases a lock behind its holder's back, so that another agent can take the directory. This happens if
+// locks are local to a machine, or if a file server loses the lock.
 func dropLock(t *testing.T, hold *Hold, reachesServer bool) {
 	t.Helper()
 	hold.locked = reachesServer
 	must(t, unix.Flock(int(hold.file.Fd()), unix.LOCK_UN))
 }
 
-// An agent that has lost its directory to another agent no longer changes anything in it.
+// TestNothingOfASuccessorIsTouched checks that an agent that has lost its directory to another agent changes nothing in
+// it.
 func TestNothingOfASuccessorIsTouched(t *testing.T) {
 	for name, reachesServer := range map[string]bool{"node-local locks": false, "a lock that was lost": true} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +62,7 @@ func (c *takingContext) Err() error {
 	return c.Context.Err()
 }
 
-// A removal stops when a successor takes the directory during it.
+// TestRemovalEndsWhenASuccessorComes checks that a removal stops if another agent takes the directory meanwhile.
 func TestRemovalEndsWhenASuccessorComes(t *testing.T) {
 	mount := mustProve(t, t.TempDir())
 	old, oldHold := mustTake(t, mount, "old")
@@ -85,11 +86,12 @@ func TestRemovalEndsWhenASuccessorComes(t *testing.T) {
 	}
 }
 
-// A sweep without a lock stops when an agent of another run takes a directory during it.
+// TestSweepEndsWhenASuccessorComes checks that a sweep without a lock stops if an agent of another run takes a
+// directory meanwhile.
 func TestSweepEndsWhenASuccessorComes(t *testing.T) {
 	path := t.TempDir()
 	mount := mustProve(t, path)
-	old := mustCreate(t, path, 0) // without a holder record to lock
+	old := mustCreate(t, path, 0) // it has no holder record, so there is nothing to lock
 	for i := range 20 {
 		mustWrite(t, filepath.Join(old.Path(), fmt.Sprintf("file-%d", i)), "old")
 	}
@@ -110,7 +112,7 @@ func TestSweepEndsWhenASuccessorComes(t *testing.T) {
 	}
 }
 
-// A holder record that is a hard link to another file is not written.
+// TestMarkThatIsAHardLink checks that a holder record that is a hard link to another file is not overwritten.
 func TestMarkThatIsAHardLink(t *testing.T) {
 	path := t.TempDir()
 	mount := mustProve(t, path)

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inPod is the expectation for the mount of a pod's claim.
+// inPod is what a pod expects of the mount of its claim.
 var inPod = Expectation{MustBeMountPoint: true, NotRootFilesystem: true}
 
 func TestCheckFolder(t *testing.T) {
@@ -30,7 +30,7 @@ func TestCheckFolder(t *testing.T) {
 	}
 }
 
-// A folder is created once and kept, and all data is in it.
+// TestPlace checks that the folder of a target is created once and kept, and that all data is below it.
 func TestPlace(t *testing.T) {
 	volume := t.TempDir()
 	place := Place{Path: volume, Folder: "bench/a"}
@@ -63,7 +63,8 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// Anything else at the folder's path is reported, and never replaced, followed or entered.
+// TestPlaceRefuses checks that anything but a directory at the folder's path is reported, and is not replaced, followed
+// or entered.
 func TestPlaceRefuses(t *testing.T) {
 	elsewhere := t.TempDir()
 	volume := t.TempDir()
@@ -88,7 +89,7 @@ func TestPlaceRefuses(t *testing.T) {
 	}
 }
 
-// The volume is verified before anything is created on it.
+// TestPlaceProvesTheVolume checks that the volume is checked before anything is created on it.
 func TestPlaceProvesTheVolume(t *testing.T) {
 	volume := t.TempDir()
 	if _, err := (Place{Path: volume, Folder: "bench", Expect: inPod}).Make(); !errors.Is(err, ErrNotMountPoint) || exists(filepath.Join(volume, "bench")) {
@@ -99,7 +100,7 @@ func TestPlaceProvesTheVolume(t *testing.T) {
 	}
 }
 
-// Clients that start at the same time create the same folders.
+// TestPlaceTogether checks that clients can create the same folders at the same time.
 func TestPlaceTogether(t *testing.T) {
 	volume := t.TempDir()
 	var all sync.WaitGroup
@@ -115,7 +116,7 @@ func TestPlaceTogether(t *testing.T) {
 	all.Wait()
 }
 
-// A folder is open to the group inherited from its parent, whatever the process's umask.
+// TestFolderMode checks that a new folder inherits its parent's group and is open to that group, whatever the umask.
 func TestFolderMode(t *testing.T) {
 	volume := t.TempDir()
 	must(t, os.Chmod(volume, 0o770|fs.ModeSetgid))
@@ -130,8 +131,8 @@ func TestFolderMode(t *testing.T) {
 	}
 }
 
-// A permission error names the process's user and groups, and the owner of the path. An accessible folder can be used
-// even if the volume's root is not writable.
+// TestPlacePermission checks that a permission error names the user and groups of the process and the owner of the
+// path, and that an accessible folder can be used even if the root of the volume is not writable.
 func TestPlacePermission(t *testing.T) {
 	withoutRoot(t, func() {
 		volume := t.TempDir()
@@ -161,8 +162,8 @@ func TestPlacePermission(t *testing.T) {
 	})
 }
 
-// A local-path or hostPath claim is a folder of the node's own disk, bound into the container. It is a mount point
-// there and not on the container's root file system, although it is on the node's.
+// TestProveBoundFolder checks that a local-path or hostPath claim is accepted. It is a folder of the node's root disk
+// that is bound into the container: in the container it is a mount point and not on the container's root file system.
 func TestProveBoundFolder(t *testing.T) {
 	withMounts(t, func() {
 		node := filepath.Join(t.TempDir(), "claims/pvc-1")
@@ -182,7 +183,7 @@ func TestProveBoundFolder(t *testing.T) {
 		must(t, err)
 		must(t, unix.Chroot(container))
 		must(t, os.Chdir("/"))
-		t.Cleanup(func() { // back, for what is removed after us
+		t.Cleanup(func() { // back to the real root for the other cleanups
 			must(t, outside.Chdir())
 			must(t, unix.Chroot("."))
 			must(t, outside.Close())
@@ -195,7 +196,7 @@ func TestProveBoundFolder(t *testing.T) {
 		if mount, err := ProveMount("/data/data", inPod); err != nil || !mount.IsMountPoint {
 			t.Errorf("got %+v, %v", mount, err)
 		}
-		// If the volume is not mounted, only the container's own disk is there.
+		// Without the volume, the path is on the container's own disk.
 		must(t, os.MkdirAll("/data/other", 0o755))
 		if _, err := (Place{Path: "/data/other", Expect: inPod, Folder: "bench"}).Make(); !errors.Is(err, ErrNotMountPoint) {
 			t.Errorf("got %v", err)
@@ -203,7 +204,7 @@ func TestProveBoundFolder(t *testing.T) {
 		if _, err := ProveMount("/data/other", Expectation{NotRootFilesystem: true}); !errors.Is(err, ErrRootFilesystem) {
 			t.Errorf("got %v", err)
 		}
-		// A mount inside the volume is not the volume.
+		// A mount below the volume is not the volume.
 		must(t, os.MkdirAll("/data/data/bench/inner", 0o755))
 		must(t, unix.Mount("/data/other", "/data/data/bench/inner", "", unix.MS_BIND, ""))
 		if _, err := (Place{Path: "/data/data", Expect: inPod, Folder: "bench/inner"}).Make(); !errors.Is(err, ErrMountInside) {

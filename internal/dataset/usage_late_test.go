@@ -15,14 +15,14 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// lateStore simulates a store that reports the disk usage of its files late: one block, until it has been queried
-// often enough after a flush. It is a FUSE mount of a local directory that reports other figures.
+// lateStore is a FUSE mount of a local directory that reports disk usage late: every file appears to use one block
+// until it has been queried often enough after a flush.
 type lateStore struct {
 	mu sync.Mutex
-	// looks is the number of queries, from the first flush on, that get old figures. All earlier queries get them
-	// too.
+	// looks is the number of further queries after the first flush that get the old figure. All queries before that flush
+	// get it too.
 	looks int
-	// flushed counts the flushes.
+	// flushed is the number of flushes.
 	flushed int
 }
 
@@ -71,7 +71,7 @@ func (n *lateNode) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 	return 0
 }
 
-// lateDataset creates a client's directory on such a store.
+// lateDataset mounts such a store and creates a client's directory on it.
 func lateDataset(t *testing.T, store *lateStore) *Dataset {
 	t.Helper()
 	backing, at := t.TempDir(), t.TempDir()
@@ -117,7 +117,8 @@ func TestSettledUsageOfALateStore(t *testing.T) {
 	})
 }
 
-// The disk usage of a file proves nothing until it is up to date.
+// TestSettledOfALateStore checks that a file whose disk usage is not up to date is doubtful, and counts as complete
+// once the usage is up to date.
 func TestSettledOfALateStore(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -126,7 +127,7 @@ func TestSettledOfALateStore(t *testing.T) {
 	withMounts(t, func() {
 		store := &lateStore{looks: 5}
 		d := lateDataset(t, store)
-		d.holes.Do(func() {}) // It reports no holes, like SMB.
+		d.holes.Do(func() {}) // pretend that it reports no holes, like SMB
 		mustPut(t, filepath.Join(d.Path(), "data"), 4*mib)
 		first, err := d.Written("data")
 		must(t, err)

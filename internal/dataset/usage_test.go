@@ -66,7 +66,7 @@ func TestUsageOfAHole(t *testing.T) {
 	if found.ApparentBytes != 64*mib || found.DataBytes != mib || found.AllocatedBytes != mib || !found.HolesKnown {
 		t.Errorf("got %+v, of which 1 MiB is data", found)
 	}
-	// The same on a file system that may compress, where holes have to be searched for.
+	// The result is the same on a file system that may compress, where the search for holes is needed.
 	d.mount.FilesystemType = "zfs"
 	found = mustUse(t, d)
 	if found.DataBytes != mib || !found.HolesKnown || !found.Settled {
@@ -114,16 +114,17 @@ func TestExtension(t *testing.T) {
 	}
 }
 
-// A file system may report its allocations late: nothing at first, then one transaction group after the other.
+// TestRest checks that the disk usage counts as settled once it has stopped growing. A file system may report
+// allocations late: none at first, then one transaction group at a time.
 func TestRest(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		patience time.Duration
-		// allocated holds the reported bytes after 0, 1, 2 ... seconds.
+		// allocated is the reported number of bytes in each second.
 		allocated []uint64
 		settled   bool
 		want      uint64
-		// looks is the expected number of counts: two at once, then four per second.
+		// looks is the expected number of measurements: two at once, then four per second.
 		looks int
 	}{
 		"compressed, still":      {8 * time.Second, []uint64{50}, true, 50, 2 + 22},
@@ -154,8 +155,9 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// On real file systems the disk usage shows compression as documented, and includes data that is not flushed yet.
-// Each file system is created in a file and mounted. A file system without its mkfs program is skipped.
+// TestUsageOnRealFileSystems checks on real file systems that disk usage includes data that is not flushed yet, and
+// that each file system is known to hide compression or to have none. Each is created in a file and mounted; those
+// without an mkfs program on this machine are skipped.
 func TestUsageOnRealFileSystems(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -185,8 +187,7 @@ func TestUsageOnRealFileSystems(t *testing.T) {
 				if !before.Settled || before.Space != after.Space || after.ApparentBytes != 16*mib {
 					t.Errorf("%+v before the flush and %+v after it", before, after)
 				}
-				// Half of the data is repetitive. None of these file systems reports the space that compression
-				// saves.
+				// Half of the data is repetitive, but none of these file systems reports the space that compression saves.
 				if after.AllocatedBytes < 16*mib || after.AllocatedBytes > 17*mib {
 					t.Errorf("16 MiB take %d bytes", after.AllocatedBytes)
 				}

@@ -98,7 +98,8 @@ func testWritten(t *testing.T, path string) {
 	}
 }
 
-// Lustre over ZFS reports 1 MiB for 4 MiB that compress 4:1, which does not mean that there is a hole.
+// TestCoverageOf checks how much of a file counts as written, by file system. Lustre over ZFS, for example, reports 1
+// MiB for 4 MiB that compress 4:1, which must not count as a hole.
 func TestCoverageOf(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -216,14 +217,15 @@ func TestDropCache(t *testing.T) {
 	}
 }
 
-// TestCachedBytesOfOthers: to users who neither own a file nor may write to it, the kernel reports all pages as cached.
+// TestCachedBytesOfOthers checks that the number of cached bytes is unknown if the user neither owns the file nor may
+// write to it: the kernel then reports all pages as cached.
 func TestCachedBytesOfOthers(t *testing.T) {
 	withoutRoot(t, func() {
 		file, err := os.Open("/etc/passwd")
 		must(t, err)
 		defer func() { _ = file.Close() }()
 		if cached, err := residentBytes(file); err == nil {
-			t.Errorf("%d bytes are said to be cached", cached)
+			t.Errorf("%d bytes are reported as cached", cached)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// mpiSteps returns three MPI jobs: a layout, a measurement, and a drain that cannot be repeated.
+// mpiSteps returns three MPI steps: a layout, a measurement, and a drain that cannot be repeated.
 func mpiSteps() []decide.Step {
 	return []decide.Step{
 		{ID: "00-layout", Targets: []string{"a"}, Limit: 20 * time.Second, Coupled: true},
@@ -23,7 +23,7 @@ func mpiWorld() *world {
 	return w
 }
 
-// breakJob ends the running attempts of all clients except one, like those of a job that has lost this client.
+// breakJob lets the running attempts of all clients except one fail, as if their job had lost that client.
 func (w *world) breakJob(lost decide.ClientKey, failure decide.Failure) {
 	for _, client := range w.clients {
 		for attempt, part := range client.Attempts {
@@ -43,7 +43,7 @@ func peerLost(key decide.ClientKey) decide.Failure {
 	return decide.Failure{Reason: decide.ReasonClientLost, Message: "client " + key.String() + " was lost"}
 }
 
-// dies ends a client whose loss its job notices at once, and its conductor only after a while.
+// dies lets a client die. Its job notices at once, the conductor only after the given time.
 func (w *world) dies(key decide.ClientKey, seen time.Duration) func(*world) {
 	return func(w *world) {
 		w.deaf[key.String()] = true
@@ -55,7 +55,7 @@ func (w *world) dies(key decide.ClientKey, seen time.Duration) func(*world) {
 	}
 }
 
-// failAll ends the running attempts of all clients as failed.
+// failAll lets the running attempts of all clients fail.
 func (w *world) failAll(failure decide.Failure) func(*world) {
 	return func(w *world) { w.breakJob(decide.ClientKey{}, failure) }
 }
@@ -83,7 +83,7 @@ var mpiSequences = map[string]func() *world{
 		w.after(30*time.Second, "a/1 dies", w.dies(key(1), 3*time.Second))
 		return w
 	},
-	// a/0 cannot reach a/1, which is alive.
+	// a/0 cannot reach a/1, although a/1 is alive.
 	"mpi-out-of-reach": func() *world {
 		w := mpiWorld()
 		w.after(30*time.Second, "the job breaks", w.failAll(peerLost(key(1))))
@@ -120,7 +120,7 @@ var mpiSequences = map[string]func() *world{
 		}
 		return w
 	},
-	// The conductor that takes over replaces a/1 before it knows that the others have loaded the job.
+	// The new conductor replaces a/1 before it knows that the other clients have loaded the job.
 	"mpi-lost-in-a-takeover": func() *world {
 		w := mpiWorld()
 		w.onLoad["01-read"] = func(w *world) {
@@ -154,7 +154,8 @@ var mpiSequences = map[string]func() *world{
 
 func init() { maps.Copy(sequences, mpiSequences) }
 
-// TestJobEndsSoonAfterALoss checks that the remaining clients have ended or been told to stop within a second.
+// TestJobEndsSoonAfterALoss checks that, a second after a client is lost, the other clients have ended or were told to
+// stop.
 func TestJobEndsSoonAfterALoss(t *testing.T) {
 	for _, policy := range []decide.LossPolicy{decide.RestartStep, decide.FailRun} {
 		for _, lost := range []int{0, 1} {
@@ -172,13 +173,13 @@ func TestJobEndsSoonAfterALoss(t *testing.T) {
 			})
 			w.run(t)
 			if died == 0 || ended == 0 {
-				t.Errorf("%s, a/%d dies: others are still at work a second later", policy, lost)
+				t.Errorf("%s, a/%d dies: other clients are still busy a second later", policy, lost)
 			}
 		}
 	}
 }
 
-// idle reports whether no client except but is in a step.
+// idle reports whether all clients, except the given one, have nothing loaded or running.
 func idle(w *world, but decide.ClientKey) bool {
 	for _, client := range w.clients {
 		for _, part := range client.Attempts {

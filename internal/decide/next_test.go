@@ -9,9 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// TestStartIsSentAgainUnchanged checks a conductor that died after it recorded a start and before it notified all
-// clients. The client that was not notified gets the same instant, even if it has passed; the client decides whether
-// that is too late.
+// TestStartIsSentAgainUnchanged checks that a new conductor sends an already recorded start to the clients that did not
+// get it, with the same start time, even if that has passed. The client decides whether it is too late.
 func TestStartIsSentAgainUnchanged(t *testing.T) {
 	w := newWorld(1, 2, steps()...)
 	begin := w.now.Add(10 * time.Second)
@@ -30,7 +29,8 @@ func TestStartIsSentAgainUnchanged(t *testing.T) {
 	}
 }
 
-// TestMissedStart checks that a step is repeated if a client received the start too late, at most four times.
+// TestMissedStart checks that a step is repeated up to four times because a client received the start too late, and
+// that the run fails the next time.
 func TestMissedStart(t *testing.T) {
 	missed := &decide.Failure{Reason: decide.ReasonStartMissed, Message: "the order came 1s late"}
 	broken := &decide.Failure{Reason: "NoSpace", Message: "the disk is full"}
@@ -62,8 +62,8 @@ func TestMissedStart(t *testing.T) {
 	}
 }
 
-// TestLaterStartsAreFartherOff checks that each further attempt after a missed start gets a longer lead, up to
-// sixteen seconds.
+// TestLaterStartsAreFartherOff checks that the time between a start command and the start grows with each attempt, up
+// to 16 s.
 func TestLaterStartsAreFartherOff(t *testing.T) {
 	for attempt, want := range map[int]time.Duration{1: lead, 2: 4 * lead, 3: 16 * lead, 5: 16 * time.Second, 9: 16 * time.Second} {
 		w := newWorld(1, 1, steps()...)
@@ -78,8 +78,8 @@ func TestLaterStartsAreFartherOff(t *testing.T) {
 	}
 }
 
-// TestLeftAttemptIsStopped checks that clients that still run an earlier attempt are stopped before the step is
-// loaded again.
+// TestLeftAttemptIsStopped checks that clients that have an earlier attempt loaded or running are stopped before the
+// step is loaded again.
 func TestLeftAttemptIsStopped(t *testing.T) {
 	w := newWorld(1, 2, steps()...)
 	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 2}
@@ -108,8 +108,8 @@ func TestLeftAttemptIsStopped(t *testing.T) {
 	}
 }
 
-// TestTakeoverAwaitsTheEnd checks that a conductor that takes over while clients remove their data waits for them
-// anew.
+// TestTakeoverAwaitsTheEnd checks that a conductor that takes over while clients remove their data gives them the full
+// FinishTimeout again.
 func TestTakeoverAwaitsTheEnd(t *testing.T) {
 	w := newWorld(1, 1)
 	w.snapshot.FinishSent, w.snapshot.ConductedSince = w.now.Add(-time.Hour), w.now
@@ -123,8 +123,8 @@ func TestTakeoverAwaitsTheEnd(t *testing.T) {
 	}
 }
 
-// TestTakeoverOfAnOverdueRun checks that a conductor that takes over after the run's deadline has as much time to read
-// the logs of the clients as it has in any run, although tools then have less time to stop.
+// TestTakeoverOfAnOverdueRun checks that a conductor that takes over after the run's deadline gets the full StopGrace
+// to read the clients' logs. Without a takeover, an overdue run waits only 20 s for tools to stop.
 func TestTakeoverOfAnOverdueRun(t *testing.T) {
 	w := newWorld(1, 1, steps()...)
 	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: w.now.Add(-time.Hour), Deadline: w.now}
@@ -144,8 +144,9 @@ func TestTakeoverOfAnOverdueRun(t *testing.T) {
 	}
 }
 
-// TestTakeoverAfterAConclusion checks that a conductor that takes over long after a step was concluded asks the clients
-// to stop, because the earlier one may have died before it did. It does not wait until it has reached all of them.
+// TestTakeoverAfterAConclusion checks that a conductor that takes over long after a step was concluded stops the
+// clients that still run it, because its predecessor may have died before it did so. It stops them even before it has
+// reached all clients.
 func TestTakeoverAfterAConclusion(t *testing.T) {
 	for _, clients := range []int{1, 2} {
 		w := newWorld(1, clients, steps()...)
@@ -177,8 +178,8 @@ func TestTakeoverAfterAConclusion(t *testing.T) {
 	}
 }
 
-// TestLostClientIsReachedAgain checks that a step is repeated if an earlier conductor has stopped a client because it
-// had lost another one, which is still running, or has ended in the meantime.
+// TestLostClientIsReachedAgain checks the decision after an earlier conductor lost one client and therefore stopped the
+// other. If the lost client turns out to be reachable, it is stopped as well, and the step is repeated if it can be.
 func TestLostClientIsReachedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		other  decide.Progress
@@ -209,7 +210,8 @@ func TestLostClientIsReachedAgain(t *testing.T) {
 	}
 }
 
-// TestStartTimeoutNamesThoseThatHadIt checks that a replacement that was added later is not overdue yet.
+// TestStartTimeoutNamesThoseThatHadIt checks that only clients that have had the whole start timeout are reported as
+// not ready, not a replacement that was added later.
 func TestStartTimeoutNamesThoseThatHadIt(t *testing.T) {
 	w := newWorld(1, 3, steps()...)
 	w.clients[0].Connection = decide.Ready
@@ -227,8 +229,7 @@ func TestStartTimeoutNamesThoseThatHadIt(t *testing.T) {
 	}
 }
 
-// TestEndedBeforeTheStart checks that an attempt that has ended on some clients before its start is not started on
-// others.
+// TestEndedBeforeTheStart checks that an attempt is not started if it has already ended on one of its clients.
 func TestEndedBeforeTheStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, second decide.ClientStep
@@ -254,8 +255,8 @@ func TestEndedBeforeTheStart(t *testing.T) {
 	}
 }
 
-// TestStoppedBeforeTheStartAndLost checks that a lost client is replaced if it was stopped before the start, because
-// it has not completed the attempt.
+// TestStoppedBeforeTheStartAndLost checks that a lost client is replaced even if its attempt had ended, because it was
+// stopped before the start and so has not completed the attempt.
 func TestStoppedBeforeTheStartAndLost(t *testing.T) {
 	w := newWorld(1, 2, steps()...)
 	attempt := decide.Attempt{Step: "00-layout", Number: 1}
@@ -268,8 +269,8 @@ func TestStoppedBeforeTheStartAndLost(t *testing.T) {
 	}
 }
 
-// TestEarlierAttemptIsStoppedAtOnce checks that an earlier attempt is stopped even while a replacement is not ready,
-// with the replacement's start timeout as the limit.
+// TestEarlierAttemptIsStoppedAtOnce checks that an earlier attempt is stopped even while a replacement client is not
+// ready. The stop must take effect before the start timeout of the replacement.
 func TestEarlierAttemptIsStoppedAtOnce(t *testing.T) {
 	w := newWorld(1, 2, steps()...)
 	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 2}
@@ -286,8 +287,8 @@ func TestEarlierAttemptIsStoppedAtOnce(t *testing.T) {
 	}
 }
 
-// TestLossThatIsWaitedFor checks that the conductor waits for news once LossPatience has passed, instead of deciding
-// again at once.
+// TestLossThatIsWaitedFor checks that the conductor waits for news once LossPatience has passed, instead of setting a
+// time in the past.
 func TestLossThatIsWaitedFor(t *testing.T) {
 	w := mpiWorld()
 	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: w.now, Deadline: w.now.Add(time.Minute)}
@@ -304,8 +305,8 @@ func TestLossThatIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestLossGoesBeforeOtherFailures checks a job in which one client reports that its rank was killed, and another
-// that a client was lost. The loss explains both, so the step is repeated.
+// TestLossGoesBeforeOtherFailures checks that the step is repeated if one client of a job reports a killed rank and
+// another one reports a lost client, because the loss explains both.
 func TestLossGoesBeforeOtherFailures(t *testing.T) {
 	w := mpiWorld()
 	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: w.now, Deadline: w.now.Add(time.Minute)}
@@ -322,7 +323,7 @@ func TestLossGoesBeforeOtherFailures(t *testing.T) {
 	}
 }
 
-// TestWhyStopped checks the reason that clients receive when their load is stopped.
+// TestWhyStopped checks the reason that clients get when their load is stopped.
 func TestWhyStopped(t *testing.T) {
 	stopped := &decide.Failure{Reason: "Stopped", Message: "interrupted"}
 	ended := func(reason string) decide.ClientStep {

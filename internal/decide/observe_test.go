@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// TestObserve follows a run whose clients have left from one decision to the next.
+// TestObserve checks each decision on observations after the clients have left.
 func TestObserve(t *testing.T) {
 	end := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	at := func(seconds int) time.Time { return end.Add(time.Duration(seconds) * time.Second) }
@@ -53,7 +53,8 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// TestObserveEnds lets each evaluation fail in turn: whatever Prometheus does, the run ends within its patience.
+// TestObserveEnds checks that the run ends within the patience for observations, whether Prometheus answers
+// incompletely or not at all.
 func TestObserveEnds(t *testing.T) {
 	end := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, answers := range []bool{true, false} {

@@ -12,10 +12,10 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// phase is a whole run with one kind of phase, and the step of it that is disturbed.
+// phase is a run with a certain kind of phase, in one step of which disturbances happen.
 type phase struct {
 	build func() *world
-	// in is the step that is disturbed 5 s after its start. It idles or loads.
+	// in is the ID of the step that is disturbed 5 s after its start. The step may be idle.
 	in string
 }
 
@@ -36,7 +36,7 @@ func firstClients(count int, step decide.Step) decide.Step {
 	return step
 }
 
-// phases are runs by the kind of phase that they cover.
+// phases holds runs, named after the kind of phase that they cover.
 var phases = map[string]phase{
 	"prepare": {in: "00-001-layout-precondition", build: func() *world {
 		return newWorld(1, 2, onA("00-000-layout", 20*time.Second), onA("00-001-layout-precondition", 40*time.Second), onA("01-read", 11*time.Second))
@@ -48,7 +48,7 @@ var phases = map[string]phase{
 		w.enough["01-steady"] = 15 * time.Second
 		return w
 	}},
-	// Enough is measured before the step may end.
+	// Enough is measured before the earliest time at which the step may end.
 	"steady-enough-too-early": {in: "01-steady", build: func() *world {
 		steady := onA("01-steady", 31*time.Second)
 		steady.Earliest = 10 * time.Second
@@ -82,7 +82,7 @@ var phases = map[string]phase{
 	"cooldown": {in: "01-cool", build: func() *world {
 		return newWorld(1, 2, onA("00-write", 11*time.Second), idleFor("01-cool", time.Minute), onA("02-read", 11*time.Second))
 	}},
-	// Its length is known only after the drain.
+	// The length of the idle step is known only after the drain.
 	"cooldown-until-credits": {in: "01-cool", build: func() *world {
 		w := newWorld(1, 2, drain("00-burst"), idleFor("01-cool", time.Hour), onA("02-read", 11*time.Second))
 		w.enough["00-burst"] = time.Minute
@@ -103,7 +103,7 @@ var phases = map[string]phase{
 	}},
 }
 
-// disturbances are events that can happen to a run in one of its steps.
+// disturbances holds events that can happen during a step.
 var disturbances = map[string]func(w *world, in string, victim decide.ClientKey){
 	"undisturbed": func(*world, string, decide.ClientKey) {},
 	"client-lost": func(w *world, in string, victim decide.ClientKey) {
@@ -148,25 +148,25 @@ var disturbances = map[string]func(w *world, in string, victim decide.ClientKey)
 	},
 }
 
-// needLoad lists disturbances of a load, which an idle step does not have.
+// needLoad lists the disturbances that can happen only in a step with load.
 var needLoad = []string{"client-lost-before-start", "load-refused", "tool-fails", "told-too-late", "client-never-ends"}
 
-// during runs do 5 s after a step was first started.
+// during calls do 5 s after the first start of a step.
 func (w *world) during(in, name string, do func(*world)) {
 	w.onStart[in] = func(w *world) { w.after(5*time.Second, name, do) }
 }
 
-// victim returns the first client of the target whose step is disturbed.
+// victim returns the first client of the step's first target.
 func (w *world) victim(in string) decide.ClientKey {
 	return decide.ClientKey{Target: w.step(in).Targets[0], Index: 0}
 }
 
-// bystander returns the index of a client that takes no part in a step with load, or -1 if all take part.
+// bystander returns the index of a client that has no part in a step with load, or -1.
 func (w *world) bystander(in string) int {
 	return slices.IndexFunc(w.clients, func(c *decide.Client) bool { return !w.step(in).Idle && !w.step(in).TakesPart(c.Key) })
 }
 
-// TestPhases combines each kind of phase with each disturbance, as whole runs.
+// TestPhases checks whole runs of each kind of phase with each disturbance against golden files.
 func TestPhases(t *testing.T) {
 	for name, phase := range phases {
 		t.Run(name, func(t *testing.T) {

@@ -15,8 +15,9 @@ import (
 
 var oneSeed = flag.Uint64("seed", 0, "the seed of the one random run that is to be walked")
 
-// TestRandomRuns simulates runs of random phases with random failures at random times. Their clients answer in any
-// order and sometimes late, and their conductor dies and hangs. `make soak` simulates a million others.
+// TestRandomRuns checks that runs of random phases with random failures at random times keep all rules. Clients answer
+// in any order and sometimes late; conductors die and hang. TestMillionRandomRuns does the same with a million other
+// runs.
 func TestRandomRuns(t *testing.T) {
 	runs := uint64(3000)
 	if testing.Short() {
@@ -25,7 +26,7 @@ func TestRandomRuns(t *testing.T) {
 	walkRandomRuns(t, 1, runs)
 }
 
-// walkRandomRuns checks runs with the given seeds against the rules, and that each kind of run occurs among them.
+// walkRandomRuns checks that the runs of the given seeds keep the rules, and that all relevant cases occur.
 func walkRandomRuns(t *testing.T, first, runs uint64) {
 	t.Helper()
 	if *oneSeed != 0 {
@@ -39,14 +40,14 @@ func walkRandomRuns(t *testing.T, first, runs uint64) {
 			t.Fatal(shortest(seed, err))
 		}
 		count(seen, w, log)
-		// A run is deterministic: repeated, it yields the same log.
+		// A run is deterministic: a repetition gives the same log.
 		if seed%16 == 0 {
 			if again, _ := randomWorld(seed, cut{}).walk(); again != log {
 				t.Fatalf("seed %d: one run and another of the same facts and times differ:\n%s\n%s", seed, log, again)
 			}
 		}
 	}
-	// If the generator never produced one of its cases, the test would prove nothing about it.
+	// Check that the generator produces each case; otherwise the test proves nothing about it.
 	for _, what := range []string{"good", "failed", "cancelled", "Conclude", "Retry", "Replace", "once cut short", "comes back",
 		"the conductor dies at", "the conductor dies before", "is met again", "hangs", "Unfit", "StartTimeout", "ClientUnresponsive",
 		"DeadlineExceeded", "told to end", "idle repeated"} {
@@ -57,7 +58,7 @@ func walkRandomRuns(t *testing.T, first, runs uint64) {
 	t.Logf("%v", seen)
 }
 
-// shortest explains how a rule was broken, with the smallest part of the run that still breaks it.
+// shortest reports a broken rule together with the shortest version of the run that still breaks it.
 func shortest(seed uint64, err error) string {
 	var first, other *broken
 	if !errors.As(err, &first) {
@@ -79,15 +80,15 @@ func shortest(seed uint64, err error) string {
 	return fmt.Sprintf("%v\nWith -seed %d, and with the least of its steps and events:\n%+v\n%+v\n%s", err, seed, w.snapshot.Policy, w.snapshot.Steps, log)
 }
 
-// cut describes what is left out of a random run.
+// cut lists the parts that are left out of a random run.
 type cut struct {
-	// steps and events have one bit for each step and event that is left out.
+	// steps and events have a bit for each omitted step and event.
 	steps, events uint
-	// prompt leaves out late and reordered answers; alive leaves out deaths during actions.
+	// prompt omits late and reordered answers. alive omits deaths of the conductor during actions.
 	prompt, alive bool
 }
 
-// smaller returns the cuts that leave out one more thing.
+// smaller returns all cuts that omit one more part.
 func (c cut) smaller() []cut {
 	var all []cut
 	for i := range mostSteps {
@@ -100,7 +101,7 @@ func (c cut) smaller() []cut {
 	return slices.DeleteFunc(all, func(one cut) bool { return one == c })
 }
 
-// count records which cases a run covered.
+// count adds the cases that a run covered to seen.
 func count(seen map[string]int, w *world, log string) {
 	switch {
 	case w.snapshot.Cancel != nil:
@@ -135,8 +136,8 @@ const (
 	mostEvents = 4
 )
 
-// randomWorld returns a run of random phases with some random events. Each step and each event has its own random
-// numbers, so that a cut does not change the others.
+// randomWorld returns a run of random phases with random events. Each step and each event has a random stream of its
+// own, so that a cut does not change the others.
 func randomWorld(seed uint64, without cut) *world {
 	stream := uint64(0)
 	next := func() *rand.Rand {
@@ -212,14 +213,14 @@ func randomStep(random *rand.Rand, index, targets, clients int) decide.Step {
 	return step
 }
 
-// disturb makes one event happen to a run, at any time.
+// disturb adds a random event at a random time.
 func (w *world) disturb(random *rand.Rand) {
 	key := w.clients[random.IntN(len(w.clients))].Key
 	step := w.snapshot.Steps[random.IntN(len(w.snapshot.Steps))]
 	at := time.Duration(random.Int64N(int64(2 * time.Minute)))
 	part := key.String() + " " + step.ID
 	loses := func(w *world) {
-		// A client that has left can no longer be lost.
+		// A client that has finished cannot be lost any more.
 		if c := w.client(key); c.Connection == decide.Ready || c.Connection == decide.Connecting {
 			w.lose(key)(w)
 		}
@@ -245,7 +246,7 @@ func (w *world) disturb(random *rand.Rand) {
 		w.late[part] = true
 	case 9:
 		w.deaf[part] = true
-		// By then the conductor has lost it.
+		// By that time the conductor gives up on the client.
 		w.after(30*time.Minute, key.String()+" is given up", loses)
 	case 10:
 		w.after(at, "interrupted", cancel)

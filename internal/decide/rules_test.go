@@ -10,15 +10,15 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// rule must hold for every decision of every run, in whatever order things happen.
+// rule is a condition that each decision of each run must meet, whatever the order of events.
 type rule struct {
 	name string
-	// broken returns how a decision breaks the rule, or "" if it does not.
+	// broken returns how a decision breaks the rule, or "".
 	broken func(w *world, a decide.Action) string
 }
 
-// rules are all rules of the package. Every decision in every test that runs a world is checked against them. walk
-// checks what takes more than one decision to see: a run ends, no wait is endless, an end is final.
+// rules lists the rules for single decisions. Tests check each decision of each simulated run against them. walk checks
+// the rules that span several decisions: every run ends, every wait ends, and an end is final.
 var rules = []rule{
 	{"the same facts give the same decision", sameAgain},
 	{"an action is for clients that can execute it", forThese},
@@ -38,12 +38,11 @@ var rules = []rule{
 	{"a run ends in time", endsInTime},
 }
 
-// broken is the error for a rule that does not hold.
+// broken is the error for a decision that breaks a rule.
 type broken struct{ rule, how string }
 
 func (b *broken) Error() string { return fmt.Sprintf("broken: %s: %s", b.rule, b.how) }
 
-// check checks a decision against the rules.
 func (w *world) check(action decide.Action) error {
 	for _, r := range rules {
 		if how := r.broken(w, action); how != "" {
@@ -69,7 +68,7 @@ func forThese(w *world, a decide.Action) string {
 		case decide.Load, decide.Start, decide.Conclude:
 			can = seen.Connection == decide.Ready && step.TakesPart(key)
 		case decide.Stop:
-			// A client that turned out to be unfit may still be running the attempt.
+			// A client that became unfit may still be running the attempt.
 			can = (seen.Connection == decide.Ready || seen.Connection == decide.Unfit) && step.TakesPart(key)
 		case decide.Retry, decide.Replace:
 			can = seen.Connection == decide.Lost
@@ -84,7 +83,7 @@ func forThese(w *world, a decide.Action) string {
 	return ""
 }
 
-// next returns the first step without a result and its record, or zero values if all steps have results.
+// next returns the first step without a result and its record, or zero values.
 func (w *world) next() (decide.Step, decide.Record) {
 	for _, step := range w.snapshot.Steps {
 		if record := w.snapshot.Records[step.ID]; !record.Done {
@@ -112,8 +111,9 @@ func inTurn(w *world, a decide.Action) string {
 	return ""
 }
 
-// askedFor requires that load belongs to the current attempt of the next step, which is not concluded, or is stopped
-// before anything else is waited for. It considers only clients that the conductor can reach and that obey.
+// askedFor requires that each load belongs to the current attempt of the next step and that the attempt is not
+// concluded. Otherwise the load must be stopped before anything else is waited for. It ignores clients that the
+// conductor cannot reach or that do not react.
 func askedFor(w *world, a decide.Action) string {
 	step, record := w.next()
 	for _, client := range w.clients {
@@ -132,7 +132,7 @@ func askedFor(w *world, a decide.Action) string {
 	return ""
 }
 
-// impatient reports whether a run that is ending no longer waits for clients to stop.
+// impatient reports whether an ending run has waited long enough for clients to stop.
 func (w *world) impatient() bool {
 	patience := w.snapshot.EndingSince.Add(w.stopGrace())
 	if _, record := w.next(); !record.Start.IsZero() && w.snapshot.ConductedSince.After(record.Start) {
@@ -143,7 +143,7 @@ func (w *world) impatient() bool {
 
 func (w *world) ending() bool { return w.snapshot.Failure != nil || w.snapshot.Cancel != nil }
 
-// stopGrace returns how long a run that is ending waits for its clients to stop.
+// stopGrace returns how long an ending run waits for its clients to stop.
 func (w *world) stopGrace() time.Duration {
 	if w.snapshot.Failure != nil && w.snapshot.Failure.Reason == decide.ReasonDeadline {
 		return 20 * time.Second
@@ -216,7 +216,7 @@ func concludesOnce(w *world, a decide.Action) string {
 	if !record.Concluded.IsZero() || w.now.Before(record.Start.Add(step.Earliest)) || a.Reason == "" {
 		return fmt.Sprintf("%s of a step that began %s ago, concluded %s", a, w.now.Sub(record.Start), record.Concluded)
 	}
-	// A step that has reached its maximum duration is ended, even if a client has already finished.
+	// A step at its maximum duration is concluded even if a client has already ended.
 	if step.Latest > 0 && !w.now.Before(record.Start.Add(step.Latest)) {
 		return ""
 	}
@@ -254,7 +254,7 @@ func recordsOnce(w *world, a decide.Action) string {
 	case record.Done:
 		return fmt.Sprintf("%s of a step that completed", a)
 	case step.Idle && record.Start.IsZero(), w.ending() && !step.Idle && !w.received(a.Attempt), !w.ending() && record.Start.IsZero():
-		return fmt.Sprintf("%s of what was never begun", a)
+		return fmt.Sprintf("%s of a step that never began", a)
 	case w.ending():
 		return ""
 	case slices.ContainsFunc(w.clients, func(c *decide.Client) bool { return c.Connection != decide.Lost && w.unmet[c.Key] }):
@@ -274,7 +274,7 @@ func recordsOnce(w *world, a decide.Action) string {
 	return ""
 }
 
-// received reports whether the conductor knows a client that has received an attempt.
+// received reports whether the conductor knows of a client that received an attempt.
 func (w *world) received(attempt decide.Attempt) bool {
 	return slices.ContainsFunc(w.snapshot.Clients, func(c decide.Client) bool {
 		_, known := c.Attempts[attempt]
@@ -282,7 +282,7 @@ func (w *world) received(attempt decide.Attempt) bool {
 	})
 }
 
-// maxMissed limits the repetitions of a step because clients received its start too late.
+// maxMissed is how often a step may be repeated because clients received its start too late.
 const maxMissed = 4
 
 func withinPolicy(w *world, a decide.Action) string {
@@ -297,7 +297,7 @@ func withinPolicy(w *world, a decide.Action) string {
 	case decide.Retry:
 		record := w.snapshot.Records[a.Attempt.Step]
 		if most := max(maxMissed, policy.MaxRestarts) + len(w.clients)*policy.MaxRestarts; record.Attempt > most {
-			return fmt.Sprintf("%s, and it may be repeated %d times", a, most)
+			return fmt.Sprintf("%s, but it may be repeated only %d times", a, most)
 		}
 		if attempt, key, found := w.loaded(); found {
 			return fmt.Sprintf("%s while %s is at %s", a, key, attempt)
@@ -392,7 +392,7 @@ func waitsAhead(w *world, a decide.Action) string {
 		return ""
 	}
 	if !a.Until.IsZero() && !a.Until.After(w.now) {
-		return fmt.Sprintf("%s until %s ago: asked again at once, for ever", a, w.now.Sub(a.Until))
+		return fmt.Sprintf("%s until %s ago, which is an endless loop", a, w.now.Sub(a.Until))
 	}
 	end := w.began.Add(w.snapshot.Policy.ActiveDeadline)
 	if end.After(w.now) && (a.Until.IsZero() || a.Until.After(end)) {
@@ -401,8 +401,8 @@ func waitsAhead(w *world, a decide.Action) string {
 	return ""
 }
 
-// endsInTime requires that a run ends within StopGrace and FinishTimeout after its deadline, after it began to end, or
-// after its conductor came back.
+// endsInTime requires that a run ends within StopGrace plus FinishTimeout of its deadline or of the time when it began
+// to end, or of a later takeover.
 func endsInTime(w *world, a decide.Action) string {
 	policy, since := w.snapshot.Policy, w.began.Add(w.snapshot.Policy.ActiveDeadline)
 	if w.ending() && (policy.ActiveDeadline == 0 || w.snapshot.EndingSince.Before(since)) {
@@ -417,7 +417,7 @@ func endsInTime(w *world, a decide.Action) string {
 	return ""
 }
 
-// loaded returns a client with a load that could be stopped. It returns false if the conductor cannot know of any.
+// loaded returns a client with a load that the conductor could stop. It returns false if there is none.
 func (w *world) loaded() (decide.Attempt, decide.ClientKey, bool) {
 	for _, client := range w.clients {
 		for attempt, part := range client.Attempts {
@@ -429,7 +429,7 @@ func (w *world) loaded() (decide.Attempt, decide.ClientKey, bool) {
 	return decide.Attempt{}, decide.ClientKey{}, false
 }
 
-// TestIdleEnds checks when an idle step that begins now ends.
+// TestIdleEnds checks when an idle step that starts now ends.
 func TestIdleEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit, until, want time.Duration

@@ -19,7 +19,7 @@ func steps() []decide.Step {
 
 func key(index int) decide.ClientKey { return decide.ClientKey{Target: "a", Index: index} }
 
-// sequences are whole runs, each under its name in testdata.
+// sequences holds whole runs by the name of their golden file.
 var sequences = map[string]func() *world{
 	"good": func() *world { return newWorld(1, 2, steps()...) },
 	"two-targets": func() *world {
@@ -81,7 +81,7 @@ var sequences = map[string]func() *world{
 	},
 	"lost-after-its-part": func() *world {
 		w := newWorld(1, 2, steps()...)
-		// a/0 ends the second step 5 ms before a/1 does.
+		// a/0 ends the second step 5 ms before a/1.
 		w.after(32047*time.Millisecond, "a/0 dies", w.lose(key(0)))
 		return w
 	},
@@ -90,7 +90,7 @@ var sequences = map[string]func() *world{
 		w.after(30*time.Second, "a/1 is told to end", w.told(key(1), time.Second))
 		return w
 	},
-	// No other client takes part, so the step has ended before the client is gone.
+	// No other client takes part, so the step ends before the client is gone.
 	"told-to-end-alone": func() *world {
 		w := newWorld(1, 1, steps()...)
 		w.after(30*time.Second, "a/0 is told to end", w.told(key(0), 5*time.Second))
@@ -120,7 +120,7 @@ var sequences = map[string]func() *world{
 		w.after(30*time.Second, "a/1 dies", w.lose(key(1)))
 		return w
 	},
-	// A drain that began without the client is not ended because of it.
+	// A loss before a drain does not end that drain.
 	"lost-continue-before-a-drain": func() *world {
 		w := newWorld(1, 2, onA("00-layout", 20*time.Second), drain("01-burst"))
 		w.snapshot.Policy.OnLoss = decide.ContinueDegraded
@@ -128,7 +128,7 @@ var sequences = map[string]func() *world{
 		w.after(10*time.Second, "a/1 dies", w.lose(key(1)))
 		return w
 	},
-	// A drain that has lost a client is ended by a conductor that does not know what the client had done.
+	// A drain that has lost a client is ended, even if a new conductor does not know what the client had done.
 	"lost-continue-in-a-drain": func() *world {
 		w := newWorld(1, 2, onA("00-layout", 20*time.Second), drain("01-burst"))
 		w.snapshot.Policy.OnLoss = decide.ContinueDegraded
@@ -177,8 +177,8 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// TestAnyOrderEndsAlike lets clients answer in random orders. Every run ends with the same verdict as in the golden
-// order, and no client is left running.
+// TestAnyOrderEndsAlike checks that random orders of the clients' answers lead to the same verdict as in the golden
+// files, and that no client is left running.
 func TestAnyOrderEndsAlike(t *testing.T) {
 	for name, build := range sequences {
 		t.Run(name, func(t *testing.T) {
@@ -204,8 +204,8 @@ func TestAnyOrderEndsAlike(t *testing.T) {
 	}
 }
 
-// TestDegradedRunOutlivesItsConductor lets a run continue without a lost client although no client is known to be ready
-// when its next conductor decides.
+// TestDegradedRunOutlivesItsConductor checks that a run that continues without a lost client survives a change of its
+// conductor. When the new conductor first decides, no client is known to be ready.
 func TestDegradedRunOutlivesItsConductor(t *testing.T) {
 	w := newWorld(1, 2, steps()...)
 	w.snapshot.Policy.OnLoss = decide.ContinueDegraded
@@ -217,8 +217,8 @@ func TestDegradedRunOutlivesItsConductor(t *testing.T) {
 	}
 }
 
-// TestEndingRunKeepsItsResultOverARestart cancels a run while its conductor knows none of its clients, because it has
-// just taken over, or because the run has no conductor for a while.
+// TestEndingRunKeepsItsResultOverARestart checks that a cancelled run records the result of its step even if its
+// conductor has just taken over and knows no clients yet, or if the run has no conductor for a while.
 func TestEndingRunKeepsItsResultOverARestart(t *testing.T) {
 	for _, away := range []time.Duration{0, time.Minute, time.Hour} {
 		w := newWorld(1, 2, steps()...)

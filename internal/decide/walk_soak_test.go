@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// TestMillionRandomRuns is TestRandomRuns with different runs each time.
+// TestMillionRandomRuns does the same as TestRandomRuns with a million other runs.
 func TestMillionRandomRuns(t *testing.T) {
 	soak.Only(t)
 	const runs = 1_000_000

@@ -12,9 +12,9 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// world simulates the clients and the recorded facts of a run: the effects of actions, and events at given times. It
-// stands for agents and conductor; the tests of the packages agent and local, which run the real ones, check that it
-// matches them. Every action is checked against the rules for all runs; see rules_test.go.
+// world simulates the clients and the recorded facts of a run: it applies actions and lets events happen at given
+// times. It replaces agents and conductor; the tests of the packages agent and local check that the real ones behave in
+// the same way. Each action is checked against the rules in rules_test.go.
 type world struct {
 	now      time.Time
 	began    time.Time
@@ -22,34 +22,34 @@ type world struct {
 	clients  []*decide.Client
 	events   []event
 	log      []string
-	// shuffle determines the order in which clients answer; nil keeps their own order.
+	// shuffle randomizes the order in which clients answer. nil keeps their order.
 	shuffle *rand.Rand
-	// jitter delays answers; nil leaves them as they are.
+	// jitter delays answers. nil does not delay them.
 	jitter *rand.Rand
-	// refuse and fail are clients that refuse to load, or whose tool fails. Clients in late receive the start too
-	// late, once. Each is named "a/1", or "a/1 STEP" for that step alone.
+	// Clients in refuse refuse to load, and the tool of clients in fail fails. Clients in late receive the start too late,
+	// once. Keys are "a/1", or "a/1 STEP" for that step alone.
 	refuse, fail, late map[string]bool
-	// deaf clients never end a step that they have begun; silent clients never become ready.
+	// deaf clients never end an attempt that they have begun. silent clients never become ready.
 	deaf, silent map[string]bool
-	// enough holds, by step, how long after its start an attempt has measured enough.
+	// enough is the time after its start at which an attempt has measured enough, by step.
 	enough map[string]time.Duration
-	// onStart and onLoad run when a step is started or loaded for the first time.
+	// onStart and onLoad are called when a step is first started or loaded.
 	onStart, onLoad map[string]func(*world)
-	// onRecord runs when a step has its result.
+	// onRecord is called when a step has its result.
 	onRecord map[string]func(*world)
-	// unmet are the clients that a restarted conductor has not reached yet.
+	// unmet has the clients that a new conductor has not reached yet.
 	unmet map[decide.ClientKey]bool
-	// crashes is the number of times that the conductor still dies during an action; jitter chooses the actions.
+	// crashes is how many more times the conductor dies during an action. jitter selects the actions.
 	crashes int
-	// awake is the time at which a hanging conductor decides again; hung is the total time that it hung.
+	// awake is when a hanging conductor decides again. hung is the total time that it hung.
 	awake time.Time
 	hung  time.Duration
-	// touched holds the attempts in which I/O has begun, missed the attempts that a client started too late, and
-	// starts the start of each attempt. Decisions do not have this memory; they are checked against it.
+	// touched has the attempts with I/O, missed the attempts that a client started too late, and starts the start of each
+	// attempt. Decisions do not see them, but are checked against them.
 	touched map[decide.Attempt]bool
 	missed  map[decide.Attempt]bool
 	starts  map[decide.Attempt]time.Time
-	// jobs holds, by launcher and attempt, the clients whose addresses an MPI job was loaded with.
+	// jobs holds the clients whose addresses an MPI job was loaded with, by launcher and attempt.
 	jobs map[string][]*decide.Client
 }
 
@@ -89,7 +89,7 @@ func newWorld(targets, clients int, steps ...decide.Step) *world {
 	return w
 }
 
-// fresh returns a client that becomes ready after a while.
+// fresh returns a client that becomes ready after two seconds unless it is silent.
 func (w *world) fresh(key decide.ClientKey, replacements int) *decide.Client {
 	client := &decide.Client{Key: key, Connection: decide.Connecting, Message: "starting", Since: w.now,
 		Replacements: replacements, Attempts: map[decide.Attempt]decide.ClientStep{}}
@@ -105,7 +105,7 @@ func (w *world) after(delay time.Duration, name string, do func(*world)) {
 	w.events = append(w.events, event{at: w.now.Sub(w.began) + delay, name: name, do: do})
 }
 
-// answer runs do some time after the client received a command, unless the client is gone by then.
+// answer calls do a while after the client received a command, unless the client is gone by then.
 func (w *world) answer(client *decide.Client, delay time.Duration, do func()) {
 	if w.jitter != nil {
 		delay += time.Duration(w.jitter.Int64N(int64(300 * time.Millisecond)))
@@ -124,7 +124,7 @@ func (w *world) client(key decide.ClientKey) *decide.Client {
 	return w.clients[slices.IndexFunc(w.clients, func(c *decide.Client) bool { return c.Key == key })]
 }
 
-// step returns the step with that ID, or an empty step.
+// step returns the step with the given ID, or an empty step.
 func (w *world) step(id string) decide.Step {
 	for _, step := range w.snapshot.Steps {
 		if step.ID == id {
@@ -138,7 +138,7 @@ func (w *world) note(format string, arguments ...any) {
 	w.log = append(w.log, fmt.Sprintf("%8.3fs  ", w.now.Sub(w.began).Seconds())+fmt.Sprintf(format, arguments...))
 }
 
-// seen returns the clients as the conductor knows them.
+// seen returns the clients as the conductor sees them.
 func (w *world) seen() []decide.Client {
 	var seen []decide.Client
 	for _, client := range w.clients {
@@ -151,7 +151,7 @@ func (w *world) seen() []decide.Client {
 	return seen
 }
 
-// run is walk for tests that fail when a rule is broken.
+// run calls walk and fails the test if a rule is broken.
 func (w *world) run(t *testing.T) string {
 	t.Helper()
 	log, err := w.walk()
@@ -161,7 +161,7 @@ func (w *world) run(t *testing.T) string {
 	return log
 }
 
-// walk decides, acts and lets time pass until nothing is left to do, and returns what happened.
+// walk decides, acts and lets time pass until the run is done, and returns the log.
 func (w *world) walk() (log string, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -194,7 +194,7 @@ func (w *world) walk() (log string, err error) {
 	return "", &broken{rule: "every run ends", how: "it has not after 3000 decisions"}
 }
 
-// stays lets all remaining events happen after the end of a run, and checks that the end is final.
+// stays lets the remaining events happen after the end of a run and checks that the end is final.
 func (w *world) stays() error {
 	for range 20 {
 		w.pass(w.now.Add(time.Hour))
@@ -206,7 +206,7 @@ func (w *world) stays() error {
 	return nil
 }
 
-// pass advances the time to the next event, or to a time if it is set and earlier. It returns false if there is
+// pass advances the time to the next event or to the given time, if that is earlier. It returns false if there is
 // neither.
 func (w *world) pass(until time.Time) bool {
 	next := -1
@@ -234,7 +234,7 @@ func (w *world) pass(until time.Time) bool {
 	return true
 }
 
-// apply does what the runner does. It returns true if facts changed at once.
+// apply executes an action as the runner does. It returns true if recorded facts changed at once.
 func (w *world) apply(action decide.Action) bool {
 	keys := slices.Clone(action.Clients)
 	if w.shuffle != nil {
@@ -298,8 +298,8 @@ func (w *world) finish(client *decide.Client, delay time.Duration) {
 	w.answer(client, delay, func() { client.Connection = decide.Finished })
 }
 
-// crash lets the conductor die during an action: before the action is recorded, or after only some of the clients
-// have received their commands. It returns false if the conductor survives.
+// crash may let the conductor die during an action: before the action is recorded, or when only some of the clients
+// have their commands. It returns false if the conductor survives.
 func (w *world) crash(action decide.Action) bool {
 	if w.crashes == 0 || action.Kind == decide.Wait || w.jitter.IntN(10) != 0 {
 		return false
@@ -322,7 +322,7 @@ func (w *world) crash(action decide.Action) bool {
 	return true
 }
 
-// once runs what is registered for a step, the first time only.
+// once calls what is registered for a step, the first time only.
 func (w *world) once(waiting map[string]func(*world), id string) {
 	if do := waiting[id]; do != nil {
 		delete(waiting, id)
@@ -330,7 +330,7 @@ func (w *world) once(waiting map[string]func(*world), id string) {
 	}
 }
 
-// begin records the intent of a start.
+// begin records that an attempt is to be started.
 func (w *world) begin(action decide.Action) {
 	record := w.snapshot.Records[action.Attempt.Step]
 	record.Start, record.Deadline = action.Start, action.Deadline
@@ -366,7 +366,7 @@ func (w *world) load(attempt decide.Attempt, client *decide.Client, delay time.D
 	})
 }
 
-// jobOf names the MPI job of a client's target in an attempt.
+// jobOf returns the name of the MPI job of a client's target in an attempt.
 func jobOf(attempt decide.Attempt, key decide.ClientKey) string {
 	return attempt.String() + " on " + key.Target
 }
@@ -426,19 +426,19 @@ func (w *world) stop(attempt decide.Attempt, keys []decide.ClientKey) {
 	}
 }
 
-// live reports whether a client has the attempt loaded or running.
+// live reports whether a client has an attempt loaded or running.
 func live(part decide.ClientStep) bool {
 	return part.Progress == decide.Loaded || part.Progress == decide.Running
 }
 
-// lose ends the client that has that key when the event happens.
+// lose loses the client that has the given key when the event happens.
 func (w *world) lose(key decide.ClientKey) func(*world) {
 	return func(w *world) {
 		w.gone(w.client(key))
 	}
 }
 
-// gone ends a client. A conductor that has not met it does not know what it had done.
+// gone loses a client. A conductor that had not reached it yet does not know what it has done.
 func (w *world) gone(client *decide.Client) {
 	w.breakJob(client.Key, peerLost(client.Key))
 	client.Connection, client.Message = decide.Lost, "its process exited: signal: killed"
@@ -448,8 +448,8 @@ func (w *world) gone(client *decide.Client) {
 	}
 }
 
-// told ends a client as if its pod were deleted: its running attempts end at once, and the client itself once its
-// data is removed.
+// told ends a client as if its pod were deleted: its attempts end at once, and the client is gone after the time that
+// the removal of its data takes.
 func (w *world) told(key decide.ClientKey, patience time.Duration) func(*world) {
 	return func(w *world) {
 		client := w.client(key)
@@ -462,15 +462,15 @@ func (w *world) told(key decide.ClientKey, patience time.Duration) func(*world) 
 	}
 }
 
-// cancel ends the run as a user would.
+// cancel cancels the run.
 func cancel(w *world) {
 	if w.snapshot.Cancel == nil && w.snapshot.Failure == nil {
 		w.snapshot.Cancel, w.snapshot.EndingSince = &decide.Failure{Reason: "Stopped", Message: "interrupted"}, w.now
 	}
 }
 
-// comeBack replaces the conductor with another one, which has to meet the clients again. What lost clients had done
-// is no longer known. If the conductor hangs, the other one comes only when the hang is over.
+// comeBack replaces the conductor. The new one must reach the clients again and does not know what lost clients had
+// done. It starts only when a hang of the old one is over.
 func comeBack(w *world) {
 	if w.jitter != nil && w.jitter.IntN(4) == 0 {
 		hang(time.Duration(w.jitter.Int64N(int64(90 * time.Second))))(w)
@@ -492,7 +492,7 @@ func comeBack(w *world) {
 		w.after(away+1500*time.Millisecond, "the clients are met again", func(w *world) { clear(w.unmet) })
 		return
 	}
-	// It may have to measure again what it had measured.
+	// The new conductor may have to determine again that enough is measured.
 	if w.jitter.IntN(2) == 0 {
 		clear(w.snapshot.Enough)
 	}
@@ -505,14 +505,14 @@ func comeBack(w *world) {
 	}
 }
 
-// meet lets a restarted conductor reach a client. If the run is ending, the client is told to finish again.
+// meet lets a new conductor reach a client. If the run is ending, the client is told to finish again.
 func (w *world) meet(client *decide.Client) {
 	if w.client(client.Key) != client {
-		return // it was replaced in the meantime
+		return // replaced meanwhile
 	}
 	delete(w.unmet, client.Key)
 	for attempt, part := range client.Attempts {
-		// An agent reports a step that it is still loading as loaded, and forgets one that it refuses.
+		// An agent reports a step that it was still loading as loaded, and forgets a step that it refuses.
 		switch {
 		case part.Progress != decide.Loading:
 		case w.does(w.refuse, client, attempt):
@@ -534,7 +534,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// hang lets the conductor decide nothing for a while.
+// hang stops the conductor from deciding for a while.
 func hang(length time.Duration) func(*world) {
 	return func(w *world) {
 		if awake := w.now.Add(length); awake.After(w.awake) {

@@ -11,9 +11,9 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// TestLiveCost logs how long the live detector took for each sample of long series. The work is the same in every
-// run, so the shortest time of several runs is the cost of a sample without competition for the CPU. The times of a
-// single run are logged too.
+// TestLiveCost checks that a sample of a long series costs the live detector little time. Each run does the same work,
+// so the shortest time of several runs is the cost without competition for the CPU. The times of the first run are
+// logged too.
 func TestLiveCost(t *testing.T) {
 	soak.Only(t)
 	const runs = 7
@@ -41,7 +41,7 @@ func TestLiveCost(t *testing.T) {
 	soak.Report(t, "cost of a live sample", "\n%s", text.String())
 }
 
-// watchLong returns the time that each sample of a series with a drop took.
+// watchLong returns the time that the live detector took for each sample of a series with one drop.
 func watchLong(t *testing.T, length int) []time.Duration {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 1))

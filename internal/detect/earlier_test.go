@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/detect"
 )
 
-// drained returns a series of ten minutes at one rate and ten at another.
+// drained returns a series of ten minutes at one rate and ten minutes at another one.
 func drained(before, after float64) []detect.Sample {
 	var samples []detect.Sample
 	for i := range 1200 {
@@ -16,14 +16,15 @@ func drained(before, after float64) []detect.Sample {
 		if i >= 600 {
 			rate = after
 		}
-		// Add a little noise that is always the same: no store is exact.
+		// Real stores are not exact, so add a little reproducible noise.
 		rate *= 1 + 0.01*math.Sin(float64(i)*2.3)
 		samples = append(samples, detect.Sample{StartSeconds: float64(i), EndSeconds: float64(i + 1), Rate: rate})
 	}
 	return samples
 }
 
-// TestEarlier checks by hand how I/O before the series adds to the amount spent.
+// TestEarlier checks against values computed by hand how I/O before the series adds to the credits spent, and that it
+// changes nothing else.
 func TestEarlier(t *testing.T) {
 	refill := 20.0
 	for name, test := range map[string]struct {
@@ -62,7 +63,7 @@ func TestEarlier(t *testing.T) {
 			if spent := got.Drops[0].Spent.Value; math.Abs(spent-test.want) > 0.005*test.want {
 				t.Errorf("spent is %g, not %g", spent, test.want)
 			}
-			// The earlier I/O affects nothing else.
+			// Earlier I/O changes no other figure.
 			if got.Burst != plain.Burst || got.Baseline != plain.Baseline || got.Drops[0].Seconds != plain.Drops[0].Seconds ||
 				len(got.Segments) != len(plain.Segments) || got.Peak5s != plain.Peak5s {
 				t.Errorf("other figures changed: %+v, before %+v", got, plain)
@@ -71,7 +72,8 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// TestEarlierProves: I/O before the series also counts for the bound derived from a series without a drop.
+// TestEarlierProves checks that I/O before the series also counts towards the minimum bucket size that a series without
+// a drop proves.
 func TestEarlierProves(t *testing.T) {
 	refill := 20.0
 	got, err := detect.Analyze(drained(100, 100), detect.Options{Refill: &refill,
@@ -101,8 +103,9 @@ func TestEarlierRefused(t *testing.T) {
 	}
 }
 
-// TestSpentInTheSampleOfTheDrop: the I/O in a sample that contains a drop is not evenly spread. Eight seconds at 100
-// and four tenths of another second, with a refill of 20, spend 672; with evenly spread I/O the result would be 653.
+// TestSpentInTheSampleOfTheDrop checks that the I/O in the sample that contains a drop is attributed to the time before
+// and after it. Eight seconds at 100 and 0.4 s of the next second, with a refill of 20, spend 672. If that sample were
+// spread evenly, the result would be 653.
 func TestSpentInTheSampleOfTheDrop(t *testing.T) {
 	var samples []detect.Sample
 	for i := range 40 {

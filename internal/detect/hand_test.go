@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestByHand uses series without noise that are easily drawn by hand.
+// TestByHand checks series without noise, whose drops are obvious.
 func TestByHand(t *testing.T) {
 	series := func(interval float64, parts ...[2]float64) []Sample {
 		var samples []Sample
@@ -68,7 +68,7 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// TestGapInAFineSeries: a gap is seen although samples of 10 ms are joined.
+// TestGapInAFineSeries checks that a gap is detected even though samples of 10 ms are joined to longer ones.
 func TestGapInAFineSeries(t *testing.T) {
 	samples := make([]Sample, 30_000)
 	for i := range samples {
@@ -93,7 +93,7 @@ func TestGapInAFineSeries(t *testing.T) {
 	}
 }
 
-// TestRoundingIsNoGap: no sample is missing where times differ by a rounding error.
+// TestRoundingIsNoGap checks that times that differ by a rounding error do not count as a gap.
 func TestRoundingIsNoGap(t *testing.T) {
 	samples := make([]Sample, 30)
 	for i := range samples {

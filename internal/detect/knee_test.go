@@ -21,7 +21,7 @@ func TestFindKnee(t *testing.T) {
 	for _, test := range []struct {
 		name         string
 		points       []Point
-		knee, enough float64 // knee 0 means that there is none
+		knee, enough float64 // 0 means that there is no knee
 		fit          bool
 		warnings     int
 	}{
@@ -53,7 +53,8 @@ func TestFindKnee(t *testing.T) {
 	}
 }
 
-// TestKneeNearTheEnd: a rate that levels off at the last steps has no knee yet, but is not called one that never does.
+// TestKneeNearTheEnd checks the warnings for rates without a knee: a rate that levels off only at the last steps is
+// distinguished from one that does not level off.
 func TestKneeNearTheEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		rates []float64
@@ -76,7 +77,8 @@ func TestKneeNearTheEnd(t *testing.T) {
 	}
 }
 
-// If a rate never grows, more load promises nothing; by the law it has no maximum.
+// TestKneeOfARateThatFalls checks that no higher load is recommended if the rate never grows. The fitted law then has
+// no maximum.
 func TestKneeOfARateThatFalls(t *testing.T) {
 	for name, of := range map[string]scalabilityLaw{"contention over 1": {a: 0.01, b: 0.012, c: 0.001}, "no change": {a: 0.01, b: 0.01}} {
 		var points []Point
@@ -96,7 +98,8 @@ func TestKneeOfARateThatFalls(t *testing.T) {
 	}
 }
 
-// TestScalability draws ramps from the law with errors: the intervals of its parameters must cover them.
+// TestScalability checks how often the intervals contain the true parameters, with ramps drawn from the scalability law
+// with noise.
 func TestScalability(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	const series = 150

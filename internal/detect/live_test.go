@@ -9,18 +9,18 @@ import (
 	"testing"
 )
 
-// liveScore holds the results of the live detector for one family of series.
+// liveScore counts how the live detector did on one family of series.
 type liveScore struct {
 	name                           string
 	series, found, early, returned int
 	inTime, asked                  int
-	delays                         []float64 // as shares of the allowed delay
+	delays                         []float64 // as fractions of the allowed delay
 }
 
-// TestLiveTable runs the live detector over the families.
+// TestLiveTable checks the live detector on all families of series.
 func TestLiveTable(t *testing.T) { watchFamilies(t, seedsOf(1)) }
 
-// watchFamilies creates the live detector's table from the given number of series per family.
+// watchFamilies runs the live detector on the given number of series per family and logs the table of results.
 func watchFamilies(t *testing.T, seeds int) {
 	t.Helper()
 	var text strings.Builder
@@ -102,9 +102,9 @@ func (c *liveScore) add(t *testing.T, s scenario) {
 	}
 }
 
-// TestLiveIntervalOfWholeBlocks: seconds with 9 and with 10 operations alternate. When two seconds are joined, all
-// blocks are equal, yet the interval must include the rates that produce such blocks: one operation more or less
-// changes the mean.
+// TestLiveIntervalOfWholeBlocks checks that the interval of the baseline is not too narrow for stores that complete few
+// operations. The rate alternates between 9 and 10 operations per second, so all blocks of two seconds are equal. The
+// interval must still allow for one operation more or less.
 func TestLiveIntervalOfWholeBlocks(t *testing.T) {
 	for _, burst := range []int{382, 701, 3600} {
 		live := NewLive(LiveOptions{LastingSeconds: 14, BaselineSeconds: 14})
@@ -130,7 +130,7 @@ func TestLiveIntervalOfWholeBlocks(t *testing.T) {
 	}
 }
 
-// TestLiveMemory: the number of blocks never exceeds its bound.
+// TestLiveMemory checks that the number of blocks in memory is bounded.
 func TestLiveMemory(t *testing.T) {
 	live := NewLive(LiveOptions{})
 	for i := range 20_000 {

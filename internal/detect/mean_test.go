@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/detect"
 )
 
-// autoregressive returns a series with a mean of 100, a correlation of neighbours and a standard deviation of single
-// samples.
+// autoregressive returns a series with a mean of 100, the given correlation between neighbours and the given standard
+// deviation of single samples.
 func autoregressive(random *rand.Rand, count int, correlation, deviation float64) []detect.Sample {
 	samples := make([]detect.Sample, count)
 	value := random.NormFloat64() * deviation
@@ -27,13 +27,14 @@ func mean(samples []detect.Sample) (sum float64) {
 	return sum / float64(len(samples))
 }
 
-// The interval contains the true mean in at least 95 of 100 series, and is not much wider than necessary.
+// TestMeanErrorHoldsTheMean checks that the interval of a mean contains the true mean in 95 % of the series, or not
+// much less often, and that it is not much wider than necessary.
 func TestMeanErrorHoldsTheMean(t *testing.T) {
 	const runs = 4000
 	for _, c := range []struct {
 		count       int
 		correlation float64
-		least, most float64 // least: share of intervals with the true mean; most: width relative to known noise
+		least, most float64 // least share of intervals that contain the true mean; largest width relative to an ideal interval for known noise
 	}{
 		{3, 0, 0.95, 5}, {3, 0.5, 0.95, 4}, {5, 0.5, 0.95, 3}, {7, 0.5, 0.95, 3}, {10, 0.5, 0.95, 3}, {10, 0.7, 0.91, 3}, {20, 0, 0.95, 1.7}, {20, 0.5, 0.93, 2.2}, {60, 0.5, 0.95, 1.5}, {300, 0.5, 0.95, 1.4}, {300, 0.9, 0.95, 1.8}, {3600, 0.9, 0.95, 1.4},
 	} {

@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// The fixture in testdata/qemu-burst is from a disk that QEMU throttles; its README.md has the true values. The
-// tests in this file fail on commit 01730a6, which does not find bursts shorter than about a tenth of the series.
+// The recording in testdata/qemu-burst is from a disk that QEMU throttles; its README.md has the true values. The tests
+// in this file fail on commit 01730a6, which does not find bursts shorter than about a tenth of the series.
 
 const mebi = 1 << 20
 
-// shortBurst returns a series like those of the table in the fixture's README: 60 MB/s for some seconds, then 7 to 9
-// MiB/s.
+// shortBurst returns a series like those in the table of testdata/qemu-burst/README.md: 60 MB/s for some seconds, then
+// 7 to 9 MiB/s.
 func shortBurst(random *rand.Rand, burst, length int) []Sample {
 	samples := make([]Sample, length)
 	for i := range samples {
@@ -45,7 +45,7 @@ func TestShortBurst(t *testing.T) {
 	}
 }
 
-// differs describes what is wrong with the result of a series with one drop, or returns "". off is the allowed
+// differs returns how the result of a series with one drop differs from the expected one, or "". off is the allowed
 // relative error of the levels.
 func differs(r Result, at, burst, baseline, off float64) string {
 	switch {
@@ -59,7 +59,7 @@ func differs(r Result, at, burst, baseline, off float64) string {
 	return ""
 }
 
-// recorded returns the drain of the fixture.
+// recorded returns the recorded drain of testdata/qemu-burst.
 func recorded(t *testing.T) []Sample {
 	t.Helper()
 	file, err := os.Open("testdata/qemu-burst/drain-142s.csv")
@@ -72,7 +72,7 @@ func recorded(t *testing.T) []Sample {
 	for lines.Scan() {
 		var end, rate float64
 		if _, err := fmt.Sscanf(lines.Text(), "%g,%g", &end, &rate); err != nil {
-			continue // the header
+			continue // header line
 		}
 		start := 0.0
 		if len(samples) > 0 {
@@ -86,7 +86,7 @@ func recorded(t *testing.T) []Sample {
 	return samples
 }
 
-// TestRecordedBurst extends the recorded drain with samples of its last part.
+// TestRecordedBurst checks the recorded drain, extended to different lengths with random samples of its baseline.
 func TestRecordedBurst(t *testing.T) {
 	const credits, burst, refill = 900e6, 60e6, 8e6
 	samples := recorded(t)
@@ -110,19 +110,19 @@ func TestRecordedBurst(t *testing.T) {
 	}
 }
 
-// opening describes a burst of some samples with its noise, and with an optional ramp-up and dip.
+// opening describes a burst at the start of a series, with noise and optionally a ramp-up and a dip.
 type opening struct {
 	burst                  int
 	factor                 float64
 	deviation, correlation float64
-	rampUp, dip            int // samples
+	rampUp, dip            int // in samples
 }
 
 func (o opening) String() string {
 	return fmt.Sprintf("%d samples, factor %g, noise %g, correlation %g, ramp-up %d, dip %d", o.burst, o.factor, o.deviation, o.correlation, o.rampUp, o.dip)
 }
 
-// series returns the burst followed by the given number of baseline samples.
+// series returns the burst and the given number of baseline samples after it, and the time of the drop.
 func (o opening) series(random *rand.Rand, interval float64, baseline int) (samples []Sample, at float64) {
 	burst := o.rampUp + o.burst
 	state := random.NormFloat64()
@@ -142,8 +142,8 @@ func (o opening) series(random *rand.Rand, interval float64, baseline int) (samp
 	return samples, float64(burst) * interval
 }
 
-// TestMoreBaseline: a burst is found whether the series continues for as long as the burst or for a thousand times
-// as long, and a longer series makes no figure worse.
+// TestMoreBaseline checks that a burst is found and its figures stay accurate, whether the baseline lasts as long as
+// the burst or a thousand times as long.
 func TestMoreBaseline(t *testing.T) {
 	ratios := []int{1, 2, 3, 5, 7, 10, 20, 40, 70, 100, 300, 1000}
 	for i, o := range []opening{
@@ -188,8 +188,8 @@ func TestMoreBaseline(t *testing.T) {
 	}
 }
 
-// TestLiveShortBurst: a drain whose burst takes seconds ends soon after the baseline has lasted long enough, and not
-// earlier.
+// TestLiveShortBurst checks that the live detector confirms a drop after a burst of seconds soon after the baseline has
+// lasted long enough, and not earlier.
 func TestLiveShortBurst(t *testing.T) {
 	for _, lasting := range []float64{10, 42, 85} {
 		for _, burst := range []int{3, 5, 8, 12, 17, 25, 40} {
@@ -218,7 +218,8 @@ func TestLiveShortBurst(t *testing.T) {
 	}
 }
 
-// TestFastStart checks the finding for a series that starts faster than it continues: a drop, a doubt, or neither.
+// TestFastStart checks how a series that starts faster than it continues is classified: as a drop, a doubt (a fast
+// start that may not be a burst), or neither.
 func TestFastStart(t *testing.T) {
 	const drop, doubt, neither = "a drop", "a doubt", "neither"
 	part := func(count int, rate float64) []float64 {
@@ -274,8 +275,8 @@ func TestFastStart(t *testing.T) {
 	}
 }
 
-// A doubt shows the rates of the start and of the rest, because the mean of all samples is neither. The sample between
-// them, which is partly fast, counts for neither.
+// TestFastStartRates checks that a doubtful fast start is reported with the rate of the start and that of the rest,
+// because the mean of all samples is neither. The sample in between, which is partly fast, counts for neither rate.
 func TestFastStartRates(t *testing.T) {
 	samples := []Sample{{0, 0.5, 300}, {0.5, 1.5, 260}, {1.5, 2.5, 130}}
 	for at := 2.5; at < 100; at++ {
@@ -291,8 +292,8 @@ func TestFastStartRates(t *testing.T) {
 	}
 }
 
-// TestIntervalsShowSamples: the interval of a mean must contain a sample or the mean of a sixteenth of the segment.
-// Alternating segments are skipped, because they have two levels.
+// TestIntervalsShowSamples checks that the interval of a segment's mean contains at least one sample, or the mean of a
+// sixteenth of the segment. Alternating segments have two levels and are skipped.
 func TestIntervalsShowSamples(t *testing.T) {
 	for f, family := range families() {
 		for seed := range uint64(2) {
@@ -315,7 +316,7 @@ func TestIntervalsShowSamples(t *testing.T) {
 					seen = seen || segment.Mean.Low*(1-1e-9) <= amount/seconds && amount/seconds <= segment.Mean.High*(1+1e-9)
 				}
 				if !seen {
-					t.Errorf("%s, seed %d: %.4g of %.0f to %.0f s has nothing of what was seen", family.name, seed, segment.Mean, segment.StartSeconds, segment.EndSeconds)
+					t.Errorf("%s, seed %d: the interval %.4g of %.0f to %.0f s contains no sample", family.name, seed, segment.Mean, segment.StartSeconds, segment.EndSeconds)
 				}
 			}
 		}

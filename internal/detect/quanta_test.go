@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/detect"
 )
 
-// TestWholeOperations uses stores that complete a few large operations in each sample after the drop: rates in whole
-// operations, most of them equal. Rates that differ are noise, not outliers.
+// TestWholeOperations checks stores that complete only a few large operations per sample after the drop. Most samples
+// then have equal rates; the others are noise, not outliers.
 func TestWholeOperations(t *testing.T) {
 	const block = 1 << 20
 	for _, baseline := range []float64{7.05, 7.2, 7.4, 7.5, 7.63, 7.8, 7.95, 38.1, 38.4, 38.9} {

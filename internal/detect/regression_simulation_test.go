@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// world draws histories of runs: each figure is lognormal, and each run is correlated with the preceding one.
+// world generates random histories of runs. Each figure is lognormal and correlated with that of the preceding run.
 type world struct {
 	spread, correlation float64
 	metrics             int
-	// tails draws from Student's t with 5 degrees of freedom instead of the normal distribution.
+	// tails selects Student's t with 5 degrees of freedom instead of the normal distribution.
 	tails bool
 }
 
@@ -29,7 +29,7 @@ func (w world) draw(r *rand.Rand) float64 {
 	return x / math.Sqrt(chi/5) / math.Sqrt(5.0/3)
 }
 
-// history returns runs whose first figure is multiplied by the factor from the run with index changed on.
+// history returns runs whose first figure is multiplied by factor from run number changed on.
 func (w world) history(r *rand.Rand, runs, changed int, factor float64) []HistoryRun {
 	state := make([]float64, w.metrics)
 	for i := range state {
@@ -51,7 +51,7 @@ func (w world) history(r *rand.Rand, runs, changed int, factor float64) []Histor
 	return history
 }
 
-// replayed judges each run of a history with the state recorded for the preceding runs, as an operator does.
+// replayed judges each run of a history by the state after its predecessors, as the operator does.
 func replayed(t *testing.T, history []HistoryRun) []RegressionVerdict {
 	t.Helper()
 	state := regressionState{policy: RegressionPolicy{Against: 20, Tolerance: 0.05}}
@@ -62,7 +62,7 @@ func replayed(t *testing.T, history []HistoryRun) []RegressionVerdict {
 	return verdicts
 }
 
-// falseAlarms returns the share of judged runs that are judged regressed although nothing changed.
+// falseAlarms returns the fraction of judged runs with the verdict Regressed in histories without a change.
 func falseAlarms(t *testing.T, w world, histories, runs int) float64 {
 	t.Helper()
 	r := rand.New(rand.NewPCG(7, uint64(w.spread*1000)))
@@ -82,7 +82,8 @@ func falseAlarms(t *testing.T, w world, histories, runs int) float64 {
 	return float64(alarms) / float64(judged)
 }
 
-// power returns how often a change of the first figure is found within the given number of runs.
+// power returns the fraction of histories in which a change of the first figure is found within the given number of
+// runs.
 func power(t *testing.T, w world, histories, earlier, within int, factor float64) float64 {
 	t.Helper()
 	r := rand.New(rand.NewPCG(8, uint64(w.spread*1000)))
@@ -98,20 +99,20 @@ func power(t *testing.T, w world, histories, earlier, within int, factor float64
 	return float64(found) / float64(histories)
 }
 
-// mild is the correlation of a run with the preceding one in the simulated histories.
+// mild is the usual correlation between successive runs in the simulated histories.
 const mild = 0.1
 
-// TestRegressionFalseAlarms uses fewer histories than the soak test, so chance may raise a rate.
+// TestRegressionFalseAlarms tolerates a higher rate than the soak test, because it uses fewer histories.
 func TestRegressionFalseAlarms(t *testing.T) { tryFalseAlarms(t, 200, 1.25) }
 
-// tryFalseAlarms simulates histories of 60 runs with four figures at each spread.
+// tryFalseAlarms checks the rate of false alarms in histories of 60 runs with four figures, for several spreads.
 func tryFalseAlarms(t *testing.T, histories int, slack float64) {
 	t.Helper()
 	for _, spread := range []float64{0.02, 0.03, 0.05, 0.07, 0.1} {
 		for _, correlation := range []float64{0, mild} {
 			count := histories
 			if correlation == 0 {
-				count /= 4 // the easier case
+				count /= 4 // without correlation, fewer histories are enough
 			}
 			rate := falseAlarms(t, world{spread: spread, correlation: correlation, metrics: 4}, count, 60)
 			t.Logf("spread %.0f %%, correlation %g: %.2f %% false alarms a run", 100*spread, correlation, 100*rate)
@@ -125,10 +126,11 @@ func tryFalseAlarms(t *testing.T, histories int, slack float64) {
 	}
 }
 
-// TestRegressionPower uses fewer histories than the soak test.
+// TestRegressionPower tolerates a lower share than the soak test, because it uses fewer histories.
 func TestRegressionPower(t *testing.T) { tryPower(t, 500, 1.02) }
 
-// tryPower checks that a decrease of 10 % in one of four figures is found, at a spread of 3 % with 20 earlier runs.
+// tryPower checks that a loss of 10 % in one of four figures is found within three runs, at a spread of 3 % and with 20
+// earlier runs.
 func tryPower(t *testing.T, histories int, slack float64) {
 	t.Helper()
 	for _, correlation := range []float64{0, mild} {

@@ -26,7 +26,7 @@ const (
 	tablePath  = "../../docs/regression.md"
 )
 
-// TestRegressionTable keeps the tables in docs/regression.md up to date.
+// TestRegressionTable checks that the tables in docs/regression.md are up to date.
 func TestRegressionTable(t *testing.T) {
 	if !*golden.Update {
 		soak.Only(t)

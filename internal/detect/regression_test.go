@@ -62,7 +62,7 @@ func TestRegressionVerdicts(t *testing.T) {
 	}
 }
 
-// equalRuns returns runs whose rounded figures have no spread, except that the last run differs.
+// equalRuns returns runs with identical figures, except that the figure of the last run is lower by the given fraction.
 func equalRuns(runs int, less float64) []HistoryRun {
 	history := make([]HistoryRun, runs)
 	for i := range history {
@@ -76,7 +76,7 @@ func withoutFigures(history []HistoryRun) []HistoryRun {
 	return changedRun(history, func(run *HistoryRun) { run.Metrics = nil })
 }
 
-// changedRun changes the newest run.
+// changedRun applies a change to the newest run.
 func changedRun(history []HistoryRun, change func(run *HistoryRun)) []HistoryRun {
 	last := &history[len(history)-1]
 	last.Metrics = slices.Clone(last.Metrics)
@@ -88,7 +88,7 @@ func TestRegressionFigures(t *testing.T) {
 	report := newestOf(t, steadyWorld.history(random(), 23, 20, 0.9), RegressionPolicy{})
 	change := report.Metrics[0]
 	if report.Verdict != RegressionRegressed || change.Change.Low > -0.1 || change.Change.High < -0.1 || change.Change.Low < -0.15 || change.Change.High > -0.05 {
-		t.Errorf("a tenth less is told as %+v", change)
+		t.Errorf("a loss of a tenth is reported as %+v", change)
 	}
 	if math.Abs(change.Spread-0.02) > 0.01 || change.EffectSize > -3 || change.Confidence < 0.99 || change.Confidence > 1 {
 		t.Errorf("spread, effect and confidence: %+v", change)
@@ -98,8 +98,8 @@ func TestRegressionFigures(t *testing.T) {
 	}
 }
 
-// TestRegressionStaysOut: runs that are judged regressed never join the baseline, however long the regression lasts,
-// until it is accepted or has ended.
+// TestRegressionStaysOut checks that runs judged Regressed never join the baseline, however long the regression lasts,
+// until the new level is accepted or the regression ends.
 func TestRegressionStaysOut(t *testing.T) {
 	history := steadyWorld.history(random(), 80, 30, 0.8)
 	for n := 31; n <= len(history); n++ {
@@ -134,7 +134,8 @@ func TestRegressionStaysOut(t *testing.T) {
 	}
 }
 
-// TestRegressionKeepsRecords: a recorded verdict remains valid although the preceding runs are gone.
+// TestRegressionKeepsRecords checks that recorded verdicts remain valid when older runs are deleted, but not after
+// their level was accepted.
 func TestRegressionKeepsRecords(t *testing.T) {
 	history := steadyWorld.history(random(), 60, 30, 0.8)
 	for i := 30; i < 60; i++ {
@@ -148,7 +149,7 @@ func TestRegressionKeepsRecords(t *testing.T) {
 	}
 	accepted := RegressionPolicy{AcceptedSince: history[30].Started}
 	if report := newestOf(t, history, accepted); report.Verdict != RegressionNoChange {
-		t.Errorf("what was recorded before the level was accepted counts: %s", report.Verdict)
+		t.Errorf("a verdict from before the level was accepted counts: %s", report.Verdict)
 	}
 }
 
@@ -215,11 +216,12 @@ func TestChangePoints(t *testing.T) {
 		t.Errorf("another answer the second time: %v, %v", again, err)
 	}
 	if none, err := ChangePoints(history, "unknown", RegressionPolicy{}); err != nil || len(none) != 0 {
-		t.Errorf("a figure that is not there: %v, %v", none, err)
+		t.Errorf("an unknown figure: %v, %v", none, err)
 	}
 }
 
-// TestChangePointsAreRare checks histories without a change and with one.
+// TestChangePointsAreRare checks that change points are rare in histories without a change, and that a change is found
+// close to its run.
 func TestChangePointsAreRare(t *testing.T) {
 	alarms, found, exact := 0, 0, 0
 	const histories = 100
@@ -251,7 +253,8 @@ func TestChangePointsAreRare(t *testing.T) {
 	}
 }
 
-// The interval has a coverage of 95 % regardless of the number and the correlation of the earlier runs.
+// TestRegressionIntervalOfFewRuns checks that the interval has 97.5 % of the distribution below its upper bound for any
+// number of degrees of freedom.
 func TestRegressionIntervalOfFewRuns(t *testing.T) {
 	for _, freedom := range []float64{1, 1.6, 2.3, 2.6, 2.9, 3.4, 5, 19} {
 		side, look, change := runsSide{spread: 0.02, freedom: freedom}, runsComparison{runs: 1, difference: 0.1, deviation: 0.01}, MetricChange{}

@@ -6,30 +6,29 @@ import (
 	"math/rand/v2"
 )
 
-// scenario is a series with its true values.
+// scenario is a generated series together with its true values.
 type scenario struct {
 	samples []Sample
-	// drops are the true times, levels the true means of the regimes between them, including dips.
+	// drops are the times of the drops. levels are the true means of the regimes between them, including dips.
 	drops  []float64
 	levels []float64
-	// plain are the levels without the dips.
+	// plain are the levels without dips.
 	plain []float64
-	// start is the end of the ramp-up. low and high are the levels of turns, 0 if there are none.
+	// start is the end of the ramp-up. low and high are the two levels of an oscillating regime, or 0.
 	start     float64
 	low, high float64
-	// isHigh reports whether the rate is on the upper level; shortest is the approximate shortest time on one level.
+	// isHigh reports whether the rate is on the upper level. shortest is the approximate shortest time on one level.
 	isHigh   func(at float64) bool
 	shortest float64
-	// deviation is the marginal standard deviation as a share of the level, correlation that of a
-	// sample with the next.
+	// deviation is the standard deviation of a sample relative to its level. correlation is that of successive samples.
 	deviation, correlation float64
 	interval               float64
-	dips                   [][3]float64 // start, end, remaining share
-	// lost is the share of a level that dips take in the long run.
+	dips                   [][3]float64 // start, end, remaining fraction of the rate
+	// lost is the fraction of a level that dips take away in the long run.
 	lost float64
 }
 
-// dipAtDrop returns the middle of a dip that covers a drop or is within two samples of it.
+// dipAtDrop returns the middle of a dip that contains the drop or is within two samples of it.
 func (s scenario) dipAtDrop(i int) (middle float64, touches bool) {
 	near := 2 * s.interval
 	for _, dip := range s.dips {
@@ -45,7 +44,7 @@ func (s scenario) String() string {
 		len(s.samples), s.interval, s.drops, s.levels, s.deviation, s.correlation, s.start)
 }
 
-// maker builds a scenario in three steps: a rate over time without noise, then noise, then disturbed samples.
+// maker generates a scenario: first a rate over time, then noise, then disturbed samples.
 type maker struct {
 	random *rand.Rand
 	scenario
@@ -57,12 +56,12 @@ func pick(random *rand.Rand, values ...float64) float64 { return values[random.I
 
 func (m *maker) uniform(low, high float64) float64 { return low + (high-low)*m.random.Float64() }
 
-// logUniform draws a value that is uniform on a logarithmic scale.
+// logUniform returns a random value that is uniform on a logarithmic scale.
 func (m *maker) logUniform(low, high float64) float64 {
 	return low * math.Pow(high/low, m.random.Float64())
 }
 
-// newMaker draws length, interval and noise.
+// newMaker chooses a random length, interval and noise.
 func newMaker(random *rand.Rand, shortest, longest float64) *maker {
 	m := &maker{random: random}
 	m.interval = pick(random, 1, 5)
@@ -72,7 +71,7 @@ func newMaker(random *rand.Rand, shortest, longest float64) *maker {
 	return m
 }
 
-// steps draws the given number of drops and the levels between them.
+// steps chooses random drops, at most two, and random levels between them.
 func (m *maker) steps(drops int, leastRatio, mostRatio float64) {
 	m.levels = []float64{m.logUniform(3e7, 1e10)}
 	for range drops {
@@ -97,8 +96,7 @@ func (m *maker) regime(at float64) int {
 
 func (m *maker) stepRate(at float64) float64 { return m.levels[m.regime(at)] }
 
-// finish integrates the rate over samples and adds the noise. It also computes the means of the regimes that an
-// observer without noise would see.
+// finish integrates the rate into samples and adds noise. It also computes the true means of the regimes.
 func (m *maker) finish() scenario {
 	n := int(m.length / m.interval)
 	amounts, seconds := make([]float64, len(m.drops)+1), make([]float64, len(m.drops)+1)
@@ -139,7 +137,7 @@ func (m *maker) finish() scenario {
 	return m.scenario
 }
 
-// addDips adds interruptions of 20 to 30 s, one per ten minutes and at least two.
+// addDips adds dips of 20 to 30 s: one per ten minutes, and at least two.
 func (m *maker) addDips() {
 	count := max(2, int(m.length/600))
 	m.lost = float64(count) * 25 * 0.65 / m.length
@@ -149,7 +147,7 @@ func (m *maker) addDips() {
 	}
 }
 
-// oscillate replaces a regime's level with two alternating levels.
+// oscillate replaces the level of the first regime with two alternating levels.
 func (m *maker) oscillate(cycles float64) {
 	duty, period := m.uniform(0.1, 0.9), m.length/cycles
 	high := m.levels[0]
@@ -177,10 +175,10 @@ func (m *maker) oscillate(cycles float64) {
 	}
 }
 
-// family is a kind of series.
+// family is a type of scenario.
 type family struct {
 	name string
-	// never is true if the credits never run out.
+	// never is true if the series has no drop because the credits do not run out.
 	never bool
 	make  func(random *rand.Rand) scenario
 }
@@ -312,7 +310,7 @@ func neverExhausting() []family {
 	}
 }
 
-// spoil multiplies a share of the samples by up to three or reduces them to a small part.
+// spoil multiplies the given fraction of the samples by random factors between 0.1 and 3.
 func (m *maker) spoil(share float64) scenario {
 	s := m.finish()
 	for i := range s.samples {
@@ -326,7 +324,7 @@ func (m *maker) spoil(share float64) scenario {
 	return s
 }
 
-// samplesOf returns the number of samples of a regime.
+// samplesOf returns the number of samples in a regime.
 func (m *maker) samplesOf(at int) float64 {
 	start, end := 0.0, m.length
 	if at > 0 {
@@ -338,8 +336,8 @@ func (m *maker) samplesOf(at int) float64 {
 	return (end - start) / m.interval
 }
 
-// loseSome removes single samples and up to three stretches of up to five percent each, and joins some samples to
-// one of irregular length.
+// loseSome removes single samples and up to three gaps of up to five percent of the series, and joins some pairs of
+// samples.
 func (m *maker) loseSome() scenario {
 	s := m.finish()
 	lost := make([]bool, len(s.samples))

@@ -6,16 +6,17 @@ import (
 	"testing"
 )
 
-// recordedShortBurst is the start of a recorded drain of a store whose bucket was nearly empty: end of the sample in
-// seconds, and whole operations of 1 MiB in it. The store's own record says that its credits lasted 2.97 to 2.99 s.
+// recordedShortBurst is the start of a recorded drain of a store whose bucket was nearly empty: the end of each sample
+// in seconds, and its number of operations of 1 MiB. According to the store's own record, the credits lasted 2.97 to
+// 2.99 s.
 var recordedShortBurst = []struct{ seconds, operations float64 }{
 	{0.874, 54}, {1.859, 62}, {2.859, 61}, {3.859, 14}, {4.859, 8}, {5.859, 8}, {6.859, 7}, {7.859, 8}, {8.859, 8},
 	{9.859, 7}, {10.859, 8}, {11.859, 7}, {12.859, 8}, {13.859, 8}, {14.859, 7}, {15.859, 8}, {16.859, 8}, {17.859, 7},
 	{18.859, 8}, {19.859, 8}, {20.859, 7}, {21.859, 8}, {22.859, 7}, {23.859, 8},
 }
 
-// TestRecordedShortBurst: two whole samples of a burst do not show how much its rate varies, so the third, 2 % lower,
-// is no evidence that the drop lies in it.
+// TestRecordedShortBurst checks that a third sample that is 2 % lower than two whole samples of the burst is not taken
+// to contain the drop, because two samples do not show how much the rate varies.
 func TestRecordedShortBurst(t *testing.T) {
 	var samples []Sample
 	start := 0.0
@@ -38,8 +39,8 @@ func TestRecordedShortBurst(t *testing.T) {
 	}
 }
 
-// TestShortBurstIntervals counts how often the 95 % intervals contain the truth, for bursts of a few samples and a
-// baseline of a few whole operations in a second.
+// TestShortBurstIntervals checks how often the 95 % intervals contain the truth, for bursts of a few samples and a
+// baseline of a few whole operations per second.
 func TestShortBurstIntervals(t *testing.T) {
 	const series, leastShare, leastFound = 400, 0.88, 0.95
 	for _, noise := range []float64{0, 0.003, 0.02, 0.05} {
@@ -73,19 +74,19 @@ func TestShortBurstIntervals(t *testing.T) {
 	}
 }
 
-// wholeOperations is a store that completes whole operations of 1 MiB, at a rate that drops.
+// wholeOperations is a store that completes whole operations of 1 MiB. Its rate drops once.
 type wholeOperations struct {
 	random                     *rand.Rand
 	drop, before, after, noise float64
-	// mean is the rate up to the drop, completed the amount.
+	// mean is the mean rate before the drop. completed is the number of bytes completed by then.
 	mean, completed float64
 }
 
-// series returns samples of a second each, except the first one.
+// series returns samples of one second; the first one is shorter or longer.
 func (w *wholeOperations) series(count int) []Sample {
 	whole := func(amount float64) float64 { return math.Floor(amount/mebi) * mebi }
 	samples := make([]Sample, count)
-	begun := w.random.Float64() * mebi // the share of the first operation that was done before the series
+	begun := w.random.Float64() * mebi // part of the first operation done before the series
 	done, start, first := begun, 0.0, 0.5+w.random.Float64()
 	for i := range samples {
 		end := first + float64(i)

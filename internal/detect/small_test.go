@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// small returns a drain of one or two minutes, as in a demo: drops by a factor of 2 or more, samples of one second,
-// noise of up to 5 % with a correlation of up to 80 %, and interruptions of up to 3 s.
+// small returns a drain of one or two minutes, as in a demo: samples of one second, drops by a factor of at least 2,
+// noise of up to 5 % with a correlation of up to 0.8, and dips of up to 3 s.
 func small(random *rand.Rand, drops int, dips bool) scenario {
 	m := newMaker(random, 45, 130)
 	m.interval = 1
@@ -29,7 +29,7 @@ func small(random *rand.Rand, drops int, dips bool) scenario {
 	return m.finish()
 }
 
-// smallScore holds the results of the live detector with short times for one family of small drains.
+// smallScore counts how the live detector, with short times, did on one family of small drains.
 type smallScore struct {
 	name                                               string
 	series, drops, certain, inTime, far, early, enough int
@@ -82,7 +82,7 @@ func (c *smallScore) add(t *testing.T, s scenario) {
 	}
 }
 
-// TestLiveSmall runs the live detector with short times on small drains.
+// TestLiveSmall checks the live detector with short times on small drains.
 func TestLiveSmall(t *testing.T) { watchSmall(t, seedsOf(60)) }
 
 func watchSmall(t *testing.T, seeds int) {
@@ -107,7 +107,7 @@ func watchSmall(t *testing.T, seeds int) {
 		}
 		least := 0.99
 		if strings.Contains(c.name, "dips") {
-			least = 0.88 // dips in the first ten seconds after the drop delay it
+			least = 0.88 // dips in the first ten seconds after the drop delay the decision
 		}
 		if float64(c.inTime) < least*float64(c.drops) {
 			t.Errorf("%s: %d of %d within 15 s", c.name, c.inTime, c.drops)
@@ -116,7 +116,7 @@ func watchSmall(t *testing.T, seeds int) {
 	t.Log("\n" + text.String())
 }
 
-// TestLiveSmallByHand uses a burst of 20 s and an equally long baseline.
+// TestLiveSmallByHand checks a burst of 20 s with a dip, followed by an equally long baseline.
 func TestLiveSmallByHand(t *testing.T) {
 	for _, factor := range []float64{2, 5, 20} {
 		random := rand.New(rand.NewPCG(7, 7))
@@ -126,7 +126,7 @@ func TestLiveSmallByHand(t *testing.T) {
 			rate := 1e8
 			switch {
 			case i == 8 || i == 9 || i == 10:
-				rate = 1e7 // a dip
+				rate = 1e7 // dip
 			case i == 20:
 				rate = 0.5e8 + 0.5e8/factor
 			case i > 20:

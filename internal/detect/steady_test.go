@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// minutes returns a series with a sample every five seconds and one rate per minute.
+// minutes returns a series with one rate per minute and a sample every five seconds.
 func minutes(rates ...float64) []Sample {
 	var samples []Sample
 	for i, rate := range rates {
@@ -19,7 +19,7 @@ func minutes(rates ...float64) []Sample {
 
 func TestAssessSteady(t *testing.T) {
 	gap := minutes(100, 100, 100, 100, 100, 100)
-	gap = append(gap[:30], gap[36:]...) // half of the third minute
+	gap = append(gap[:30], gap[36:]...) // without half of the third minute
 	short := minutes(100, 100, 100, 100, 100)
 	short[len(short)-1].EndSeconds -= 0.002
 	for _, test := range []struct {
@@ -62,7 +62,7 @@ func TestAssessSteady(t *testing.T) {
 	}
 }
 
-// TestBadSeries checks that invalid series are refused with the index of the sample.
+// TestBadSeries checks that an invalid series is refused, and that the error has the index of the invalid sample.
 func TestBadSeries(t *testing.T) {
 	for name, samples := range map[string][]Sample{
 		"overlap":       {{0, 1, 5}, {0.5, 2, 5}},

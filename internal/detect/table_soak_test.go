@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// manySeeds is the number of series per family in the tables of docs/design/0034-detection.md.
+// manySeeds is the number of series per family behind the tables in docs/design/0034-detection.md.
 const manySeeds = 1000
 
 func TestTableInFull(t *testing.T) {

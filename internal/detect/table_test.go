@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// score holds the results of the analysis for one family of series.
+// score counts how the analysis did on one family of series.
 type score struct {
 	name                    string
 	series, found, alarms   int
@@ -21,17 +21,17 @@ type score struct {
 	timeErrors, timeOracle  []float64
 	burst, baseline, spent  pair
 	time                    coverage
-	// blind compares the amount spent with an oracle that knows everything except when in a dip the drop was.
-	// longRun counts how often the interval of the burst contains the rate in the long run, with other dips.
+	// blind compares the credits spent with an oracle that knows everything except where in a dip the drop is. longRun
+	// counts how often the interval of the burst contains the long-run rate, with other random dips.
 	blind   pair
 	longRun coverage
-	// touched and clear are the scores of the series with and without a dip at the drop.
+	// touched and clear are the scores of series with and without a dip at the drop.
 	touched, clear *score
 }
 
-// pair compares errors with those of an oracle, and counts covered truths.
+// pair compares errors with those of an oracle and counts intervals that contain the truth.
 type pair struct {
-	own, oracle float64 // sums of squares
+	own, oracle float64 // sums of squared relative errors
 	coverage
 }
 
@@ -57,7 +57,7 @@ func (p *pair) add(e Estimate, oracle, truth float64) {
 	p.oracle += (oracle/truth - 1) * (oracle/truth - 1)
 }
 
-// beside returns an addition to the column of the amount spent.
+// beside returns the addition to the table's column for the credits spent.
 func (c *score) beside() string {
 	if c.blind.all == 0 {
 		return ""
@@ -72,8 +72,8 @@ func (p *pair) ratio() string {
 	return fmt.Sprintf("%.2f", math.Sqrt(p.own/p.oracle))
 }
 
-// demanded reports whether the drops of a scenario must be found: each is at least three times the noise, or both of
-// its sides are longer than 1,000 samples.
+// demanded reports whether the drops of a scenario must be found: each must be at least three times the noise, or have
+// more than 1,000 samples on both sides.
 func (s scenario) demanded() bool {
 	for i := range s.drops {
 		drop := 1 - s.levels[i+1]/s.levels[i]
@@ -84,8 +84,8 @@ func (s scenario) demanded() bool {
 	return true
 }
 
-// information returns the smallest expected gain of any drop, in squares of innovations, with known levels and
-// noise. It measures the information available to find the drop.
+// information returns how much evidence there is for the least visible drop: its expected gain in squared innovations
+// if levels and noise are known.
 func (s scenario) information() float64 {
 	least := math.Inf(1)
 	for i := range s.drops {
@@ -102,8 +102,8 @@ func (s scenario) information() float64 {
 	return least
 }
 
-// hard reports whether there is too little information to be certain: the gain of the drop is near the bound that
-// prevents false alarms, which is higher the fewer samples are independent.
+// hard reports whether the evidence is too weak for a safe decision: the gain of the drop is near the bound that
+// prevents false alarms. The bound is higher if fewer samples are independent.
 func (s scenario) hard() bool {
 	known := noise{correlation: s.correlation}
 	return s.information() < 60*(1+cautionSpread/known.freedom(float64(len(s.samples))))
@@ -144,7 +144,7 @@ func (s scenario) oracleMean(i int) float64 {
 	return amount / seconds
 }
 
-// meanFrom returns the mean of the samples from a time on.
+// meanFrom returns the mean rate from the given time on.
 func (s scenario) meanFrom(at float64) float64 {
 	first := 0
 	for s.samples[first].StartSeconds < at {
@@ -154,14 +154,14 @@ func (s scenario) meanFrom(at float64) float64 {
 	return amount / seconds
 }
 
-// oracleTime finds the time of a drop from the known levels and the known noise.
+// oracleTime estimates the time of a drop from the true levels and the true noise.
 func (s scenario) oracleTime(i int) float64 {
 	t := dropPosterior{samples: s.samples, before: []side{{s.levels[i], s.deviation}}, after: side{s.levels[i+1], s.deviation},
 		correlation: s.correlation, rough: 1}
 	if s.high > 0 {
 		t.before = []side{{s.low, s.deviation}, {s.high, s.deviation}}
 	}
-	if len(s.dips) > 0 { // the oracle knows the dips and the levels without them
+	if len(s.dips) > 0 { // the oracle knows the dips, and the levels without them
 		t.before[0].level, t.after.level = s.plain[i], s.plain[i+1]
 		t.aside = make([]bool, len(s.samples))
 		for k, sample := range s.samples {
@@ -243,8 +243,8 @@ func (c *score) count(demanded, hard, right bool) {
 	}
 }
 
-// turns counts the series in which both levels are within 2 % of the truth. Series are counted as hard if an oracle
-// that knows the turns misses a level by more than 1 %, or if a level can last less than four samples.
+// turns counts the series of which both levels are within 2 % of the truth. A series counts as hard if an oracle that
+// knows the turns misses a level by more than 1 %, or if a level can last less than four samples.
 func (c *score) turns(s scenario, r Result) {
 	if s.high == 0 {
 		return
@@ -279,7 +279,7 @@ func (s scenario) oracleLevels() (low, high float64) {
 	return sums[0] / counts[0], sums[1] / counts[1]
 }
 
-// TestOne prints the series that DETECT_ONE selects as family:seed.
+// TestOne prints the analysis of the series that DETECT_ONE selects as family:seed.
 func TestOne(t *testing.T) {
 	name, number, ok := strings.Cut(os.Getenv("DETECT_ONE"), ":")
 	if !ok {
@@ -343,7 +343,7 @@ func tableOf(scores []*score) string {
 	return text.String()
 }
 
-// seedsOf returns the number of series per family: DETECT_SEEDS if it is set, else the given number.
+// seedsOf returns DETECT_SEEDS, the number of series per family, or the given number if it is not set.
 func seedsOf(short int) int {
 	if n, err := strconv.Atoi(os.Getenv("DETECT_SEEDS")); err == nil && n > 0 {
 		return n
@@ -351,7 +351,7 @@ func seedsOf(short int) int {
 	return short
 }
 
-// firstSeed returns DETECT_FIRST_SEED, which selects series that have not been examined yet, or 0.
+// firstSeed returns DETECT_FIRST_SEED, which selects series that were not examined before, or 0.
 func firstSeed() uint64 {
 	first, _ := strconv.ParseUint(os.Getenv("DETECT_FIRST_SEED"), 10, 64)
 	return first
@@ -359,7 +359,7 @@ func firstSeed() uint64 {
 
 func TestTable(t *testing.T) { tryFamilies(t, seedsOf(5)) }
 
-// tryFamilies creates the table of docs/design/0034-detection.md from the given number of series per family.
+// tryFamilies analyzes the given number of series per family and logs the tables of docs/design/0034-detection.md.
 func tryFamilies(t *testing.T, seeds int) {
 	t.Helper()
 	var scores []*score
@@ -405,8 +405,7 @@ func tryFamilies(t *testing.T, seeds int) {
 	judgeScores(t, scores)
 }
 
-// judgeScores fails if the scores are worse than docs/design/0034-detection.md states. The seeds are always the
-// same.
+// judgeScores fails if the scores are worse than stated in docs/design/0034-detection.md. Each run uses the same seeds.
 func judgeScores(t *testing.T, scores []*score) {
 	t.Helper()
 	const leastFound, lowest, highest, few = 0.985, 0.90, 0.985, 100

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/discover"
 )
 
-// TestBound checks that the volume that a claim names is its own only if the cluster has bound the two to each other.
+// TestBound checks that a claim owns the volume that it names only if the cluster has bound the two to each other.
 func TestBound(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*corev1.PersistentVolumeClaim, *corev1.PersistentVolume)
@@ -51,8 +51,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestProvisioned checks that a volume that is older than its claim, or was created by a person, was not provisioned
-// for it.
+// TestProvisioned checks that a volume does not count as provisioned for a claim if it is older than the claim or was
+// created by hand.
 func TestProvisioned(t *testing.T) {
 	now := metav1.Now()
 	before, after := metav1.NewTime(now.Add(-time.Hour)), metav1.NewTime(now.Add(time.Second))
@@ -75,7 +75,7 @@ func TestProvisioned(t *testing.T) {
 	}
 }
 
-// TestAdoptable covers volumes that the cluster would bind to a claim, and volumes that it would not.
+// TestAdoptable checks which volumes the cluster may bind to a claim.
 func TestAdoptable(t *testing.T) {
 	none, gold := "", "gold"
 	block := corev1.PersistentVolumeBlock

@@ -21,7 +21,7 @@ func at(minutes int) metav1.Time {
 	return metav1.Time{Time: time.Unix(1_700_000_000, 0).Add(time.Duration(minutes) * time.Minute)}
 }
 
-// made returns a claim and its volume, as the cluster and the driver's provisioner create them.
+// made returns a claim and its volume as the cluster and the driver's provisioner create them.
 func made(driver, handle, class, size string, attributes map[string]string) discover.Claim {
 	mode := corev1.PersistentVolumeFilesystem
 	quantity := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}
@@ -41,14 +41,14 @@ func made(driver, handle, class, size string, attributes map[string]string) disc
 	}
 }
 
-// of sets the class of a claim.
+// of adds the StorageClass to a claim.
 func of(c discover.Claim, parameters map[string]string) discover.Claim {
 	c.Class = &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: c.PV.Spec.StorageClassName, CreationTimestamp: at(0)},
 		Provisioner: c.PV.Spec.CSI.Driver, Parameters: parameters}
 	return c
 }
 
-// static makes the volume one that was created by a person.
+// static turns the volume of a claim into one that was created by hand.
 func static(c discover.Claim) discover.Claim {
 	delete(c.PV.Annotations, "pv.kubernetes.io/provisioned-by")
 	return c
@@ -80,7 +80,7 @@ func nodes(kind string, count int) []discover.Node {
 
 const bookkeeping = "storage.kubernetes.io/csiProvisionerIdentity"
 
-// lustre returns a claim as aws-fsx-csi-driver creates it: the volume contains only its address.
+// lustre returns a claim as aws-fsx-csi-driver provisions it: the attributes of the volume contain only its address.
 func lustre() discover.Claim {
 	return made("fsx.csi.aws.com", "fs-0abc", "fsx-sc", "14400Gi", map[string]string{
 		"dnsname": "fs-0abc.fsx.us-east-1.amazonaws.com", "mountname": "xyz", bookkeeping: "1700-fsx.csi.aws.com"})
@@ -90,8 +90,8 @@ func lustreClass() map[string]string {
 	return map[string]string{"subnetId": "subnet-1", "securityGroupIds": "sg-1", "deploymentType": "PERSISTENT_1", "perUnitStorageThroughput": "200", "dataCompressionType": "LZ4"}
 }
 
-// azure returns a claim as azuredisk-csi-driver creates it: the volume contains all parameters and the requested
-// size.
+// azure returns a claim as azuredisk-csi-driver provisions it: the attributes of the volume contain all parameters and
+// the requested size.
 func azure(size, sku, caching string) discover.Claim {
 	c := made("disk.csi.azure.com", "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/pvc-1", "managed", size, map[string]string{
 		"skuname": sku, "cachingMode": caching, "requestedsizegib": strings.TrimSuffix(size, "Gi"), "csi.storage.k8s.io/pv/name": "pvc-1",
@@ -106,7 +106,7 @@ var cases = map[string]struct {
 	denied  map[string]string
 	limits  *v1alpha1.Limits
 	rows    string
-	says    []string // the record, in the format of describe
+	says    []string // expected parts of the record, in the format of describe
 	missing []string
 }{
 	"FSx for Lustre, provisioned": {
@@ -250,7 +250,7 @@ var cases = map[string]struct {
 	},
 }
 
-// stripe returns several volumes that differ only in their names.
+// stripe returns the given number of volumes that differ only in names and handles.
 func stripe(count int, c discover.Claim) []discover.Claim {
 	var all []discover.Claim
 	for i := range count {
@@ -266,7 +266,7 @@ func stripe(count int, c discover.Claim) []discover.Claim {
 	return all
 }
 
-// TestDescribe covers the way from objects as drivers create them to what a run records.
+// TestDescribe checks which storage and which limits a run records for the objects that common drivers create.
 func TestDescribe(t *testing.T) {
 	catalog, err := limits.Builtin()
 	if err != nil {
@@ -305,13 +305,13 @@ func TestDescribe(t *testing.T) {
 				}
 			}
 			if strings.Contains(text, "hidden") || strings.Contains(text, "Admin") || strings.Contains(text, bookkeeping) {
-				t.Errorf("it tells what is nobody's business: %s", text)
+				t.Errorf("the record contains data that must not be recorded: %s", text)
 			}
 		})
 	}
 }
 
-// describe formats a record as text.
+// describe returns a record as text.
 func describe(record v1alpha1.StorageDescription) string {
 	var text strings.Builder
 	say := func(words ...string) { text.WriteString(strings.Join(words, " ") + " \n") }

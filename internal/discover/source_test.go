@@ -19,7 +19,8 @@ func volume(name string, from corev1.PersistentVolumeSource) *corev1.PersistentV
 	return &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: from}}
 }
 
-// TestSame checks that storage is recognized under two names, and that storage that only looks the same is not.
+// TestSame checks that two PersistentVolumes of the same storage are recognized, and that similar ones of different
+// storage are not confused.
 func TestSame(t *testing.T) {
 	folder := corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/mnt"}}
 	export := corev1.PersistentVolumeSource{NFS: &corev1.NFSVolumeSource{Server: "s", Path: "/a"}}
@@ -89,8 +90,8 @@ func TestMountedReadOnly(t *testing.T) {
 	}
 }
 
-// TestRegion checks that the volume's region takes precedence over the nodes', and that nodes in two regions
-// determine none.
+// TestRegion checks that the region of the volume takes precedence over that of the nodes, and that nodes in different
+// regions determine none.
 func TestRegion(t *testing.T) {
 	here := corev1.NodeSelectorRequirement{Key: "topology.kubernetes.io/region", Operator: corev1.NodeSelectorOpIn, Values: []string{"eu-west-2"}}
 	one := lustre()
@@ -107,7 +108,8 @@ func TestRegion(t *testing.T) {
 	}
 }
 
-// TestOneVolumeUnderTwoNames checks that such claims count as one volume, whose limits do not add up.
+// TestOneVolumeUnderTwoNames checks that two claims of the same storage count as one volume, so that its limits are not
+// added up.
 func TestOneVolumeUnderTwoNames(t *testing.T) {
 	first, second := of(lustre(), lustreClass()), of(lustre(), lustreClass())
 	second.Volume = "other"
@@ -116,7 +118,7 @@ func TestOneVolumeUnderTwoNames(t *testing.T) {
 	}
 }
 
-// TestMountsDiffer checks that different mount options are noted.
+// TestMountsDiffer checks that a note reports clients with different mount options.
 func TestMountsDiffer(t *testing.T) {
 	all := append(mounted("nfs4", "s:/a", "rw,nconnect=4"), mounted("nfs4", "s:/a", "rw")...)
 	var record v1alpha1.StorageDescription

@@ -15,14 +15,14 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// asked counts the evaluations that an Observer was asked for.
+// asked counts the evaluations that were requested from an Observer.
 type asked int
 
 func (*asked) Interval() time.Duration               { return time.Second }
 func (a *asked) Ask([]observation.Query)             { *a++ }
 func (*asked) Answers() ([]observation.Answer, bool) { return nil, true }
 
-// begun returns a run of one step with an observation, and a Driver that conducts it.
+// begun returns a run with one step and one observation, and its Driver.
 func begun(t *testing.T, observer Observer) (*v1alpha1.BenchmarkRun, *Driver) {
 	t.Helper()
 	spec := builders.Benchmark("b").Target("data").Steady("write", "10s").Mutate(func(run *v1alpha1.RunSpec) {
@@ -39,8 +39,8 @@ func begun(t *testing.T, observer Observer) (*v1alpha1.BenchmarkRun, *Driver) {
 	return run, NewDriver(Driver{Plan: planned, Conductor: made, Observer: observer})
 }
 
-// TestObserveOnceStored checks that an evaluation of observations begins only once the status is stored. If the write
-// fails, the next decision starts it; otherwise the answers to an earlier check would count as its answers.
+// TestObserveOnceStored checks that an evaluation of observations begins only after the status is stored. If the write
+// fails, the next decision starts the evaluation, so that answers to an earlier one never count as its answers.
 func TestObserveOnceStored(t *testing.T) {
 	var observer asked
 	run, d := begun(t, &observer)
@@ -53,7 +53,7 @@ func TestObserveOnceStored(t *testing.T) {
 	}
 }
 
-// TestCancelledTooLate checks that a run whose steps all have results does not fail because it is cancelled while its
+// TestCancelledTooLate checks that a run whose steps all have results does not fail if it is cancelled while its
 // clients remove their data.
 func TestCancelledTooLate(t *testing.T) {
 	for name, done := range map[string]bool{"while a step runs": false, "after the last step": true} {
@@ -71,8 +71,8 @@ func TestCancelledTooLate(t *testing.T) {
 	}
 }
 
-// TestSeriesOfTheAttemptThatCounts checks that a repeated layout in which clients found their data does not replace the
-// series of the attempt that wrote it.
+// TestSeriesOfTheAttemptThatCounts checks that the series of a layout is kept if a repetition finds the data in place.
+// The repetition's own series must not replace it.
 func TestSeriesOfTheAttemptThatCounts(t *testing.T) {
 	for bytes, want := range map[int64]bool{0: true, 1e9: false} {
 		run, d := begun(t, new(asked))

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// ranks simulates clients of an MPI job whose load pauses between repetitions: the last part of a second of each
-// repetition is spent on closing and opening. It returns the second at which enough was measured.
+// ranks simulates the clients of an MPI job. Between repetitions, while files are closed and opened, the load pauses
+// for the given fraction of a second. It returns the second in which enough was measured, or 0.
 func ranks(w *world, repetition, fall, seconds int, high, low, pause float64) int {
 	noise := rand.New(rand.NewPCG(3, 4))
 	for second := range seconds {
@@ -33,8 +33,8 @@ func ranks(w *world, repetition, fall, seconds int, high, low, pause float64) in
 	return 0
 }
 
-// TestDrainOfRepetitions: pauses between repetitions of IOR are not drops, and do not hide drops. If the pauses take
-// much of the time, the levels become certain later.
+// TestDrainOfRepetitions checks that pauses between repetitions of IOR are not taken for drops and do not hide drops.
+// Long pauses delay the decision.
 func TestDrainOfRepetitions(t *testing.T) {
 	for _, test := range []struct {
 		repetition int
@@ -50,8 +50,8 @@ func TestDrainOfRepetitions(t *testing.T) {
 	}
 }
 
-// TestDrainThatTurns: a drain does not end when IOR turns from writes to slower reads. It ends on a drop of either of
-// them, and also if IOR turns every five seconds.
+// TestDrainThatTurns checks that a drain does not end because IOR switches from writes to slower reads. It ends on a
+// drop of either rate, even if IOR switches every five seconds.
 func TestDrainThatTurns(t *testing.T) {
 	step := drainStep(2 * time.Minute)
 	step.Workloads = map[string]*v1alpha1.Engine{"a": new(builders.IOR().Engine())}
@@ -84,7 +84,7 @@ func TestDrainThatTurns(t *testing.T) {
 	}
 }
 
-// TestSteadyRepetitions: rounds of one minute that contain several repetitions are steady.
+// TestSteadyRepetitions checks that one-minute rounds with several repetitions each can be steady.
 func TestSteadyRepetitions(t *testing.T) {
 	step := plan.Step{Purpose: plan.Measure, EndWhenSteady: true, Duration: time.Hour, MinDuration: 5 * time.Minute}
 	if at := ranks(newWorld(step, 2, nil), 10, 120, 3000, 100e6, 30e6, 0.5); at < 120+300-60 || at > 120+300+61 {

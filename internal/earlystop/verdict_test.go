@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// TestResultConfirmsTheEnd: the analysis of a series that ends where the drain was ended, or a few seconds later
-// when the clients have stopped, also finds the drop, with both levels as in the samples.
+// TestResultConfirmsTheEnd checks that the final analysis agrees with the decision to end a drain: it finds the drop
+// and both levels, even if the clients stop a few seconds after the decision.
 func TestResultConfirmsTheEnd(t *testing.T) {
 	const rate, lowRate, stops = 60e6, 10e6, 5
 	for _, least := range []time.Duration{20 * time.Second, 2 * time.Minute} {
@@ -44,7 +44,7 @@ func TestResultConfirmsTheEnd(t *testing.T) {
 	}
 }
 
-// confirmed compares the analysis with the samples.
+// confirmed checks that the analysis finds one drop, with both levels close to the mean rates of the samples.
 func confirmed(t *testing.T, samples []detect.Sample, burst int, why string) {
 	t.Helper()
 	if len(samples) <= burst {

@@ -20,7 +20,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// source provides clients with samples that a test sets.
+// source returns the samples that the test has added for each client.
 type source struct {
 	samples map[decide.ClientKey][]measure.Sample
 	over    map[decide.ClientKey]bool
@@ -32,7 +32,7 @@ func (s *source) SamplesFrom(_ decide.Attempt, key decide.ClientKey, index int) 
 	return s.samples[key][index:], s.over[key]
 }
 
-// tell adds a sample of writes with a rate in bytes per second, from one second to another.
+// tell adds a sample of writes at the given rate, from one second to another.
 func (s *source) tell(key decide.ClientKey, from, to, bytesPerSecond float64) {
 	s.tellOf(measure.Write, key, from, to, bytesPerSecond)
 }
@@ -49,9 +49,9 @@ type world struct {
 	plan     plan.Plan
 	snapshot decide.Snapshot
 	keys     []decide.ClientKey
-	// baselines are the rates that earlier drains measured.
+	// baselines are the rates measured by earlier drains.
 	baselines map[string]limits.Rates
-	// documented holds the documented limits of the target.
+	// documented are the documented limits of the target.
 	documented map[string]limits.Computed
 }
 
@@ -78,8 +78,8 @@ func drainStep(least time.Duration) plan.Step {
 	return plan.Step{Purpose: plan.Drain, Duration: time.Hour, MinDuration: least}
 }
 
-// endOf simulates a drain of two clients whose rate falls at a given second. It returns the second at which enough
-// was measured, and the reason, or 0 if that never happened.
+// endOf simulates a drain of two clients whose rate falls in the given second. It returns the second in which enough
+// was measured and the reason, or 0 if the drain did not end.
 func endOf(w *world, fall, seconds int, high, low float64) (int, string) {
 	noise := rand.New(rand.NewPCG(1, 2))
 	for second := range seconds {
@@ -108,7 +108,8 @@ func TestDrainEndsSoonAfterTheDrop(t *testing.T) {
 	}
 }
 
-// TestDrainOfAShortBurst: a burst of seconds also ends a drain, and the drop is found at the right time.
+// TestDrainOfAShortBurst checks that a drain also ends after a burst of only a few seconds, and that the drop is
+// reported at the right time.
 func TestDrainOfAShortBurst(t *testing.T) {
 	for _, burst := range []int{3, 8, 17, 40} {
 		w := newWorld(drainStep(2*time.Minute), 2, nil)
@@ -126,7 +127,8 @@ func TestDrainInSmallEndsSooner(t *testing.T) {
 	}
 }
 
-// TestDrainGoesOnAboveTheBaseline uses a store with two kinds of credits: the first drop does not end the drain.
+// TestDrainGoesOnAboveTheBaseline checks that a drop to a rate above the documented baseline does not end a drain,
+// because the store may have a second kind of credits.
 func TestDrainGoesOnAboveTheBaseline(t *testing.T) {
 	declared := &v1alpha1.Limits{Throughput: &v1alpha1.RateLimits{
 		Baseline: ptr.To(resource.MustParse("16M")), Burst: ptr.To(resource.MustParse("100M"))}}
@@ -144,7 +146,7 @@ func TestDrainWithoutDropNeverEnds(t *testing.T) {
 	}
 }
 
-// TestLateClientIsWaitedFor: missing reports of a client that is inside an I/O are not a drop.
+// TestLateClientIsWaitedFor checks that missing samples of a client that is stuck in an I/O are not taken for a drop.
 func TestLateClientIsWaitedFor(t *testing.T) {
 	w := newWorld(drainStep(15*time.Second), 2, nil)
 	silent, other := w.keys[0], w.keys[1]
@@ -163,7 +165,7 @@ func TestLateClientIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestGoneClientHoldsNothingUp: the watcher does not wait for a client that has ended.
+// TestGoneClientHoldsNothingUp checks that the watcher does not wait for samples of a client that has ended.
 func TestGoneClientHoldsNothingUp(t *testing.T) {
 	w := newWorld(drainStep(15*time.Second), 2, nil)
 	for second := range 60 {
@@ -174,7 +176,7 @@ func TestGoneClientHoldsNothingUp(t *testing.T) {
 		w.source.tell(w.keys[0], float64(second), float64(second+1), 8e6)
 	}
 	if w.look() == "" {
-		t.Error("the client that is left shows a drop, and nobody saw it")
+		t.Error("the drop of the remaining client was not detected")
 	}
 }
 
@@ -186,7 +188,8 @@ func TestSteadyEndsAfterFiveSteadyRounds(t *testing.T) {
 	}
 }
 
-// TestSteadyTogether: a target that was steady while another was not yet, and that falls since, is not steady.
+// TestSteadyTogether checks that a step does not end unless its targets are steady at the same time. Here, one target
+// starts to decline before the other one becomes steady.
 func TestSteadyTogether(t *testing.T) {
 	step := plan.Step{Purpose: plan.Measure, EndWhenSteady: true, Duration: time.Hour, MinDuration: 5 * time.Minute}
 	w := newWorld(step, 1, nil)
@@ -226,7 +229,8 @@ func TestOnlyLiveAdaptiveStepsAreFollowed(t *testing.T) {
 	}
 }
 
-// TestAnotherWatcherSaysTheSame simulates a restarted operator, which reads the samples again from the logs.
+// TestAnotherWatcherSaysTheSame checks that the watcher of a restarted operator, which reads all samples again from the
+// logs, comes to the same conclusion.
 func TestAnotherWatcherSaysTheSame(t *testing.T) {
 	w := newWorld(drainStep(2*time.Minute), 2, nil)
 	_, why := endOf(w, 300, 1000, 50e6, 8e6)
@@ -236,7 +240,8 @@ func TestAnotherWatcherSaysTheSame(t *testing.T) {
 	}
 }
 
-// TestShortRedrainEndsOnTheKnownBaseline: a burst of three seconds is too short to be found as a level.
+// TestShortRedrainEndsOnTheKnownBaseline checks that a redrain with a burst of three seconds, which is too short to be
+// detected as a level, ends when the rate is back at the known baseline.
 func TestShortRedrainEndsOnTheKnownBaseline(t *testing.T) {
 	step := drainStep(15 * time.Second)
 	step.Redrain = true
@@ -256,7 +261,7 @@ func TestShortRedrainEndsOnTheKnownBaseline(t *testing.T) {
 	}
 }
 
-// TestStallIsNoBaseline: a store that stalls in a redrain is not back at its baseline.
+// TestStallIsNoBaseline checks that a store that stalls in a redrain is not taken to be back at its baseline.
 func TestStallIsNoBaseline(t *testing.T) {
 	step := drainStep(15 * time.Second)
 	step.Redrain = true
@@ -267,7 +272,8 @@ func TestStallIsNoBaseline(t *testing.T) {
 	}
 }
 
-// TestDrainBeforeStepsEndsOnAnEmptyBucket: there is no drop to see.
+// TestDrainBeforeStepsEndsOnAnEmptyBucket checks that the drain before a sweep or a search ends at the documented
+// baseline even if the bucket is empty from the start, so that there is no drop.
 func TestDrainBeforeStepsEndsOnAnEmptyBucket(t *testing.T) {
 	for _, kind := range []v1alpha1.PhaseKind{v1alpha1.PhaseSweep, v1alpha1.PhaseSearch} {
 		t.Run(string(kind), func(t *testing.T) { drainsBefore(t, kind) })
@@ -288,7 +294,8 @@ func drainsBefore(t *testing.T, kind v1alpha1.PhaseKind) {
 	}
 }
 
-// TestDrainBeforeStepsOfALowBurst: a burst that is hardly above the baseline is not taken for the baseline.
+// TestDrainBeforeStepsOfALowBurst checks that a burst rate slightly above the documented baseline is not taken for the
+// baseline.
 func TestDrainBeforeStepsOfALowBurst(t *testing.T) {
 	declared := &v1alpha1.Limits{Throughput: &v1alpha1.RateLimits{
 		Baseline: ptr.To(resource.MustParse("150M")), Burst: ptr.To(resource.MustParse("170M"))}}
@@ -299,7 +306,8 @@ func TestDrainBeforeStepsOfALowBurst(t *testing.T) {
 	}
 }
 
-// TestRedrainOfALowBurst: the same with the rates that an earlier drain measured.
+// TestRedrainOfALowBurst checks that a burst rate slightly above the baseline is not taken for it if an earlier drain
+// has measured both.
 func TestRedrainOfALowBurst(t *testing.T) {
 	step := drainStep(2 * time.Minute)
 	step.Redrain = true
@@ -310,7 +318,8 @@ func TestRedrainOfALowBurst(t *testing.T) {
 	}
 }
 
-// TestBaselineOfAnotherLoad: the baseline of large blocks says nothing about the burst of small ones.
+// TestBaselineOfAnotherLoad checks that the baseline measured with large blocks is not compared with the burst rate of
+// small blocks.
 func TestBaselineOfAnotherLoad(t *testing.T) {
 	spec := builders.Benchmark("b").Target("a").Workload(builders.Fio().BlockSize("1Mi")).BurstDrain("burst", "2m", "2h").
 		Cooldown("pause", "1h").Sweep("cells", v1alpha1.RegimeBaseline, "1m", v1alpha1.SweepAxes{QueueDepth: []int32{1, 8}}).

@@ -39,7 +39,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// inFolder runs the command in the working directory and returns its exit code and its output.
+// inFolder runs the command in the current directory and returns its exit code and output.
 func inFolder(t *testing.T, arguments ...string) (code int, said string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -67,7 +67,7 @@ func sumOf(t *testing.T) (sum [sha256.Size]byte, files int, size int64) {
 	return [sha256.Size]byte(hash.Sum(nil)), files, size
 }
 
-// usual returns arguments for small files with two extensions, followed by more.
+// usual returns the arguments for small files with two extensions, followed by more.
 func usual(more ...string) []string {
 	return append([]string{"--directory", "photos", "--count", "120", "--total-bytes", "8000000", "--compress-percent", "45", "--extensions", "jpg,txt"}, more...)
 }
@@ -94,7 +94,7 @@ func TestFilesAreTheSameAndKept(t *testing.T) {
 	if again, err := os.Stat("photos/000/file-00000.jpg"); err != nil || !again.ModTime().Equal(longAgo) {
 		t.Error("a file was written again")
 	}
-	// If a file is truncated, all files are created again, and the same seed results in the same bytes.
+	// A truncated file causes all files to be created again. The same seed yields the same bytes.
 	if err := os.Truncate("photos/001/file-00111.txt", 1); err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestFilesAreTheSameAndKept(t *testing.T) {
 	if other, files, _ := sumOf(t); other == first || files != 50 {
 		t.Errorf("%d files of other arguments", files)
 	}
-	// What a user has put there since stays, even in a folder of this command's.
+	// A user's files are never removed, even in a folder that the command created.
 	if err := os.WriteFile("photos/000/mine.jpg", []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestFilesAreTheSameAndKept(t *testing.T) {
 	}
 }
 
-// TestFilesCompress compares the requested percentage with the results of real compressors.
+// TestFilesCompress checks that real compressors save the requested percentage.
 func TestFilesCompress(t *testing.T) {
 	for _, percent := range []string{"0", "45", "80"} {
 		t.Run(percent, func(t *testing.T) {

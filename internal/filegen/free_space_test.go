@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// If there is no room for all files, the error contains both numbers and no file is created.
+// TestNoRoom checks that no file is created if there is not enough space for all files. The error contains both
+// numbers.
 func TestNoRoom(t *testing.T) {
 	directory := t.TempDir()
 	if err := unix.Mount("none", directory, "tmpfs", 0, "size=1m,nr_inodes=50"); err != nil {
@@ -50,7 +51,7 @@ func (u unreadable) ReadDir(name string) ([]fs.DirEntry, error) {
 	return u.MapFS.ReadDir(name)
 }
 
-// An unreadable directory does not hide other files.
+// TestLeftBesideAnUnreadableDirectory checks that an unreadable directory does not hide other files.
 func TestLeftBesideAnUnreadableDirectory(t *testing.T) {
 	root := unreadable{directory: "data/a", MapFS: fstest.MapFS{
 		"data/a/1": {Data: []byte("unseen")}, "data/b/1": {Data: []byte("four")}, "data/c": {Data: []byte("three")},

@@ -2,7 +2,7 @@ package identity
 
 import "testing"
 
-// FuzzParsePeer checks that a name that can be parsed is the only name of its peer.
+// FuzzParsePeer checks that each peer has only one name that can be parsed.
 func FuzzParsePeer(f *testing.F) {
 	f.Add("storagebench://run/a/operator")
 	f.Add("storagebench://run/a/client/b/0")

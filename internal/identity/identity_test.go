@@ -39,7 +39,7 @@ func testAuthority(t *testing.T, fill byte, run string, created time.Time) *Auth
 	return authority
 }
 
-// bundle lets a table create an identity in one line.
+// bundle fails the test on an error, so that a table can create an identity in one line.
 func bundle(t *testing.T, made Bundle, err error) Bundle {
 	t.Helper()
 	if err != nil {
@@ -60,14 +60,14 @@ func clientOf(t *testing.T, authority *Authority, target string, index int) Bund
 	return bundle(t, made, err)
 }
 
-// meeting is the result of a handshake at both ends, and the peer that the server saw.
+// meeting is the result of a handshake at both ends, and the peer that the server identified.
 type meeting struct {
 	atServer, atClient error
 	peer               Peer
 }
 
-// meet connects server and client over TCP and transfers one byte, because in TLS 1.3 a client learns only when it
-// reads that it was refused.
+// meet connects client to server over TCP and transfers one byte: in TLS 1.3, a client learns only when it reads that
+// the server refused it.
 func meet(t *testing.T, server, client *tls.Config) meeting {
 	t.Helper()
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", server)
@@ -97,7 +97,7 @@ func serve(listener net.Listener) meeting {
 	defer func() { _ = connection.Close() }()
 	secure, ok := connection.(*tls.Conn)
 	if !ok {
-		return meeting{atServer: fmt.Errorf("%T is no TLS connection", connection)}
+		return meeting{atServer: fmt.Errorf("%T is not a TLS connection", connection)}
 	}
 	if err := secure.Handshake(); err != nil {
 		return meeting{atServer: err}
@@ -124,7 +124,7 @@ func TestHandshake(t *testing.T) {
 		server, client Bundle
 		expect         Peer
 		fine           bool
-		// gullible clients trust the agent's CA no matter which run they belong to, so the agent has to refuse them.
+		// gullible clients trust the agent's CA although they belong to another run, so the agent must refuse them.
 		gullible bool
 		reason   string
 	}{
@@ -144,7 +144,7 @@ func TestHandshake(t *testing.T) {
 		"an agent of another master":    {server: clientOf(t, otherMaster, "share", 3), client: operator, expect: toAgent},
 		"agent's certificate ended":     {server: clientOf(t, expired, "share", 3), client: operator, expect: toAgent, reason: "expired"},
 		"operator's certificate serves": {server: operator, client: operator, expect: toAgent},
-		// A leaf may not sign: a client that makes itself an operator is refused.
+		// A leaf certificate must not sign: a client that signs an operator's certificate for itself is refused.
 		"a client plays CA": {server: agent, client: forged(t, clientOf(t, run, "share", 1)), expect: toAgent},
 	}
 	for name, test := range tests {
@@ -198,7 +198,7 @@ func TestHandshakeWithoutCertificate(t *testing.T) {
 	}
 }
 
-// forged returns an operator's certificate that a client has signed with its own key.
+// forged returns an operator's certificate that a client signed with its own key.
 func forged(t *testing.T, thief Bundle) Bundle {
 	t.Helper()
 	run := testAuthority(t, 1, testRun, time.Now())
@@ -237,8 +237,8 @@ func pool(t *testing.T, text string) *x509.CertPool {
 	return certificates
 }
 
-// TestDeterminism checks that an operator that resumes derives the same bytes, also from another time zone and with
-// fractions of a second.
+// TestDeterminism checks that an operator that resumes a run derives the same bytes, even if the run's creation time
+// has fractions of a second or another time zone.
 func TestDeterminism(t *testing.T) {
 	created := time.Date(2026, 11, 21, 10, 6, 7, 0, time.UTC)
 	first := testAuthority(t, 1, testRun, created)
@@ -264,8 +264,8 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// TestDerivationIsFrozen checks a derived key: a new version that derives different keys could not talk to the agents
-// of a run that an older version began. This digest may change only together with the version in the derivation.
+// TestDerivationIsFrozen pins a derived key. If a new version derived different keys, it could not talk to the agents
+// of runs that an older version started. Change this digest only together with the version in the derivation.
 func TestDerivationIsFrozen(t *testing.T) {
 	run := testAuthority(t, 1, testRun, time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
 	derived, err := run.derive(ClientOf(testRun, "share", 3).String())
@@ -344,7 +344,7 @@ func TestRefusedInput(t *testing.T) {
 		t.Error("a negative index was accepted")
 	}
 	if _, err := clientOf(t, run, "a", 0).ServerTLS(); err == nil {
-		t.Error("a server that accepts nobody was made")
+		t.Error("a server without accepted peers was created")
 	}
 	if _, err := (Bundle{}).ClientTLS(ClientOf(testRun, "a", 0)); err == nil {
 		t.Error("an empty bundle was accepted")
@@ -378,7 +378,7 @@ func TestKeysAreNotPrinted(t *testing.T) {
 			t.Errorf("%s prints %s", verb, text)
 		}
 	}
-	// An agent receives its bundle as JSON, so the JSON is complete.
+	// The JSON must be complete, because an agent receives its bundle as JSON.
 	text, err := json.Marshal(operator)
 	var back Bundle
 	if err != nil || json.Unmarshal(text, &back) != nil || back != operator || !bytes.Contains(text, []byte(`"key"`)) {

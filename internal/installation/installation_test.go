@@ -69,7 +69,7 @@ func TestMasterIsMadeOnceAndReadAgain(t *testing.T) {
 	}
 }
 
-// Two operators start at the same time, and the other one is faster.
+// TestMasterOfTheFasterOne starts two operators at the same time: this one must use the master key of the faster one.
 func TestMasterOfTheFasterOne(t *testing.T) {
 	client := fake.NewClientset()
 	others := newMaster(t)
@@ -109,7 +109,7 @@ func TestMasterIsNeverGuessed(t *testing.T) {
 				}
 			}
 			if strings.Contains(err.Error(), planted) {
-				t.Errorf("the message tells the key: %v", err)
+				t.Errorf("the message contains the key: %v", err)
 			}
 			if strings.Contains(err.Error(), "\n") {
 				t.Errorf("the message is more than a line: %v", err)
@@ -168,7 +168,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestKindsAreWaitedFor checks that kinds that are applied together with the operator get time to appear.
+// TestKindsAreWaitedFor checks that the operator waits for kinds that are applied together with it.
 func TestKindsAreWaitedFor(t *testing.T) {
 	faked := served()
 	looks := 0
@@ -184,6 +184,6 @@ func TestKindsAreWaitedFor(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := kinds(ctx, served(), time.Minute); !errors.Is(err, context.Canceled) {
-		t.Errorf("an operator that is told to end waits for kinds: %v", err)
+		t.Errorf("an operator that is stopped still waits for kinds: %v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	coretesting "k8s.io/client-go/testing"
 )
 
-// judge returns an API server that grants the rights that may allows.
+// judge returns an API server that grants the rights for which may returns true.
 func judge(may func(authorizationv1.ResourceAttributes) (bool, error)) *fake.Clientset {
 	client := fake.NewClientset()
 	client.PrependReactor("create", "selfsubjectaccessreviews", func(action coretesting.Action) (bool, runtime.Object, error) {
@@ -31,7 +31,7 @@ func TestReach(t *testing.T) {
 		case "benchmarkruns":
 			return asked.Namespace == "a", nil
 		case "clusterworkloadprofiles":
-			return asked.Verb == "list", nil // a list without a watch is no informer
+			return asked.Verb == "list", nil // an informer needs watch, too
 		}
 		return asked.Namespace == "" && asked.Resource != "nodes", nil
 	})
@@ -49,7 +49,7 @@ func TestReach(t *testing.T) {
 		t.Error("profiles of the cluster are watched without the right, or not with it")
 	}
 	if found.Equal(Reach{Namespaces: []string{"a"}}) || !found.Equal(found) {
-		t.Error("reaches are not told apart")
+		t.Error("Equal does not distinguish different reaches")
 	}
 }
 

@@ -32,15 +32,14 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// Times of the tests' elections. The first two are half the real ones, so that a disk that does not respond for some
-// seconds does not cost a leader its Lease, as in a cluster; retries are more frequent.
+// Timing of the elections in these tests. The first two are half of the real values, so that a disk that stalls for
+// some seconds does not cost the leader its Lease; retries are more frequent.
 var (
 	leaseDuration = LeaseDuration / 2
 	renewDeadline = RenewDeadline / 2
 	retryPeriod   = RetryPeriod / 10
 )
 
-// namespace creates a namespace for a test.
 func namespace(t *testing.T) string {
 	t.Helper()
 	if api == nil {
@@ -54,11 +53,11 @@ func namespace(t *testing.T) string {
 	return made.Name
 }
 
-// operator is a manager that takes part in an election.
+// operator is a manager that takes part in the election.
 type operator struct {
 	*Candidate
 	elected <-chan struct{}
-	// stop ends the operator. It releases the Lease if start was called with release; otherwise the operator dies.
+	// stop ends the operator. It releases the Lease if start was called with release. Otherwise it simulates a crash.
 	stop func()
 	err  chan error
 }
@@ -157,7 +156,8 @@ func TestOfTwoOperatorsOneLeadsAndTheNextIsHigher(t *testing.T) {
 	}
 }
 
-// Commands of one leader are sent concurrently, so their epochs must not differ.
+// TestEpochStaysWhileTheLeaderRenews checks that renewing the Lease does not change the epoch. A leader sends commands
+// concurrently, and all must carry the same epoch.
 func TestEpochStaysWhileTheLeaderRenews(t *testing.T) {
 	t.Parallel()
 	space := namespace(t)
@@ -176,7 +176,7 @@ func TestEpochStaysWhileTheLeaderRenews(t *testing.T) {
 	group.Wait()
 }
 
-// A leader whose Lease is deleted creates it again, and its epoch grows.
+// TestDeletedUnderTheLeader checks that a leader whose Lease is deleted creates it again with a higher epoch.
 func TestDeletedUnderTheLeader(t *testing.T) {
 	t.Parallel()
 	space := namespace(t)
@@ -193,7 +193,8 @@ func TestDeletedUnderTheLeader(t *testing.T) {
 	}
 }
 
-// A Lease's transitions start at 0 again when the Lease is deleted. Agents know the old leader's epoch.
+// TestDeletedBetweenTwoLeaders checks that the epoch increases even if the Lease is deleted between two leaders, which
+// resets its transitions to 0. Agents still know the epoch of the old leader.
 func TestDeletedBetweenTwoLeaders(t *testing.T) {
 	t.Parallel()
 	space := namespace(t)
@@ -216,8 +217,8 @@ func TestDeletedBetweenTwoLeaders(t *testing.T) {
 	}
 }
 
-// An operator that stops without releasing its Lease (killed, its machine gone) is replaced when the Lease has
-// expired.
+// TestFollowsALeaderThatDied checks that an operator that stops without releasing its Lease, for example because it was
+// killed, is replaced when the Lease expires.
 func TestFollowsALeaderThatDied(t *testing.T) {
 	t.Parallel()
 	space := namespace(t)
@@ -234,7 +235,8 @@ func TestFollowsALeaderThatDied(t *testing.T) {
 	first.doesNotLead(t)
 }
 
-// Another process takes the Lease from a leader that does not know it yet.
+// TestNotLeaderBeforeItKnows checks that an operator stops leading when another process takes its Lease, before its own
+// election notices.
 func TestNotLeaderBeforeItKnows(t *testing.T) {
 	t.Parallel()
 	space := namespace(t)
@@ -252,16 +254,16 @@ func TestNotLeaderBeforeItKnows(t *testing.T) {
 	select {
 	case <-leader.Lost():
 	case <-time.After(hang.Guard):
-		t.Error("the leader does not see that it is none any more")
+		t.Error("the leader does not notice that it has lost its Lease")
 	}
 	select {
 	case err := <-leader.err:
 		if err == nil {
 			t.Error("the manager of a leader that lost its Lease ends without an error")
 		}
-		leader.err <- err // for stop
+		leader.err <- err // stop receives it again
 	case <-time.After(hang.Guard):
-		t.Error("the manager goes on without its Lease")
+		t.Error("the manager continues without its Lease")
 	}
 }
 
@@ -295,7 +297,7 @@ func TestCandidatesOfOneHostDiffer(t *testing.T) {
 	}
 }
 
-// A failed read says neither that this process leads nor that it does not.
+// TestUnreachable checks that a failed read returns neither an epoch nor ErrNotLeader.
 func TestUnreachable(t *testing.T) {
 	candidate, err := New(&rest.Config{Host: "http://127.0.0.1:1"}, "a")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// An API server accepts every profile. Each profile states its purpose and the source of its numbers, and can be
-// planned without changes.
+// TestProfiles checks that an API server accepts every profile, that each states its purpose and the source of its
+// numbers, and that each can be planned without changes.
 func TestProfiles(t *testing.T) {
 	all, err := library.Profiles()
 	if err != nil {
@@ -66,7 +66,7 @@ func ranks(engine v1alpha1.EngineKind) string {
 	return ", processesPerClient: 2"
 }
 
-// layout returns a phase that lays out the files, or "" for mdtest, which creates its own.
+// layout returns a phase that writes the dataset. It is empty for mdtest, which creates its own files.
 func layout(engine v1alpha1.EngineKind) string {
 	if engine == v1alpha1.EngineMdtest {
 		return ""
@@ -74,7 +74,7 @@ func layout(engine v1alpha1.EngineKind) string {
 	return "\n    - {name: layout, prepare: {}}"
 }
 
-// The applied object has the spec of the file, with whole numbers as integers, as on an API server.
+// TestObject checks that the object to apply has the spec of the file, with integers as on an API server.
 func TestObject(t *testing.T) {
 	profile, found := library.Find("rand-read-4k")
 	if !found {

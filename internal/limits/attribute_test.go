@@ -23,14 +23,15 @@ func first(t *testing.T, got Attribution, cause Cause, limit string) Suspect {
 	return suspect
 }
 
-// azureServer returns the limits of one machine with four P30 disks without caches.
+// azureServer returns the limits of a machine with four uncached P30 disks.
 func azureServer(t *testing.T) Computed {
 	t.Helper()
 	return compute(t, Description{Volumes: []Volume{{Driver: "disk.csi.azure.com", Attributes: class("skuName=Premium_LRS cachingMode=None"), CapacityBytes: 1024 * gi, Count: 4}},
 		Clients: []Machines{{Type: "Standard_D32s_v3", Nodes: 1}}}, nil)
 }
 
-// TestMachineCapsDisks covers a machine that lets 768 MB/s pass to four disks with 800 MB/s in total.
+// TestMachineCapsDisks checks that the machine is the cause if it lets only 768 MB/s pass to four disks with 800 MB/s
+// in total.
 func TestMachineCapsDisks(t *testing.T) {
 	got := azureServer(t).Attribute(Measured{Load: Load{BlockBytes: 65536, Operation: Read}, Rate: Rate{766e6, 766e6 / 65536},
 		LatencySeconds: 144 * 65536 / 766e6, Outstanding: 144, FloorSeconds: 0.004, DeeperGain: 1.0})
@@ -52,13 +53,13 @@ func TestMachineCapsDisks(t *testing.T) {
 	near(t, "percent of the documented burst", got.PercentOfBurst, 100*766.0/800)
 }
 
-// TestGivenLimit checks that a limit given by the user is not attributed to the disks, because its layer is not
-// known.
+// TestGivenLimit checks that a limit set by the user is reported as such and not attributed to the disks: its layer is
+// unknown.
 func TestGivenLimit(t *testing.T) {
 	given := compute(t, Description{Volumes: []Volume{{}}}, &v1alpha1.Limits{Throughput: &v1alpha1.RateLimits{Baseline: new(resource.MustParse("32M")), Burst: new(resource.MustParse("260M")), Bucket: new(resource.MustParse("400G"))}})
 	measured := Measured{Load: Load{BlockBytes: 1 << 20, Operation: Write}, Rate: Rate{259e6, 247}}
 	first(t, given.Attribute(measured), CauseLimit, "documented.throughput")
-	// A run reads the limits back from its status.
+	// A run reads the limits from its status.
 	given = FromRecord(Record("data", Description{}, given))
 	first(t, given.Attribute(measured), CauseLimit, "documented.throughput")
 	measured.Rate = Rate{31.9e6, 30.4}
@@ -66,8 +67,8 @@ func TestGivenLimit(t *testing.T) {
 	first(t, given.Attribute(measured), CauseCredits, "documented.throughput")
 }
 
-// TestSingleThread covers one thread with eight operations outstanding that reaches 1,985 IOPS because each takes 4
-// ms; no limit is near.
+// TestSingleThread checks that the queue depth is the cause if one thread with eight outstanding operations of 4 ms
+// each reaches 1,985 IOPS, far from any limit.
 func TestSingleThread(t *testing.T) {
 	measured := Measured{Load: Load{BlockBytes: 4096, Operation: Read}, Rate: Rate{1985 * 4096, 1985}, LatencySeconds: 0.00403, Outstanding: 8, FloorSeconds: 0.004, DeeperGain: 1.98}
 	got := azureServer(t).Attribute(measured)
@@ -78,7 +79,7 @@ func TestSingleThread(t *testing.T) {
 			t.Errorf("%q has no %q", evidence, want)
 		}
 	}
-	// Without the evidence, Little's law proves nothing.
+	// Without this evidence, Little's law proves nothing.
 	for what, spoil := range map[string]func(*Measured){
 		"no deeper step":            func(m *Measured) { m.DeeperGain = 0 },
 		"a deeper step without use": func(m *Measured) { m.DeeperGain = 1.02 },
@@ -101,7 +102,7 @@ func TestSingleThread(t *testing.T) {
 	}
 }
 
-// TestWindowsFileServer covers the levels that were measured on FSx for Windows with 32 MB/s on hard disks.
+// TestWindowsFileServer attributes rates that were measured on FSx for Windows with 32 MB/s on hard disks.
 func TestWindowsFileServer(t *testing.T) {
 	fsx := compute(t, Description{Volumes: []Volume{{Driver: "smb.csi.k8s.io"}}, Clients: []Machines{{Type: "m5n.8xlarge", Nodes: 1}}}, declared("aws-fsx-windows/hdd-32", "5Ti"))
 	rate := func(mb float64) Rate { return Rate{mb * 1e6, mb * 1e6 / (1 << 20)} }
@@ -111,8 +112,8 @@ func TestWindowsFileServer(t *testing.T) {
 	baseline := fsx.Attribute(drain.AtLevel(rate(31), 32*(1<<20)/31e6, "server disk throughput"))
 	first(t, baseline, CauseCredits, "server disk throughput")
 	near(t, "percent of the baseline", baseline.PercentOfBaseline, 100*31.0/32)
-	// 625 MB/s of reads from the server's memory are 5 Gbit/s, the limit of one flow, and more than the disks could
-	// deliver.
+	// Reads from the server's memory at 625 MB/s, or 5 Gbit/s, are limited by a single flow. The disks could not deliver
+	// that much.
 	cache := drain
 	cache.Load.Operation, cache.WorkingSetBytes, cache.Random = Read, 2e9, true
 	reads := fsx.Attribute(cache.AtLevel(rate(620), 32*(1<<20)/620e6))
@@ -146,8 +147,8 @@ func TestGenerators(t *testing.T) {
 	first(t, disks.Attribute(asked), CauseTool, "")
 }
 
-// TestHostCache checks that reads that are faster than the disk are attributed to the cache of the machine's host,
-// which has its own limits.
+// TestHostCache checks that reads faster than the disk are attributed to the cache of the machine's host, which has
+// limits of its own.
 func TestHostCache(t *testing.T) {
 	vm := compute(t, Description{Volumes: []Volume{{Driver: "disk.csi.azure.com", Attributes: class("skuName=Premium_LRS"), CapacityBytes: 1024 * gi}}, Clients: []Machines{{Type: "Standard_D32s_v3", Nodes: 1}}}, nil)
 	measured := Measured{Load: Load{BlockBytes: 65536, Operation: Read}, Rate: Rate{505e6, 505e6 / 65536}}
@@ -158,7 +159,7 @@ func TestHostCache(t *testing.T) {
 	first(t, vm.Attribute(measured), CauseUnknown, "")
 }
 
-// TestHostCacheOfLargeDisks checks that no disk of 4 TiB or more is cached, whatever its cachingMode.
+// TestHostCacheOfLargeDisks checks that disks of 4 TiB or more count as uncached, whatever their cachingMode.
 func TestHostCacheOfLargeDisks(t *testing.T) {
 	for size, caches := range map[int64]bool{4095 * gi: true, 4096 * gi: false} {
 		disk := Volume{Driver: azureDisks, Attributes: class("skuName=Premium_LRS cachingMode=ReadOnly"), CapacityBytes: size}
@@ -179,7 +180,7 @@ func TestTiesAndUnknown(t *testing.T) {
 	}}
 	got := made.Attribute(Measured{Rate: Rate{BytesPerSecond: 99e6}})
 	if !got.Ambiguous || !got.Suspects[0].Tied || !got.Suspects[1].Tied {
-		t.Errorf("limits a percent apart are told apart: %+v", got)
+		t.Errorf("limits one percent apart are distinguished: %+v", got)
 	}
 	near(t, "without a block size, percent of the baseline", got.PercentOfBaseline, 99)
 	got = made.Attribute(Measured{Rate: Rate{BytesPerSecond: 60e6}})
@@ -196,8 +197,8 @@ func TestTiesAndUnknown(t *testing.T) {
 	first(t, (Computed{}).Attribute(Measured{}), CauseUnknown, "")
 }
 
-// TestCreditsNotFollowed checks that the limit whose baseline was reached is the first suspect, with spent credits as
-// another one, unless the state of the credits is known.
+// TestCreditsNotFollowed checks that the limit whose baseline was reached is the first suspect, and spent credits the
+// second, if the state of the credits is unknown.
 func TestCreditsNotFollowed(t *testing.T) {
 	made := Computed{Limits: []Limit{{Name: "disk throughput", Layer: LayerDisk, Dimension: Bytes, Baseline: 100e6, Burst: 300e6, Bucket: 1e12, Refill: 100e6, Arithmetic: "100 MB/s", BurstArithmetic: "300 MB/s", Units: 1}}}
 	rate := Measured{Rate: Rate{BytesPerSecond: 99e6}}

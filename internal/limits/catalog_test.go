@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// good is a small valid catalog, which the tests break.
+// good is a small valid catalog. The tests introduce mistakes into it.
 const good = `catalog: "1"
 sources:
   guide: {title: A guide, url: "https://example.com/guide", asOf: "2026", read: "2026-11-21"}

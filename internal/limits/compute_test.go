@@ -38,8 +38,8 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// lustreOf describes a file system of 14.4 TiB at 200 MB/s/TiB, with the volume's size, and the class's parameters as
-// a user writes them.
+// lustreOf describes a file system of 14.4 TiB at 200 MB/s/TiB: the size of the volume and the parameters of the class
+// as a user writes them.
 func lustreOf(compression string) Description {
 	return Description{Volumes: []Volume{{Driver: "fsx.csi.aws.com", CapacityBytes: 14400 * gi,
 		Parameters: class("deploymentType=PERSISTENT_1 perUnitStorageThroughput=200 dataCompressionType=" + compression)}},
@@ -57,9 +57,9 @@ func TestLustre(t *testing.T) {
 			t.Errorf("%s: %+v", what, disk)
 		}
 	}
-	// The vendor calls 14,400 GiB 14.4 TiB. A capacity that is not sold in such steps counts in TiB of 2^40 bytes.
+	// The vendor calls 14,400 GiB 14.4 TiB. Other capacities count in TiB of 2^40 bytes.
 	near(t, "1 TiB", named(t, compute(t, Description{Volumes: []Volume{{}}}, declared("aws-fsx-lustre/scratch-1", "1Ti")), "server disk throughput").Baseline, 200e6)
-	// The burst is 530 MB/s/TiB in some regions. That is less than the baseline of this kind, which then does not
+	// In some regions the burst is 530 MB/s/TiB. That is less than the baseline of this type, which therefore does not
 	// burst.
 	frankfurt, slow := lustreOf("NONE"), lustreOf("NONE")
 	frankfurt.Region, slow.Region = "eu-central-1", "eu-central-1"
@@ -100,7 +100,7 @@ func TestSums(t *testing.T) {
 	if got := named(t, made, "disk throughput").Arithmetic; got != "4 x 200 MB/s = 800 MB/s" {
 		t.Error(got)
 	}
-	// If a part is not known, the sum is not known.
+	// If a part is unknown, the sum is unknown.
 	made = compute(t, Description{Volumes: []Volume{one, {Driver: "disk.csi.azure.com"}}}, nil)
 	if len(made.Limits) != 0 || len(made.Missing) == 0 || len(made.Notes) == 0 {
 		t.Errorf("the limit of one disk stands for two: %+v", made)
@@ -111,7 +111,7 @@ func TestSums(t *testing.T) {
 			t.Errorf("the limit of one machine stands for two: %+v", limit)
 		}
 	}
-	// A limit that only one of the types of machine has is not a limit of all. Standard_L8s_v2 has no limit of operations.
+	// A limit that only one of the machine types has is not a limit of all. Standard_L8s_v2 has no limit of operations.
 	made = compute(t, Description{Volumes: []Volume{four}, Clients: []Machines{{Type: "Standard_D2s_v3", Nodes: 1}, {Type: "Standard_L8s_v2", Nodes: 1}}}, nil)
 	near(t, "two types of machine", named(t, made, "VM uncached throughput").Baseline, 208e6)
 	if slices.ContainsFunc(made.Limits, func(l Limit) bool { return l.Name == "VM uncached operations" }) ||
@@ -123,8 +123,8 @@ func TestSums(t *testing.T) {
 	near(t, "one server", named(t, compute(t, Description{Volumes: []Volume{share, share}}, declared("aws-fsx-windows/ssd-256", "2Ti")), "server network").Baseline, 300e6)
 }
 
-// The limits of a server count once, however many of its directories or volumes are loaded, in the plan of a run (where
-// the driver is not known) and in its result alike. A claim that is a file system of its own has a server of its own.
+// TestServersOfClaims checks that the limits of a server count once for all its loaded directories and volumes, in the
+// result of a run and in its plan, where the driver is unknown. A claim that is a file system has a server of its own.
 func TestServersOfClaims(t *testing.T) {
 	windows, zfs := declared("aws-fsx-windows/ssd-256", "2Ti"), declared("aws-fsx-openzfs/512", "1Ti")
 	for name, test := range map[string]struct {
@@ -193,7 +193,7 @@ func TestDeclared(t *testing.T) {
 	}
 }
 
-// TestBucketArithmetic checks that the derivation of a bucket matches its figure after limits are added up or scaled.
+// TestBucketArithmetic checks that the shown derivation of a bucket matches its size after limits are added or scaled.
 func TestBucketArithmetic(t *testing.T) {
 	burst := func(bucket float64, text string) Limit {
 		return Limit{Name: "disk", Layer: LayerDisk, Dimension: Bytes, Baseline: 100e6, Burst: 300e6, Bucket: bucket, Refill: 100e6 * min(bucket, 1), Units: 4,
@@ -226,8 +226,8 @@ func TestBucketArithmetic(t *testing.T) {
 	}
 }
 
-// TestPart checks that one client of eight has an eighth of the limits of eight volumes or machines, but all of the
-// limit of a single server or machine, and that it spends the credits of this part.
+// TestPart checks that one client of eight has an eighth of the limits of eight volumes or machines, but the whole
+// limit of a single server or machine, and that it spends the credits of its part only.
 func TestPart(t *testing.T) {
 	volumes := func(driver, parameters string) []Volume {
 		return []Volume{{Driver: driver, Parameters: class(parameters), CapacityBytes: 100 * gi, Count: 8}}
@@ -254,7 +254,7 @@ func TestPart(t *testing.T) {
 		{"instance EBS throughput", Description{Volumes: disks, Clients: nodes(1)}, nil, false, 1},
 	} {
 		all := compute(t, test.of, test.spec)
-		all = FromRecord(Record("data", test.of, all)) // as a run keeps them
+		all = FromRecord(Record("data", test.of, all)) // as stored in a run
 		part := all.Part(0.125, !test.shared)
 		near(t, test.limit, named(t, part, test.limit).Baseline, test.want*named(t, all, test.limit).Baseline)
 		whole, own := all.Open(), part.Open()
@@ -266,8 +266,8 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// TestLeastOperationsOfEBS checks that a small volume has the operations that every volume of its type has: the driver
-// raises a lower value, or refuses to create the volume.
+// TestLeastOperationsOfEBS checks that a small volume has the minimum of operations of its type. The driver raises a
+// lower value, or refuses to create the volume.
 func TestLeastOperationsOfEBS(t *testing.T) {
 	for parameters, want := range map[string]float64{
 		"type=gp3 iopsPerGB=10": 3000, "type=io1 iopsPerGB=10": 100, "type=io2 iopsPerGB=10": 100,
@@ -280,8 +280,8 @@ func TestLeastOperationsOfEBS(t *testing.T) {
 	}
 }
 
-// TestEmptied checks that a load spends no credits of other limits if the baseline of the spent ones holds it below
-// them.
+// TestEmptied checks that a load at the baseline of a spent bucket spends no credits of other limits if that baseline
+// is below theirs.
 func TestEmptied(t *testing.T) {
 	share := Volume{Driver: "smb.csi.k8s.io"}
 	server := compute(t, Description{Volumes: []Volume{share}}, declared("aws-fsx-windows/ssd-32", "1Ti"))

@@ -10,8 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// class parses the parameters of a StorageClass, such as "a=1 b=2". It returns nil for an absent class, whose
-// parameters are unknown.
+// class parses the parameters of a StorageClass, such as "a=1 b=2".
 func class(text string) map[string]string {
 	made := map[string]string{}
 	for word := range strings.FieldsSeq(text) {
@@ -21,7 +20,7 @@ func class(text string) map[string]string {
 	return made
 }
 
-// declared returns the limits of a specification.
+// declared returns the limits of a preset with a capacity.
 func declared(preset, capacity string) *v1alpha1.Limits {
 	made := &v1alpha1.Limits{Preset: preset}
 	if capacity != "" {
@@ -33,7 +32,7 @@ func declared(preset, capacity string) *v1alpha1.Limits {
 
 const gi = 1 << 30
 
-// TestDrivers checks how volumes are identified, or which field must be set.
+// TestDrivers checks how a volume is identified from its driver, or which field the user must set.
 func TestDrivers(t *testing.T) {
 	catalog := builtin(t)
 	for name, test := range map[string]struct {
@@ -103,8 +102,8 @@ func TestDrivers(t *testing.T) {
 	}
 }
 
-// TestReached checks that the machine's limits are the ones on the way to the storage, and that there are none if
-// that way is not known.
+// TestReached checks that the machine's limits are those on the path to the storage, and that there are none if the
+// path is unknown.
 func TestReached(t *testing.T) {
 	catalog := builtin(t)
 	for name, test := range map[string]struct {

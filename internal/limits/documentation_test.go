@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestDocumentedExample checks that the example of custom rows in docs/limits-catalog.md is valid and can be
-// computed.
+// TestDocumentedExample checks that the example of custom rows in docs/limits-catalog.md is valid and can be computed.
 func TestDocumentedExample(t *testing.T) {
 	page, err := os.ReadFile("../../docs/limits-catalog.md")
 	if err != nil {
@@ -33,9 +32,9 @@ func TestDocumentedExample(t *testing.T) {
 	near(t, "operations", named(t, made, "disk operations").Baseline, 2000)
 	near(t, "instances", named(t, made, "instance network").Baseline, 2.5e9)
 	if !named(t, made, "server network").Overridden || named(t, made, "one flow").Overridden {
-		t.Error("what is overridden is not told from what is not")
+		t.Error("overridden limits are not distinguished from others")
 	}
-	// Every kind of key that the page names exists.
+	// The catalog has an example of every kind of key that the page names.
 	for _, key := range []string{"aws-fsx-windows/hdd-32", "aws-fsx-lustre/persistent-2-ssd-250", "aws-fsx-openzfs/64", "aws-ebs/sc1", "aws-efs/bursting", "aws-ec2/m5n.8xlarge", "aws-ec2/c5n.9xlarge", "azure-disk/p30-on-demand", "azure-vm/Standard_D32s_v3", "azure-files/hdd-v2"} {
 		if !strings.Contains(strings.Join(catalog.Presets(), " ")+" ", key+" ") {
 			t.Errorf("the page names %s, which is not there", key)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestBlockSizes checks that the size of a load's operations determines whether bytes or operations limit it.
+// TestBlockSizes checks that the block size of a load determines whether bytes or operations limit it.
 func TestBlockSizes(t *testing.T) {
 	p30 := compute(t, Description{Volumes: []Volume{{Driver: "disk.csi.azure.com", Attributes: class("skuName=Premium_LRS cachingMode=None"), CapacityBytes: 1024 * gi}}}, nil)
 	for _, test := range []struct {
@@ -24,7 +24,7 @@ func TestBlockSizes(t *testing.T) {
 			t.Errorf("%g: %s %q", test.block, got.Limit.Name, got.Arithmetic)
 		}
 	}
-	// An operation larger than gp2's unit counts as several: 300 x 256 KiB per second, for any larger block size.
+	// gp2 counts an operation above its unit of 256 KiB as several, so larger blocks reach 300 x 256 KiB per second.
 	gp2 := compute(t, Description{Volumes: []Volume{{Driver: "ebs.csi.aws.com", Parameters: class("type=gp2"), CapacityBytes: 100 * gi}}}, nil)
 	near(t, "gp2", gp2.At(Load{BlockBytes: 1 << 20, Operation: Read}).Baseline.BytesPerSecond, 300*256*1024)
 	at := p30.At(Load{})
@@ -45,8 +45,8 @@ func TestOperations(t *testing.T) {
 	near(t, "half of the reads cached", half.BytesPerSecond, 520e6)
 }
 
-// TestDrains checks the times that were computed for the catalog: for a drain from a full bucket at full load, and
-// for a refill.
+// TestDrains compares times that were calculated for the catalog: of a drain from a full bucket at full load, and of a
+// refill.
 func TestDrains(t *testing.T) {
 	volume := func(driver, parameters string, gib int64) Computed {
 		return compute(t, Description{Volumes: []Volume{{Driver: driver, Parameters: class(parameters), CapacityBytes: gib * gi}}}, nil)
@@ -85,8 +85,8 @@ func TestDrains(t *testing.T) {
 	}
 }
 
-// TestCourse covers several buckets at once. The server's disks burst for half an hour and then stay at their
-// baseline.
+// TestCourse checks the levels of a load on several buckets: the server's disks burst for half an hour and then stay at
+// their baseline.
 func TestCourse(t *testing.T) {
 	fsx := compute(t, Description{Volumes: []Volume{{}}}, declared("aws-fsx-windows/hdd-32", "5Ti"))
 	course := fsx.ThrottleTimeline(Load{BlockBytes: 1 << 20, Operation: Write}, math.Inf(1))
@@ -98,18 +98,19 @@ func TestCourse(t *testing.T) {
 	if len(course.Unpublished) != 2 || course.Unpublished[0].Name != "server network" || course.Unpublished[1].Name != "volume operations" {
 		t.Errorf("that the network's burst may end before is not said: %+v", course.Unpublished)
 	}
-	// A load of half the burst takes longer to drain: 410.4 GB at 130 - 32 MB/s.
+	// Half the burst rate takes longer to drain the bucket: 410.4 GB at 130 - 32 MB/s.
 	slow := fsx.ThrottleTimeline(Load{BlockBytes: 1 << 20, Operation: Write}, 130e6)
 	near(t, "a slower load", slow.Levels[len(slow.Levels)-1].StartSeconds, 410.4e9/98e6)
 	if slow.Levels[0].Limit != nil {
 		t.Errorf("%+v holds a load that asks for no more", slow.Levels[0].Limit)
 	}
-	// A load that requests less than the refill never drains the bucket.
+	// A load below the refill never drains the bucket.
 	if idle := fsx.ThrottleTimeline(Load{BlockBytes: 1 << 20, Operation: Write}, 30e6); len(idle.Levels) != 1 || idle.Levels[0].StartSeconds != 0 {
 		t.Errorf("%+v", idle)
 	}
-	// Two buckets of a P20 empty one after the other. At 64 KiB, 3,500 IOPS let 229 MB/s pass, so the limit of 170
-	// MB/s holds for 1,800 s; the operations then cost 2,288.8 per second, which the disk's 2,300 refill.
+	// Of the two buckets of a P20, only that of bytes empties. At 64 KiB, 3,500 IOPS would be 229 MB/s, so the limit of
+	// 170 MB/s applies for 1,800 s. At the baseline the load then needs 2,288.8 operations per second, which the refill of
+	// 2,300 covers.
 	p20 := compute(t, Description{Volumes: []Volume{{Driver: "disk.csi.azure.com", Parameters: class("skuName=Premium_LRS"), CapacityBytes: 512 * gi}}}, nil)
 	both := p20.ThrottleTimeline(Load{BlockBytes: 65536, Operation: Write}, math.Inf(1))
 	near(t, "the second level", both.Levels[1].BytesPerSecond, 150e6)

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// rowCase is a row of the catalog, with a size and provisioned parameters, and the limits that were computed for them
-// from the vendors' tables, independently of this code: "name: baseline burst bucket refill; ...", in bytes,
-// operations and seconds. 0 means that there is no such value.
+// rowCase is a row of the catalog with a size and provisioned parameters. want holds the limits that were computed from
+// the vendors' tables, independently of this code: "name: baseline burst bucket refill; ...", in bytes, operations and
+// seconds. 0 means that there is no such value.
 type rowCase struct {
 	key           string
 	capacityBytes int64
@@ -19,7 +19,7 @@ type rowCase struct {
 	want          string
 }
 
-// TestEveryRow computes every row of the catalog, and fails for a row that is not in the tables.
+// TestEveryRow computes every row of the catalog. Each row must be in the tables.
 func TestEveryRow(t *testing.T) {
 	catalog := builtin(t)
 	tested := map[string]bool{}

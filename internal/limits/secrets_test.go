@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSecretsStayOut checks that the data copied from volumes, classes and mounts into a run contains no user names and
-// keys for a share.
+// TestSecretsStayOut checks that what a run copies from volumes, classes and mounts contains no user names and no keys
+// of shares.
 func TestSecretsStayOut(t *testing.T) {
 	given := []string{"vers=3.1.1", "username=joe,PASSWORD=a=b,sec=ntlmssp", "cred=/etc/cred", "passwd_file=/x", "secret=AQD", "user_id=0", "noatime"}
 	want := []string{"vers=3.1.1", "username=...,PASSWORD=...,sec=ntlmssp", "cred=...", "passwd_file=...", "secret=...", "user_id=0", "noatime"}

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// world simulates a store, machines and a load with several limits in series, of which the lowest determines the
-// rate. Its parameters are drawn at random and hidden from the attribution. The attribution gets the data that a user
-// would have: nominal limits from a catalog, from which the real ones differ by some percent, and figures with noise.
+// world simulates a store, machines and a load with several limits in series. The lowest limit determines the rate. The
+// parameters are random and hidden from the attribution, which gets what a user would have: nominal limits that differ
+// from the real ones by some percent, and figures with noise.
 type world struct {
 	random    *rand.Rand
 	load      Load
@@ -19,7 +19,7 @@ type world struct {
 	measured  Measured
 	baseDelay float64
 	depth     float64
-	// ramp is true if the run has steps with one operation outstanding and with more.
+	// ramp is true if the run has steps with one outstanding operation and with more.
 	ramp     bool
 	caps     []limitInTheWorld
 	rawDisks float64 // operations per second of the disks without a cache
@@ -31,11 +31,11 @@ type limitInTheWorld struct {
 	operations float64
 	// generator is true if requests wait in the client instead of the storage.
 	generator bool
-	// perDepth is true if a deeper queue raises the limit.
+	// perDepth is true if the limit grows with the queue depth.
 	perDepth bool
 }
 
-// between draws from a range, uniformly on a logarithmic scale.
+// between draws a value from a range, uniformly on a logarithmic scale.
 func (w *world) between(low, high float64) float64 {
 	return low * math.Pow(high/low, w.random.Float64())
 }
@@ -47,7 +47,7 @@ func (w *world) about(value, noise float64) float64 {
 	return value * (1 + noise*min(2.5, max(-2.5, w.random.NormFloat64())))
 }
 
-// documented adds a limit of the catalog whose real value differs slightly.
+// documented adds a limit of the catalog. Its real value differs slightly.
 func (w *world) documented(l Limit, cached float64, cause Cause, followed float64) {
 	l.Units = max(1, l.Units)
 	honest := 0.95 + 0.07*w.random.Float64()
@@ -55,7 +55,7 @@ func (w *world) documented(l Limit, cached float64, cause Cause, followed float6
 	if l.Burst > 0 {
 		fill := Fill{Most: 100, Least: 20 + 80*w.random.Float64()}
 		rate = l.Burst
-		if w.chance(0.4) { // the credits are gone
+		if w.chance(0.4) { // the credits are spent
 			rate, cause = l.Baseline, CauseCredits
 			fill = Fill{Most: 2 * w.random.Float64()}
 			if w.chance(0.5) {
@@ -64,7 +64,7 @@ func (w *world) documented(l Limit, cached float64, cause Cause, followed float6
 		}
 		if w.chance(followed) {
 			w.measured.Credits[l.Name] = fill
-		} else if w.chance(0.5) { // like an account that was opened at the start of the run
+		} else if w.chance(0.5) { // the credits are unknown, as at the start of a run
 			w.measured.Credits[l.Name] = Fill{Most: 100}
 		}
 	}
@@ -80,7 +80,7 @@ func (w *world) documented(l Limit, cached float64, cause Cause, followed float6
 	w.caps = append(w.caps, limitInTheWorld{cause: cause, operations: operations})
 }
 
-// newWorld draws a world.
+// newWorld draws a random world.
 func newWorld(seed, stream uint64, ramp bool) *world {
 	w := &world{random: rand.New(rand.NewPCG(seed, stream)), ramp: ramp, rawDisks: math.Inf(1)}
 	w.measured.Credits = map[string]Fill{}
@@ -116,7 +116,7 @@ func newWorld(seed, stream uint64, ramp bool) *world {
 	return w
 }
 
-// cachedReads draws the server's memory and the size of the data, and returns the share of reads that the memory
+// cachedReads draws the size of the server's memory and of the data, and returns the share of reads that the memory
 // serves.
 func (w *world) cachedReads() float64 {
 	if w.load.Operation != Read || w.chance(0.3) {
@@ -127,17 +127,17 @@ func (w *world) cachedReads() float64 {
 	w.measured.WorkingSetBytes = w.computed.Cache.Bytes * w.between(0.1, 20)
 	hits := min(1, w.computed.Cache.Bytes/w.measured.WorkingSetBytes)
 	if hits < 1 && !w.measured.Random {
-		hits = 0 // sequential reads evict the data before it is read again
+		hits = 0 // sequential reads evict the data before they read it again
 	}
 	return hits
 }
 
-// cacheSpeed draws the speed of the server's memory itself, which is faster than its disks.
+// cacheSpeed draws the speed of the server's memory, which is faster than its disks.
 func (w *world) cacheSpeed(disks float64) {
 	w.caps = append(w.caps, limitInTheWorld{cause: CauseServerCache, operations: disks * w.between(1.3, 30)})
 }
 
-// at returns the limit that determines the rate if the queue is deeper by a factor.
+// at returns the limit that determines the rate if the queue is deeper by the given factor.
 func (w *world) at(deeper float64) limitInTheWorld {
 	least := limitInTheWorld{operations: math.Inf(1)}
 	for _, limit := range w.caps {
@@ -151,7 +151,7 @@ func (w *world) at(deeper float64) limitInTheWorld {
 	return least
 }
 
-// measure sets the figures that a run would have measured.
+// measure sets the figures that a run in this world would measure.
 func (w *world) measure() {
 	least := w.at(1)
 	w.truth = least.cause
@@ -160,7 +160,7 @@ func (w *world) measure() {
 	m.BytesPerSecond = m.OperationsPerSecond * w.load.BlockBytes
 	m.Outstanding = w.depth
 	m.LatencySeconds = w.about(w.depth/least.operations, 0.02)
-	if least.generator && w.chance(0.6) { // the client computes between its operations, not within them
+	if least.generator && w.chance(0.6) { // the client computes between operations, not during them
 		m.LatencySeconds = w.about(max(w.baseDelay, 0.4*w.depth/least.operations), 0.02)
 	}
 	if w.ramp {
@@ -180,7 +180,7 @@ func (w *world) measure() {
 	}
 }
 
-// scenarios runs the attribution in simulated worlds until it has had the given number for each true cause.
+// scenarios runs the attribution in simulated worlds until it has seen each true cause the given number of times.
 func scenarios(t *testing.T, stream uint64, ramp bool, each int) tally {
 	t.Helper()
 	table := map[Cause]*tally{}
@@ -213,10 +213,10 @@ func scenarios(t *testing.T, stream uint64, ramp bool, each int) tally {
 	return sum
 }
 
-// tally counts the scenarios of one true cause.
+// tally counts the scenarios with the same true cause.
 type tally struct{ scenarios, inSet, first, tied, causes int }
 
-// count adds a scenario. A tie counts only as a tie: the true cause is then not first.
+// count adds a scenario. If suspects tie, the true cause does not count as first.
 func (of *tally) count(got Attribution, truth Cause) {
 	of.scenarios++
 	named := map[Cause]bool{}
@@ -237,9 +237,9 @@ func (of *tally) count(got Attribution, truth Cause) {
 
 func (of tally) percent(part int) float64 { return 100 * float64(part) / float64(of.scenarios) }
 
-// TestSimulatedScenarios checks that, in 1,000 scenarios, 100 per true cause, the cause is among the suspects in at
-// least 95 % and is the first one in at least 85 %. The random numbers are not from a stream that was used to set the
-// thresholds.
+// TestSimulatedScenarios checks 1,000 scenarios, 100 per true cause. The cause must be among the suspects in at least
+// 95 % of them, and the first suspect in at least 85 %. The thresholds were tuned with another stream of random
+// numbers.
 func TestSimulatedScenarios(t *testing.T) {
 	sum := scenarios(t, 2027, true, 100)
 	if got := sum.percent(sum.inSet); got < 95 {
@@ -253,9 +253,9 @@ func TestSimulatedScenarios(t *testing.T) {
 	}
 }
 
-// TestSimulatedScenariosOfOneStep checks runs without a step of one outstanding operation and a deeper one. They
-// cannot prove that the queue was too short, so the queue depth is never suspected. The true cause is among the
-// suspects in at least 85 %.
+// TestSimulatedScenariosOfOneStep checks runs that have no steps with one outstanding operation and with more. Without
+// those steps, nothing proves a queue depth that is too low, so it must never be suspected. The true cause must be
+// among the suspects in at least 85 % of the scenarios.
 func TestSimulatedScenariosOfOneStep(t *testing.T) {
 	sum := scenarios(t, 2028, false, 100)
 	if got := sum.percent(sum.inSet); got < 85 {

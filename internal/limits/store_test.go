@@ -10,11 +10,10 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// The store of this file is the model that the project's tests of whole runs mount: requests wait in its buckets one
-// by one, and the measured figures follow from that. Its buckets are larger or smaller than documented by some
-// percent.
+// The store of this file is the model that the tests of whole runs mount. Requests wait in its buckets one by one, and
+// the measured figures result from that. The real limits differ from the documented ones by some percent.
 
-// queueing is one store and one load on it.
+// queueing is a store and a load on it.
 type queueing struct {
 	config   model.Config
 	load     model.Load
@@ -60,7 +59,7 @@ func newQueueing(random *rand.Rand) queueing {
 	return q
 }
 
-// run returns the operations per second with a queue depth, and the store in its final state.
+// run returns the operations per second at a queue depth, and the final state of the store.
 func (q queueing) run(t *testing.T, depth int) (float64, *model.Model) {
 	t.Helper()
 	store, err := model.New(q.config)
@@ -70,21 +69,21 @@ func (q queueing) run(t *testing.T, depth int) (float64, *model.Model) {
 	load := q.load
 	load.Depth = depth
 	begin := time.Duration(0)
-	if q.cached { // fills the cache
+	if q.cached { // fill the cache
 		warm := load
 		warm.Depth, begin = 1, 4*time.Second
 		warm.Run(store, 0, 3*time.Second)
-		store.Advance(begin) // no operation is in flight any more
+		store.Advance(begin) // no operation is in flight anymore
 	}
 	answers := load.Run(store, begin, begin+9*time.Second)
-	// A bucket spends within some seconds what it gained before the load.
+	// Within some seconds, a bucket spends what it gained before the load.
 	settled := slices.DeleteFunc(answers, func(a model.Answer) bool { return a.At < begin+5*time.Second })
 	last := len(settled) - 1
 	return float64(last) / (settled[last].At - settled[0].At).Seconds(), store
 }
 
-// truth returns the cause of the lowest limit of the store or, if a load with a much deeper queue gets more, the
-// queue depth.
+// truth returns the cause of the store's lowest limit. If a much deeper queue yields a higher rate, it is the queue
+// depth.
 func (q queueing) truth(t *testing.T, rate float64) Cause {
 	t.Helper()
 	if most, _ := q.run(t, q.load.Depth+100); most >= gained*rate {
@@ -118,7 +117,7 @@ func (q queueing) truth(t *testing.T, rate float64) Cause {
 	return cause
 }
 
-// TestStoreThatQueues checks the same with 60 stores whose rates and latencies result from waiting requests.
+// TestStoreThatQueues checks the attribution with 60 stores whose rates and latencies result from waiting requests.
 func TestStoreThatQueues(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 2026))
 	all, table := tally{}, map[Cause]*tally{}

@@ -7,7 +7,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// TestOwnRates checks that a line shows at most two of a tool's own rates, and no other figure as a rate.
+// TestOwnRates checks that a line shows at most two of the rates that a tool reports itself, and no other figure as a
+// rate.
 func TestOwnRates(t *testing.T) {
 	t.Parallel()
 	rates := []v1alpha1.MdtestRate{

@@ -16,7 +16,7 @@ import (
 
 var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// FuzzStatus shows runs with any status, on terminals and as lines. Nothing in the status may move the cursor.
+// FuzzStatus shows runs with arbitrary statuses in a terminal and as lines. Nothing in a status may move the cursor.
 func FuzzStatus(f *testing.F) {
 	f.Add([]byte(`{}`))
 	f.Add([]byte(`{"stage":"Running\u001b[2J","message":"\u009b31m","startTime":"2026-03-01T12:00:00.000000Z",` +

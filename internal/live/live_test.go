@@ -41,7 +41,7 @@ spec:
     - {name: matrix, sweep: {axes: {jobs: [1, 2], blockSize: [64Ki, 1Mi]}, regime: Any, stepDuration: 20s}}
 `
 
-// world returns a run of the benchmark in which the given number of steps has ended and the next one is running.
+// world returns a run of the benchmark whose first done steps have ended and whose next one is running.
 func world(t testing.TB, done int, change func(*v1alpha1.BenchmarkRun)) (*v1alpha1.BenchmarkRun, *plan.Plan) {
 	t.Helper()
 	objects, err := admission.Decode([]byte(benchmark))
@@ -72,8 +72,8 @@ func world(t testing.TB, done int, change func(*v1alpha1.BenchmarkRun)) (*v1alph
 	return run, &planned
 }
 
-// figures returns the figures of a step after two minutes: 160 MB/s at first,
-// and a fifth of that in the second half.
+// figures returns the figures of a step after two minutes: 160 MB/s in the first half, and a fifth of that in the
+// second.
 func figures(step string) *v1alpha1.LiveFigures {
 	made := &v1alpha1.LiveFigures{Step: step, Clients: 4, Operations: []v1alpha1.LiveOperation{
 		{Operation: v1alpha1.OperationRead, BytesPerSecond: 9_600_000, OperationsPerSecond: 9, MeanNanoseconds: new(int64(812_000_000))},
@@ -117,7 +117,7 @@ var worlds = map[string]struct {
 	}},
 }
 
-// TestFrames checks the frames that users see, on terminals of several sizes.
+// TestFrames checks what users see in terminals of several sizes.
 func TestFrames(t *testing.T) {
 	for name, one := range worlds {
 		run, planned := world(t, one.done, one.change)
@@ -146,7 +146,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestLines checks the lines in a pipe: one for a step that has ended, and one every ten seconds for a running step.
+// TestLines checks the output to a pipe: a line for each step that has ended, and a line every ten seconds for the
+// running one.
 func TestLines(t *testing.T) {
 	var told bytes.Buffer
 	run, planned := world(t, 1, worlds["drain"].change)
@@ -160,8 +161,8 @@ func TestLines(t *testing.T) {
 	golden.Check(t, "lines", told.String())
 }
 
-// TestLinesWhileAClientIsReplaced checks that one line says what a run waits for between two attempts, and one that it
-// goes on. The last progress of the first attempt is no news.
+// TestLinesWhileAClientIsReplaced checks that, between two attempts, one line states what the run waits for and one
+// that it continues. The last progress of the first attempt must not be repeated.
 func TestLinesWhileAClientIsReplaced(t *testing.T) {
 	var told bytes.Buffer
 	const progress = "burst: 1m59s of at most 6h0m0s, 32.0 MB/s"
@@ -200,7 +201,7 @@ func TestLinesAfterTheDeadline(t *testing.T) {
 	golden.Check(t, "lines-after-the-deadline", told.String())
 }
 
-// TestLinesOmitSkippedSteps checks that a step that a search did not need is not reported as incomplete.
+// TestLinesOmitSkippedSteps checks that a step that a search skipped is not reported as incomplete.
 func TestLinesOmitSkippedSteps(t *testing.T) {
 	var told bytes.Buffer
 	run, planned := world(t, 2, func(run *v1alpha1.BenchmarkRun) { run.Status.Steps[1].State = v1alpha1.StepSkipped })
@@ -210,7 +211,7 @@ func TestLinesOmitSkippedSteps(t *testing.T) {
 	}
 }
 
-// TestSyncsAreNotIOPS checks that a write that is followed by a sync counts as one operation, as in the graph of IOPS.
+// TestSyncsAreNotIOPS checks that a write followed by a sync counts as one operation, as in the IOPS graph.
 func TestSyncsAreNotIOPS(t *testing.T) {
 	run, planned := world(t, 2, func(run *v1alpha1.BenchmarkRun) {
 		run.Status.Live.Operations = []v1alpha1.LiveOperation{
@@ -237,7 +238,7 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// TestRates checks that the rates sum up to the bytes transferred, for any number of parts.
+// TestRates checks that the rates add up to the bytes transferred, whatever the number of parts.
 func TestRates(t *testing.T) {
 	points := figures("x").Points
 	total := points[len(points)-1].Bytes
@@ -256,7 +257,8 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TestCurrentPhase checks that the current phase, which needs no plan, is the phase that the view shows as running.
+// TestCurrentPhase checks that the current phase, which is found without a plan, is the phase that the view shows as
+// running.
 func TestCurrentPhase(t *testing.T) {
 	found := 0
 	for name, one := range worlds {
@@ -280,8 +282,7 @@ func TestCurrentPhase(t *testing.T) {
 	}
 }
 
-// TestStepOfSmallFiles checks that a step with an operation of its own shows the rate of this operation, not of the others of
-// its phase.
+// TestStepOfSmallFiles checks that a step that performs a single operation shows only the rate of that operation.
 func TestStepOfSmallFiles(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
 	run.Status.Phases = []v1alpha1.PhaseResult{{Name: "files", Kind: v1alpha1.PhaseSmallFiles, Targets: []v1alpha1.TargetResult{{Target: "a", Operations: []v1alpha1.OperationResult{

@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// TestDataOfAnEndedRun checks that the guard removes no data after a run has ended: its locks are released, so another
-// run may have data in the same directories. The data of a run that follows in the same runner does count.
+// TestDataOfAnEndedRun checks that a run that has ended has no data for the guard to remove: its locks are released, so
+// another run may use the directories. The data of the runner's next run counts again.
 func TestDataOfAnEndedRun(t *testing.T) {
 	first := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "b-1", UID: "1"}}
 	second := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "b-2", UID: "2"}}
@@ -38,7 +38,7 @@ func TestDataOfAnEndedRun(t *testing.T) {
 	check("during the next run", "b-2", false, 1)
 }
 
-// TestEarlierRunsOfADeadRunner checks that the guard keeps the results of runs that ended before the current one.
+// TestEarlierRunsOfADeadRunner checks that the guard keeps the results of the runs that ended before the current one.
 func TestEarlierRunsOfADeadRunner(t *testing.T) {
 	var written bytes.Buffer
 	journal := NewJournal(&written)
@@ -61,8 +61,8 @@ func TestEarlierRunsOfADeadRunner(t *testing.T) {
 	}
 }
 
-// TestCleanSparesAnotherRun checks that the guard of a dead runner leaves a directory to the run that holds its lock,
-// and removes the data if no run holds it.
+// TestCleanSparesAnotherRun checks that the guard of a dead runner leaves a directory alone while another run holds its
+// lock, and otherwise removes the data.
 func TestCleanSparesAnotherRun(t *testing.T) {
 	directory := t.TempDir()
 	mount, err := dataset.ProveMount(directory, dataset.Expectation{})
@@ -95,7 +95,7 @@ func TestCleanSparesAnotherRun(t *testing.T) {
 	if err := created.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := lock.File().Close(); err != nil { // as if that run were killed
+	if err := lock.File().Close(); err != nil { // as if the other run were killed
 		t.Fatal(err)
 	}
 	if err := clean(dead); err != nil {
@@ -106,8 +106,8 @@ func TestCleanSparesAnotherRun(t *testing.T) {
 	}
 }
 
-// TestCleanOfAnotherDirectory checks that the guard of a dead runner does not take a directory that has replaced the
-// run's own, as when a volume was unmounted, for a cleaned one.
+// TestCleanOfAnotherDirectory checks that the guard reports an error if another directory has replaced the run's own,
+// for example after an unmount. It must not count as cleaned.
 func TestCleanOfAnotherDirectory(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "data")
 	if err := os.Mkdir(directory, 0o755); err != nil {

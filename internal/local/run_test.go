@@ -20,8 +20,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestClearOfAgentsThatStay checks that agents that do not exit delay the end of a run only until the timeout,
-// however many there are.
+// TestClearOfAgentsThatStay checks that agents that do not exit delay the end of a run by one timeout in all, whatever
+// their number.
 func TestClearOfAgentsThatStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &runner{conductor: conductor.New(conductor.Options{}), agents: map[decide.ClientKey]*Agent{}}
@@ -38,7 +38,8 @@ func TestClearOfAgentsThatStay(t *testing.T) {
 	})
 }
 
-// TestEpitaphWithoutData checks a runner that died and left processes that cannot be killed, but no data.
+// TestEpitaphWithoutData checks that processes that cannot be killed are reported after the death of the runner, even
+// if it left no data.
 func TestEpitaphWithoutData(t *testing.T) {
 	for name, test := range map[string]struct {
 		data []Data
@@ -63,8 +64,8 @@ func TestEpitaphWithoutData(t *testing.T) {
 	}
 }
 
-// TestDeathAfterTheLastStep checks that a run is complete if its runner died when every step had its result. A step
-// that was being repeated has none.
+// TestDeathAfterTheLastStep checks that a run is complete if its runner died after every step had its result. A step
+// that is being repeated has none.
 func TestDeathAfterTheLastStep(t *testing.T) {
 	benchmark := builders.Benchmark("b").Target("a").Steady("read", "1m").Mutate(func(run *v1alpha1.RunSpec) {
 		run.Observations = []v1alpha1.Observation{{Name: "cpu", Query: "up"}}
@@ -105,7 +106,7 @@ func TestAgentThatDoesNotStart(t *testing.T) {
 			t.Fatal("it started")
 		}
 	}
-	start() // The first pipe makes the runtime open files of its own.
+	start() // with the first pipe, the runtime opens files of its own
 	before := openFiles(t)
 	for range 3 {
 		start()
@@ -129,8 +130,8 @@ func openFiles(t *testing.T) int {
 	return len(names)
 }
 
-// TestClientsShareTheirDirectory checks that the record of a run says that all clients of a target share its volumes,
-// even if the file specifies a claim for each client. The hash is still that of the file.
+// TestClientsShareTheirDirectory checks that the record of a local run says that the clients of a target share its
+// volumes, even if the file has a claim per client. The hash must remain that of the file.
 func TestClientsShareTheirDirectory(t *testing.T) {
 	benchmark := builders.Benchmark("b").Target("a").Clients(4).Steady("write", "1m").Mutate(func(run *v1alpha1.RunSpec) {
 		run.Targets[0].Volumes[0] = v1alpha1.Volume{Name: "data", ClaimTemplate: &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimPerClient}}

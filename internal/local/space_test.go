@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// TestSpaceBesideOtherData checks that only data of the same benchmark and layout, which the run may reuse, makes the
-// space that the run needs unknown.
+// TestSpaceBesideOtherData checks that a run needs space beside data of other benchmarks and layouts. Only data that
+// the run may reuse makes the space that it needs unknown.
 func TestSpaceBesideOtherData(t *testing.T) {
 	for existing, want := range map[string]uint64{"other/h": 8 << 20, "u/other": 8 << 20, "u/h": 0} {
 		directory := t.TempDir()
@@ -29,7 +29,8 @@ func TestSpaceBesideOtherData(t *testing.T) {
 	}
 }
 
-// TestSpaceOfSubvolumes checks that subvolumes of btrfs share their free space, although their device numbers differ.
+// TestSpaceOfSubvolumes checks that btrfs subvolumes of the same device share their free space, although their device
+// numbers differ.
 func TestSpaceOfSubvolumes(t *testing.T) {
 	for source, full := range map[string]bool{"/dev/sda": true, "/dev/sdb": false} {
 		on := func(device uint64, source string) *target {

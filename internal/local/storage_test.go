@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestMachineOfALocalRun checks that a local run with a preset says that the limits of its machine are unknown, but not
-// that it waits for nodes.
+// TestMachineOfALocalRun checks that a local run with a preset reports the limits of its machine as unknown. It must
+// not report that it waits for nodes.
 func TestMachineOfALocalRun(t *testing.T) {
 	benchmark := builders.Benchmark("b").Target("a").Steady("read", "1m").Mutate(func(run *v1alpha1.RunSpec) {
 		run.Targets[0].Documented = &v1alpha1.Limits{Preset: "aws-fsx-windows/hdd-32"}

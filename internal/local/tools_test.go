@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestMissingToolsAreFound checks that the error names the first missing program and where to get it.
+// TestMissingToolsAreFound checks that the error names the first missing program and how to get it.
 func TestMissingToolsAreFound(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("PATH", folder)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// spreadHistogram returns a histogram like that of a busy client: hundreds of bins over ten octaves.
+// spreadHistogram returns a histogram as of a busy client, with hundreds of bins over ten octaves.
 func spreadHistogram(seed uint64) Histogram {
 	random := rand.New(rand.NewPCG(seed, 1)) // #nosec G404 -- a benchmark
 	var h Histogram

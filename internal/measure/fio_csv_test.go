@@ -18,12 +18,11 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// csvTool is fio's own tool that cumulates the bins of json+ and prints the percentile of each. It is part of fio.
+// csvTool comes with fio. It accumulates the bins of json+ output and prints the percentile of each bin.
 const csvTool = "fio_jsonplus_clat2csv"
 
-// TestMergeAgreesWithFioTool sums the bins of four clients twice: with Merge, and as plain numbers in a json+
-// document for fio's own tool. The percentiles that follow from the tool's cumulative counts must equal ours to the
-// nanosecond.
+// TestMergeAgreesWithFioTool adds up the bins of four clients twice: with Merge, and as plain numbers in a json+
+// document for fio's own tool. The percentiles from the tool's cumulative counts must equal ours to the nanosecond.
 func TestMergeAgreesWithFioTool(t *testing.T) {
 	t.Run("real", func(t *testing.T) {
 		checkWithTool(t, func(job fioJob) []byte { return runFio(t, job) })
@@ -31,7 +30,7 @@ func TestMergeAgreesWithFioTool(t *testing.T) {
 	t.Run("recorded", func(t *testing.T) {
 		checkWithTool(t, func(job fioJob) []byte { return recordedFio(t, job) })
 	})
-	// Without the tool, compare with its recorded output for the recorded runs.
+	// Without the tool, compare with its recorded output.
 	t.Run("recorded csv", func(t *testing.T) {
 		sums, _ := sumClients(t, func(job fioJob) []byte { return recordedFio(t, job) })
 		compareWithCSV(t, sums, filepath.Join("testdata", "fio", recordedCSV))
@@ -71,8 +70,8 @@ func checkWithTool(t *testing.T, output func(fioJob) []byte) {
 	compareWithCSV(t, sums, made)
 }
 
-// sumClients returns our sums by the tool's column names, such as "read_lat_ns", and a json+ document whose bins
-// were added up as plain numbers.
+// sumClients returns the sums by Merge under the tool's column names, such as "read_lat_ns", and a json+ document with
+// the bins added up as plain numbers.
 func sumClients(t *testing.T, output func(fioJob) []byte) (map[string]*Histogram, []byte) {
 	t.Helper()
 	ours := map[string]*Histogram{}
@@ -156,7 +155,7 @@ func compareWithCSV(t *testing.T, sums map[string]*Histogram, path string) {
 	}
 }
 
-// reaches reports whether n is at least p percent of total, in exact arithmetic.
+// reaches reports whether n is at least p percent of total. It uses exact arithmetic.
 func reaches(n uint64, p float64, total uint64) bool {
 	part := new(big.Rat).SetFrac(new(big.Int).SetUint64(n), new(big.Int).SetUint64(total))
 	share := new(big.Rat).SetFloat64(p)

@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// fioJob is a real fio run whose json+ output is also in testdata/fio.
+// fioJob is a fio run. testdata/fio holds its recorded json+ output.
 type fioJob struct {
 	name string
 	args []string
@@ -47,10 +47,10 @@ func fioJobs() []fioJob {
 
 const numFioClients = 4
 
-// realOutputs caches the output of real fio by job name, so that each job runs only once.
+// realOutputs caches the output of real fio runs by job name, so that each job runs only once.
 var realOutputs = map[string][]byte{}
 
-// runFio returns the json+ output of a real run, or skips the test on a machine without fio.
+// runFio returns the json+ output of a real run. It skips the test if fio is not installed.
 func runFio(t *testing.T, job fioJob) []byte {
 	t.Helper()
 	if output, done := realOutputs[job.name]; done {
@@ -102,7 +102,7 @@ func recordedFio(t *testing.T, job fioJob) []byte {
 	return output
 }
 
-// fioLatency is a latency type of one direction in json+.
+// fioLatency holds one kind of latency in one direction, as in json+.
 type fioLatency struct {
 	Min        uint64            `json:"min"`
 	Max        uint64            `json:"max"`
@@ -112,7 +112,7 @@ type fioLatency struct {
 	Bins       map[string]uint64 `json:"bins"`
 }
 
-// fioLatencies returns the latencies with bins of the only job, by direction and type.
+// fioLatencies returns the latencies that have bins, by direction and kind. The output must have a single job.
 func fioLatencies(t *testing.T, output []byte) map[string]map[string]fioLatency {
 	t.Helper()
 	var document struct {
@@ -168,8 +168,7 @@ func (l fioLatency) latency(t *testing.T) Latency {
 	return latency
 }
 
-// TestPercentilesEqualFio checks every percentile that fio printed, to the nanosecond, in new runs and in recorded
-// ones.
+// TestPercentilesEqualFio checks every percentile that fio printed, in new and in recorded runs, to the nanosecond.
 func TestPercentilesEqualFio(t *testing.T) {
 	for _, job := range fioJobs() {
 		t.Run(job.name+"/real", func(t *testing.T) { checkPercentiles(t, runFio(t, job)) })
@@ -207,8 +206,8 @@ func checkPercentiles(t *testing.T, output []byte) {
 	}
 }
 
-// TestMergeEqualsFioOwnSum compares with a sum that fio computes itself: with unified_rw_reporting=both it prints
-// reads, writes, and both together.
+// TestMergeEqualsFioOwnSum checks Merge against a sum by fio: with unified_rw_reporting=both, fio prints reads, writes,
+// and both together.
 func TestMergeEqualsFioOwnSum(t *testing.T) {
 	for _, job := range fioJobs() {
 		if job.name != "unified-both" {

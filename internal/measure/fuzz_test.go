@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Decoders may accept only sound values. Encoding an accepted value must reproduce the binary input.
+// The decoders must accept only valid values, and encoding an accepted value must reproduce the input.
 
 func FuzzHistogramUnmarshal(f *testing.F) {
 	for _, h := range []Histogram{{}, histogramOf(0), histogramOf(5, 5, 300, 20_000_000_000)} {

@@ -25,7 +25,7 @@ func TestGridIsOneToOne(t *testing.T) {
 			if key < low || key >= next {
 				t.Fatalf("key %d is outside of bucket %d, %d to %d", key, index, low, next)
 			}
-			// The bound that fio's stat.h states for the error of a value.
+			// fio's stat.h states this bound for the error of a value.
 			if worst := max(key-low, next-1-key); float64(worst) > float64(low)/128 {
 				t.Fatalf("bucket %d from %d to %d is %d away from its key %d", index, low, next, worst, key)
 			}
@@ -33,7 +33,7 @@ func TestGridIsOneToOne(t *testing.T) {
 	}
 }
 
-// The values are from fio's own outputs and from the ranges in its stat.h.
+// TestGridKnownValues checks values from fio's own output and the ranges in its stat.h.
 func TestGridKnownValues(t *testing.T) {
 	tests := []struct {
 		nanoseconds uint64

@@ -2,7 +2,7 @@ package measure
 
 import "testing"
 
-// The mean computed from buckets is within a bucket's width of the true mean.
+// TestHistogramMean checks that the mean computed from buckets is within a bucket's width of the true mean.
 func TestHistogramMean(t *testing.T) {
 	var h Histogram
 	if h.MeanNanoseconds() != 0 {

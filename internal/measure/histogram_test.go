@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// histogramOf counts each latency once.
+// histogramOf returns a histogram that counts each latency once.
 func histogramOf(nanoseconds ...uint64) Histogram {
 	var h Histogram
 	for _, ns := range nanoseconds {
@@ -80,7 +80,8 @@ func TestHistogramOfRefusesOtherGrids(t *testing.T) {
 	}
 }
 
-// A copy must never change: a snapshot that changes later is a wrong figure.
+// TestHistogramIsAValue checks that a copy of a histogram never changes with the original: otherwise a snapshot would
+// become a wrong figure.
 func TestHistogramIsAValue(t *testing.T) {
 	original := histogramOf(100, 5_000)
 	before := encoded(t, &original)
@@ -89,7 +90,7 @@ func TestHistogramIsAValue(t *testing.T) {
 	other := histogramOf(100, 5_000, 5_000)
 	changed.Merge(&other)
 	var empty Histogram
-	empty.Merge(&original) // shares pages
+	empty.Merge(&original) // both use the same pages
 	empty.AddNanoseconds(100, 1)
 	difference, err := original.Sub(new(Histogram))
 	if err != nil {

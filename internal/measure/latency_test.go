@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// latencyOf counts each latency once.
+// latencyOf returns a Latency that counts each latency once.
 func latencyOf(nanoseconds ...uint64) Latency {
 	var l Latency
 	for _, ns := range nanoseconds {
@@ -124,7 +124,7 @@ func TestLatencySub(t *testing.T) {
 	if difference.Count != 3 || difference.SumNanoseconds != added.SumNanoseconds {
 		t.Errorf("count %d, sum %v, want %d, %v", difference.Count, difference.SumNanoseconds, added.Count, added.SumNanoseconds)
 	}
-	// The bounds come from the bins: 300 is in a bin that starts at 300, and 4,000 in one that ends at 4,031.
+	// The bounds are those of the bins: 300 is in a bin that starts at 300, and 4,000 in one that ends at 4,031.
 	if difference.MinNanoseconds != 300 || difference.MaxNanoseconds != 4_031 {
 		t.Errorf("extremes %d and %d", difference.MinNanoseconds, difference.MaxNanoseconds)
 	}
@@ -148,7 +148,8 @@ func TestLatencySub(t *testing.T) {
 	}
 }
 
-// Without leaves out what is known by bin alone; what remains is not affected by the width of the omitted bins.
+// TestLatencyWithout checks that Without removes latencies that are known only by their bins. The width of these bins
+// must not affect the mean of the rest.
 func TestLatencyWithout(t *testing.T) {
 	stall := histogramOf(2_455_000_000, 2_455_000_000)
 	all := latencyOf(2_455_000_000, 2_455_000_000, 500_000, 500_100)

@@ -17,8 +17,8 @@ func TestMergeLate(t *testing.T) {
 		{"on time", []Sample{reads(0, at(1), mb), reads(at(1), at(2.02), mb)},
 			[]Sample{reads(0, at(1), mb), reads(at(1), at(2.02), mb)}},
 		{
-			// Measured with four jobs, one of which was stuck in a write for 5 s: 32.6 and then 2,805 MB/s, where
-			// about 150 is true.
+			// Measured with four jobs, one of which was blocked in a write for 5 s. Unmerged, the rates are 32.6 and then 2,805
+			// MB/s; the true rate is about 150 MB/s.
 			"a dump that waited 5.5 s",
 			[]Sample{reads(0, at(1), 150*mb), reads(at(1), at(6.5), 179*mb), reads(at(6.5), at(6.8), 842*mb), reads(at(6.8), at(7.8), 150*mb)},
 			[]Sample{reads(0, at(1), 150*mb), reads(at(1), at(6.8), 1_021*mb), reads(at(6.8), at(7.8), 150*mb)},
@@ -32,7 +32,7 @@ func TestMergeLate(t *testing.T) {
 			[]Sample{reads(0, at(1), 1*mb), reads(at(1), at(4), 2*mb)},
 		},
 		{
-			// Measured: the last dump came 146 ms after its predecessor.
+			// Measured: the last dump followed its predecessor after 146 ms.
 			"a remainder", []Sample{reads(0, at(1), 10*mb), reads(at(1), at(2), 10*mb), reads(at(2), at(2.146), 9*mb)},
 			[]Sample{reads(0, at(1), 10*mb), reads(at(1), at(2.146), 19*mb)},
 		},
@@ -76,14 +76,14 @@ func TestMergeLate(t *testing.T) {
 	}
 }
 
-// A store that is so slow that every dump is late must still yield a series.
+// TestMergeLateEndsChains checks that a store so slow that every dump is late still yields a series.
 func TestMergeLateEndsChains(t *testing.T) {
 	var samples []Sample
 	for i := range int64(100) {
 		samples = append(samples, reads(i*4*second, (i+1)*4*second, 4_000))
 	}
 	merged := slices.Collect(MergeLate(slices.Values(samples), second))
-	if len(merged) != 13 { // 8 samples of 4 s reach 30 intervals
+	if len(merged) != 13 { // a chain ends after 30 intervals, which 8 samples of 4 s reach
 		t.Fatalf("%d samples are left of 100, want 13", len(merged))
 	}
 	if got := seriesOf(t, merged...).Total()[Read].Bytes; got != 400_000 {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// testdata/rank.csv was written by a C compiler from fio's own expression, testdata/rank.c.
+// TestRankEqualsTheCExpression compares with testdata/rank.csv, the output of testdata/rank.c, which contains fio's own
+// expression.
 func TestRankEqualsTheCExpression(t *testing.T) {
 	file, err := os.Open("testdata/rank.csv")
 	if err != nil {
@@ -38,7 +39,7 @@ func TestRankEqualsTheCExpression(t *testing.T) {
 		}
 	}
 	if differsFromDouble == 0 {
-		t.Error("no row tells 80-bit arithmetic from doubles, so the table proves too little")
+		t.Error("no row differs between 80-bit arithmetic and doubles, so the table proves too little")
 	}
 }
 
@@ -50,14 +51,14 @@ func TestPercentileRule(t *testing.T) {
 	tests := []struct {
 		p    float64
 		want uint64
-		ok   bool // whether enough samples lie above
+		ok   bool // whether enough samples are above
 	}{
 		{0.000001, 1, true},
 		{1, 1, true},
 		{1.000001, 2, true},
 		{50, 50, true},
 		{50.1, 51, true},
-		{99, 99, true}, // exactly ten above
+		{99, 99, true}, // exactly ten samples are above
 		{99.000001, 100, false},
 		{99.9, 100, false},
 		{100, 100, false},
@@ -90,12 +91,12 @@ func TestSamplesAbove(t *testing.T) {
 		{50, 19, 9},
 		{99, 1_000, 10},
 		{99, 999, 9},
-		{99.9, 10_000, 10}, // although 99.9 as a double is a little more
+		{99.9, 10_000, 10}, // although the double 99.9 is slightly larger
 		{99.9, 9_999, 9},
 		{99.99, 100_000, 10},
 		{99.99, 99_999, 9},
 		{99.999999, 1_000_000_000, 10},
-		{99.9999999, math.MaxUint64, 0}, // fio knows six decimals
+		{99.9999999, math.MaxUint64, 0}, // fio supports six decimals
 		{0.000001, 10, 9},
 		{1, math.MaxUint64, 18262276632972456098},
 		{100, math.MaxUint64, 0},

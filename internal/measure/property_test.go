@@ -36,7 +36,7 @@ func mustEncode(t *rapid.T, l *Latency) []byte {
 	return b
 }
 
-// mergeRandomly merges in a random order and grouping until one Latency is left.
+// mergeRandomly merges parts in a random order and grouping into one Latency.
 func mergeRandomly(t *rapid.T, parts []Latency) Latency {
 	pool := rapid.Permutation(parts).Draw(t, "order")
 	for len(pool) > 1 {
@@ -151,7 +151,7 @@ func TestPercentilesAscend(t *testing.T) {
 	})
 }
 
-// genSeries draws a client's samples: irregular, with gaps, and with samples at one instant.
+// genSeries draws a client's samples: irregular, with gaps, and some without a length.
 func genSeries() *rapid.Generator[*Series] {
 	return rapid.Custom(func(t *rapid.T) *Series {
 		now := rapid.Int64Range(-3_000, 3_000).Draw(t, "start")
@@ -263,8 +263,8 @@ func TestMergeLateConservesEverything(t *testing.T) {
 		if wantSpan, want := series.Span(); ok != want || span != wantSpan {
 			t.Fatalf("span %v, %v, want %v, %v", span, ok, wantSpan, want)
 		}
-		// The counters are exact where a merged sample ends. (I/O at one instant can be placed before or after that
-		// instant.)
+		// The counters are exact where a merged sample ends, except for I/O at that very instant: it may count before or
+		// after the instant.
 		for _, sample := range samplesIn(merged) {
 			end := sample.EndNanoseconds
 			if merged.CountersAt(end) != series.CountersAt(end) && !stepAt(series, end) {
@@ -291,7 +291,7 @@ func TestCommonWindowIsInsideOfEverySpan(t *testing.T) {
 		}), 1, 6).Draw(t, "spans")
 		window, ok := CommonWindow(spans)
 		for instant := int64(-51); instant < 151; instant++ {
-			running := true // in the nanosecond after instant
+			running := true // during the nanosecond after instant
 			for _, span := range spans {
 				running = running && span.StartNanoseconds <= instant && instant < span.EndNanoseconds
 			}
@@ -303,8 +303,8 @@ func TestCommonWindowIsInsideOfEverySpan(t *testing.T) {
 	})
 }
 
-// Translated instants are within the uncertainty, regardless of the duration of each way of a trip and of the
-// clock's speed.
+// TestClockBoundsHold checks that translated instants are within the uncertainty, whatever the speed of the remote
+// clock and however a round trip divides into its two ways.
 func TestClockBoundsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		offset := rapid.Int64Range(-1<<40, 1<<40).Draw(t, "offset")

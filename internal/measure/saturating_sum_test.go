@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Counts over 64 bits come only from broken or hostile input, and must never wrap around to
-// a small number that looks like a result.
+// TestSaturatedBinsStayAtTheGreatest checks that counts saturate. More than 64 bits come only from broken or hostile
+// input, and must never wrap around to a small number that looks like a result.
 func TestSaturatedBinsStayAtTheGreatest(t *testing.T) {
 	var h, other Histogram
 	h.AddNanoseconds(50, math.MaxUint64)
@@ -30,7 +30,7 @@ func TestSaturatedBinsStayAtTheGreatest(t *testing.T) {
 }
 
 func TestMeanRoundsHalvesUp(t *testing.T) {
-	// A mean is rounded down if its fraction is just under a half, and up if it is over a half.
+	// A mean is rounded down if its fraction is just below a half, and up if it is above.
 	tests := []struct {
 		sum   Uint128
 		count uint64
@@ -45,7 +45,7 @@ func TestMeanRoundsHalvesUp(t *testing.T) {
 			t.Errorf("%v/%d = %d, %v, want %d", test.sum, test.count, got, ok, test.want)
 		}
 	}
-	// Rounded up, the quotient is 2^64.
+	// Rounded up, the quotient would be 2^64.
 	if got, ok := (Uint128{High: math.MaxUint64 - 1, Low: math.MaxUint64}).dividedBy(math.MaxUint64); ok {
 		t.Errorf("a quotient over 64 bits is %d", got)
 	}

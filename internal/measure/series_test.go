@@ -9,7 +9,7 @@ import (
 
 const second = int64(1e9)
 
-// reads returns a sample of that many bytes read, in operations of 1,000 bytes.
+// reads returns a sample that reads the given bytes in operations of 1,000 bytes.
 func reads(start, end int64, bytes uint64) Sample {
 	sample := Sample{StartNanoseconds: start, EndNanoseconds: end}
 	sample.Counters[Read] = Counter{Bytes: bytes, Operations: bytes / 1_000}
@@ -33,7 +33,7 @@ func seriesOf(t *testing.T, samples ...Sample) *Series {
 func TestSeriesInterpolates(t *testing.T) {
 	mixed := reads(200, 300, 10_000)
 	mixed.Counters[Write] = Counter{Bytes: 500, Operations: 5}
-	// A gap from 300 to 400, a step at 450, then nothing until the end.
+	// A gap from 300 to 400, a jump at 450, then nothing until the end.
 	series := seriesOf(t, reads(100, 200, 1_000), mixed, reads(400, 450, 2_001), reads(450, 450, 50), reads(450, 500, 0))
 	tests := []struct {
 		instant            int64
@@ -51,9 +51,9 @@ func TestSeriesInterpolates(t *testing.T) {
 		{300, 11_000, 11_500, 11},
 		{399, 11_000, 11_500, 11},
 		{400, 11_000, 11_500, 11},
-		{425, 12_000, 12_500, 12}, // 1,000.5 rounded down
+		{425, 12_000, 12_500, 12}, // 1,000.5 is rounded down
 		{449, 12_960, 13_460, 12},
-		{450, 13_051, 13_551, 13}, // including the step
+		{450, 13_051, 13_551, 13}, // includes the jump
 		{math.MaxInt64, 13_051, 13_551, 13},
 	}
 	for _, test := range tests {

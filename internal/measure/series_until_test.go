@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestUntil checks that a series that is cut at an instant holds what the whole one holds up to that instant.
+// TestUntil checks that a series cut at an instant equals the whole series up to that instant.
 func TestUntil(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		whole := genSeries().Draw(t, "series")
@@ -27,7 +27,7 @@ func TestUntil(t *testing.T) {
 				t.Fatalf("%v covers %d ns, want %d", window, got, want)
 			}
 		}
-		// A series of its samples is the same series.
+		// A series made of its samples is the same series.
 		copied, err := NewSeries(part.Len(), slices.Values(samplesIn(part)))
 		if err != nil {
 			t.Fatal(err)
@@ -45,7 +45,7 @@ func TestUntil(t *testing.T) {
 	})
 }
 
-// TestSeriesBytes checks that a series takes the memory that is counted for it, and that its creation takes no more.
+// TestSeriesBytes checks that creating a series allocates the memory that SeriesBytes counts, and hardly more.
 func TestSeriesBytes(t *testing.T) {
 	const samples = 20_000
 	mixed := func(yield func(Sample) bool) {

@@ -7,9 +7,9 @@ import (
 )
 
 func TestTimeBound(t *testing.T) {
-	// Client 0 also runs for a second before and after the time in which both clients measure, faster. Only that common
-	// time of two seconds counts: 100,000 bytes of client 0 and 60,000 of client 1, without its warm-up. The clients' own
-	// averages would add up to 105,000 bytes per second.
+	// Client 0 is faster and also runs for a second before and after the time in which both clients measure. Only this
+	// common window of two seconds counts: 100,000 bytes of client 0 and 60,000 of client 1, without its warm-up. The
+	// clients' own averages would add up to 105,000 bytes per second.
 	alone := seriesOf(t, reads(0, second, 100_000), reads(second, 3*second, 100_000), reads(3*second, 4*second, 100_000))
 	inside := seriesOf(t, warmUp(reads(0, second, 70_000)), reads(second, 3*second, 60_000))
 	result, err := MeasureTimeBound([]*Series{alone, inside})
@@ -105,7 +105,7 @@ func TestWorkBound(t *testing.T) {
 func TestSpread(t *testing.T) {
 	tests := []struct {
 		values              []float64
-		best, median, worst int // clients
+		best, median, worst int // indices of clients
 	}{
 		{[]float64{5}, 0, 0, 0},
 		{[]float64{5, 7}, 1, 0, 0},

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// Write one line per figure, so that a reviewer sees what users will see.
+// TestFormatsGolden writes a line per figure to a golden file, which shows what users see.
 func TestFormatsGolden(t *testing.T) {
 	var got bytes.Buffer
 	for _, n := range []uint64{0, 1, 999, 1_000, 1_024, 1_999, 9_999, 10_000, 999_949, 999_950, 1_000_000, 1_048_576,

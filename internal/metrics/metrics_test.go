@@ -41,7 +41,7 @@ func scrape(t *testing.T, facts metrics.Facts) string {
 	return text.String()
 }
 
-// TestWorld checks all metrics of a world with an example of everything.
+// TestWorld checks that a world with an example of everything exports every metric.
 func TestWorld(t *testing.T) {
 	got := scrape(t, world())
 	golden.Check(t, "world", got)
@@ -52,7 +52,7 @@ func TestWorld(t *testing.T) {
 	}
 }
 
-// TestLint checks names and help texts against Prometheus's rules.
+// TestLint checks the names and help texts against the rules of Prometheus.
 func TestLint(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(metrics.NewCollector(world))
@@ -65,24 +65,23 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestNothingStale checks that what is removed from the facts disappears with the next scrape, and that a standby
+// TestNothingStale checks that objects that no longer exist are missing from the next scrape, and that a standby
 // reports only itself.
 func TestNothingStale(t *testing.T) {
 	facts := world()
 	facts.Live, facts.Runs, facts.Benchmarks = nil, nil, nil
 	if left := scrape(t, facts); strings.Contains(left, "namespace=") || !strings.Contains(left, "storagebench_agents_connected 0") {
-		t.Errorf("of an empty cluster it tells\n%s", left)
+		t.Errorf("the scrape of an empty cluster is\n%s", left)
 	}
 	facts = world()
 	facts.Leading = false
 	if standby := scrape(t, facts); strings.Contains(standby, "benchmark") && strings.Contains(standby, "namespace=") ||
 		!strings.Contains(standby, "storagebench_operator_leader 0") {
-		t.Errorf("one that stands by tells\n%s", standby)
+		t.Errorf("the scrape of a standby is\n%s", standby)
 	}
 }
 
-// TestNoFiguresOfAnInvalidRun checks that figures that do not measure what was requested are not exported, but the
-// run's problems are.
+// TestNoFiguresOfAnInvalidRun checks that the figures of an invalid run are not exported, but its problems are.
 func TestNoFiguresOfAnInvalidRun(t *testing.T) {
 	for name, change := range map[string]func(*v1alpha1.BenchmarkRun){
 		"invalid":  func(run *v1alpha1.BenchmarkRun) { set(run, v1alpha1.ConditionValid, metav1.ConditionFalse) },
@@ -98,17 +97,18 @@ func TestNoFiguresOfAnInvalidRun(t *testing.T) {
 			}
 			for _, never := range []string{"benchmark_throughput_bytes_per_second", "benchmark_latency_seconds", "benchmark_burst_bytes_per_second", "benchmark_credits_spent_bytes"} {
 				if told[never] {
-					t.Errorf("%s is told of", never)
+					t.Errorf("%s is exported", never)
 				}
 			}
 			if !told["benchmark_last_run_warnings"] || !told["benchmark_last_run_duration_seconds"] {
-				t.Errorf("only %v are told of", told)
+				t.Errorf("only %v are exported", told)
 			}
 		})
 	}
 }
 
-// TestHeadlines checks that the results of a deleted run come from the benchmark, if the run was complete and valid.
+// TestHeadlines checks that the results of a deleted run come from the status of its benchmark, but only if the run was
+// complete and valid.
 func TestHeadlines(t *testing.T) {
 	facts := world()
 	facts.Results = func(*v1alpha1.StorageBenchmark) ([]metrics.Point, bool) { return nil, false }
@@ -131,8 +131,7 @@ func TestHeadlines(t *testing.T) {
 	}
 }
 
-// TestObjectivesOfAnInvalidRun checks that objectives are exported only if the run that they apply to was complete and
-// valid.
+// TestObjectivesOfAnInvalidRun checks that objectives are exported only if their run was complete and valid.
 func TestObjectivesOfAnInvalidRun(t *testing.T) {
 	facts := world()
 	for reason, want := range map[string]bool{
@@ -145,8 +144,8 @@ func TestObjectivesOfAnInvalidRun(t *testing.T) {
 	}
 }
 
-// TestRunThatIsNotCreated checks that a scheduled run is due until it exists, because the API server may refuse it. If a
-// run was created since, the one that does not exist was requested without a schedule.
+// TestRunThatIsNotCreated checks that a scheduled run stays due until it exists, because the API server may refuse to
+// create it. If another run was created after the scheduled time, the missing run was requested without a schedule.
 func TestRunThatIsNotCreated(t *testing.T) {
 	for _, c := range []struct {
 		uid           string
@@ -167,7 +166,7 @@ func TestRunThatIsNotCreated(t *testing.T) {
 	}
 }
 
-// TestFillOfACooldown checks that the fill at the end of a cooldown is that after its drain, if it has one.
+// TestFillOfACooldown checks that the fill at the end of a cooldown is that after its redrain, if it has one.
 func TestFillOfACooldown(t *testing.T) {
 	fill := func(drain []v1alpha1.StepIO) string {
 		run := endedRun()
@@ -193,7 +192,7 @@ func TestFillOfACooldown(t *testing.T) {
 	}
 }
 
-// TestDoubles checks that two objects with the same name do not make a scrape fail.
+// TestDoubles checks that duplicate objects do not fail a scrape.
 func TestDoubles(t *testing.T) {
 	facts := world()
 	facts.Benchmarks[0].Status.Objectives = append(facts.Benchmarks[0].Status.Objectives, facts.Benchmarks[0].Status.Objectives...)
@@ -201,8 +200,8 @@ func TestDoubles(t *testing.T) {
 	scrape(t, facts)
 }
 
-// TestLiveLatency checks that percentiles come from the merged histograms of all clients, and need as many samples as
-// results do.
+// TestLiveLatency checks that live percentiles come from the merged histograms of all clients and require as many
+// samples as those in results.
 func TestLiveLatency(t *testing.T) {
 	var all, few measure.Histogram
 	for i := range uint64(2000) {
@@ -227,7 +226,7 @@ func TestLiveLatency(t *testing.T) {
 	}
 	for _, absent := range []string{"run_latency_seconds 99.9", "run_recent_latency_seconds 95", "run_recent_latency_seconds 99"} {
 		if _, told := got[absent]; told {
-			t.Errorf("%s is told of, with fewer than ten samples above it", absent)
+			t.Errorf("%s is exported with fewer than ten samples above it", absent)
 		}
 	}
 	if got["run_recent_latency_seconds 50"] == 0 {
@@ -235,7 +234,7 @@ func TestLiveLatency(t *testing.T) {
 	}
 }
 
-// TestReferenceIsCurrent checks that the reference matches the code.
+// TestReferenceIsCurrent checks that the reference of metrics matches the code.
 func TestReferenceIsCurrent(t *testing.T) {
 	golden.File(t, referenceFile, string(metrics.Reference()))
 }
@@ -303,7 +302,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestPhaseStates checks that the states of phases follow from the states of their steps.
+// TestPhaseStates checks that the state of a phase follows from the states of its steps.
 func TestPhaseStates(t *testing.T) {
 	for _, test := range []struct {
 		steps []v1alpha1.StepStatus

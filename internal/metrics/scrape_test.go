@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/metrics"
 )
 
-// BenchmarkScrape scrapes a large cluster: 200 benchmarks with 20 runs each, of which ten are live.
+// BenchmarkScrape scrapes a large cluster: 200 benchmarks with 20 runs each, and ten live runs.
 func BenchmarkScrape(b *testing.B) {
 	facts := world()
 	model, ended, live := facts.Benchmarks[0], facts.Runs[0], facts.Live[0]

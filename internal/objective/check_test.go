@@ -119,7 +119,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckCell checks that a cell selector that matches no cell is refused.
+// TestCheckCell checks that a selector that matches no cell is refused.
 func TestCheckCell(t *testing.T) {
 	run := &v1alpha1.RunSpec{Workload: builders.Fio().Reads().Workload(), Targets: []v1alpha1.Target{{Name: "a"}}, Phases: []v1alpha1.Phase{
 		{Name: "sweep", Sweep: &v1alpha1.SweepPhase{Axes: v1alpha1.SweepAxes{Jobs: []int32{1, 8}, BlockSize: builders.BlockSizes("4Ki", "1Mi")}}},
@@ -162,7 +162,7 @@ func TestCheckCell(t *testing.T) {
 	}
 }
 
-// TestCheckBounds checks that a bound that no figure can meet is refused. A CEL rule covers the bounds of quantities.
+// TestCheckBounds checks that bounds that no figure can meet are refused. A CEL rule covers the bounds of quantities.
 func TestCheckBounds(t *testing.T) {
 	run := &v1alpha1.RunSpec{Workload: builders.Fio().Reads().Workload(), Targets: []v1alpha1.Target{{Name: "a"}}, Phases: []v1alpha1.Phase{
 		{Name: "steady", Steady: &v1alpha1.SteadyPhase{}}, {Name: "drain", BurstDrain: &v1alpha1.BurstDrainPhase{}}}}
@@ -197,7 +197,7 @@ func TestCheckBounds(t *testing.T) {
 	}
 }
 
-// fieldOf returns the path, within an objective, that a message is about.
+// fieldOf returns the path within an objective that a message refers to.
 func fieldOf(message string) string {
 	switch {
 	case strings.Contains(message, "must be one of"), strings.Contains(message, "moves no bytes"),

@@ -36,7 +36,7 @@ func operation(kind v1alpha1.Operation, bytes int64) v1alpha1.OperationResult {
 		Operation: kind, BytesPerSecond: &bytes, IOPSMilli: pointer(bytes * 1000 / 4096), RateErrorPPM: pointer[int64](20_000),
 		Latency: &v1alpha1.LatencyResult{
 			Samples: 5000, MeanNanoseconds: 900_000, P50Nanoseconds: pointer[int64](800_000), P95Nanoseconds: pointer[int64](1_500_000),
-			P99Nanoseconds: pointer[int64](2_000_000), MaxNanoseconds: 40_000_000, // too few samples for more
+			P99Nanoseconds: pointer[int64](2_000_000), MaxNanoseconds: 40_000_000, // too few samples for higher percentiles
 			Histogram: distribution(),
 		},
 	}
@@ -268,7 +268,8 @@ func TestEvaluate(t *testing.T) {
 	golden.Check(t, "verdicts", text.String())
 }
 
-// One target counts credits in operations and the other in bytes. The worst figure keeps its own unit.
+// TestUnitOfTheWorstTarget checks that the worst figure keeps its own unit if one target counts credits in operations
+// and another in bytes.
 func TestUnitOfTheWorstTarget(t *testing.T) {
 	spec, status := run()
 	inBytes := status.Phases[3].Targets[0]
@@ -281,7 +282,8 @@ func TestUnitOfTheWorstTarget(t *testing.T) {
 	}
 }
 
-// TestWideInterval: an interval that is wider than the figure includes the bound too.
+// TestWideInterval checks that the interval of a figure starts at 0, and includes the bound, if it is wider than the
+// figure.
 func TestWideInterval(t *testing.T) {
 	spec, status := run()
 	found := &status.Result("write", "a").Operations[0]
@@ -294,7 +296,7 @@ func TestWideInterval(t *testing.T) {
 	}
 }
 
-// Bytes whose operations were not counted have no operations per second.
+// TestUncountedOperations checks that there are no IOPS if only the bytes were counted.
 func TestUncountedOperations(t *testing.T) {
 	spec, status := run()
 	status.Result("write", "a").Operations[0].IOPSMilli = nil
@@ -311,7 +313,8 @@ func TestUncountedOperations(t *testing.T) {
 	}
 }
 
-// TestWantedCredits: before a run it is not known whether credits are bytes or operations.
+// TestWantedCredits checks that a bound on credits is shown in both units: before a run, it is unknown whether credits
+// are bytes or operations.
 func TestWantedCredits(t *testing.T) {
 	got := objective.Wanted(&v1alpha1.Objective{Credits: atLeast("5400k")})
 	if got != "at least 5.400 MB or 5400000 operations" {

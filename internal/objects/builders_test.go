@@ -26,7 +26,7 @@ func runOf(b *builders.BenchmarkBuilder) *v1alpha1.BenchmarkRun {
 	}
 }
 
-// made sets a template for claims.
+// made sets a claim template.
 func made(scope v1alpha1.ClaimScope, lifetime v1alpha1.ClaimLifetime) func(*v1alpha1.RunSpec) {
 	class := "fast"
 	return func(r *v1alpha1.RunSpec) {
@@ -44,7 +44,7 @@ func templated(template v1alpha1.PodTemplate) func(*v1alpha1.RunSpec) {
 	return func(r *v1alpha1.RunSpec) { r.Clients.Template = &template }
 }
 
-// everything returns a template in which all fields are set, including values that try to replace this package's own.
+// everything returns a template with all fields set, some of them to values that would override what this package sets.
 func everything() v1alpha1.PodTemplate {
 	always, user, group, files := corev1.FSGroupChangeAlways, int64(1000), int64(2000), int64(3000)
 	return v1alpha1.PodTemplate{

@@ -21,10 +21,9 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// FuzzAdmittedPods merges a patch into the spec of a sample. If the API server would admit the result, by the schema
-// and the rules of the kind, and it can be planned, then the pods of its run comply with "restricted" and have
-// nothing else that a client does not need. The exceptions are running as root and the node's network, which
-// benchmarks can request.
+// FuzzAdmittedPods merges a patch into the spec of a sample. If the API server would admit the result and it can be
+// planned, the pods of its run must comply with "restricted" and have nothing else that a client does not need. The
+// exceptions are running as root and the host network, which a benchmark may request.
 func FuzzAdmittedPods(f *testing.F) {
 	samples := benchmarksOfSamples(f)
 	for _, patch := range []string{
@@ -81,8 +80,7 @@ func checkAdmitted(t *testing.T, run *v1alpha1.BenchmarkRun, client objects.Clie
 	if wrong := beyond(pod, onNode); len(wrong) > 0 {
 		t.Errorf("a pod has more than it needs: %s", strings.Join(wrong, "; "))
 	}
-	// Undo what the benchmark requested, with the ports that follow from the node's network; the rest is checked
-	// against the level.
+	// Undo what the benchmark requested, including the ports of the host network, and check the rest against "restricted".
 	if onNode {
 		pod.Spec.HostNetwork, pod.Spec.Containers[0].Ports[0].HostPort = false, 0
 	}
@@ -126,7 +124,7 @@ func benchmarksOfSamples(f *testing.F) []map[string]any {
 	return found
 }
 
-// admitted returns the run of a benchmark whose spec is patched, or nil if the API server or the planner refuses it.
+// admitted returns the run of a sample with a patched spec, or nil if the API server or the planner refuses it.
 func admitted(t *testing.T, sample map[string]any, patch []byte) *v1alpha1.BenchmarkRun {
 	t.Helper()
 	var change map[string]any

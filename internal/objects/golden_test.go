@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// runs holds the benchmarks whose objects have golden files.
+// runs holds the benchmarks that have golden files of their objects.
 var runs = map[string]*builders.BenchmarkBuilder{
 	"claim": usual().Mutate(func(r *v1alpha1.RunSpec) {
 		r.Clients.Spread, r.Targets[0].Path = v1alpha1.SpreadOnePerNode, "bench/a"
@@ -44,7 +44,7 @@ var runs = map[string]*builders.BenchmarkBuilder{
 		Mutate(templated(v1alpha1.PodTemplate{HostNetwork: yes()})),
 }
 
-// found holds the discovered storage of those runs, if it matters.
+// found holds the discovered storage of these runs, where it matters.
 var found = map[string]objects.Storage{
 	"claim-a-client": {Provisioned: []string{"data"}},
 	"claim-stays":    {Provisioned: []string{"data"}},
@@ -52,8 +52,8 @@ var found = map[string]objects.Storage{
 	"read-only":      {ReadOnly: []string{"data"}},
 }
 
-// TestObjects shows everything that a run creates in a cluster. Of the pods and Secrets, it shows only the last
-// client's, because they differ only in the index.
+// TestObjects checks everything that a run creates in a cluster. Only the pod and the Secret of the last client are in
+// the golden file, because those of the others differ only in the index.
 func TestObjects(t *testing.T) {
 	for name, benchmark := range runs {
 		t.Run(name, func(t *testing.T) {

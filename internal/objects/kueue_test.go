@@ -10,9 +10,9 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestKueueGroup checks that the pods of a run, across all targets, form one group, no matter where the queue is
-// named. Without a queue, the pods have nothing for Kueue. A replacement belongs to the same group, which accepts it
-// in place of the lost pod.
+// TestKueueGroup checks that the pods of a run form one group across all targets, wherever the queue is named. A
+// replacement belongs to the same group, which accepts it in place of the lost pod. Without a queue, the pods have no
+// Kueue metadata.
 func TestKueueGroup(t *testing.T) {
 	pod := func(change func(*v1alpha1.BenchmarkRun), attempt int) *corev1.Pod {
 		run := runOf(builders.Benchmark("quickstart").Target("a").Target("b").Clients(3).Steady("write", "1m"))
@@ -59,7 +59,8 @@ func TestKueueGroup(t *testing.T) {
 	}
 }
 
-// TestKueueEnds checks the conditions that Kueue sets on a pod that it ends, according to its source.
+// TestKueueEnds checks, for the reasons in the source of Kueue, whether Kueue ended a pod and whether the pod may be
+// admitted again.
 func TestKueueEnds(t *testing.T) {
 	for reason, evicted := range map[string]bool{
 		"WorkloadEvicted": true, "WorkloadEvictedDueToPreempted": true, "WorkloadEvictedDueToPodsReadyTimeout": true,
@@ -86,7 +87,7 @@ func TestKueueEnds(t *testing.T) {
 	}
 	gated := &corev1.Pod{Spec: corev1.PodSpec{SchedulingGates: []corev1.PodSchedulingGate{{Name: "example.com/mine"}}}}
 	if objects.AwaitsQuota(gated) {
-		t.Error("a gate of somebody else is taken for Kueue's")
+		t.Error("another scheduling gate is mistaken for Kueue's")
 	}
 	gated.Spec.SchedulingGates = append(gated.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: "kueue.x-k8s.io/topology"})
 	if !objects.AwaitsQuota(gated) {

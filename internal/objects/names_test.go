@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/objects"
 )
 
-// nasty returns a name of parts that could be mistaken for the parts of an object's name that follow it.
+// nasty returns a random name that contains what could be mistaken for later parts of an object's name.
 func nasty(random *rand.Rand, longest int) string {
 	pieces := []string{"a", "b", "0", "1", "00", "-", "--", "-0", "-1", "data", "0123456789"}
 	var name string
@@ -28,10 +28,10 @@ func nasty(random *rand.Rand, longest int) string {
 	return name[:min(len(name), longest)]
 }
 
-// owners maps each name to its owner.
+// owners maps each kind and name to its owner.
 type owners map[string]string
 
-// take assigns a name to the owner that parts identify, and fails if another owner has it or it is not valid.
+// take assigns a name to the owner that parts identify. It fails if the name is invalid or belongs to another owner.
 func (o owners) take(t *testing.T, kind, name string, parts ...any) {
 	t.Helper()
 	owner := fmt.Sprintf("%q", parts)
@@ -40,11 +40,11 @@ func (o owners) take(t *testing.T, kind, name string, parts ...any) {
 	}
 	o[kind+" "+name] = owner
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		t.Fatalf("%s %q is no name: %v", kind, name, problems)
+		t.Fatalf("%s %q is not a valid name: %v", kind, name, problems)
 	}
 }
 
-// TestNames checks that no two clients share a name, and that every name is valid.
+// TestNames checks that no two clients share a name and that every name is valid.
 func TestNames(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	run := runOf(usual())
@@ -56,7 +56,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestClaimNames checks the same for claims, of several benchmarks, with every scope and lifetime.
+// TestClaimNames checks that claims do not share a name, for several benchmarks and every scope and lifetime.
 func TestClaimNames(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	owners := owners{}
@@ -74,7 +74,7 @@ func TestClaimNames(t *testing.T) {
 	}
 }
 
-// TestReadableNames checks the names of the usual case, which people type.
+// TestReadableNames checks the usual names, which people type.
 func TestReadableNames(t *testing.T) {
 	run := runOf(usual().Mutate(made(v1alpha1.ClaimPerClient, v1alpha1.ClaimForRun)))
 	target := run.Spec.Run.Targets[0]
@@ -95,7 +95,7 @@ func TestReadableNames(t *testing.T) {
 	}
 }
 
-// TestLongNames checks that names stay valid and distinct, no matter what a run is called.
+// TestLongNames checks that names stay valid and distinct if the name of the run is very long.
 func TestLongNames(t *testing.T) {
 	run := runOf(usual())
 	run.Name = strings.Repeat("r", 250)

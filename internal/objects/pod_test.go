@@ -12,7 +12,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestPortsDiffer checks that ports differ on one node's network, and are equal if each pod has its own address.
+// TestPortsDiffer checks that clients have different ports on the host network. With an address of its own, each pod
+// has the same port.
 func TestPortsDiffer(t *testing.T) {
 	benchmark := builders.Benchmark("b").Target("a").Target("a-1").Target("c").Clients(3).Steady("write", "1m")
 	run, seen := runOf(benchmark.Mutate(templated(v1alpha1.PodTemplate{HostNetwork: yes()}))), map[int32]bool{}
@@ -31,8 +32,8 @@ func TestPortsDiffer(t *testing.T) {
 	}
 }
 
-// TestPullSecrets checks that the operator's pull Secrets are used for images of their registries, in addition to the
-// benchmark's.
+// TestPullSecrets checks that a pod gets the operator's pull Secrets for the registries of its images, in addition to
+// those of the benchmark.
 func TestPullSecrets(t *testing.T) {
 	with, client := settings, objects.Client{Target: "data", Attempt: 1}
 	with.AgentImage, with.FioImage = "registry.example/mirror/operator:v1", "other.example/fio:v1"
@@ -58,8 +59,8 @@ func TestPullSecrets(t *testing.T) {
 	}
 }
 
-// TestClientLabels checks that a benchmark's labels override the operator's, and that this package's own labels
-// override both.
+// TestClientLabels checks that the labels of a benchmark override those of the operator, and that the labels that this
+// package sets override both.
 func TestClientLabels(t *testing.T) {
 	with := settings
 	with.ClientLabels = map[string]string{"cost-center": "7", "team": "platform", v1alpha1.LabelTarget: "elsewhere"}
@@ -73,7 +74,7 @@ func TestClientLabels(t *testing.T) {
 	}
 }
 
-// TestNothingIsShared checks that a caller's changes to a pod change neither the run nor the next pod.
+// TestNothingIsShared checks that changing a pod changes neither the run nor the next pod.
 func TestNothingIsShared(t *testing.T) {
 	run := runOf(usual().Mutate(templated(everything())))
 	before := run.DeepCopy()
@@ -94,8 +95,8 @@ func TestNothingIsShared(t *testing.T) {
 	}
 }
 
-// TestGuaranteed checks that limits for all resources give the pod the QoS class Guaranteed, for which every
-// container counts.
+// TestGuaranteed checks that a pod with limits for all resources gets the QoS class Guaranteed, which depends on every
+// container.
 func TestGuaranteed(t *testing.T) {
 	pod := objects.Pod(settings, runOf(usual().Mutate(templated(everything()))), objects.Client{Target: "data", Attempt: 1}, objects.Storage{})
 	for _, container := range append(pod.Spec.InitContainers, pod.Spec.Containers...) {
@@ -108,8 +109,8 @@ func TestGuaranteed(t *testing.T) {
 	}
 }
 
-// TestOneSpreadConstraint checks that there is one constraint per kind and topology, because the API server refuses
-// two.
+// TestOneSpreadConstraint checks that there is only one constraint per kind and topology, because the API server
+// refuses duplicates.
 func TestOneSpreadConstraint(t *testing.T) {
 	own := corev1.TopologySpreadConstraint{MaxSkew: 3, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway}
 	run := runOf(usual().Mutate(templated(v1alpha1.PodTemplate{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{own}})))
@@ -119,7 +120,7 @@ func TestOneSpreadConstraint(t *testing.T) {
 	}
 }
 
-// TestDeadline checks that the backstop is later than the timeouts that it backs up.
+// TestDeadline checks that the deadline of a pod, which is a backstop, is later than the timeouts of the run.
 func TestDeadline(t *testing.T) {
 	for name, test := range map[string]struct {
 		active, orphan v1alpha1.Duration

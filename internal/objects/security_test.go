@@ -21,7 +21,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// restricted returns the violations of Pod Security "restricted", as determined by the API server's own code.
+// restricted returns the violations of the Pod Security level "restricted", as found by the API server's own code.
 func restricted(t *testing.T, pod *corev1.Pod) string {
 	t.Helper()
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
@@ -37,7 +37,7 @@ func restricted(t *testing.T, pod *corev1.Pod) string {
 	return strings.Join(complaints, "; ")
 }
 
-// TestPodSecurity checks every pod, except for the ones for which the user requested otherwise.
+// TestPodSecurity checks that every pod complies with "restricted" unless the user requested otherwise.
 func TestPodSecurity(t *testing.T) {
 	root := int64(0)
 	refused := map[string]*builders.BenchmarkBuilder{
@@ -46,7 +46,7 @@ func TestPodSecurity(t *testing.T) {
 	}
 	for name, benchmark := range kinds() {
 		if name == "host-network" || name == "as-root" {
-			continue // refused, see above
+			continue // these violate it, see refused
 		}
 		pod := objects.Pod(settings, runOf(benchmark), objects.Client{Target: benchmark.Obj().Spec.Run.Targets[0].Name, Attempt: 1}, found[name])
 		if complaint := restricted(t, pod); complaint != "" {
@@ -61,8 +61,8 @@ func TestPodSecurity(t *testing.T) {
 	}
 }
 
-// kinds returns all kinds of pods that a run can have: the ones with golden files, and the ones of other engines,
-// which differ only in the configuration of their agent.
+// kinds returns every kind of pod that a run can have: those with golden files, and those of other engines, which
+// differ only in the configuration of their agent.
 func kinds() map[string]*builders.BenchmarkBuilder {
 	size := resource.MustParse("1Gi")
 	root, all := int64(0), maps.Clone(runs)
@@ -72,8 +72,8 @@ func kinds() map[string]*builders.BenchmarkBuilder {
 	return all
 }
 
-// beyond lists what "restricted" allows and a client does not need. From the cluster, a client has only its own
-// Secret and the claims under test; from the node, only directories of limited size.
+// beyond lists what a pod has that "restricted" allows but a client does not need. From the cluster, a client needs
+// only its own Secret and the claims under test; from the node, only directories of limited size.
 func beyond(pod *corev1.Pod, hostNetwork bool) []string {
 	var wrong []string
 	complain := func(is bool, format string, arguments ...any) {
@@ -116,8 +116,8 @@ func beyond(pod *corev1.Pod, hostNetwork bool) []string {
 	return wrong
 }
 
-// TestPodsHaveLittle checks every pod, including the ones that run as root or on the node's network at the user's
-// request.
+// TestPodsHaveLittle checks that no pod has more than a client needs, even if it runs as root or on the host network at
+// the user's request.
 func TestPodsHaveLittle(t *testing.T) {
 	for name, benchmark := range kinds() {
 		run := runOf(benchmark)
@@ -154,7 +154,7 @@ func TestPodsHaveLittle(t *testing.T) {
 	}
 }
 
-// TestOnlyBuilder checks that no other code creates pods, so that the properties of this package's pods hold for all.
+// TestOnlyBuilder checks that no other code creates pods, so that what these tests check holds for all pods.
 func TestOnlyBuilder(t *testing.T) {
 	builders := []string{
 		"internal/cli/run_class.go", // a Job without pods, used as a timer
@@ -182,7 +182,7 @@ func TestOnlyBuilder(t *testing.T) {
 	}
 }
 
-// TestOwnersOfFiles checks a pod's user, group and fsGroup, which changes the group of a volume's files.
+// TestOwnersOfFiles checks a pod's user, group and fsGroup. fsGroup changes the group of a volume's files.
 func TestOwnersOfFiles(t *testing.T) {
 	root, group := int64(0), int64(7)
 	fresh, part := objects.Storage{Provisioned: []string{"data"}}, objects.Storage{Provisioned: []string{"more"}}

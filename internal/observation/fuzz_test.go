@@ -16,8 +16,8 @@ import (
 	"github.com/storagebench/storagebench/test/invariants"
 )
 
-// FuzzEvaluate checks that, whatever a Prometheus answers, the API admits the status of the run, and its values over time
-// can be stored and read again. Each value is 16 bytes: its time in nanoseconds after the step's start, and the number.
+// FuzzEvaluate checks that, whatever Prometheus returns, the API server admits the status of the run, and the values
+// can be stored and read again. Each value is 16 bytes: nanoseconds after the start of the step, and the number.
 func FuzzEvaluate(f *testing.F) {
 	values := func(all ...float64) []byte {
 		var encoded []byte
@@ -58,7 +58,7 @@ func FuzzEvaluate(f *testing.F) {
 	})
 }
 
-// recorded returns a run whose drain has ended.
+// recorded returns a run whose drain is complete.
 func recorded(t *testing.T) *v1alpha1.BenchmarkRun {
 	t.Helper()
 	spec := builders.Benchmark("nightly").Target("store").Prepare("layout").BurstDrain("drain", "10s", "200s").Mutate(func(spec *v1alpha1.RunSpec) {

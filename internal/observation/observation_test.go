@@ -22,7 +22,8 @@ func at(seconds float64) time.Time { return start.Add(time.Duration(seconds * fl
 
 func micro(seconds float64) *metav1.MicroTime { return &metav1.MicroTime{Time: at(seconds)} }
 
-// run has a drain with a warm-up of 15 s and two minutes of measured time, a pause, and a step that has not ended.
+// run returns a run of a drain with 15 s of warm-up and two minutes of measured time, a pause, and a step that has not
+// ended.
 func run(observations ...v1alpha1.Observation) *v1alpha1.BenchmarkRun {
 	made := &v1alpha1.BenchmarkRun{}
 	made.Spec.Run.Observations = observations
@@ -62,7 +63,8 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// TestQueryOfARepeatedLayout: a layout that is repeated after the loss of a client, and finds its data, does no I/O.
+// TestQueryOfARepeatedLayout checks that the query covers the attempt that wrote the data. A layout that is repeated
+// after the loss of a client, and finds its data, does no I/O.
 func TestQueryOfARepeatedLayout(t *testing.T) {
 	made := run(v1alpha1.Observation{Name: "a", Query: "up"})
 	wrote := &made.Status.Steps[1]
@@ -75,8 +77,8 @@ func TestQueryOfARepeatedLayout(t *testing.T) {
 	}
 }
 
-// TestResolution checks that the evaluations of a query cover its time, at most an interval apart, within what
-// Prometheus accepts.
+// TestResolution checks that the evaluations of a query cover its time. They are at most an interval apart, unless
+// Prometheus would refuse that many.
 func TestResolution(t *testing.T) {
 	for _, length := range []float64{0.0004, 0.001, 1, 14.9994, 15, 15.0006, 61.7, 3600, 7 * 24 * 3600} {
 		made := run(v1alpha1.Observation{Name: "a"})
@@ -91,7 +93,7 @@ func TestResolution(t *testing.T) {
 	}
 }
 
-// points are values every 15 s from the first I/O of the drain on; NaN leaves one out.
+// points returns values every 15 s, starting with the first I/O of the drain. NaN omits a value.
 func points(values ...float64) []observation.Point {
 	var all []observation.Point
 	for i, value := range values {
@@ -110,7 +112,7 @@ func TestEvaluate(t *testing.T) {
 	credits.CreditsOf = "store"
 	one := func(s observation.Series) []observation.Series { return []observation.Series{s} }
 	figures := func(text string) []string { return []string{text} }
-	// A stripe of nine volumes, of which the last by label is the emptiest. It is not kept, but its level counts.
+	// A stripe of nine volumes. The last one by label is not kept, but it is the emptiest, and so its level counts.
 	var stripe []observation.Series
 	var kept []string
 	for i := range 9 {
@@ -204,8 +206,8 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// TestMeanOfAPhase checks that the mean over a phase weighs its steps by their lengths: even the shortest step has two
-// values.
+// TestMeanOfAPhase checks that the mean of a phase weights its steps by their length, because even the shortest step
+// has two values.
 func TestMeanOfAPhase(t *testing.T) {
 	made := &v1alpha1.BenchmarkRun{}
 	made.Status.Observations = &v1alpha1.Observations{}
@@ -226,7 +228,7 @@ func TestMeanOfAPhase(t *testing.T) {
 	}
 }
 
-// TestBounds checks that neither many series nor many points make a result large.
+// TestBounds checks that the result stays small, however many series and points there are.
 func TestBounds(t *testing.T) {
 	made := run()
 	made.Spec.Steps, made.Status.Steps = nil, nil

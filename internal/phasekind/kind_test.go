@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// mainOf returns the main figures as text.
+// mainOf formats the main figures.
 func mainOf(kind v1alpha1.PhaseKind, result *v1alpha1.TargetResult) string {
 	var all []string
 	for _, f := range phasekind.Of(kind).Figures(result) {
@@ -78,8 +78,8 @@ func TestMainFigures(t *testing.T) {
 	}
 }
 
-// TestRefillOfAnEarlierPhase checks that a drain without a pause before it does not have the refill that it used as a
-// figure.
+// TestRefillOfAnEarlierPhase checks that a drain has a refill among its figures only if a pause came before it.
+// Otherwise it used the refill of an earlier phase.
 func TestRefillOfAnEarlierPhase(t *testing.T) {
 	burst := drain("Bytes", true, 40)
 	for _, idle := range []*int64{burst.IdleNanoseconds, nil} {
@@ -93,7 +93,7 @@ func TestRefillOfAnEarlierPhase(t *testing.T) {
 	}
 }
 
-// TestRates checks that no rate is a mean of burst and baseline.
+// TestRates checks that no rate averages burst and baseline.
 func TestRates(t *testing.T) {
 	write := v1alpha1.OperationResult{Operation: v1alpha1.OperationWrite, Bytes: 4096, BytesPerSecond: new(int64(20)), IOPSMilli: new(int64(19))}
 	read := write
@@ -121,7 +121,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// The interval of a cell is as precise as its least precise part.
+// TestTotal checks that the interval of a cell's total is as wide, relatively, as that of its least precise part.
 func TestTotal(t *testing.T) {
 	cell := []v1alpha1.StepOperation{{Operation: v1alpha1.OperationSync, IOPSMilli: 7}, {BytesPerSecond: 1000, IOPSMilli: 10, RateErrorPPM: new(int64(10_000))},
 		{BytesPerSecond: 3000, IOPSMilli: 30, RateErrorPPM: new(int64(10_000))}}
@@ -138,7 +138,8 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// TestBlocksOf: a repetition has each victim alone and each number of neighbours once, and turns around.
+// TestBlocksOf checks that a repetition has each victim alone and each number of neighbours once, and that every second
+// repetition runs in reverse order.
 func TestBlocksOf(t *testing.T) {
 	phase := &v1alpha1.Phase{Interference: &v1alpha1.InterferencePhase{Victims: []string{"a", "b"}, Aggressors: []string{"c", "d", "e"},
 		Neighbours: []int32{1, 3}, Repetitions: new(int32(4)), Regime: v1alpha1.RegimeBaseline}}

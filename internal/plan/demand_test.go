@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestDemandOfStoredSteps checks the demand of each step that a run stores, including a format without the layout's
-// jobs.
+// TestDemandOfStoredSteps checks the demand of each stored step, including those of a format that lacks the jobs of the
+// layout.
 func TestDemandOfStoredSteps(t *testing.T) {
 	run := builders.Benchmark("b").Target("a").Clients(2).Prepare("layout").Ramp("ramp", v1alpha1.RampJobs, "30s", 1, 4).Run()
 	made, problems := plan.Make(run, 1)
@@ -28,7 +28,7 @@ func TestDemandOfStoredSteps(t *testing.T) {
 		if want := []float64{2 * 64 << 20, 2 * 16 << 20, 2 * 64 << 20}[i]; newest.DatasetBytes != want {
 			t.Errorf("step %d: accesses %g bytes, want %g", i, newest.DatasetBytes, want)
 		}
-		oldest.DatasetBytes = newest.DatasetBytes // The part that a step accesses is unknown without the jobs of the layout.
+		oldest.DatasetBytes = newest.DatasetBytes // Without the jobs of the layout, the part that a step accesses is unknown.
 		if !known || !also || newest != oldest || newest.Load.Operation != limits.Write {
 			t.Errorf("step %d: %+v %v, without the jobs of the layout %+v %v", i, newest, known, oldest, also)
 		}
@@ -38,7 +38,7 @@ func TestDemandOfStoredSteps(t *testing.T) {
 	}
 }
 
-// TestDemandOnTheServersCache checks that only reads of a phase that expects the server's cache count as cached.
+// TestDemandOnTheServersCache checks that reads count as cached only in a phase that expects the server's cache.
 func TestDemandOnTheServersCache(t *testing.T) {
 	for expect, want := range map[v1alpha1.Expectation]float64{v1alpha1.ExpectServerCache: 1, "": 0} {
 		run := builders.Benchmark("b").Target("a").Clients(2).Prepare("layout").Steady("read", "30s").With(builders.Fio().Reads()).
@@ -54,8 +54,8 @@ func TestDemandOnTheServersCache(t *testing.T) {
 	}
 }
 
-// TestForecastOfOneClient checks that one client of eight is expected to spend the credits of its own volume if it has
-// one, otherwise those of the volume or the file server of all clients.
+// TestForecastOfOneClient checks that a step of one client out of eight is expected to spend the credits of the
+// client's own volume if it has one, otherwise those of the volume or file server that all clients share.
 func TestForecastOfOneClient(t *testing.T) {
 	limited := builders.Fio().Mutate(func(p *v1alpha1.FioProfile) {
 		p.RateLimit = &v1alpha1.FioRateLimit{BytesPerSecond: new(resource.MustParse("50M"))}

@@ -21,14 +21,14 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// predictions are not stored, because nothing depends on them when a run is conducted.
+// predictions are not stored, because conducting a run does not depend on them.
 var predictions = cmp.Options{
 	cmpopts.IgnoreFields(plan.Plan{}, "Documented", "Promises", "Warnings"),
 	cmpopts.IgnoreFields(plan.Step{}, "MaxIOPS", "Credits", "Reused", "Expected", "Longer"),
 	cmpopts.EquateEmpty(),
 }
 
-// stored returns a run as the API server would return it.
+// stored returns a run as read back from the API server.
 func stored(t *testing.T, spec *v1alpha1.RunSpec, planned plan.Plan) *v1alpha1.BenchmarkRunSpec {
 	t.Helper()
 	written, err := json.Marshal(v1alpha1.BenchmarkRunSpec{Run: *spec, Seed: 1, Format: new(plan.Format), DatasetHash: planned.DatasetHash, Steps: planned.Freeze()})
@@ -51,7 +51,7 @@ func thawed(t *testing.T, run *v1alpha1.BenchmarkRunSpec) plan.Plan {
 	return planned
 }
 
-// TestThaw stores and restores every kind of plan, and compares everything except predictions.
+// TestThaw checks that every kind of plan can be stored and restored without loss, except for predictions.
 func TestThaw(t *testing.T) {
 	specs := map[string]*v1alpha1.RunSpec{
 		"striped": builders.Benchmark("b").Target("a").Mutate(func(run *v1alpha1.RunSpec) {
@@ -91,7 +91,7 @@ func TestThaw(t *testing.T) {
 	}
 }
 
-// TestThawFollowsTheRun checks that a run is conducted as stored, even if today's planner would make no such steps.
+// TestThawFollowsTheRun checks that a run is conducted as stored, even if today's planner would make other steps.
 func TestThawFollowsTheRun(t *testing.T) {
 	spec := plans["burst-known"].Run()
 	planned, problems := plan.Make(spec, 1)
@@ -120,10 +120,10 @@ func TestThawFollowsTheRun(t *testing.T) {
 	}
 }
 
-// smallFio fits a small bucket.
+// smallFio returns a small load that suits a small bucket.
 func smallFio() *builders.FioBuilder { return builders.Fio().BlockSize("64Ki").Dataset("64Mi") }
 
-// storedBenchmarks are the benchmarks of the stored runs. test/sim conducts the fio runs to their end.
+// storedBenchmarks are the benchmarks of the stored runs. test/sim conducts those of fio to their end.
 var storedBenchmarks = map[string]*builders.BenchmarkBuilder{
 	"drain-and-refill": builders.Benchmark("nightly").Target("store").Throughput("10M", "60M", "2G", "10M").Clients(2).Workload(smallFio()).
 		Prepare("layout").BurstDrain("burst", "20s", "10m").Steady("baseline", "30s").WarmUp("5s").Redrain("refill", "30s").
@@ -164,7 +164,8 @@ func storeRuns(t *testing.T) {
 	}
 }
 
-// TestStoredRuns thaws a stored run of each format. Format 1 omitted what its planner could recompute.
+// TestStoredRuns checks that the stored runs of every format can still be restored. Format 1 omitted what its planner
+// could recompute.
 func TestStoredRuns(t *testing.T) {
 	if *golden.Update {
 		storeRuns(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// fill fills a specification with values that no user would write.
+// fill sets a specification to values that no user would write.
 func fill(random *rand.Rand, v reflect.Value, depth int) {
 	if v.Type() == reflect.TypeFor[resource.Quantity]() {
 		v.Set(reflect.ValueOf(resource.MustParse(pick(random, "0", "-1", "1", "0.5", "4Ki", "64Mi", "1E", "-9E", "999999999999999999999", "1n"))))
@@ -53,7 +53,7 @@ func fill(random *rand.Rand, v reflect.Value, depth int) {
 	}
 }
 
-// TestGarbage checks that nonsense is refused and never causes a panic: a plan can be requested without admission.
+// TestGarbage checks that nonsense is refused without a panic: plans are also made without admission.
 func TestGarbage(t *testing.T) {
 	accepted := 0
 	for seed := range uint64(3000) {
@@ -87,6 +87,6 @@ func TestGarbage(t *testing.T) {
 		}
 	}
 	if accepted < 100 {
-		t.Errorf("%d accepted: that tells little of what is", accepted)
+		t.Errorf("only %d were accepted: the test proves little", accepted)
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestKinds checks that every kind of phase has a file in phasekind, and becomes steps or reports its own problems.
+// TestKinds checks that every phase kind has a file in phasekind, and is planned as steps or refused for problems of
+// its own.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	phase := reflect.TypeFor[v1alpha1.Phase]()
@@ -36,7 +37,7 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s is missing in phasekind", made.Kind())
 		}
 		if name := phasekind.Name(made.Kind()); !strings.Contains(listed, name) {
-			t.Errorf("a phase without kind is told of no %s: %s", name, listed)
+			t.Errorf("the problem of a phase without a kind does not list %s: %s", name, listed)
 		}
 		if len(planned.Steps) == 0 && len(problems) == 0 {
 			t.Errorf("%s becomes nothing", made.Kind())

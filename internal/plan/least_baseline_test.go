@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestLasting checks, among others, the documented 84 s for the default minDuration of 2 minutes.
+// TestLasting checks how long a lower rate must last to count as the baseline. The default minDuration of 2 minutes
+// yields the documented 84 s.
 func TestLasting(t *testing.T) {
 	for least, want := range map[time.Duration]time.Duration{
 		0: 8 * time.Second, 11 * time.Second: 8 * time.Second, 16 * time.Second: 12 * time.Second, 20 * time.Second: 14 * time.Second,

@@ -20,7 +20,7 @@ func mpi() *builders.BenchmarkBuilder {
 
 func reorderNone(p *v1alpha1.IORProfile) { p.ReorderTasks = v1alpha1.IORReorderNone }
 
-// verified returns a load that reads and verifies its data.
+// verified returns a load that reads and verifies data.
 func verified(transfer string) v1alpha1.Engine {
 	return builders.IOR().Reads().Mutate(func(p *v1alpha1.IORProfile) {
 		p.Verify, p.TransferSize, p.Repetitions = new(true), resource.MustParse(transfer), new(int32(1))
@@ -63,8 +63,8 @@ func TestMPIPlans(t *testing.T) {
 	}
 }
 
-// TestPostCommand checks the command line of a published test, which is identical except for the file name and the
-// output format. The published command has no stonewall (-D 0), which is the default.
+// TestPostCommand checks that the command line equals that of a published test, except for the file name, the output
+// format, and -D 0 (no stonewall), which is the default.
 func TestPostCommand(t *testing.T) {
 	made, problems := plan.Make(mpiPlans["post"].Run(), 1)
 	if len(problems) > 0 {
@@ -85,7 +85,7 @@ func TestPostCommand(t *testing.T) {
 	}
 }
 
-// mpiRefusals are specifications of MPI jobs that cannot run.
+// mpiRefusals are MPI jobs that cannot run.
 var mpiRefusals = map[string]refusal{
 	"bad ior": {mpi().Load(builders.IOR().Block("1").Engine()).Steady("write", "1m"), "spec.run.workload.ior.blockSize", "must be a whole number"},
 	"bad mdtest": {mpi().Load(v1alpha1.Engine{Mdtest: &v1alpha1.MdtestProfile{}}).Steady("meta", "1m"),
@@ -155,8 +155,8 @@ func TestMPIRefusals(t *testing.T) {
 	}
 }
 
-// TestPatternsOfOneVersion checks that patterns that only some versions support can be planned, because the clients'
-// version is unknown. A combination that no version supports is refused.
+// TestPatternsOfOneVersion checks that a pattern that only some versions support can be planned, because the version of
+// the clients is unknown. A combination that no version supports is refused.
 func TestPatternsOfOneVersion(t *testing.T) {
 	for _, pattern := range []string{"Random", "Incompressible"} {
 		profile := builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.DataPattern = pattern })
@@ -170,7 +170,8 @@ func TestPatternsOfOneVersion(t *testing.T) {
 	}
 }
 
-// TestSteadyOfWritesAndReads checks that a phase may end early if IOR writes and reads in turn.
+// TestSteadyOfWritesAndReads checks that a phase of alternating writes and reads may end early when it is steady,
+// unless the stonewall is too long.
 func TestSteadyOfWritesAndReads(t *testing.T) {
 	for stonewall, want := range map[v1alpha1.Duration]bool{"20s": true, "6m": false} {
 		load := builders.IOR().Mutate(func(p *v1alpha1.IORProfile) {
@@ -183,7 +184,7 @@ func TestSteadyOfWritesAndReads(t *testing.T) {
 	}
 }
 
-// TestOverwrittenFilesStay checks that files that were overwritten in place can be read later.
+// TestOverwrittenFilesStay checks that files can be read after they were overwritten in place.
 func TestOverwrittenFilesStay(t *testing.T) {
 	for _, b := range []*builders.BenchmarkBuilder{
 		mpi().Prepare("layout").Steady("write", "1m").WithLoad(builders.IOR().Overwrites().Engine()),
@@ -196,7 +197,7 @@ func TestOverwrittenFilesStay(t *testing.T) {
 	}
 }
 
-// TestVerifiedAsWritten checks that data can be verified if all phases that write it do so with verify.
+// TestVerifiedAsWritten checks that data can be verified if every phase that writes it does so with verify.
 func TestVerifiedAsWritten(t *testing.T) {
 	smaller := builders.IOR().Block("8Mi").Reads().Mutate(func(p *v1alpha1.IORProfile) {
 		p.Verify, p.DataPattern = new(true), "Timestamp"
@@ -209,7 +210,7 @@ func TestVerifiedAsWritten(t *testing.T) {
 	}
 }
 
-// TestWritesAndReadsInTurn checks that a timed phase of both operations has a warning.
+// TestWritesAndReadsInTurn checks that a timed phase with both operations has a warning.
 func TestWritesAndReadsInTurn(t *testing.T) {
 	load := builders.IOR().Mutate(func(p *v1alpha1.IORProfile) {
 		p.Operations = []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}
@@ -228,7 +229,8 @@ func TestWritesAndReadsInTurn(t *testing.T) {
 	}
 }
 
-// TestRanksOfOneClient checks that the files of a rank keep their place if a single client has a volume of its own.
+// TestRanksOfOneClient checks that the files of a rank are stable if a single client has its own volume, so that the
+// volume needs no extra space.
 func TestRanksOfOneClient(t *testing.T) {
 	ranks := func() *builders.BenchmarkBuilder { return mpi().Clients(1).Processes(4).PerClient() }
 	for name, run := range map[string]*v1alpha1.RunSpec{
@@ -244,7 +246,7 @@ func TestRanksOfOneClient(t *testing.T) {
 	}
 }
 
-// TestSpaceOfARampOfClients checks that each file counts once, although the clients that write it change.
+// TestSpaceOfARampOfClients checks that each file counts once, even if different clients write it.
 func TestSpaceOfARampOfClients(t *testing.T) {
 	for name, test := range map[string]struct {
 		run  *builders.BenchmarkBuilder

@@ -28,12 +28,12 @@ func runOf(t *testing.T, text string) *v1alpha1.RunSpec {
 	return &run
 }
 
-// shared is a profile that some of the runs refer to.
+// shared resolves a profile that some of the runs refer to.
 func shared(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 	return builders.Fio().Dataset("64Mi").Engine(), ref.Kind == v1alpha1.ClusterWorkloadProfileKind && ref.Name == "shared"
 }
 
-// TestShortSpellings checks that shorthand fields yield the same run as the fields that they stand for.
+// TestShortSpellings checks that shorthand fields yield the same run as the fields that they replace.
 func TestShortSpellings(t *testing.T) {
 	for name, test := range map[string]struct{ short, long string }{
 		"a claim": {`
@@ -133,8 +133,7 @@ phases: [{name: w, steady: {duration: 10s}}]`, `spec.run.workload.profileRef: No
 	}
 }
 
-// TestShorthandIsRefusedInARun checks that an unresolved run is refused, because its plan would ignore shorthand
-// fields.
+// TestShorthandIsRefusedInARun checks that shorthand fields in a run are refused, because its plan would ignore them.
 func TestShorthandIsRefusedInARun(t *testing.T) {
 	run := runOf(t, `
 targets: [{name: a, claimName: share}]
@@ -148,9 +147,9 @@ phases: [{name: w, steady: {duration: 10s}, override: {fio: {readPercent: 0}}}, 
 	}
 }
 
-// TestRefusesWhatAProfileMayNotSay checks that the engines refuse whatever the rules of a profile refuse. The CRD
-// has all rules of a workload once, for spec.run.workload and for profiles; the workloads of phases have only the
-// rules of quantities (config/crd/finish).
+// TestRefusesWhatAProfileMayNotSay checks that the engines refuse whatever the rules of a profile refuse. The CRD has
+// all rules of a workload only for spec.run.workload and for profiles. The workloads of phases have only the rules of
+// quantities (config/crd/finish).
 func TestRefusesWhatAProfileMayNotSay(t *testing.T) {
 	accepted, err := admissiontest.Accepted()
 	if err != nil {
@@ -162,7 +161,7 @@ func TestRefusesWhatAProfileMayNotSay(t *testing.T) {
 	}
 	checked := 0
 	for _, c := range refused {
-		// A sweep from writes to reads needs a flush without writes, which does nothing.
+		// A sweep from writes to reads needs a profile with fsync, which has no effect without writes.
 		if kind := c.Object["kind"]; kind != v1alpha1.WorkloadProfileKind && kind != v1alpha1.ClusterWorkloadProfileKind || c.Name == "fsync without writes" {
 			continue
 		}

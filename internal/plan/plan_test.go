@@ -82,7 +82,7 @@ func sharedReads() *builders.FioBuilder {
 	return builders.Fio().BlockSize("4Ki").Reads().Mutate(func(p *v1alpha1.FioProfile) { p.FileSharing = v1alpha1.FilesShared })
 }
 
-// fsx returns a benchmark of a share that holds credits for half an hour.
+// fsx returns a benchmark of a share that bursts for half an hour.
 func fsx() *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("share").Throughput("32M", "260M", "468G", "16M").Clients(4).
 		Workload(builders.Fio().Dataset("8Gi"))
@@ -90,7 +90,7 @@ func fsx() *builders.BenchmarkBuilder {
 
 func duration(text v1alpha1.Duration) *v1alpha1.Duration { return &text }
 
-// TestPlans compares whole plans, without the workloads, which the specification already shows.
+// TestPlans checks whole plans against golden files, which omit the workloads of the specification.
 func TestPlans(t *testing.T) {
 	for name, benchmark := range plans {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +125,8 @@ func TestTargetWorkloads(t *testing.T) {
 	}
 }
 
-// TestFirstWriteOfASweep checks that a sweep over readPercent writes if a cell does, unless fio touches no file.
+// TestFirstWriteOfASweep checks that a sweep over readPercent counts as a write if a cell writes, unless fio touches no
+// file.
 func TestFirstWriteOfASweep(t *testing.T) {
 	for want, load := range map[string]*builders.FioBuilder{"": builders.Fio().Null(), "matrix": builders.Fio()} {
 		made, problems := plan.Make(builders.Benchmark("b").Target("a").Workload(load).Sweep("matrix", v1alpha1.RegimeAny, "20s",
@@ -139,7 +140,7 @@ func TestFirstWriteOfASweep(t *testing.T) {
 	}
 }
 
-// TestLongNames checks that long names are truncated in IDs, and that the IDs remain distinct.
+// TestLongNames checks that long names are truncated in IDs, which remain distinct.
 func TestLongNames(t *testing.T) {
 	long := strings.Repeat("x", 40)
 	made, problems := plan.Make(builders.Benchmark("b").Target(long).Target(long[:39]+"y").Steady(long, "1m").Sequential().Run(), 1)
@@ -151,7 +152,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// TestDefaults checks that the API's defaults apply to a specification that was not defaulted by the API server.
+// TestDefaults checks that the API's defaults apply even if the API server has not set them.
 func TestDefaults(t *testing.T) {
 	run := builders.Benchmark("b").Target("a").Prepare("layout").ActiveDeadline("").Clients(0).Run()
 	made, problems := plan.Make(run, 1)
@@ -174,7 +175,7 @@ func TestDatasetHash(t *testing.T) {
 	}
 	one := func() *builders.BenchmarkBuilder { return builders.Benchmark("b").Target("a").Prepare("layout") }
 	base := hash(one())
-	// Changing this hash makes all retained layouts useless, so the test pins it.
+	// A change of this hash makes all retained layouts useless, so the test pins it.
 	if want := "b4aa2f070096"; base != want {
 		t.Errorf("the hash of a layout is %s, it was %s", base, want)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestPriorityOfClients checks that clients can use neither the operator's PriorityClass nor one of the system.
+// TestPriorityOfClients checks that clients can use neither the operator's PriorityClass nor those of the system.
 func TestPriorityOfClients(t *testing.T) {
 	tenants := plan.InCluster(plan.Cluster{Namespace: "tenants", PriorityClass: "own-class"})
 	system := plan.InCluster(plan.Cluster{Namespace: "kube-system"})

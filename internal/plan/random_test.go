@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// pick returns one of some values.
+// pick returns one of the values at random.
 func pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(len(values))] }
 
 // some returns a random subset of the values, possibly empty, in random order.
@@ -23,7 +23,7 @@ func some[T any](random *rand.Rand, values ...T) []T {
 	return values[:random.IntN(len(values)+1)]
 }
 
-// anything returns a specification of random phases, most of which are valid.
+// anything returns a specification with random phases, most of them valid.
 func anything(random *rand.Rand) *v1alpha1.RunSpec {
 	b := builders.Benchmark("b").Clients(4).ActiveDeadline("168h")
 	for _, name := range []string{"a", strings.Repeat("long", 10), "c"}[:1+random.IntN(3)] {
@@ -96,7 +96,7 @@ func phase(random *rand.Rand, b *builders.BenchmarkBuilder, name string) {
 	}
 }
 
-// TestAnyPlan checks the properties that every accepted plan must have.
+// TestAnyPlan checks the properties of every accepted plan, and that problems and warnings do not depend on the seed.
 func TestAnyPlan(t *testing.T) {
 	accepted, kinds, crowded := 0, map[v1alpha1.PhaseKind]int{}, 0
 	for seed := range uint64(1500) {
@@ -131,7 +131,7 @@ func TestAnyPlan(t *testing.T) {
 	}
 	t.Logf("%d accepted, steps of kinds %v, %d too many", accepted, kinds, crowded)
 	if accepted < 400 || len(kinds) < 6 {
-		t.Errorf("%d accepted, of kinds %v: that tells little", accepted, kinds)
+		t.Errorf("only %d were accepted, of kinds %v: the test proves little", accepted, kinds)
 	}
 }
 
@@ -178,7 +178,7 @@ func check(t *testing.T, run *v1alpha1.RunSpec, made plan.Plan) {
 	}
 }
 
-// loads checks that each client's tool input can be rendered, and that the step reads only data that was written.
+// loads checks that the tool's input can be rendered for each client, and that the step reads only written data.
 func loads(t *testing.T, step *plan.Step, written map[string]map[string]uint64) {
 	t.Helper()
 	for target := range step.Workloads {
@@ -207,7 +207,7 @@ func loads(t *testing.T, step *plan.Step, written map[string]map[string]uint64) 
 	}
 }
 
-// checkCells checks that each cell is measured once, and that the first cell is repeated after every eight and at
+// checkCells checks that each cell is measured once, and that the first cell is repeated after every eight steps and at
 // the end.
 func checkCells(t *testing.T, made plan.Plan, phase int) {
 	t.Helper()
@@ -241,7 +241,7 @@ func checkCells(t *testing.T, made plan.Plan, phase int) {
 	}
 }
 
-// TestOrderFollowsTheSeed checks that another seed yields another order of the same cells.
+// TestOrderFollowsTheSeed checks that each seed yields another order of the cells, and that every cell can come first.
 func TestOrderFollowsTheSeed(t *testing.T) {
 	orders := map[string]bool{}
 	firsts := map[int]int{}
@@ -260,14 +260,14 @@ func TestOrderFollowsTheSeed(t *testing.T) {
 	if len(orders) != 400 {
 		t.Errorf("%d orders of 400", len(orders))
 	}
-	for cell := range 16 { // 25 expected for each cell
+	for cell := range 16 { // 25 are expected for each cell
 		if firsts[cell] < 8 || firsts[cell] > 50 {
 			t.Errorf("cell %d comes first in %d of 400", cell, firsts[cell])
 		}
 	}
 }
 
-// TestTwoSweepsDiffer checks that the orders of two sweeps are independent of each other.
+// TestTwoSweepsDiffer checks that two sweeps of a run do not have the same order.
 func TestTwoSweepsDiffer(t *testing.T) {
 	axes := v1alpha1.SweepAxes{QueueDepth: []int32{1, 2, 3, 4, 5, 6, 7, 8}}
 	made, problems := plan.Make(builders.Benchmark("b").Target("a").Sweep("one", v1alpha1.RegimeAny, "1s", axes).

@@ -18,7 +18,7 @@ func depths(values ...int32) v1alpha1.SweepAxes { return v1alpha1.SweepAxes{Queu
 
 func on() *builders.BenchmarkBuilder { return builders.Benchmark("b").Target("a").Clients(4) }
 
-// phaseRefusals are phases that cannot run, with the field that is named and words of the remedy.
+// phaseRefusals are phases that cannot run, with the field of the problem and words of the remedy.
 var phaseRefusals = map[string]refusal{
 	// drains
 	"drain without an end": {on().BurstDrain("x", "", ""), "spec.run.phases[0].burstDrain.maxDuration", "at least 1s"},
@@ -203,7 +203,7 @@ func TestPhaseRefusals(t *testing.T) {
 	}
 }
 
-// TestWarnings checks the warnings of plans, and that plans without problems have none.
+// TestWarnings checks the warnings of plans. Plans without problems must have none.
 func TestWarnings(t *testing.T) {
 	for name, test := range map[string]struct {
 		benchmark *builders.BenchmarkBuilder
@@ -285,8 +285,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestDrainBeforeCells checks that a phase on the baseline relies on the drain before it only if both certainly spend
-// the same credits.
+// TestDrainBeforeCells checks that a phase on the baseline relies on an earlier drain only if both certainly spend the
+// same credits.
 func TestDrainBeforeCells(t *testing.T) {
 	known := func() *builders.BenchmarkBuilder { return on().Throughput("10M", "20M", "3G", "") }
 	operations := func(r *v1alpha1.RunSpec) {
@@ -322,10 +322,10 @@ func TestDrainBeforeCells(t *testing.T) {
 	}
 }
 
-// slow demands 4 MB/s of each client, as much as the refill for four clients.
+// slow returns a load of at most 4 MB/s per client: four clients need as much as the refill of fsx.
 func slow() *builders.FioBuilder { return limitedTo("4M") }
 
-// limitedTo returns a load that demands at most the given bytes per second of each client.
+// limitedTo returns a load of at most the given bytes per second per client.
 func limitedTo(rate string) *builders.FioBuilder {
 	return builders.Fio().Dataset("8Gi").Mutate(func(p *v1alpha1.FioProfile) {
 		p.RateLimit = &v1alpha1.FioRateLimit{BytesPerSecond: new(resource.MustParse(rate))}
@@ -345,14 +345,14 @@ func TestDrainOfALimitedLoad(t *testing.T) {
 	}
 }
 
-// few returns a load of so few operations that four clients need less than the refill of fsx.
+// few returns a load with so few operations that four clients need less than the refill of fsx.
 func few() *builders.FioBuilder {
 	return builders.Fio().Dataset("8Gi").BlockSize("4Ki").Mutate(func(p *v1alpha1.FioProfile) {
 		p.RateLimit = &v1alpha1.FioRateLimit{IOPS: new(int64(100))}
 	})
 }
 
-// TestCachedReadsSpendNoCredits checks that reads that the server's cache is meant to serve leave the bucket full.
+// TestCachedReadsSpendNoCredits checks that reads that the server's cache is expected to serve spend no credits.
 func TestCachedReadsSpendNoCredits(t *testing.T) {
 	run := fsx().Prepare("layout").UntilCredits("wait", 100).
 		Steady("cache", "40m").With(builders.Fio().Dataset("8Gi").Reads()).BurstDrain("burst", "2m", "10m").Run()
@@ -367,8 +367,8 @@ func TestCachedReadsSpendNoCredits(t *testing.T) {
 	}
 }
 
-// TestDrainsInTurnsOnTwoLayouts checks that the targets of a sequential sweep, each of which has its own drain, can
-// have layouts for different numbers of jobs.
+// TestDrainsInTurnsOnTwoLayouts checks that the targets of a sequential sweep can have layouts for different numbers of
+// jobs, because each target has its own drain.
 func TestDrainsInTurnsOnTwoLayouts(t *testing.T) {
 	_, problems := plan.Make(on().Target("c").Sweep("x", v1alpha1.RegimeBaseline, "20s", depths(1, 8)).Sequential().
 		Ramp("y", v1alpha1.RampJobs, "30s", 1, 4).For("c", builders.Fio().Dataset("128Mi")).Run(), 1)

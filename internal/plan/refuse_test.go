@@ -13,14 +13,14 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// refusal is a specification with one mistake.
+// refusal is a specification with one mistake, and the expected problem.
 type refusal struct {
 	benchmark *builders.BenchmarkBuilder
 	field     string
 	remedy    string
 }
 
-// check checks that the specification is refused for this mistake alone, and that the mistake is reported only once.
+// check checks that the specification is refused for this mistake alone, and only once.
 func (r refusal) check(t *testing.T) {
 	t.Helper()
 	_, problems := plan.Make(r.benchmark.Run(), 1)
@@ -41,7 +41,7 @@ func crowd(targets int, clients int32) *builders.BenchmarkBuilder {
 	return made
 }
 
-// refusals are specifications that cannot run, with the field that is named and words of the remedy.
+// refusals are specifications that cannot run, with the field of the problem and words of the remedy.
 var refusals = map[string]refusal{
 	"read without layout": {builders.Benchmark("b").Target("a").Steady("read", "1m").With(builders.Fio().Reads()),
 		"spec.run.phases[0]", "Put a phase with `prepare: {}`"},
@@ -75,7 +75,7 @@ var refusals = map[string]refusal{
 		"spec.run.phases[0].workload.profileRef", "replace the reference with the profile's spec"},
 	"bad workload": {builders.Benchmark("b").Target("a").Steady("write", "1m").Workload(builders.Fio().Jobs(5000)),
 		"spec.run.workload.fio.jobs", "must be from 1 to 1024"},
-	// 8 GB divided by 16 jobs are files of 500,000,000 bytes.
+	// 8 GB in 16 jobs are files of 500,000,000 bytes.
 	"layout of unaligned files": {builders.Benchmark("b").Target("a").Workload(builders.Fio().BlockSize("4Ki").Dataset("8G").Reads()).
 		Prepare("layout").Ramp("jobs", v1alpha1.RampJobs, "30s", 1, 16),
 		"spec.run.phases[0]", "files of 500000000 bytes are not a multiple of 512"},
@@ -195,7 +195,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestAllAtOnce checks that independent mistakes are reported together, and a shared mistake only once.
+// TestAllAtOnce checks that independent mistakes are reported together, and a mistake that phases or targets share only
+// once.
 func TestAllAtOnce(t *testing.T) {
 	_, problems := plan.Make(builders.Benchmark("b").Target("a").Target("a2").Workload(builders.Fio().Jobs(0).BlockSize("1000")).
 		Prepare("layout").Steady("write", "1").Steady("read", "1m").With(builders.Fio().Reads()).Run(), 1)
@@ -209,7 +210,7 @@ func TestAllAtOnce(t *testing.T) {
 	}
 }
 
-// TestResolveFillsInDefaults checks that a run also freezes the defaults of its profiles.
+// TestResolveFillsInDefaults checks that the defaults of profiles are stored in the run.
 func TestResolveFillsInDefaults(t *testing.T) {
 	run := builders.Benchmark("b").Target("a").Workload(nil).Steady("one", "1m").WithProfile("", "p").Run()
 	run.Phases[0].Mode = ""
@@ -284,7 +285,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// rawVolume returns a volume with a template for a raw device.
+// rawVolume returns a volume with a claim template for a raw device.
 func rawVolume() v1alpha1.Volume {
 	block, size := corev1.PersistentVolumeBlock, resource.MustParse("1Gi")
 	return v1alpha1.Volume{Name: "disk", ClaimTemplate: &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimShared, Spec: corev1.PersistentVolumeClaimSpec{

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// text formats a plan with one line per step, without the workloads, which the specification already shows.
+// text formats a plan with one line per step. It omits the workloads, which are in the specification.
 func text(made plan.Plan) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "clientsPerTarget: %d\ndatasetHash: %s\n", made.ClientsPerTarget, made.DatasetHash)

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// zipped returns the workload of the AWS post, which creates its files and packs them.
+// zipped returns the workload of the AWS post, which creates files and packs them.
 func zipped() v1alpha1.Engine {
 	size := resource.MustParse("22Gi")
 	return v1alpha1.Engine{Command: &v1alpha1.CommandProfile{
@@ -29,7 +29,7 @@ func zips() *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("a").Clients(2).Load(zipped())
 }
 
-// commandSteps are phases with a program and the steps that they become: purpose, length, limit and space.
+// commandSteps are phases with a program and the expected steps: purpose, length, limit and space.
 var commandSteps = map[string]struct {
 	run  *builders.BenchmarkBuilder
 	want []commandStep
@@ -66,7 +66,7 @@ func TestCommandSteps(t *testing.T) {
 					t.Errorf("step %d: %+v, want %+v", i, got, want)
 				}
 				if step.Expected != 0 {
-					t.Errorf("step %d is expected to take %s, and nobody knows", i, step.Expected)
+					t.Errorf("step %d is expected to take %s, but its time is unknown", i, step.Expected)
 				}
 			}
 			if tools := made.Tools("a"); len(tools) > 0 {
@@ -76,7 +76,7 @@ func TestCommandSteps(t *testing.T) {
 	}
 }
 
-// TestCommandDataset checks that a different setup yields a different dataset.
+// TestCommandDataset checks that another setup yields another dataset.
 func TestCommandDataset(t *testing.T) {
 	hash := func(change func(*v1alpha1.CommandProfile)) string {
 		load := zipped()
@@ -96,7 +96,7 @@ func TestCommandDataset(t *testing.T) {
 	}
 }
 
-// commandRefusals are specifications with programs that cannot run.
+// commandRefusals are programs that cannot run.
 var commandRefusals = map[string]refusal{
 	"no program": {zips().Load(v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}).Steady("zip", "1m"), "spec.run.workload.command.command", "set the program"},
 	"unknown word": {zips().Load(v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"zip", "$(HOME)/a"}}}).Steady("zip", "1m"),
@@ -121,7 +121,8 @@ func TestCommandRefusals(t *testing.T) {
 	}
 }
 
-// TestRampOfACommandBesideFio checks that a ramp does not load a program and fio together, whichever comes first.
+// TestRampOfACommandBesideFio checks that a ramp with a program on one target and fio on another is refused, whichever
+// target comes first.
 func TestRampOfACommandBesideFio(t *testing.T) {
 	for _, target := range []string{"a", "c"} {
 		t.Run(target, func(t *testing.T) {

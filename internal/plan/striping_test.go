@@ -33,7 +33,7 @@ func TestStriping(t *testing.T) {
 			t.Errorf("step %s: %v", step.ID, step.Striping)
 		}
 	}
-	// Files keep their striping, so another striping is another layout. Without striping, the layout differs too.
+	// Files keep their striping, so a layout with another striping, or with none, is a different layout.
 	same, _ := plan.Make(striped(&all, "4096Ki"), 1)
 	other, _ := plan.Make(striped(&all, "1Mi"), 1)
 	plain := striped(&all, "1Mi")

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestFirstWrite checks that each engine says whether it writes. A load that touches no file never does.
+// TestFirstWrite checks that each engine reports whether it writes. A load that touches no file never writes.
 func TestFirstWrite(t *testing.T) {
 	mixes := v1alpha1.SweepAxes{ReadPercent: []int32{0, 50}}
 	one := func() *builders.BenchmarkBuilder { return builders.Benchmark("b").Target("a") }

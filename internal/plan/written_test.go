@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestWritten checks that layouts are summed, that loads are limited by their own or the documented rate, and that
-// phases without either limit are named.
+// TestWritten checks that layouts are added up, that the writes of a load are bounded by its own or the documented
+// rate, and that phases without either limit are named.
 func TestWritten(t *testing.T) {
 	const gib = 1 << 30
 	quantity := func(text string) *resource.Quantity { return new(resource.MustParse(text)) }
@@ -62,11 +62,11 @@ func TestWritten(t *testing.T) {
 			plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 2 * 90 * 10e6}},
 		"a documented rate": {two().Mutate(limited(v1alpha1.RateLimits{Baseline: quantity("8M")})).Steady("write", "1m"),
 			plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 60 * 8e6}},
-		// 600 MB of credits are spent at 40 - 10 MB/s in 20 s; the baseline follows for 40 s.
+		// Credits of 600 MB last for 20 s at 40 - 10 MB/s. The baseline follows for 40 s.
 		"a documented burst": {builders.Benchmark("b").Target("a").Mutate(limited(burst)).Steady("write", "1m"), plan.Written{MeasuredBytes: 20*40e6 + 40*10e6}},
 		// The layout has spent all credits.
 		"after the burst": {two().Mutate(limited(burst)).Steady("write", "1m"), plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 60 * 10e6}},
-		// Each step spends 4 GB of credits at 480 - 80 MB/s in 10 s. Seven of eight volumes are full before the second.
+		// Each step spends 4 GB of credits in 10 s at 480 - 80 MB/s. Seven of eight volumes are full before the second step.
 		"all clients after one of them": {builders.Benchmark("b").Target("a").Throughput("80M", "480M", "4G", "").
 			Clients(8).PerClient().Ramp("ramp", v1alpha1.RampClients, "20s", 1, 8),
 			plan.Written{MeasuredBytes: 2 * 10 * (480e6 + 80e6)}},

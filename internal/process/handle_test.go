@@ -79,8 +79,8 @@ func TestHandleLeadsAGroup(t *testing.T) {
 	}
 }
 
-// Processes that a command leaves are killed when it exits, inside and outside its group: here one orphan of each
-// kind. They hold the output open, so reading it would never end if they survived.
+// TestTheEndOfTheLeaderIsTheEndOfAll checks that processes that a command leaves behind, inside and outside of its
+// process group, are killed when it exits. They hold the output open, so reading it would never end if they survived.
 func TestTheEndOfTheLeaderIsTheEndOfAll(t *testing.T) {
 	told := filepath.Join(t.TempDir(), "told")
 	command := exec.CommandContext(t.Context(), "sh", "-c",
@@ -105,7 +105,8 @@ func TestTheEndOfTheLeaderIsTheEndOfAll(t *testing.T) {
 	}
 }
 
-// A grandchild that left the group and the session is still a descendant of the command.
+// TestKillReachesOtherSessions checks that a grandchild that left the process group and the session still counts as a
+// descendant of the command.
 func TestKillReachesOtherSessions(t *testing.T) {
 	// The shell continues if its child is killed first.
 	h := mustStart(t, "sh", "-c", "setsid sleep 1000 & wait; exec sleep 1000")
@@ -122,7 +123,7 @@ func TestKillReachesOtherSessions(t *testing.T) {
 	})
 	must(t, h.Kill())
 	if alive(outside.PID) || alive(h.PID()) {
-		t.Error("something lives")
+		t.Error("a process is still alive")
 	}
 	if err := h.Wait(); signalled(err) != syscall.SIGKILL {
 		t.Errorf("got %v", err)
@@ -140,7 +141,7 @@ func TestHandleObeysItsContext(t *testing.T) {
 }
 
 func TestKillDescendants(t *testing.T) {
-	// A tree with a process in another session, one that ignores signals, and one that keeps forking.
+	// The tree has a process in another session, one that ignores signals, and one that keeps forking.
 	h := mustStart(t, "sh", "-c", `
 		(trap '' TERM INT HUP; sleep 1000) &
 		setsid sh -c 'sleep 1000 & wait' &
@@ -167,19 +168,19 @@ func TestKillDescendants(t *testing.T) {
 	must(t, err)
 	for _, p := range found {
 		if !p.ended() && p.PID != spared {
-			t.Errorf("%s lives", p)
+			t.Errorf("%s is still alive", p)
 		}
 	}
 	must(t, KillDescendants(t.Context(), h.PID()))
 	if alive(spared) {
-		t.Error("without exceptions it lives")
+		t.Error("without exceptions it is still alive")
 	}
-	must(t, KillDescendants(t.Context(), h.PID())) // not an error if nothing is left
+	must(t, KillDescendants(t.Context(), h.PID())) // not an error if there is nothing to kill
 }
 
 func TestKillDescendantsSaysWhatIsLeft(t *testing.T) {
 	h := mustStart(t, "sh", "-c", "sleep 1000 & wait")
-	// Before it runs sleep, the child is a copy of the shell.
+	// Until it runs sleep, the child is a copy of the shell.
 	eventually(t, "no child", func() bool {
 		found, _ := Descendants(h.PID())
 		return len(found) == 1 && found[0].Command == "sleep"
@@ -193,7 +194,7 @@ func TestKillDescendantsSaysWhatIsLeft(t *testing.T) {
 	}
 }
 
-// A process that has reused the PID of another one is not killed in its place.
+// TestKillOneChecksWhoItIs checks that a process that reuses a PID is not killed in place of the earlier one.
 func TestKillOneChecksWhoItIs(t *testing.T) {
 	h := mustStart(t, "sleep", "1000")
 	p, err := readStat("/proc/" + itoa(h.PID()) + "/stat")

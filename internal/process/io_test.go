@@ -16,8 +16,8 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// A parent's counters include the counters of the children that it waited for, and stay readable after it has exited.
-// So no byte of a child is lost, however short-lived it is.
+// TestIOOfEndedChildrenIsTheirParents checks that the counters of a process include those of the children that it
+// waited for, and can be read after it exits. The I/O of short-lived children must not be lost.
 func TestIOOfEndedChildrenIsTheirParents(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")
@@ -42,7 +42,8 @@ func TestIOOfEndedChildrenIsTheirParents(t *testing.T) {
 	}
 }
 
-// A thread's own counters include neither the I/O of other threads nor that of children that it waited for.
+// TestIOOfAThread checks that the counters of a thread exclude the I/O of other threads and of children that it waited
+// for.
 func TestIOOfAThread(t *testing.T) {
 	t.Parallel()
 	runtime.LockOSThread()
@@ -63,7 +64,7 @@ func TestIOOfAThread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It has read what dd wrote, and its own start of dd.
+	// The thread has read what dd wrote, and has started dd.
 	own := after.Since(before)
 	if read := uint64(len(text)); own.ReadBytes < read || own.ReadBytes > read+64<<10 || own.WriteBytes > 64<<10 {
 		t.Errorf("%+v, want %d bytes read", own, read)
@@ -134,7 +135,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// After Kill, no process that the command left to us remains, not even as a zombie.
+// TestKillCollectsWhatItKilled checks that Kill leaves no process of the command, not even a zombie.
 func TestKillCollectsWhatItKilled(t *testing.T) {
 	t.Parallel()
 	command := actor(t, "killer")
@@ -143,7 +144,7 @@ func TestKillCollectsWhatItKilled(t *testing.T) {
 	}
 }
 
-// killerRole kills a command whose children have left its group and are adopted by this process.
+// killerRole kills a command whose children have left its process group. This process adopts the children.
 func killerRole() error {
 	if err := SetSubreaper(); err != nil {
 		return err
@@ -167,7 +168,7 @@ func killerRole() error {
 	if err := h.Kill(); err != nil {
 		return err
 	}
-	_ = h.Wait() // It was killed.
+	_ = h.Wait() // fails, because the command was killed
 	if err := h.Kill(); err != nil {
 		return err
 	}

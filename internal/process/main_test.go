@@ -20,8 +20,8 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// role is the variable that makes the test binary play a process that a test needs to lose or to supervise: what such
-// a process does affects the whole process (its threads, its orphans, its exit).
+// role is the environment variable that makes the test binary play a process that a test loses or supervises. Each role
+// affects a whole process: its threads, its orphans, its exit.
 const role = "STORAGEBENCH_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -58,7 +58,7 @@ func actor(t *testing.T, name string) *exec.Cmd {
 	return command
 }
 
-// parentRole starts a command, prints its PID and waits to be killed.
+// parentRole starts a command, prints its PID and waits until it is killed.
 func parentRole() error {
 	h, err := Start(exec.CommandContext(context.Background(), "sleep", "1000"))
 	if err != nil {
@@ -68,13 +68,13 @@ func parentRole() error {
 	return h.Wait()
 }
 
-// threadsRole ends the threads that started commands; the commands must survive.
+// threadsRole ends the threads that started commands. The commands must survive.
 func threadsRole() error {
 	var handles []*Handle
 	for range 20 {
 		begun := make(chan *Handle)
 		go func() {
-			runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+			runtime.LockOSThread() // not unlocked, so that the thread ends with the goroutine
 			h, err := Start(exec.CommandContext(context.Background(), "sleep", "1000"))
 			if err != nil {
 				fmt.Fprintln(os.Stderr, err)
@@ -113,7 +113,7 @@ func reaperRole() error {
 	for range 4 {
 		wait.Go(func() {
 			for i := range 20 {
-				// The grandchild leaves the session and becomes our child.
+				// The grandchild leaves the session, and this process adopts it.
 				if err := exec.CommandContext(ctx, "sh", "-c", "(setsid sh -c 'sleep 0.05; exit 3' &) ; exit 0").Run(); err != nil {
 					failures <- fmt.Errorf("a command that makes an orphan: %w", err)
 				}
@@ -133,13 +133,13 @@ func reaperRole() error {
 			}
 		})
 	}
-	// Wait for this command much later than the time after which an orphan is reaped.
+	// Wait for this command long after the age at which an orphan is reaped.
 	late, err := Start(exec.CommandContext(ctx, "sh", "-c", "exit 5"))
 	if err != nil {
 		return err
 	}
 	wait.Wait()
-	// Once an orphan that exited later has been reaped, this command would have been reaped too.
+	// When an orphan that exited later is gone, this command would also have been reaped.
 	if err := exec.CommandContext(ctx, "sh", "-c", "(setsid true &) ; exit 0").Run(); err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func leftAre(count int) error {
 	}
 }
 
-// initRole is process 1 of a PID namespace, like the agent in a pod: it adopts every orphan.
+// initRole is process 1 of a PID namespace, like the agent in a pod. It adopts every orphan.
 func initRole() error {
 	if os.Getpid() != 1 {
 		return fmt.Errorf("we are process %d", os.Getpid())

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A round that follows immediately, for example because a tick was due during the wait, must not take a status that a
-// caller may still wait for.
+// TestReapLeavesYoungChildren checks that a round that follows another immediately, for example because a tick was due
+// in between, does not take an exit status for which a caller may still wait.
 func TestReapLeavesYoungChildren(t *testing.T) {
 	now := time.Now()
 	round := func(known map[int]endedChild) map[int]endedChild {
@@ -32,6 +32,6 @@ func TestReapLeavesYoungChildren(t *testing.T) {
 		t.Errorf("still known: %v", known)
 	}
 	if err := orphan.Wait(); orphan.ProcessState != nil {
-		t.Errorf("what nobody waits for is not collected: %v", err)
+		t.Errorf("an orphan was not reaped: %v", err)
 	}
 }

@@ -109,7 +109,7 @@ func TestCgroupLimit(t *testing.T) {
 		}
 	}
 
-	// The tightest limit of all levels applies.
+	// The lowest limit of all levels applies.
 	root := t.TempDir()
 	inner := root + "/pod/container"
 	must(t, os.MkdirAll(inner, 0o755))

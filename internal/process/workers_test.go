@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// startFio runs a fio whose jobs write slowly, with the status dumps that the agent requests.
+// startFio runs a fio with slow writers and with the status dumps that the agent requests.
 func startFio(t *testing.T, extra ...string) *Handle {
 	t.Helper()
 	if _, err := exec.LookPath("fio"); err != nil {
@@ -36,7 +36,7 @@ func awaitWorkers(t *testing.T, pid, want int) []Worker {
 	return workers
 }
 
-// awaitMove waits until a worker has run on a CPU again.
+// awaitMove waits until a worker runs on a CPU again.
 func awaitMove(t *testing.T, pid int) {
 	t.Helper()
 	before, err := Workers(pid)
@@ -73,8 +73,8 @@ func TestWorkersOfFio(t *testing.T) {
 	}
 }
 
-// A job inside an I/O that does not complete (it reads from a connection without data) counts as stalled, although
-// fio continues to print statistics and its other job continues to write.
+// TestProgressSeesAStuckWorker checks that a job that is blocked in an I/O counts as stalled, although fio still prints
+// statistics and its other job still writes. The job reads from a connection without data.
 func TestProgressSeesAStuckWorker(t *testing.T) {
 	for name, thread := range map[string][2]string{
 		"forked job": {"--thread=0", "--thread=0"}, "thread": {"--thread=1", "--thread=1"}, "both": {"--thread=0", "--thread=1"},
@@ -103,8 +103,7 @@ func TestProgressSeesAStuckWorker(t *testing.T) {
 				awaitMove(t, h.PID())
 				must(t, progress.Observe(h.PID(), time.Second))
 				stalled := progress.Stalled(time.Second, time.Second)
-				// A runnable worker waits for a CPU: it has read everything, but has not yet found that no data is
-				// left.
+				// A runnable worker still waits for a CPU: it has read all data, but has not yet noticed that there is no more.
 				return len(stalled) == 1 && stalled[0].State == 'S'
 			})
 			progress = Progress{}
@@ -135,7 +134,7 @@ func drained(t *testing.T, port int) bool {
 	must(t, err)
 	connections := 0
 	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line) // number, local and remote address, state, send and receive queues
+		fields := strings.Fields(line) // number, local and remote address, state, queues
 		if suffix := fmt.Sprintf(":%04X", port); !strings.HasSuffix(fields[1], suffix) && !strings.HasSuffix(fields[2], suffix) || fields[3] != "01" {
 			continue
 		}
@@ -154,13 +153,13 @@ func freePort(t *testing.T) int {
 	defer func() { _ = listener.Close() }()
 	address, ok := listener.Addr().(*net.TCPAddr)
 	if !ok {
-		t.Fatalf("%s is no TCP address", listener.Addr())
+		t.Fatalf("%s is not a TCP address", listener.Addr())
 	}
 	return address.Port
 }
 
-// fio's forked jobs have their own sessions: once fio itself is dead, they are reachable neither by a signal to the
-// group nor through the process tree.
+// TestJobsDieWithTheirFio checks that fio's forked jobs are killed after fio dies. They have sessions of their own, so
+// neither a signal to the process group nor the process tree reaches them then.
 func TestJobsDieWithTheirFio(t *testing.T) {
 	h := startFio(t, "--thread=0", "--numjobs=2")
 	workers := awaitWorkers(t, h.PID(), 2)
@@ -168,7 +167,7 @@ func TestJobsDieWithTheirFio(t *testing.T) {
 	<-h.Exited()
 	for _, worker := range workers {
 		if alive(worker.TID) {
-			t.Errorf("job %d lives", worker.TID)
+			t.Errorf("job %d is still alive", worker.TID)
 		}
 	}
 	if signalled(h.Wait()) != syscall.SIGKILL {

@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// answering returns a client of a server that answers each query with a text.
+// answering returns a client of a server that returns the same text for each query.
 func answering(t *testing.T, answer func() string) *Client {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer())) }))
@@ -31,7 +31,7 @@ func answering(t *testing.T, answer func() string) *Client {
 	return client
 }
 
-// hour returns a run with a step of an hour and the query of an observation for it.
+// hour returns a run with a step of one hour, and the query of its observation for this step.
 func hour() (*v1alpha1.BenchmarkRun, observation.Query) {
 	start := time.Unix(1_700_000_000, 0)
 	at := func(after time.Duration) *metav1.MicroTime { return &metav1.MicroTime{Time: start.Add(after)} }
@@ -42,7 +42,7 @@ func hour() (*v1alpha1.BenchmarkRun, observation.Query) {
 	return run, observation.Queries(run, DefaultInterval)[0]
 }
 
-// matrix returns an answer with a series for each set of labels, with one value throughout.
+// matrix returns an answer with a series for each set of labels. All its values are the same.
 func matrix(t *testing.T, q observation.Query, value string, labels ...map[string]string) string {
 	t.Helper()
 	var values [][2]any
@@ -83,7 +83,7 @@ func TestAnswersAreSmall(t *testing.T) {
 	}
 }
 
-// TestAnswersArePrintable checks that neither labels nor messages of a server have characters that terminals obey.
+// TestAnswersArePrintable checks that labels and messages from a server contain no control characters.
 func TestAnswersArePrintable(t *testing.T) {
 	run, q := hour()
 	const evil = "a\x1b[2J\n\u202e"
@@ -112,7 +112,7 @@ func TestAnswersArePrintable(t *testing.T) {
 	}
 }
 
-// TestHugeValues checks that the sums of huge values can be stored.
+// TestHugeValues checks that results with huge values can be stored.
 func TestHugeValues(t *testing.T) {
 	run, q := hour()
 	for _, value := range []string{"1.7e308", "-1.7e308", "1e299", "+Inf", "NaN"} {
@@ -130,7 +130,7 @@ func TestHugeValues(t *testing.T) {
 	}
 }
 
-// TestOneAnswerIsReadAtATime checks that an answer waits while another one is read.
+// TestOneAnswerIsReadAtATime checks that only one answer is read at a time.
 func TestOneAnswerIsReadAtATime(t *testing.T) {
 	_, q := hour()
 	client := answering(t, func() string { return matrix(t, q, "1", map[string]string{"__name__": "up"}) })
@@ -151,7 +151,8 @@ func TestOneAnswerIsReadAtATime(t *testing.T) {
 	}
 }
 
-// TestProblemsHideTheAddress checks that authors of benchmarks do not learn the address of the operator's Prometheus.
+// TestProblemsHideTheAddress checks that no problem reveals the address of the operator's Prometheus to authors of
+// benchmarks.
 func TestProblemsHideTheAddress(t *testing.T) {
 	_, q := hour()
 	gone := httptest.NewServer(nil)

@@ -33,8 +33,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// samples returns samples of a store every 15 s, from ten minutes before start to ten minutes after the following half
-// hour.
+// samples returns samples of a store every 15 s, from ten minutes before start until ten minutes after the half hour
+// that follows.
 func samples(start time.Time) string {
 	var b strings.Builder
 	write := func(name, kind string, value func(seconds int) (float64, bool)) {
@@ -45,23 +45,23 @@ func samples(start time.Time) string {
 			}
 		}
 	}
-	// It falls by 2 a minute from 100, and stays there before and after.
+	// It falls from 100 by 2 per minute. Before and after, it is constant.
 	write("burst_balance", "gauge", func(s int) (float64, bool) { return 100 - 2*float64(min(max(s, 0), 60*minutes))/60, true })
-	// Two a second, from zero again at 15 minutes.
+	// It grows by two per second, and restarts near zero after 15 minutes.
 	write("cpu_seconds_total", "counter", func(s int) (float64, bool) {
 		if s >= 900 {
 			return float64(2 * (s - 900 + 15)), true
 		}
 		return float64(2 * (s + 600)), true
 	})
-	// There in the first ten minutes only. Prometheus gives its last value for five more.
+	// It exists for the first ten minutes only. Prometheus returns its last value for five more.
 	write("gone", "gauge", func(s int) (float64, bool) { return 7, s <= 600 })
-	// The newest sample is two minutes old at the end.
+	// Its newest sample is two minutes old at the end.
 	write("late", "gauge", func(s int) (float64, bool) { return 1, s <= 60*minutes-120 })
 	return b.String()
 }
 
-// TestObservationsOfAStore asks a real Prometheus for series whose figures follow by arithmetic.
+// TestObservationsOfAStore queries a real Prometheus for series whose figures can be calculated by hand.
 func TestObservationsOfAStore(t *testing.T) {
 	start := time.Now().Add(-3 * time.Hour).Truncate(time.Minute)
 	held := server.Holding(t, samples(start))
@@ -88,9 +88,9 @@ func TestObservationsOfAStore(t *testing.T) {
 	for _, w := range got.Warnings {
 		texts = append(texts, string(w.Type)+": "+w.Message)
 	}
-	// 29 minutes at 15 s, both ends included, are 117 values. The balance is 98 to 40, so 69 on average. The counter is 1,320
-	// at the first minute and 2,970 before it begins again; its rate has no trace of that but where the beginning falls
-	// into the window. A series that ends after ten minutes has 5 more minutes of values, less one.
+	// 29 minutes at 15 s, including both ends, are 117 values. The balance falls from 98 to 40, 69 on average. The counter
+	// is 1,320 after the first minute and 2,970 before it restarts. Its rate shows no trace of the restart. A series that
+	// ends after ten minutes has values for 5 more, minus one.
 	want := []string{
 		`burst_balance: burst_balance{volume="v"} 117: 98..40, 40 69 98`,
 		`rate(cpu_seconds_total[1m]): {volume="v"} 117: 2..2, 2 2 2`,
@@ -117,7 +117,7 @@ func TestObservationsOfAStore(t *testing.T) {
 	}
 }
 
-// TestResolutionInMilliseconds asks for values every 8.001 s, which is not exactly a floating-point number.
+// TestResolutionInMilliseconds queries values every 8.001 s, which has no exact floating-point representation.
 func TestResolutionInMilliseconds(t *testing.T) {
 	held := server.Holding(t, "# TYPE a gauge\na 1 1\n")
 	start := time.Now().Add(-time.Hour).Truncate(time.Minute)
@@ -134,7 +134,7 @@ func TestResolutionInMilliseconds(t *testing.T) {
 	}
 }
 
-// evaluate evaluates queries as a run does.
+// evaluate runs queries as a run does.
 func evaluate(t *testing.T, url string, queries []observation.Query) []observation.Answer {
 	t.Helper()
 	observer := prometheus.NewObserver(prometheus.Config{URL: url, Interval: interval}, "team")
@@ -147,7 +147,7 @@ func evaluate(t *testing.T, url string, queries []observation.Query) []observati
 	return answers
 }
 
-// TestChecks lets Prometheus look at queries before a run.
+// TestChecks checks that Prometheus verifies queries before a run.
 func TestChecks(t *testing.T) {
 	held := server.Holding(t, "# TYPE a gauge\na 1 1\n")
 	run := &v1alpha1.RunSpec{Observations: []v1alpha1.Observation{{Name: "good", Query: "up"}, {Name: "bad", Query: "up{"}}}
@@ -157,7 +157,7 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestServers asks servers that misbehave. None costs more than its answer.
+// TestServers checks that a server that misbehaves costs no more than its answer.
 func TestServers(t *testing.T) {
 	var elsewhere bool
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere = true }))
@@ -206,7 +206,7 @@ func ask(t *testing.T, config prometheus.Config) observation.Answer {
 	return client.Ask(context.Background(), observation.Query{Expression: "up", Start: now, Measured: now, End: now})
 }
 
-// TestRequests checks what a request carries: the token as it is now, and the namespace for a proxy that enforces it.
+// TestRequests checks what a request carries: the current token, and the namespace for a proxy that enforces it.
 func TestRequests(t *testing.T) {
 	var tokens, namespaces []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,7 @@ import (
 	server "github.com/storagebench/storagebench/test/prometheus"
 )
 
-// TestQueriesOfTheDocumentation lets a real Prometheus check the queries of the sample and of the guide.
+// TestQueriesOfTheDocumentation checks the queries of the sample and of the guide with a real Prometheus.
 func TestQueriesOfTheDocumentation(t *testing.T) {
 	var sample v1alpha1.StorageBenchmark
 	text, err := os.ReadFile("../../config/samples/observations.yaml")

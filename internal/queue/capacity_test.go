@@ -8,8 +8,8 @@ import (
 
 func clients(count int) func(*queue.Run) { return func(r *queue.Run) { r.Clients = count } }
 
-// TestCapacity checks that a run begins when its clients fit in addition to those of live runs. A run that does not
-// fit does not hold up runs of other namespaces.
+// TestCapacity checks that a run begins when its clients fit in addition to those of live runs. A run that does not fit
+// must not delay runs of other namespaces.
 func TestCapacity(t *testing.T) {
 	const waiting, live = queue.Waiting, queue.Live
 	limits := queue.Limits{Clients: 100, PerNamespace: 60}

@@ -12,7 +12,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// run returns a run in namespace a that was created the given number of seconds after noon.
+// run returns a run in namespace a, created the given number of seconds after noon.
 func run(name string, after int, state queue.State, change ...func(*queue.Run)) queue.Run {
 	made := queue.Run{Namespace: "a", Name: name, UID: "uid-" + name, Created: noon.Add(time.Duration(after) * time.Second), State: state}
 	for _, one := range change {
@@ -82,8 +82,8 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// shop is an API server with some runs, and clerks: processes that each read, decide and write at any speed. A late
-// clerk writes what it decided long ago, unless the run has changed since.
+// shop is an API server with some runs, and clerks: processes that read, decide and write at any speed. A late clerk
+// writes an old decision, unless the run has changed since.
 type shop struct {
 	t       *testing.T
 	random  *rand.Rand
@@ -97,7 +97,7 @@ type shop struct {
 type clerk struct {
 	name    string
 	version int
-	// run is the run as read before the list; decided is the decision made from the list.
+	// run was read before the list; decided is the decision from the list.
 	run     queue.Run
 	decided *queue.Turn
 }
@@ -110,7 +110,7 @@ func (s *shop) list() []queue.Run {
 	return all
 }
 
-// step lets a clerk do one of its steps: read a run, list and decide, or write.
+// step lets a clerk take its next step: read a run, list and decide, or write.
 func (s *shop) step(c *clerk) {
 	switch {
 	case c.name == "":
@@ -133,7 +133,7 @@ func (s *shop) step(c *clerk) {
 	}
 }
 
-// write is an update with a resource version.
+// write is an update that fails if the resource version has changed.
 func (s *shop) write(c *clerk) {
 	now := s.runs[c.name]
 	if now == nil || s.version[c.name] != c.version {
@@ -161,9 +161,9 @@ func (s *shop) write(c *clerk) {
 	}
 }
 
-// TestNoTwoAreLive lets runs appear, some in the same second and out of order. Several clerks that know nothing of
-// one another serve them, die between any two of their steps, and write late. No two runs that share something are
-// ever live at once, each run is live once, and all are served.
+// TestNoTwoAreLive creates runs, some in the same second and out of order. Several independent clerks serve them, die
+// between any two steps, and write late. No two runs that share something may be live at the same time, each run must
+// be live once, and all must be served.
 func TestNoTwoAreLive(t *testing.T) {
 	for seed := range uint64(400) {
 		random := rand.New(rand.NewPCG(seed, 3))
@@ -207,8 +207,8 @@ func TestNoTwoAreLive(t *testing.T) {
 	}
 }
 
-// TestFirstComeFirstServed checks that runs that all exist before the first one is handled are served in the order
-// of their creation.
+// TestFirstComeFirstServed checks that runs are served in the order of their creation if all exist before the first one
+// is handled.
 func TestFirstComeFirstServed(t *testing.T) {
 	var waiting []queue.Run
 	for i := range 20 {

@@ -19,8 +19,8 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// scenario is a store and a load with random parameters. The run knows only what is documented about the store,
-// which differs from the real store by a few percent. Only the scenario knows what holds the rate back.
+// scenario is a store and a load with random parameters. The run knows only the documented limits of the store, which
+// differ from the real ones by a few percent. What limits the rate is known only to the scenario.
 type scenario struct {
 	random   *rand.Rand
 	config   model.Config
@@ -28,11 +28,11 @@ type scenario struct {
 	depth    int
 	computed limits.Computed
 	latency  time.Duration
-	// drained: a drain comes first, and the store has fewer credits than it spends. rested: there was no load for a
-	// long time, so that all buckets are certainly full.
+	// drained is true if a drain comes first and spends all credits. rested is true if the store was idle for so long
+	// before that all buckets are certainly full.
 	drained, rested, cached bool
-	// ceiling is the client's limit, in operations per second. told is true if it is a rate limit, false if the CPU
-	// is the limit.
+	// ceiling is the client's limit, in operations per second. told is true if it is a rate limit, and false if it is the
+	// CPU.
 	ceiling float64
 	told    bool
 }
@@ -74,7 +74,7 @@ func newScenario(seed uint64) *scenario {
 	return s
 }
 
-// limit adds a documented limit and the store's real one.
+// limit adds a documented limit and the real one of the store.
 func (s *scenario) limit(name string, layer limits.Layer, dimension limits.Dimension, operations float64, bursts bool) {
 	limit := limits.Limit{Name: name, Layer: layer, Dimension: dimension, Units: 1, Row: "simulated/row", CachedReadsPass: layer == limits.LayerDisk, Baseline: math.Round(operations)}
 	bucket := model.Bucket{Name: name, Counts: model.CountsOperations, ServesCache: layer != limits.LayerDisk}
@@ -91,7 +91,7 @@ func (s *scenario) limit(name string, layer limits.Layer, dimension limits.Dimen
 		}
 		limit.Bucket, limit.Refill = math.Round((limit.Burst-limit.Baseline)*lasts), limit.Baseline
 		full := 1.0
-		if !s.drained && !s.rested && s.chance(0.2) { // spent by another load, unknown to the run
+		if !s.drained && !s.rested && s.chance(0.2) { // another load, unknown to the run, spent them
 			full = 0
 		}
 		bucket.BurstPerSecond, bucket.Size, bucket.StartFill = limit.Burst*honest, limit.Bucket, &full
@@ -101,7 +101,7 @@ func (s *scenario) limit(name string, layer limits.Layer, dimension limits.Dimen
 	s.config.Buckets = append(s.config.Buckets, bucket)
 }
 
-// benchmark returns what a user would write: a steady phase and a ramp, after a drain if there is one.
+// benchmark returns what a user would write: a steady phase and a ramp, preceded by a drain if the scenario has one.
 func (s *scenario) benchmark() *builders.BenchmarkBuilder {
 	profile := builders.Fio().BlockSize(fmt.Sprintf("%dKi", s.load.Bytes/1024)).Dataset(fmt.Sprint(s.load.FileBytes)).Mutate(func(p *v1alpha1.FioProfile) {
 		depth, percent := int32(s.depth), int32(0)
@@ -124,7 +124,7 @@ func (s *scenario) benchmark() *builders.BenchmarkBuilder {
 	})
 }
 
-// run executes the scenario. It returns the result, and what really held the steady phase back.
+// run executes the scenario. It returns the result and the true cause that limited the steady phase.
 func (s *scenario) run(t *testing.T) (*v1alpha1.TargetResult, v1alpha1.Cause) {
 	t.Helper()
 	idle := time.Duration(0)
@@ -137,7 +137,7 @@ func (s *scenario) run(t *testing.T) (*v1alpha1.TargetResult, v1alpha1.Cause) {
 		t.Fatal(err)
 	}
 	l.store, l.load = store, s.load
-	if s.cached { // the dataset is in the server's memory
+	if s.cached { // the server's memory holds the dataset
 		warm := s.load
 		warm.Depth = 1
 		warm.Run(store, 0, 4*time.Second)
@@ -162,8 +162,8 @@ func (s *scenario) run(t *testing.T) (*v1alpha1.TargetResult, v1alpha1.Cause) {
 var layers = map[limits.Layer]v1alpha1.Cause{limits.LayerDisk: v1alpha1.CauseDisk, limits.LayerNetwork: v1alpha1.CauseNetwork,
 	limits.LayerInstance: v1alpha1.CauseInstance, limits.LayerFlow: v1alpha1.CauseFlow}
 
-// truth returns the lowest limit of the store with its current credits, or the queue depth if that limit is far
-// above what the load reached.
+// truth returns the cause of the store's lowest limit with its current credits. If the load stayed far below that
+// limit, it is the queue depth.
 func (s *scenario) truth(t *testing.T, l *lab) v1alpha1.Cause {
 	t.Helper()
 	cause, least := v1alpha1.CauseUnknown, math.Inf(1)
@@ -201,7 +201,7 @@ func (s *scenario) truth(t *testing.T, l *lab) v1alpha1.Cause {
 	return cause
 }
 
-// score counts the scenarios of one true cause.
+// score counts the scenarios with the same true cause.
 type score struct{ scenarios, inSet, first, tied, causes int }
 
 func (s *score) count(found *v1alpha1.TargetResult, truth v1alpha1.Cause) {
@@ -218,7 +218,7 @@ func (s *score) count(found *v1alpha1.TargetResult, truth v1alpha1.Cause) {
 	if named[truth] {
 		s.inSet++
 	}
-	switch { // a tie counts only as a tie
+	switch { // a tie counts only as a tie, not as the first suspect
 	case one.Ambiguous:
 		s.tied++
 	case one.Suspects[0].Cause == truth:
@@ -226,9 +226,9 @@ func (s *score) count(found *v1alpha1.TargetResult, truth v1alpha1.Cause) {
 	}
 }
 
-// TestHiddenScenarios runs 40 scenarios whose parameters only the store knows. In at least 95 % of them, what held
-// the run back must be among the suspects in its result, and in at least 85 % it must come first. The suspects name
-// at most two causes on average. No other test or tuning has used these seeds.
+// TestHiddenScenarios checks 40 scenarios with hidden parameters. The true cause must be among the suspects in at least
+// 95 % of the results, and the first suspect in at least 85 %. A result may name at most two causes on average. No
+// other test and no tuning has used these seeds.
 func TestHiddenScenarios(t *testing.T) {
 	const count = 40
 	table, all, wrong := map[v1alpha1.Cause]*score{}, score{}, map[string]int{}
@@ -264,8 +264,8 @@ func TestHiddenScenarios(t *testing.T) {
 	}
 }
 
-// TestDrainBeforeBlocks checks that the joint drain before the blocks of an interference phase is not attributed: the
-// phase's figures come from the blocks with the most neighbours.
+// TestDrainBeforeBlocks checks that the drain that comes before the blocks of an interference phase is not attributed:
+// the figures of the phase come from the blocks with the most neighbours.
 func TestDrainBeforeBlocks(t *testing.T) {
 	benchmark := builders.Benchmark("b").Target("a").Throughput("10M", "200M", "10G", "").Target("c").
 		Interference("cost", []string{"a"}, []string{"c"}, "10s").Mutate(func(r *v1alpha1.RunSpec) {
@@ -291,8 +291,8 @@ func TestDrainBeforeBlocks(t *testing.T) {
 	}
 }
 
-// TestDocumentedWithoutALostClient checks that the clients that are left after a loss are compared with the limits of
-// their own volumes, or with those of the volume of all clients.
+// TestDocumentedWithoutALostClient checks that the clients that remain after a loss are compared with the limits of
+// their own volumes if each has one, otherwise with those of the shared volume.
 func TestDocumentedWithoutALostClient(t *testing.T) {
 	share := func() *builders.BenchmarkBuilder {
 		return builders.Benchmark("b").Target("a").Throughput("80M", "", "", "").Clients(4).OnLoss(v1alpha1.OnLossContinueDegraded, 0)
@@ -336,5 +336,4 @@ func TestDegradedStepIsFasterThanDocumented(t *testing.T) {
 	}
 }
 
-// firstSeed is the first seed of the scenarios.
 const firstSeed = 20261122

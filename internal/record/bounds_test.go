@@ -6,8 +6,9 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// TestInterferenceFits checks that the distributions of a large interference phase leave the status when it is too large,
-// with the percentiles that further blocks would change. The ratios, and the percentiles of a phase that has ended, stay.
+// TestInterferenceFits checks that a status that is too large loses the distributions of an interference phase,
+// together with the percentiles that further blocks would change. It keeps the ratios, and the percentiles of phases
+// that have ended.
 func TestInterferenceFits(t *testing.T) {
 	t.Parallel()
 	run := &v1alpha1.BenchmarkRun{}

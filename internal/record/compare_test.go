@@ -39,7 +39,7 @@ func TestSharedNodes(t *testing.T) {
 	}
 }
 
-// compared returns the figures in the comparison of two targets that both performed the given operations.
+// compared returns the figures that compare two targets with the given operations.
 func compared(t *testing.T, kind v1alpha1.PhaseKind, operations ...v1alpha1.Operation) []v1alpha1.FigureComparison {
 	t.Helper()
 	target := func(name string) v1alpha1.TargetResult {

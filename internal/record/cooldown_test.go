@@ -14,9 +14,9 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestMeasuredBucketCountsTheLayout checks that the bucket that a drain and a redrain have measured includes what a
-// layout had spent before, which came back more slowly in the pause between them than the drain assumed. A cooldown
-// waits for that bucket, and its result names it.
+// TestMeasuredBucketCountsTheLayout checks that the bucket measured by a drain and a redrain includes the credits that
+// a layout had spent before. In the pause between layout and drain they came back more slowly than the drain assumed. A
+// cooldown must wait for a bucket of this size, and its result must name it.
 func TestMeasuredBucketCountsTheLayout(t *testing.T) {
 	run, planned := frozen(t, builders.Benchmark("b").Target("data").Prepare("layout").Cooldown("pause", "1h").
 		BurstDrain("burst", "2m", "6h").Redrain("refill", "1h").UntilCredits("wait", 100).Run())
@@ -49,8 +49,8 @@ func TestMeasuredBucketCountsTheLayout(t *testing.T) {
 	}
 }
 
-// drainAndRedrain is the results of a drain that dropped after ten minutes, at a refill assumed to be the baseline, and
-// of a redrain that measured the refill.
+// drainAndRedrain returns the results of a drain whose rate dropped after ten minutes, with the baseline as assumed
+// refill, and of a redrain that measured the refill.
 func drainAndRedrain(burst, baseline, spent, refill int64) []v1alpha1.PhaseResult {
 	drain, redrain := drainOf(true, "Unknown", baseline, 32), drainOf(true, "Unknown", baseline, 32)
 	series, again := drain[0].Burst.Bytes, redrain[0].Burst.Bytes
@@ -62,8 +62,8 @@ func drainAndRedrain(burst, baseline, spent, refill int64) []v1alpha1.PhaseResul
 		{Name: "refill", Kind: v1alpha1.PhaseCooldown, Targets: redrain}}
 }
 
-// TestMeasuredBucketAfterOneClient checks that a step of one client of eight got back only the credits of its own
-// volume if it has one, otherwise those of the volume of all clients.
+// TestMeasuredBucketAfterOneClient checks which credits come back during a step of one client out of eight: those of
+// its own volume if it has one, otherwise those of the shared volume.
 func TestMeasuredBucketAfterOneClient(t *testing.T) {
 	shared := func() *builders.BenchmarkBuilder { return builders.Benchmark("b").Target("data").Clients(8) }
 	for want, benchmark := range map[float64]*builders.BenchmarkBuilder{
@@ -82,8 +82,8 @@ func TestMeasuredBucketAfterOneClient(t *testing.T) {
 	}
 }
 
-// TestUntilCreditsAtASlowRefill checks that a cooldown that waits for credits lasts until the bucket is full at the
-// refill that a redrain has measured, although the documented refill is faster. maxDuration still limits it.
+// TestUntilCreditsAtASlowRefill checks that a cooldown until the bucket is full uses the refill measured by a redrain,
+// even if the documented refill is faster. maxDuration still applies.
 func TestUntilCreditsAtASlowRefill(t *testing.T) {
 	const full = 468_000 / 8 * time.Second // 468 GB at the measured 8 MB/s
 	for name, test := range map[string]struct {

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestTroubleshootingWords checks that docs/troubleshooting.md has a row, with the right reason, for each word in
-// parentheses at the end of a failed step's message that becomes a reason of its own, and for no other words.
+// TestTroubleshootingWords checks the table in docs/troubleshooting.md of words that can end the message of a failed
+// step, in parentheses. It must have a row, with the right reason, for each word that becomes a reason, and no other
+// rows.
 func TestTroubleshootingWords(t *testing.T) {
 	page, err := os.ReadFile("../../docs/troubleshooting.md")
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/storagebench/storagebench/test/invariants"
 )
 
-// begun returns a run that has begun, and its plan.
+// begun returns a run that has begun, with its plan.
 func begun(t *testing.T, benchmark *builders.BenchmarkBuilder) (*v1alpha1.BenchmarkRun, plan.Plan) {
 	t.Helper()
 	spec := benchmark.Run()
@@ -81,7 +81,7 @@ func TestSnapshotRefusesWhatAdmissionWould(t *testing.T) {
 	}
 }
 
-// TestSnapshotDefaults checks the defaults for a specification that has not been through the API server.
+// TestSnapshotDefaults checks that the defaults apply even if the API server has not set them.
 func TestSnapshotDefaults(t *testing.T) {
 	run, planned := begun(t, usual())
 	run.Spec.Run.Clients.OnLoss, run.Spec.Run.Clients.MaxRestarts = "", nil
@@ -97,7 +97,7 @@ func TestSnapshotDefaults(t *testing.T) {
 	}
 }
 
-// TestIntentStays checks that an intent that is recorded again does not change.
+// TestIntentStays checks that recording an intent again does not change it.
 func TestIntentStays(t *testing.T) {
 	run, planned := begun(t, usual())
 	action := decide.Action{Attempt: first(planned.Steps[0]), Start: builders.Start.Add(time.Second + 1500*time.Nanosecond), Deadline: builders.Start.Add(time.Minute)}
@@ -115,8 +115,8 @@ func TestIntentStays(t *testing.T) {
 	check(t, run)
 }
 
-// TestLastAttemptIsCurrent: if the loss of a client repeats a step and, before it, the layout, the attempt that starts
-// is the last in the list.
+// TestLastAttemptIsCurrent checks that the attempt that starts is always the last one in the status, even if the loss
+// of a client repeats a step and, before it, the layout.
 func TestLastAttemptIsCurrent(t *testing.T) {
 	run, planned := begun(t, usual())
 	layout, write := planned.Steps[0], planned.Steps[1]
@@ -141,7 +141,7 @@ func TestLastAttemptIsCurrent(t *testing.T) {
 	check(t, run)
 }
 
-// TestSnapshotTakesTheNewestAttempt checks that the order in which attempts are listed does not matter.
+// TestSnapshotTakesTheNewestAttempt checks that the order of the attempts in the status does not matter.
 func TestSnapshotTakesTheNewestAttempt(t *testing.T) {
 	run, planned := begun(t, usual())
 	attempt := first(planned.Steps[0])
@@ -159,7 +159,7 @@ func TestSnapshotTakesTheNewestAttempt(t *testing.T) {
 }
 
 // TestRepeatedAttemptSpends checks that the I/O of an attempt that is repeated is recorded, and that the next attempt
-// begins with the credits that it has left.
+// begins with the remaining credits.
 func TestRepeatedAttemptSpends(t *testing.T) {
 	run, planned := begun(t, builders.Benchmark("b").Target("a").Throughput("20M", "300M", "30G", "10M").Steady("write", "10s"))
 	step := planned.Steps[0]
@@ -174,7 +174,7 @@ func TestRepeatedAttemptSpends(t *testing.T) {
 			t.Fatalf("attempt %d: %+v", i+1, fact)
 		}
 	}
-	// 10 MB/s come back over a minute.
+	// Within a minute, credits come back at 10 MB/s.
 	const want = 100 - (each-60*10e6)/30e9*100
 	if got := run.Status.Steps[1].IO[0].CreditPercentAtStart; got == nil || math.Abs(float64(*got)-want) > 1 {
 		t.Errorf("attempt 2 begins at %v %%, want %.1f", got, want)
@@ -201,8 +201,7 @@ func TestFirstFailureStays(t *testing.T) {
 	}
 }
 
-// TestFailuresOfAgents checks that an agent that breaks the protocol is not reported as a failure of the user's
-// step.
+// TestFailuresOfAgents checks that a protocol violation by an agent is not reported as a failure of the user's step.
 func TestFailuresOfAgents(t *testing.T) {
 	for _, reason := range []string{"BadRecord", "BadResult", "ProtocolMismatch", "WrongAgent", "BadAddress"} {
 		run, _ := begun(t, usual())
@@ -214,7 +213,7 @@ func TestFailuresOfAgents(t *testing.T) {
 	}
 }
 
-// TestHostileFailures checks failures with nonsensical reasons and messages.
+// TestHostileFailures checks that nonsensical reasons and messages of a failure are recorded safely.
 func TestHostileFailures(t *testing.T) {
 	for _, reason := range []string{"", "no space", "X\n", strings.Repeat("x", 5000), "99", "Unheard"} {
 		run, _ := begun(t, usual())
@@ -224,7 +223,7 @@ func TestHostileFailures(t *testing.T) {
 			t.Errorf("%q became %s", reason, failed.Reason)
 		}
 		if reason == "Unheard" && !strings.HasSuffix(run.Status.Message, "... (Unheard)") {
-			t.Errorf("the word is not told: %s", run.Status.Message)
+			t.Errorf("the message lacks the word: %s", run.Status.Message)
 		}
 	}
 }
@@ -240,7 +239,7 @@ func TestLossesAreNotedOnce(t *testing.T) {
 	record.Losses(run, clients, builders.Start)
 	record.Losses(run, clients, builders.Start.Add(time.Second))
 	record.Lost(run, clients[0], true, builders.Start.Add(time.Second))
-	// The process that replaces it dies in between, and its successor sees the old client once more.
+	// The operator dies while it replaces the client, and its successor sees the lost client again.
 	record.Losses(run, clients, builders.Start.Add(2*time.Second))
 	if got := run.Status.LostClients; len(got) != 1 || !got[0].Replaced || got[0].Step != "00-layout" || got[0].Reason != "killed" || !got[0].Time.Time.Equal(builders.Start) {
 		t.Fatalf("after one loss: %+v", got)
@@ -270,8 +269,9 @@ func TestLossesAreNotedOnce(t *testing.T) {
 	check(t, run)
 }
 
-// TestLostAfterTheConclusion: a client that was stopped because the step had measured enough has a complete result,
-// even if it is lost while another client still completes its operations. A client that was lost before has none.
+// TestLostAfterTheConclusion checks that a client has a complete result if it is lost after it was stopped because the
+// step had measured enough, while another client still completes its operations. A client that was lost before has
+// none.
 func TestLostAfterTheConclusion(t *testing.T) {
 	benchmark := builders.Benchmark("b").Target("a").Clients(2).OnLoss(v1alpha1.OnLossContinueDegraded, 0)
 	run, planned := begun(t, benchmark.Steady("write", "1m"))
@@ -290,8 +290,8 @@ func TestLostAfterTheConclusion(t *testing.T) {
 	}
 }
 
-// TestResultTwice records a result again, as a process does whose predecessor was killed before the result was
-// stored.
+// TestResultTwice checks that recording a result again changes nothing. That happens if a process is killed before the
+// result is stored.
 func TestResultTwice(t *testing.T) {
 	run, planned := begun(t, usual())
 	step := planned.Steps[0]
@@ -312,7 +312,7 @@ func TestResultTwice(t *testing.T) {
 	check(t, run)
 }
 
-// TestPhaseTimes checks that a phase whose targets take turns lasts from its first step to its last one.
+// TestPhaseTimes checks that a phase whose targets take turns lasts from its first step to its last.
 func TestPhaseTimes(t *testing.T) {
 	run, planned := begun(t, builders.Benchmark("b").Target("a").Target("b").Steady("write", "10s").Sequential())
 	for i, step := range planned.Steps {
@@ -338,7 +338,7 @@ func TestEndWithoutAllSteps(t *testing.T) {
 	check(t, run)
 }
 
-// TestMissingClientDisqualifies checks a step in which an expected client never appears.
+// TestMissingClientDisqualifies checks that a run is invalid if an expected client does not take part in a step.
 func TestMissingClientDisqualifies(t *testing.T) {
 	run, planned := begun(t, usual())
 	for _, step := range planned.Steps {
@@ -388,8 +388,8 @@ func TestDataRemoved(t *testing.T) {
 	}
 }
 
-// TestEnvironments checks that the environments of a thousand different clients stay within the API's limits, and
-// that their number of clients remains correct.
+// TestEnvironments checks that the environments of a thousand different clients stay within the API's limits, and that
+// the number of their clients stays correct.
 func TestEnvironments(t *testing.T) {
 	run, _ := begun(t, usual())
 	var found []v1alpha1.Environment
@@ -411,8 +411,8 @@ func TestEnvironments(t *testing.T) {
 	check(t, run)
 }
 
-// TestOtherTools checks that a run warns once of a replacement with another tool than the run began with, and of no
-// other client.
+// TestOtherTools checks that a run warns once if a replacement has another tool version than the run began with, and
+// does not warn about other clients.
 func TestOtherTools(t *testing.T) {
 	for name, test := range map[string]struct {
 		began, now string
@@ -441,7 +441,7 @@ func TestOtherTools(t *testing.T) {
 	}
 }
 
-// TestEnvironmentsHideUsers checks that mount options in a run name no user.
+// TestEnvironmentsHideUsers checks that recorded mount options contain no user names.
 func TestEnvironmentsHideUsers(t *testing.T) {
 	run, _ := begun(t, usual())
 	record.Environments(run, []v1alpha1.Environment{{Target: "a", Clients: 1, Volumes: []v1alpha1.MountedVolume{
@@ -453,8 +453,8 @@ func TestEnvironmentsHideUsers(t *testing.T) {
 	check(t, run)
 }
 
-// TestThousandClients combines everything that can go wrong in every phase of a long run with as many losses. The
-// status stays within 64 KiB and within the API's limits, and keeps disqualifying warnings.
+// TestThousandClients combines all warnings and failures of a thousand clients in every phase of a long run, and the
+// loss of hundreds of them. The status must stay within 64 KiB and the API's limits, and keep disqualifying warnings.
 func TestThousandClients(t *testing.T) {
 	benchmark := builders.Benchmark("b").Target("a").Clients(1000).OnLoss(v1alpha1.OnLossContinueDegraded, 0)
 	for i := range 12 {
@@ -497,8 +497,8 @@ func TestThousandClients(t *testing.T) {
 	}
 }
 
-// TestRelayoutOfSmallFiles checks that the loss of a client repeats the step that created the files of the current
-// step, and no other.
+// TestRelayoutOfSmallFiles checks that the loss of a client repeats only the step that created the files of the current
+// step.
 func TestRelayoutOfSmallFiles(t *testing.T) {
 	files := builders.Fio().Mutate(func(p *v1alpha1.FioProfile) {
 		p.Pattern, p.QueueDepth, p.FilesPerJob = v1alpha1.FioSequential, nil, new(int32(64))
@@ -511,7 +511,7 @@ func TestRelayoutOfSmallFiles(t *testing.T) {
 			record.Result(run, step, first(step), []result.Client{writer(0).Obj(), writer(1).Obj()}, builders.Start)
 		}
 		record.Relayout(run, "a")
-		record.Relayout(run, "a") // as an operator does whose predecessor died before it replaced the client
+		record.Relayout(run, "a") // like an operator whose predecessor died before it replaced the client
 		again := ""
 		for _, fact := range run.Status.Steps {
 			if fact.Attempt > 1 {
@@ -525,7 +525,8 @@ func TestRelayoutOfSmallFiles(t *testing.T) {
 	}
 }
 
-// TestManyAttempts checks that the oldest repeated attempts are dropped, and that the state of a step is never lost.
+// TestManyAttempts checks that the oldest repeated attempts are dropped from the status, without losing the state of a
+// step.
 func TestManyAttempts(t *testing.T) {
 	run, planned := begun(t, usual())
 	attempt := first(planned.Steps[0])

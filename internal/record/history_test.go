@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestBucketEmpty checks that a drain has left the bucket empty for a step that follows it without a pause. A pause need
-// not be planned: in an interference phase, for example, the target idles while others are loaded.
+// TestBucketEmpty checks that a drain leaves the bucket empty for the next step, unless there is a pause. A pause may
+// be unplanned: in an interference phase, for example, a target is idle while others are loaded.
 func TestBucketEmpty(t *testing.T) {
 	drain := v1alpha1.ResolvedStep{ID: "00-burst", Phase: "burst", Purpose: v1alpha1.StepDrain, Targets: []string{"data"}}
 	load := v1alpha1.ResolvedStep{ID: "01-after", Phase: "after", Purpose: v1alpha1.StepMeasure, Targets: []string{"data"}}
@@ -52,15 +52,15 @@ func TestBucketEmpty(t *testing.T) {
 	}
 }
 
-// loaded is the I/O of an attempt on target data, with a rate in bytes and one in operations per second.
+// loaded returns an attempt with I/O on target data, at the given bytes and operations per second.
 func loaded(id string, attempt int32, from, to, bytes, operations int64) v1alpha1.StepStatus {
 	at := func(seconds int64) *metav1.MicroTime { return &metav1.MicroTime{Time: time.Unix(seconds, 0)} }
 	return v1alpha1.StepStatus{ID: id, Attempt: attempt, FirstIOTime: at(from), LastIOTime: at(to),
 		IO: []v1alpha1.StepIO{{Target: "data", Bytes: (to - from) * bytes, Operations: (to - from) * operations}}}
 }
 
-// TestCreditsOfOneClient checks that one client of eight spends the credits of its own volume if it has one, otherwise
-// those of the volume or the file server of all clients.
+// TestCreditsOfOneClient checks that a step of one client out of eight spends the credits of the client's own volume if
+// it has one, otherwise those of the shared volume or file server.
 func TestCreditsOfOneClient(t *testing.T) {
 	share := func() *builders.BenchmarkBuilder {
 		return builders.Benchmark("b").Target("data").Throughput("80M", "800M", "800G", "80M").Clients(8)
@@ -84,7 +84,7 @@ func TestCreditsOfOneClient(t *testing.T) {
 	}
 }
 
-// TestDrainOfALateTarget checks that the warm-up of a target that starts later than the others ends later too.
+// TestDrainOfALateTarget checks that the warm-up of a target that starts late also ends late.
 func TestDrainOfALateTarget(t *testing.T) {
 	late := loaded("burst", 1, 0, 600, 30e6, 450)
 	late.MeasuredTime = &metav1.MicroTime{Time: time.Unix(15, 0)}
@@ -99,7 +99,7 @@ func TestDrainOfALateTarget(t *testing.T) {
 	}
 }
 
-// drainOf is the result of a drain of target data, with a baseline in bytes and one in operations per second.
+// drainOf returns the result of a drain of target data, with the baseline in bytes and in operations per second.
 func drainOf(exhausted bool, dimension string, bytes, operations int64) []v1alpha1.TargetResult {
 	if !exhausted {
 		return []v1alpha1.TargetResult{{Target: "data", Burst: &v1alpha1.BurstResult{Dimension: dimension}}}
@@ -112,8 +112,8 @@ func drainOf(exhausted bool, dimension string, bytes, operations int64) []v1alph
 		Bytes: series(bytes), Operations: series(operations * 1000)}}}
 }
 
-// TestLoadsThatKeepABucketEmpty checks that credits come back to a bucket of operations under a load of large blocks,
-// however many bytes it moves, and to one of bytes under a load of small blocks.
+// TestLoadsThatKeepABucketEmpty checks that a load of large blocks lets a bucket of operations refill, however many
+// bytes it transfers, and that a load of small blocks lets a bucket of bytes refill.
 func TestLoadsThatKeepABucketEmpty(t *testing.T) {
 	for _, test := range []struct {
 		dimension         string
@@ -146,8 +146,9 @@ func TestLoadsThatKeepABucketEmpty(t *testing.T) {
 	}
 }
 
-// TestOtherBucketIsFull checks a disk with two buckets, such as an Azure P20: a drain of small blocks spends
-// operations, and the bytes that large blocks spend are all left. Without documented limits, this is possible.
+// TestOtherBucketIsFull checks a disk with a bucket of operations and one of bytes, such as an Azure P20. A drain of
+// small blocks spends only operations, so large blocks still find all credits for bytes. Without documented limits, the
+// store may be such a disk.
 func TestOtherBucketIsFull(t *testing.T) {
 	quantity := func(text string) *resource.Quantity { return new(resource.MustParse(text)) }
 	rates := func(baseline, burst, bucket string) *v1alpha1.RateLimits {
@@ -173,8 +174,9 @@ func TestOtherBucketIsFull(t *testing.T) {
 	}
 }
 
-// TestOtherBlocksSpendMore checks a disk with two buckets: small blocks spend the operations and larger ones both. A
-// drain of small blocks does not empty the bucket of the bytes, so it is certain only of the same blocks.
+// TestOtherBlocksSpendMore checks a disk with a bucket of operations and one of bytes, where larger blocks spend both.
+// A drain of small blocks empties only the bucket of operations, so the bucket is certain to be empty only for the same
+// blocks.
 func TestOtherBlocksSpendMore(t *testing.T) {
 	quantity := func(text string) *resource.Quantity { return new(resource.MustParse(text)) }
 	rates := func(baseline, burst, bucket string) *v1alpha1.RateLimits {
@@ -219,8 +221,8 @@ func frozen(t *testing.T, spec *v1alpha1.RunSpec) (*v1alpha1.BenchmarkRun, plan.
 	return &v1alpha1.BenchmarkRun{Spec: v1alpha1.BenchmarkRunSpec{Run: *spec, Steps: planned.Freeze()}}, planned
 }
 
-// TestRepeatedDrainBeganWithCredits checks that a drain that is repeated is not said to have begun without credits: its
-// result comes from its newest attempt and says nothing about the end of an earlier one.
+// TestRepeatedDrainBeganWithCredits checks that a repeated drain is not reported to have begun without credits. Its
+// result is that of the newest attempt and does not show whether an earlier one spent them.
 func TestRepeatedDrainBeganWithCredits(t *testing.T) {
 	at := func(seconds int64) *metav1.MicroTime { return &metav1.MicroTime{Time: time.Unix(seconds, 0)} }
 	attempt := func(number int32, from, to int64) v1alpha1.StepStatus {
@@ -243,8 +245,8 @@ func TestRepeatedDrainBeganWithCredits(t *testing.T) {
 	}
 }
 
-// TestDrainWithoutCredits checks that a drain that began without credits, and so found no drop, does not hide that they
-// were spent before.
+// TestDrainWithoutCredits checks that a drain that began without credits, and therefore found no drop, does not hide
+// that they were spent before.
 func TestDrainWithoutCredits(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
 	for _, id := range []string{"burst", "again", "after"} {
@@ -264,8 +266,8 @@ func TestDrainWithoutCredits(t *testing.T) {
 	}
 }
 
-// TestLastDrain checks which drain tells whether the credits are spent: the last one of the target before a step. One
-// that began without credits tells no more than the drain before it.
+// TestLastDrain checks that the last drain of a target before a step determines whether its credits are spent. A drain
+// that began without credits does not count: the one before it remains decisive.
 func TestLastDrain(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
 	demands := plan.NewDemandModel(&run.Spec.Run)
@@ -306,8 +308,9 @@ func TestLastDrain(t *testing.T) {
 	}
 }
 
-// TestBaselineOfOtherBlocks checks that a search is bounded by the baseline of its own block size: that of a drain with
-// larger blocks if operations ran out, and the same bytes in smaller blocks if bytes did.
+// TestBaselineOfOtherBlocks checks the baseline, in operations per second, that bounds a search with smaller blocks
+// than those of the drain. If the drain spent operations, it is the drain's own baseline. If it spent bytes, it is the
+// same bytes per second in smaller blocks.
 func TestBaselineOfOtherBlocks(t *testing.T) {
 	for dimension, want := range map[string]float64{"Bytes": 32e6 / 4096, "Operations": 30, "Unknown": 0} {
 		run, planned := frozen(t, builders.Benchmark("b").Target("data").Workload(builders.Fio().BlockSize("4Ki")).
@@ -320,7 +323,7 @@ func TestBaselineOfOtherBlocks(t *testing.T) {
 	}
 }
 
-// TestDrainSpent checks that a drain that was too short to spend the credits does not hide a later one that spent them.
+// TestDrainSpent checks that a drain that was too short to spend the credits does not hide another one that spent them.
 func TestDrainSpent(t *testing.T) {
 	burst := drainOf(true, "Unknown", 20e6, 300)
 	series := burst[0].Burst.Bytes
@@ -337,7 +340,7 @@ func TestDrainSpent(t *testing.T) {
 	}
 }
 
-// TestBaselines: the last drain that spent all credits has the rates.
+// TestBaselines checks that the rates come from the last drain that spent all credits.
 func TestBaselines(t *testing.T) {
 	drained := func(exhausted bool, burst, baseline int64) []v1alpha1.TargetResult {
 		bytes := &v1alpha1.BurstSeries{Burst: &v1alpha1.Estimate{Value: burst}, Baseline: &v1alpha1.Estimate{Value: baseline}}

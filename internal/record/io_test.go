@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestNoteIOLeavesOutSyncs checks that syncs are not counted among the operations of a step, because they spend no
-// operation credits. A step with only syncs still shows that it loaded the target.
+// TestNoteIOLeavesOutSyncs checks that syncs do not count as operations of a step, because they spend no credits. A
+// step with only syncs must still count as a load of the target.
 func TestNoteIOLeavesOutSyncs(t *testing.T) {
 	syncs := measure.Counter{Operations: 300}
 	for name, test := range map[string]struct {
@@ -31,8 +31,8 @@ func TestNoteIOLeavesOutSyncs(t *testing.T) {
 	}
 }
 
-// TestSpanOfATarget checks that a target's I/O starts with its own first and ends with its own last operation, not with
-// those of the other targets in the same step. The refill is computed from the time for which the target was idle.
+// TestSpanOfATarget checks that the I/O of a target lasts from its own first to its own last operation, not to those of
+// other targets in the step. The refill is computed from the idle time of each target.
 func TestSpanOfATarget(t *testing.T) {
 	does := func(target string, from time.Duration, seconds int) result.Client {
 		return builders.Client(target, 0).Later(from).

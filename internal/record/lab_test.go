@@ -15,25 +15,25 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// lab executes a run on a simulated store. It derives the clients' reports from the store's answers, and records
-// them as the operator and a local run do.
+// lab executes a run on a simulated store. It derives the clients' reports from what the store did, and records them as
+// the operator does.
 type lab struct {
 	t     *testing.T
 	run   *v1alpha1.BenchmarkRun
 	plan  plan.Plan
 	store *model.Model
 	load  model.Load
-	// now is the time of the store, relative to the start of the run.
+	// now is the store's time since the start of the run.
 	now time.Duration
-	// busy returns the share of the CPU that the client used. It is nil if that does not matter.
+	// busy returns the share of the CPU that the client used. nil means that it is not reported.
 	busy func(operationsPerSecond float64) float64
-	// latency replaces the store's latency in the client's reports while the client is at its own ceiling, in
-	// operations per second. Requests then wait before they are sent.
+	// latency replaces the store's latency in the client's reports while the client is at its ceiling, in operations per
+	// second, because requests then wait before they are sent.
 	latency time.Duration
 	ceiling float64
 }
 
-// newLab freezes a benchmark with one target, which was idle for some time, and records its storage.
+// newLab freezes a benchmark with one target that was idle for some time, and records its storage.
 func newLab(t *testing.T, benchmark *builders.BenchmarkBuilder, computed limits.Computed, idle time.Duration) *lab {
 	t.Helper()
 	spec := benchmark.Run()
@@ -47,7 +47,7 @@ func newLab(t *testing.T, benchmark *builders.BenchmarkBuilder, computed limits.
 	return &lab{t: t, run: run, plan: planned}
 }
 
-// at converts a time of the store to a time of the run.
+// at converts a time of the store to an instant of the run.
 func (l *lab) at(now time.Duration) time.Time { return builders.Start.Add(now) }
 
 // all executes every step.
@@ -74,7 +74,7 @@ func (l *lab) step(step plan.Step) {
 	clients := []result.Client{l.client(step, length)}
 	l.now += length
 	record.Result(l.run, step, attempt, clients, l.at(l.now))
-	// Operations in flight at the end complete before anything else begins.
+	// Operations in flight at the end complete before the next step begins.
 	for range 60 {
 		if _, under := l.store.Load(); under == 0 {
 			break
@@ -84,7 +84,7 @@ func (l *lab) step(step plan.Step) {
 	}
 }
 
-// client returns what the only client of a step reports.
+// client returns the report of the only client of a step.
 func (l *lab) client(step plan.Step, length time.Duration) result.Client {
 	target := step.Targets[0]
 	demand, _ := step.Demand(target)
@@ -113,7 +113,7 @@ func (l *lab) client(step plan.Step, length time.Duration) result.Client {
 			built.WarmUp(1, operation, counter)
 			continue
 		}
-		// In a closed loop that is always full, the mean latency follows exactly from Little's law.
+		// In a closed loop that is always full, the mean latency follows from Little's law.
 		latency := time.Duration(float64(load.Depth) / max(float64(counter.Operations), 1) * 1e9)
 		if l.ceiling > 0 && float64(counter.Operations) > 0.98*l.ceiling {
 			latency = l.latency

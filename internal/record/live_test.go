@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// TestLivePoints follows a step for two days at several intervals. The points remain few, cover the step from its
-// start, never go back in time, and are spaced within a factor of four.
+// TestLivePoints follows a step for up to two days at several intervals. There must be few points, which cover the step
+// from its start, never go back in time, and are evenly spaced within a factor of four.
 func TestLivePoints(t *testing.T) {
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	fact := &v1alpha1.StepStatus{StartTime: &metav1.MicroTime{Time: start}}
@@ -43,7 +43,7 @@ func TestLivePoints(t *testing.T) {
 			}
 		}
 	}
-	// Another attempt starts from the beginning; a clock that goes back changes nothing.
+	// A new attempt starts from the beginning. A clock that goes back changes nothing.
 	done := result.Doing{Done: measure.Counter{Bytes: 5}, SinceNanoseconds: start.UnixNano(), UntilNanoseconds: start.Add(time.Second).UnixNano()}
 	known := []v1alpha1.LivePoint{{}, {Milliseconds: 5000, Bytes: 5}}
 	if got := withPoint(known, fact, &done); len(got) != 2 || got[1] != known[1] {
@@ -55,8 +55,8 @@ func TestLivePoints(t *testing.T) {
 	}
 }
 
-// TestLiveAfterATargetHasEnded checks that the time of the points passes on while one target still writes its layout.
-// The remaining time is computed from them.
+// TestLiveAfterATargetHasEnded checks that the time of the live points advances while one target still writes its
+// layout. The remaining time is computed from these points.
 func TestLiveAfterATargetHasEnded(t *testing.T) {
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	run := &v1alpha1.BenchmarkRun{}

@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestManyRepetitions checks that a thousand repetitions of IOR in every phase of two targets keep the status within
-// its limit. The figures over all repetitions remain.
+// TestManyRepetitions checks that a thousand repetitions of IOR in every phase of two targets fit into the status. The
+// figures over all repetitions must remain.
 func TestManyRepetitions(t *testing.T) {
 	benchmark := builders.Benchmark("b").Target("a").Target("b").Clients(2).Processes(4).Load(builders.IOR().Overwrites().Engine())
 	for i := range 12 {
@@ -43,8 +43,8 @@ func TestManyRepetitions(t *testing.T) {
 	}
 }
 
-// TestStepsOfRanks checks that the ranks of a ramp are frozen in the run, and that decisions know which steps are
-// jobs.
+// TestStepsOfRanks checks that a run stores the ranks of each step of a ramp, and that the snapshot marks the steps
+// that are MPI jobs.
 func TestStepsOfRanks(t *testing.T) {
 	run, planned := begun(t, builders.Benchmark("b").Target("a").Clients(2).Load(builders.IOR().Engine()).
 		Ramp("ramp", v1alpha1.RampProcesses, "10s", 1, 2).BurstDrain("burst", "1m", "10m").Steady("fio", "10s").With(builders.Fio()))
@@ -64,6 +64,6 @@ func TestStepsOfRanks(t *testing.T) {
 		}
 	}
 	if snapshot.Policy.LossPatience <= 0 {
-		t.Error("a loss that others tell of is not waited for")
+		t.Error("a loss that other clients report is not awaited")
 	}
 }

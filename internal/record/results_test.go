@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestSetupOfTheSecondTarget checks that the results of a phase have the order of the run's targets, even if only the
-// second one has a setup, which runs first. The others are compared with the first target.
+// TestSetupOfTheSecondTarget checks that the results of a phase are in the order of the run's targets, even if only the
+// second target has a setup, which runs first. The first target is the one that others are compared with.
 func TestSetupOfTheSecondTarget(t *testing.T) {
 	program := func(setup ...string) v1alpha1.Engine {
 		return v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"zip", "a.zip"}, Setup: setup}}

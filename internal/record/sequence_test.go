@@ -20,13 +20,13 @@ func usual() *builders.BenchmarkBuilder {
 		Steady("read", "10s").With(builders.Fio().Reads())
 }
 
-// sequence is a benchmark and what happens to it.
+// sequence is a benchmark and the events of its run.
 type sequence struct {
 	benchmark *builders.BenchmarkBuilder
 	happens   func(*world)
 }
 
-// sequences are whole runs, each under its name in testdata.
+// sequences are whole runs by the name of their golden file.
 var sequences = map[string]sequence{
 	"good": {usual(), func(*world) {}},
 	"two-targets": {builders.Benchmark("b").Target("a").Target("b").Retain().Clients(2).
@@ -102,13 +102,13 @@ var sequences = map[string]sequence{
 	}},
 }
 
-// drains returns a benchmark with a burst drain, a pause, a second drain and a steady phase.
+// drains returns a benchmark with a drain, a redrain and a steady phase.
 func drains() *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("a").Clients(2).Throughput("20M", "300M", "30G", "10M").Prepare("layout").
 		BurstDrain("burst", "20s", "10m").Redrain("refill", "2m").AtMost("12m").Steady("after", "10s")
 }
 
-// sayEnough reports, from a time on, that the first attempt of a step has measured enough.
+// sayEnough reports, after some time, that the first attempt of a step has measured enough.
 func (w *world) sayEnough(id string, after time.Duration) {
 	w.after(after, "enough is measured in "+id, func() {
 		w.enough = map[decide.Attempt]string{{Step: id, Number: 1}: "it fell for good"}
@@ -137,7 +137,7 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// summary formats a status for people to compare. Package result tests the figures.
+// summary formats a status for review. The tests of package result check the figures.
 func summary(run *v1alpha1.BenchmarkRun) string {
 	var b strings.Builder
 	status := &run.Status

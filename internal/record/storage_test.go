@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/limits"
 )
 
-// largest returns a description in which everything exceeds its maximum length.
+// largest returns a description in which every field exceeds its maximum length.
 func largest(target string) v1alpha1.StorageDescription {
 	long := strings.Repeat("long ", 400)
 	d := limits.Description{Clients: []limits.Machines{{Type: long, Nodes: 3}}}
@@ -31,8 +31,8 @@ func largest(target string) v1alpha1.StorageDescription {
 	return limits.Record(target, d, c)
 }
 
-// TestStorageIsBounded checks that recorded descriptions of storage stay within the API's limits, name no Secret and
-// no person, are recorded only once, and never push a run's status beyond its own limit: texts are shortened,
+// TestStorageIsBounded checks that recorded descriptions of storage stay within the API's limits, name no Secret and no
+// person, and are recorded only once. They must not push the status of a run beyond its limit: texts are shortened,
 // figures are not.
 func TestStorageIsBounded(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
@@ -59,7 +59,7 @@ func TestStorageIsBounded(t *testing.T) {
 		t.Errorf("the first is %s, not that of the specification", got)
 	}
 	if l := run.Status.Storage[15].Limits[47]; l.Baseline != 1e6 || *l.Burst != 1e7 || *l.Bucket != 1e9 {
-		t.Errorf("figures gave way: %+v", l)
+		t.Errorf("figures were dropped: %+v", l)
 	}
 	Storage(run, found[:1])
 	if len(run.Status.Storage) != 16 {
@@ -73,8 +73,8 @@ func TestStorageIsBounded(t *testing.T) {
 	}
 }
 
-// TestSuspectsGiveWay checks that suspects of many phases are dropped, the least likely first, and that reached
-// rates remain.
+// TestSuspectsGiveWay checks that a status that is too large loses suspects, the least likely first. The reached rates
+// must remain.
 func TestSuspectsGiveWay(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
 	for range 24 {
@@ -97,7 +97,7 @@ func TestSuspectsGiveWay(t *testing.T) {
 		for _, target := range phase.Targets {
 			for _, one := range target.Attributions {
 				if len(one.Suspects) == 0 || one.Suspects[0].PermilleUsed != 987 || one.Baseline.PermilleReached != 987 {
-					t.Fatalf("figures gave way: %+v", one)
+					t.Fatalf("figures were dropped: %+v", one)
 				}
 			}
 		}

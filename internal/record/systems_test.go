@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// computed returns what the operator's built-in catalog documents.
+// computed returns the limits from the built-in catalog.
 func computed(t *testing.T, d limits.Description, declared *v1alpha1.Limits) limits.Computed {
 	t.Helper()
 	catalog, err := limits.Builtin()
@@ -31,7 +31,7 @@ func computed(t *testing.T, d limits.Description, declared *v1alpha1.Limits) lim
 	return made
 }
 
-// same compares what a run says about its rates with a golden file.
+// same compares what a run reports about its rates with a golden file.
 func same(t *testing.T, name string, found any) {
 	t.Helper()
 	got, err := json.MarshalIndent(found, "", "  ")
@@ -54,14 +54,14 @@ func same(t *testing.T, name string, found any) {
 	}
 }
 
-// plain returns a limit of a store without credits.
+// plain returns a limit without credits.
 func plain(name string, counts model.Counts, perSecond float64) model.Bucket {
 	return model.Bucket{Name: name, Counts: counts, BaselinePerSecond: perSecond}
 }
 
-// TestMachineAboveDisks simulates one machine whose path to its disks lets 768 MB/s through, with four disks of 200
-// MB/s and eight outstanding operations per thread, 4 ms each. With 18 threads of 64 KiB the suspects are the
-// machine and the disks. A single thread of 4 KiB reaches 1,985 IOPS, because it has too few operations outstanding.
+// TestMachineAboveDisks simulates a machine that lets 768 MB/s pass to four disks of 200 MB/s each, with eight
+// outstanding operations per thread of 4 ms each. With 18 threads of 64 KiB, the suspects are the machine and the
+// disks. A single thread of 4 KiB reaches 1,985 IOPS, because its queue depth is too low.
 func TestMachineAboveDisks(t *testing.T) {
 	documented := computed(t, limits.Description{Clients: []limits.Machines{{Type: "Standard_D32s_v3", Nodes: 1}}, Volumes: []limits.Volume{{
 		Driver: "disk.csi.azure.com", Attributes: map[string]string{"skuName": "Premium_LRS", "cachingMode": "None"}, CapacityBytes: 1 << 40, Count: 4}}}, nil)
@@ -92,9 +92,9 @@ func TestMachineAboveDisks(t *testing.T) {
 	}
 }
 
-// TestFileServerDrain simulates a file server of 32 MB/s on hard disks, with 1 MiB writes. Its burst and its
-// baseline are distinguished, each with its share of the documented rate, and spent credits hold back the phase
-// after the drain.
+// TestFileServerDrain simulates a file server of 32 MB/s on hard disks, with writes of 1 MiB. Burst and baseline must
+// be distinguished, each with its share of the documented rate, and spent credits must be the cause in the phase after
+// the drain.
 func TestFileServerDrain(t *testing.T) {
 	size := resource.MustParse("5Ti")
 	documented := computed(t, limits.Description{Volumes: []limits.Volume{{}}}, &v1alpha1.Limits{Preset: "aws-fsx-windows/hdd-32", Capacity: &size})

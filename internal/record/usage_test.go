@@ -6,8 +6,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// TestUsageTypesGiveWay checks that a status that is too large loses the disk usage by file type before it loses
-// figures.
+// TestUsageTypesGiveWay checks that a status that is too large loses the disk usage by file type rather than figures.
 func TestUsageTypesGiveWay(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
 	ratio := int64(2000)

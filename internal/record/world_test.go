@@ -20,14 +20,13 @@ import (
 	"github.com/storagebench/storagebench/test/invariants"
 )
 
-// world simulates a whole run. It keeps the facts three times: in a BenchmarkRun that remains in memory, in one that
-// is written and read back between every two decisions, and by hand in the snapshot on which a decision is based.
-// All three must always lead to the same decision.
+// world simulates a whole run and keeps its facts three times: in a BenchmarkRun in memory, in one that is written and
+// read back between every two decisions, and by hand in a snapshot. All three must always lead to the same decision.
 type world struct {
 	t    *testing.T
 	now  time.Time
 	plan plan.Plan
-	// memory is kept as it is; stored is the JSON of the same run.
+	// memory stays in memory; stored is the JSON of the same run.
 	memory *v1alpha1.BenchmarkRun
 	stored []byte
 	facts  decide.Snapshot
@@ -37,13 +36,13 @@ type world struct {
 	log     []string
 	checker invariants.Checker
 
-	// refuse and fail are clients that refuse to load, or whose tool fails. deaf clients never end a step, silent
-	// clients never become ready, and idle clients do nothing.
+	// Clients by behaviour: refuse and fail refuse to load or have a tool that fails; deaf never end a step; silent never
+	// become ready; idle do nothing.
 	refuse, fail, deaf, silent, idle map[string]bool
-	// early holds the clients' attempts that ended too early.
+	// early holds the attempts of clients that ended too early.
 	early map[string]bool
 	left  []v1alpha1.DataLeft
-	// takesData is true if a lost client's data is lost with it.
+	// takesData is true if a lost client's data is lost, too.
 	takesData bool
 	// enough holds the attempts that have measured enough.
 	enough map[decide.Attempt]string
@@ -98,7 +97,7 @@ func newWorld(t *testing.T, benchmark *builders.BenchmarkBuilder) *world {
 	return w
 }
 
-// both applies the same change to the run in memory and to the stored one.
+// both applies a change to the run in memory and to the stored one.
 func (w *world) both(do func(*v1alpha1.BenchmarkRun)) {
 	w.t.Helper()
 	do(w.memory)
@@ -124,7 +123,7 @@ func (w *world) read() *v1alpha1.BenchmarkRun {
 	return &run
 }
 
-// fresh returns a client that becomes ready after a while.
+// fresh returns a new client, which becomes ready after a while.
 func (w *world) fresh(key decide.ClientKey, replacements int) *decide.Client {
 	client := &decide.Client{Key: key, Connection: decide.Connecting, Message: "starting", Since: w.now,
 		Replacements: replacements, Attempts: map[decide.Attempt]decide.ClientStep{}}
@@ -148,7 +147,7 @@ func (w *world) note(format string, arguments ...any) {
 	w.log = append(w.log, fmt.Sprintf("%9.3fs  ", w.now.Sub(builders.Start).Seconds())+fmt.Sprintf(format, arguments...))
 }
 
-// run decides, acts and lets time pass until nothing is left to do.
+// run decides, acts and advances the time until the run is done.
 func (w *world) run() {
 	w.t.Helper()
 	for range 500 {
@@ -177,7 +176,7 @@ func (w *world) run() {
 	w.t.Fatalf("no end after 500 decisions:\n%s", strings.Join(w.log, "\n"))
 }
 
-// decide makes the decision from all three records of the facts.
+// decide makes the decision from each of the three records of the facts, and compares them.
 func (w *world) decide(seen []decide.Client) decide.Action {
 	w.t.Helper()
 	w.facts.Clients, w.facts.Enough = seen, w.enough
@@ -189,13 +188,13 @@ func (w *world) decide(seen []decide.Client) decide.Action {
 		}
 		snapshot.Enough = w.enough
 		if diff := cmp.Diff(action, decide.Next(snapshot, w.now)); diff != "" {
-			w.t.Fatalf("at %s the facts of the run in %s lead elsewhere (-by hand +recorded):\n%s", w.now.Sub(builders.Start), name, diff)
+			w.t.Fatalf("at %s the facts of the run in %s lead to another decision (-by hand +recorded):\n%s", w.now.Sub(builders.Start), name, diff)
 		}
 	}
 	return action
 }
 
-// pass advances the time to the next event, or to the time that the action named.
+// pass advances the time to the next event, or to the time that the action waits for.
 func (w *world) pass(until time.Time) {
 	w.t.Helper()
 	next := -1
@@ -222,10 +221,10 @@ func (w *world) pass(until time.Time) {
 	e.do()
 }
 
-// second returns an instant as a condition stores it.
+// second truncates an instant as a condition does.
 func second(at time.Time) time.Time { return at.Truncate(time.Second) }
 
-// apply does what a runner does. It returns true if facts changed at once.
+// apply acts as a runner does. It returns true if the facts have changed already.
 func (w *world) apply(action decide.Action) bool {
 	w.t.Helper()
 	switch action.Kind {
@@ -349,7 +348,7 @@ func (w *world) lose(target string, index int) func() {
 	}
 }
 
-// reported returns what the clients that know an attempt would have reported about it.
+// reported returns the reports of the clients that know an attempt.
 func (w *world) reported(step plan.Step, attempt decide.Attempt) []result.Client {
 	var all []result.Client
 	for _, client := range w.clients {

@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// TestChartsOfManySteps checks that phases with many steps have neither a line of latencies nor a chart of clients for
-// each step, and leave such charts to the phases after them.
+// TestChartsOfManySteps checks that a phase with many steps has no latency distribution and no chart of clients for
+// each step, so that later phases still have theirs.
 func TestChartsOfManySteps(t *testing.T) {
 	for kind, want := range map[v1alpha1.PhaseKind]int{v1alpha1.PhaseSearch: 0, v1alpha1.PhaseInterference: 0, v1alpha1.PhaseRamp: 0, v1alpha1.PhaseSteady: 1} {
 		d := Document{}
@@ -49,7 +49,7 @@ func TestChartsOfManySteps(t *testing.T) {
 	}
 }
 
-// TestDistributionOfNothing checks that a distribution without operations, which a damaged file can contain, is not drawn.
+// TestDistributionOfNothing checks that a distribution without operations is not drawn. A damaged file can contain one.
 func TestDistributionOfNothing(t *testing.T) {
 	for name, bins := range map[string][]series.Bin{"no bins": nil, "empty bins": {{LowNanoseconds: 100, HighNanoseconds: 200}}} {
 		d := Document{}
@@ -74,8 +74,8 @@ func TestConclusionOfATarget(t *testing.T) {
 	}
 }
 
-// TestTimelineOfARepeatedLayout checks that a layout that is repeated after the loss of a client, and finds its data,
-// keeps the times of its writes.
+// TestTimelineOfARepeatedLayout checks that a layout keeps the times of its writes if it is repeated after the loss of
+// a client and finds its data.
 func TestTimelineOfARepeatedLayout(t *testing.T) {
 	at := func(second int) *metav1.MicroTime { return new(metav1.NewMicroTime(time.Unix(int64(second), 0))) }
 	d := Document{}
@@ -96,7 +96,7 @@ func TestTimelineOfARepeatedLayout(t *testing.T) {
 	}
 }
 
-// TestHeightOfASpike checks the sentence about a value that is far above all others.
+// TestHeightOfASpike checks the note on a value that is far above all others.
 func TestHeightOfASpike(t *testing.T) {
 	line := chart.Line{}
 	for i := range 400 {
@@ -108,7 +108,8 @@ func TestHeightOfASpike(t *testing.T) {
 	}
 }
 
-// TestLevelsThatAreNotDrawn checks that a documented limit beyond the fourth is called above the chart only if it is.
+// TestLevelsThatAreNotDrawn checks that at most four documented limits are drawn, and that a note distinguishes the
+// others from those above the chart.
 func TestLevelsThatAreNotDrawn(t *testing.T) {
 	var levels []chart.Level
 	for _, y := range []float64{10, 20, 30, 100, 200, 900} {
@@ -124,8 +125,8 @@ func TestLevelsThatAreNotDrawn(t *testing.T) {
 	}
 }
 
-// TestChartsOfSmallFiles checks a phase that has a step for each operation: the distributions of the operations look
-// different, and only operations that move bytes have a chart of the clients' throughput.
+// TestChartsOfSmallFiles checks a phase with a step for each operation: the latency distributions of the operations
+// must look different, and only operations that transfer bytes have a chart of the clients' throughput.
 func TestChartsOfSmallFiles(t *testing.T) {
 	d := Document{}
 	d.Phases = []v1alpha1.PhaseResult{{Name: "files", Kind: v1alpha1.PhaseSmallFiles, Targets: []v1alpha1.TargetResult{{Target: "data"}}}}

@@ -21,8 +21,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// fileServer is the store of the demo. It delivers 65 MB/s with credits and 8 MB/s
-// without. Credits refill at a rate of 4 MB/s.
+// fileServer is the store of the demo. It delivers 65 MB/s with credits and 8 MB/s without. Credits refill at 4 MB/s.
 type fileServer struct{ credits float64 }
 
 const (
@@ -30,7 +29,7 @@ const (
 	serverBucket                              = 1220 * megabyte
 )
 
-// load returns what the demo's only client measures: operations of 1 MiB, 32 of them outstanding.
+// load returns the report of the demo's only client, which keeps 32 operations of 1 MiB outstanding.
 func (s *fileServer) load(seconds int, operation measure.Operation) *builders.ClientBuilder {
 	one := builders.Client("share", 0)
 	for second := range seconds {
@@ -49,7 +48,7 @@ func (s *fileServer) load(seconds int, operation measure.Operation) *builders.Cl
 	return one
 }
 
-// demoPaper returns the run that `make demo` shows, from the same file.
+// demoPaper returns the run of `make demo`, from the same file.
 func demoPaper(t testing.TB) paper {
 	t.Helper()
 	data, err := os.ReadFile("../../config/samples/fsx-windows-32-hdd-in-small.yaml")
@@ -86,16 +85,15 @@ func demoPaper(t testing.TB) paper {
 	}, finished())
 }
 
-// aFigure matches a number with the unit of a rate, an amount or a time, anInterval an interval around a figure, and
-// aChart a chart with its labels.
+// aFigure matches a number with the unit of a rate, an amount or a time; anInterval, the interval of a figure; aChart,
+// a chart with its labels.
 var (
 	aFigure    = regexp.MustCompile(`\d[\d,.]* ?(?:[kMGT]?B(?:/s)?|IOPS|ns|us|ms|s)\b`)
 	anInterval = regexp.MustCompile(`\d\S* to \d\S*(?: [kMGT]?B(?:/s)?)?`)
 	aChart     = regexp.MustCompile(`(?s)over time\n.*?\n\n`)
 )
 
-// TestDemo checks that the report of the demo fits on a screen, and that no figure
-// appears twice, with or without a chart.
+// TestDemo checks that the report of the demo fits on a screen and shows no figure twice, with or without a chart.
 func TestDemo(t *testing.T) {
 	document := demoPaper(t).document(t)
 	short := text(t, document, report.TextOptions{Columns: 100})

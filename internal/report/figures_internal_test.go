@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// TestFiguresOfEqualOperations checks that a sweep has the p99 latency of both operations, even if they are equal.
+// TestFiguresOfEqualOperations checks that a sweep has the p99 latency of reads and of writes, even if they are equal.
 func TestFiguresOfEqualOperations(t *testing.T) {
 	step := v1alpha1.StepResult{}
 	for _, operation := range []v1alpha1.Operation{v1alpha1.OperationRead, v1alpha1.OperationWrite} {

@@ -39,11 +39,11 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// bareLink matches text that GitHub Flavored Markdown, GitHub or GitLab turns into a link without any markup.
+// bareLink matches text without markup that GitHub Flavored Markdown, GitHub or GitLab turns into a link.
 var bareLink = regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://\S|\bwww\.\w|[\w.+-]+@[\w-]|@\w|#\d`)
 
-// TestMarkdownIsOnlyText checks that words from users and tools cannot format or
-// mention anything, or end their element.
+// TestMarkdownIsOnlyText checks that text from users and tools cannot format or mention anything, and cannot end its
+// element.
 func TestMarkdownIsOnlyText(t *testing.T) {
 	d := documents["good"].document(t)
 	const words = "<img src=x> @team #12 | a `b` **c** [d](https://example.org) </details> ~e~ " +
@@ -81,7 +81,7 @@ func TestMarkdownIsOnlyText(t *testing.T) {
 	}
 }
 
-// TestMarkdownOfAFoldedName checks that a name in the title of a fold, where backslashes escape nothing, is only text.
+// TestMarkdownOfAFoldedName checks that a name in the title of a fold, where backslashes do not escape, is only text.
 func TestMarkdownOfAFoldedName(t *testing.T) {
 	var b bytes.Buffer
 	if err := report.Markdown(&b, twoSmallFiles(t, "<img src=x> @team a_b")); err != nil {
@@ -93,7 +93,8 @@ func TestMarkdownOfAFoldedName(t *testing.T) {
 	}
 }
 
-// TestMarkdownOfUnprintable checks that replaced characters neither shift nor hide what must be escaped.
+// TestMarkdownOfUnprintable checks that characters that replace unprintable ones neither shift nor hide what must be
+// escaped.
 func TestMarkdownOfUnprintable(t *testing.T) {
 	d := documents["good"].document(t)
 	for _, words := range []string{"\x01:", "\x01\x02\x03 see https://example.org", "\xff://\x01"} {
@@ -108,8 +109,8 @@ func TestMarkdownOfUnprintable(t *testing.T) {
 	}
 }
 
-// TestSweepWithoutFigures checks that cells without figures get no mark, and that
-// a matrix without figures is omitted.
+// TestSweepWithoutFigures checks that cells without figures are not marked, and that a matrix without figures is
+// omitted.
 func TestSweepWithoutFigures(t *testing.T) {
 	d := sweepPaper().document(t)
 	empty := func(steps []v1alpha1.StepResult) string {
@@ -136,7 +137,7 @@ func TestJSON(t *testing.T) {
 	if d.Series.Empty() {
 		t.Error("there are no series")
 	}
-	d.Series = nil // another version of Go may compress it differently
+	d.Series = nil // its compression may differ with another version of Go
 	written(t, "two-targets.golden.json", func(w io.Writer) error { return report.JSON(w, d) })
 }
 
@@ -163,7 +164,7 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// TestPages renders every document as a page. With -pages it keeps the pages, for visual inspection.
+// TestPages renders every document as a page. -pages keeps the pages for visual inspection.
 func TestPages(t *testing.T) {
 	for name, test := range all() {
 		var b bytes.Buffer
@@ -181,7 +182,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// again returns the document as another run of the same benchmark, with the given name.
+// again returns the document under the name of another run of the same benchmark.
 func again(d report.Document, name string) report.Document {
 	d.Run, d.RunUID = name, name
 	return d
@@ -223,7 +224,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestEquivalent checks that figures within the margin are equivalent, and figures that are a fifth lower are not.
+// TestEquivalent checks that figures within the margin are equivalent, and that figures a fifth lower are not.
 func TestEquivalent(t *testing.T) {
 	good := documents["good"].document(t)
 	for share, want := range map[int64]compare.Equivalence{100: compare.Equivalent, 99: compare.Equivalent, 80: compare.NotEquivalent} {
@@ -257,7 +258,7 @@ func TestEquivalent(t *testing.T) {
 	}
 }
 
-// TestEquivalentInEveryCell checks that two sweeps are equivalent only if all their cells could be compared.
+// TestEquivalentInEveryCell checks that two sweeps are equivalent only if all their cells can be compared.
 func TestEquivalentInEveryCell(t *testing.T) {
 	good := all()["sweep"].document(t)
 	for _, valid := range []bool{true, false} {
@@ -277,8 +278,8 @@ func TestEquivalentInEveryCell(t *testing.T) {
 	}
 }
 
-// TestEditedProfile checks that runs with the same hash but different workloads are not taken for runs of one
-// specification. The hash does not cover the contents of a profile.
+// TestEditedProfile checks that two runs with the same hash but different workloads do not count as repetitions of one
+// specification: the hash does not cover the contents of a profile.
 func TestEditedProfile(t *testing.T) {
 	good, other := documents["good"].document(t), again(documents["good"].document(t), "other")
 	*other.Spec.Run.Workload.Fio.QueueDepth *= 4
@@ -295,8 +296,8 @@ func TestEditedProfile(t *testing.T) {
 	}
 }
 
-// TestEquivalentOnlyIfComplete checks that two runs that lack the same phase are not shown to be equivalent, and that
-// the comparison states why they lack it.
+// TestEquivalentOnlyIfComplete checks that two runs that lack the same phase are not equivalent, and that the
+// comparison states why they lack it.
 func TestEquivalentOnlyIfComplete(t *testing.T) {
 	for name, note := range map[string]string{"interrupted": " failed (Stopped): ", "unfinished": " has not finished: "} {
 		conditions := documents[name].document(t).Conditions
@@ -316,7 +317,7 @@ func TestEquivalentOnlyIfComplete(t *testing.T) {
 	}
 }
 
-// TestNotCompared checks that runs that cannot be compared are rejected with a reason.
+// TestNotCompared checks that runs that cannot be compared are refused with a reason.
 func TestNotCompared(t *testing.T) {
 	good, ramp, sweep := documents["good"].document(t), all()["ramp"].document(t), all()["sweep"].document(t)
 	ramp.RunUID, sweep.RunUID = "1", "2"

@@ -19,8 +19,8 @@ func everything(w io.Writer, d report.Document) error {
 	return report.Text(w, d, report.TextOptions{Verbose: true, Columns: 100, ASCII: true})
 }
 
-// FuzzRead checks that no document makes the report fail or write control characters to the terminal, and that
-// JSON's output can be read again.
+// FuzzRead checks that no document makes the report fail or write control characters to a terminal, and that its JSON
+// can be read again.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{
 		`{"schemaVersion":1,"benchmark":"b","run":"r"}`,
@@ -54,12 +54,12 @@ func FuzzRead(f *testing.F) {
 		if code := report.ExitCode(document); code < report.ExitMet || code > report.ExitInvalid {
 			t.Errorf("exit code %d", code)
 		}
-		// Writing it once normalizes unusual values, such as the zero time. After that nothing may change.
+		// The first write normalizes unusual values, such as the zero time. After that nothing may change.
 		var written []string
 		for range 3 {
 			var b bytes.Buffer
 			if err := report.JSON(&b, document); err != nil {
-				// Years above 9999, which a time zone can cause, cannot be written.
+				// Years after 9999 cannot be written. A time zone can cause them.
 				return
 			}
 			written = append(written, b.String())

@@ -15,7 +15,8 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// loaded returns the document of a run with two phases: a victim beside one and two aggressors, and two equals.
+// loaded returns the document of a run with two interference phases: a victim beside one and two aggressors, and two
+// victims beside each other.
 func loaded(t *testing.T) report.Document {
 	t.Helper()
 	spec := builders.Benchmark("usual").Target("data").Target("x").Target("y").Prepare("layout").

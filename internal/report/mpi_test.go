@@ -16,7 +16,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// overMPI lays out data with IOR, writes for a fixed time, reads in a ramp, and ends with mdtest.
+// overMPI returns a benchmark that lays out data with IOR, writes for a fixed time, reads in a ramp, and ends with
+// mdtest.
 func overMPI() *builders.BenchmarkBuilder {
 	return builders.Benchmark("usual").Target("lz4").Target("none").Clients(2).Processes(4).Load(builders.IOR().Direct().Engine()).
 		Prepare("layout").Steady("write", "30s").WithLoad(builders.IOR().Direct().Overwrites().Mutate(func(p *v1alpha1.IORProfile) { p.DataPattern = "Random" }).Engine()).
@@ -24,7 +25,7 @@ func overMPI() *builders.BenchmarkBuilder {
 		Steady("metadata", "10m").WithLoad(builders.Mdtest())
 }
 
-// ranks returns the results of the clients of each target.
+// ranks returns the reports of the clients on each target.
 func ranks(step plan.Step) []result.Client {
 	var all []result.Client
 	for _, target := range step.Targets {
@@ -53,7 +54,7 @@ func ranks(step plan.Step) []result.Client {
 					client.IORJob(2*step.Processes, 2, measure.Read, 1, 10*time.Second, 20*each.Bytes)
 				}
 			case "metadata":
-				if target == "lz4" { // the files of the other target are empty
+				if target == "lz4" { // on the other target, the files are empty
 					client.Rank(3, measure.Write, builders.Counter(100, 4096))
 				}
 				if index == 0 {
@@ -69,7 +70,7 @@ func ranks(step plan.Step) []result.Client {
 func init() {
 	maps.Copy(documents, map[string]paper{
 		"mpi": play(overMPI(), ranks, finished()),
-		// A client fails in the middle of a step. What it had reported by then must remain.
+		// A client fails during a step. What it has reported before must remain.
 		"mpi-cut-short": play(builders.Benchmark("usual").Target("data").Clients(2).Processes(2).Load(builders.IOR().Direct().Engine()).Steady("write", "30s"),
 			func(plan.Step) []result.Client {
 				return []result.Client{
@@ -81,7 +82,7 @@ func init() {
 	})
 }
 
-// TestJobsInJSON checks that the document contains what the text shows, and more.
+// TestJobsInJSON checks that the JSON document contains at least what the text shows.
 func TestJobsInJSON(t *testing.T) {
 	var written bytes.Buffer
 	if err := report.JSON(&written, documents["mpi"].document(t)); err != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// observedPaper is a drain without documented limits, whose store tells its credits: 80 % at the start, one percent less
-// each five seconds. Three nodes have CPUs, and the network of one of them ends after a minute of each step.
+// observedPaper is a drain without documented limits. The store reports its credits, which fall from 80 % by one
+// percent every five seconds. Three nodes report their CPUs. The network has values only in the first minute of each
+// step.
 func observedPaper() paper { return observed(burstPaper(false)) }
 
 func observed(made paper) paper {
@@ -53,7 +54,7 @@ func observed(made paper) paper {
 	return made
 }
 
-// TestObservationsBesideCauses checks that what was observed in a phase stands with the evidence of what limited it.
+// TestObservationsBesideCauses checks that the observations of a phase are shown with the evidence of its cause.
 func TestObservationsBesideCauses(t *testing.T) {
 	_, evidence, _ := strings.Cut(text(t, observed(burstPaper(true)).document(t), verbose), "Evidence:")
 	evidence, _, _ = strings.Cut(strings.Join(strings.Fields(evidence), " "), "Warnings")
@@ -82,8 +83,8 @@ func TestObservationsCSV(t *testing.T) {
 	}
 }
 
-// TestObservationsOverTime checks that the page has a chart for each observation with values, with the axis of the
-// throughput: the positions of the phases are equal.
+// TestObservationsOverTime checks that the page has a chart for each observation with values, on the time axis of the
+// throughput: the phases must have the same positions.
 func TestObservationsOverTime(t *testing.T) {
 	var b bytes.Buffer
 	if err := report.HTML(&b, observedPaper().document(t)); err != nil {

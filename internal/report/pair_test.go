@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// pairDocuments returns runs whose two targets can be compared, because each has its own machines.
+// pairDocuments returns runs whose targets can be compared, because each target has machines of its own.
 func pairDocuments() map[string]paper {
 	return map[string]paper{
 		"pair-sweep": pairSweep("single", "s2d"), "pair-sweep-wide": pairSweep("a-server-of-a-long-name", "storage-spaces-direct"),
@@ -23,8 +23,8 @@ func pairDocuments() map[string]paper {
 	}
 }
 
-// noisy returns what a client does over some seconds. Consecutive seconds are
-// correlated with a coefficient of one half.
+// noisy returns the report of a client over some seconds. The rates of consecutive seconds are correlated with a
+// coefficient of one half.
 func noisy(random *rand.Rand, target string, seconds int, operation measure.Operation, rate, size, noise float64, latency time.Duration) *builders.ClientBuilder {
 	one := builders.Client(target, 0)
 	value := 0.0
@@ -35,10 +35,10 @@ func noisy(random *rand.Rand, target string, seconds int, operation measure.Oper
 	return one
 }
 
-// server limits operations and bytes per second; each operation takes at least latency seconds.
+// server limits operations and bytes per second. Each operation takes at least latency, in seconds.
 type server struct{ latency, iops, bytes float64 }
 
-// of returns the operations per second for a number of outstanding operations, and the latency of each operation.
+// of returns the operations per second at a number of outstanding operations, and the latency of each.
 func (s server) of(outstanding, size float64) (rate float64, latency time.Duration) {
 	rate = min(outstanding/s.latency, s.iops, s.bytes/size)
 	return rate, time.Duration(outstanding / rate * 1e9)
@@ -48,7 +48,7 @@ func servers(names ...string) map[string]server {
 	return map[string]server{names[0]: {0.004, 6000, 180e6}, names[1]: {0.0038, 20_000, 768e6}}
 }
 
-// cellsOf returns results for each cell. In cell 0, the target named invalid reads data that was never written.
+// cellsOf returns the reports for each cell. In cell 0, the target named invalid reads data that was never written.
 func cellsOf(all map[string]server, invalid string) func(plan.Step) []result.Client {
 	random := rand.New(rand.NewPCG(7, 8))
 	return func(step plan.Step) []result.Client {
@@ -97,8 +97,8 @@ func pairRamp() paper {
 	}, finished())
 }
 
-// pairDrain is a small version of the FSx for Lustre experiment: a compressing store
-// with a bucket, beside one without either.
+// pairDrain is a small version of the FSx for Lustre experiment: a store with compression and a bucket, beside one
+// without either.
 func pairDrain() paper {
 	benchmark := builders.Benchmark("usual").Target("none").Target("lz4").Clients(1).Workload(builders.Fio().Compressible(73)).Prepare("layout").
 		BurstDrain("burst", "2m", "10m").Steady("after", "6m")
@@ -141,7 +141,7 @@ func pairDrain() paper {
 	}, finished())
 }
 
-// threeTargets share no machines. The third one has a different load.
+// threeTargets returns a run of three targets without common machines. The third one has another load.
 func threeTargets() paper {
 	benchmark := builders.Benchmark("usual").Target("one").Target("two").Target("three").Clients(1).Prepare("layout").
 		Steady("write", "1m").For("three", builders.Fio().BlockSize("64Ki")).Sequential()
@@ -156,8 +156,8 @@ func threeTargets() paper {
 	}, finished())
 }
 
-// TestComparisonNamesItsBaseline checks that a title names the target that the table compares with. That is the first
-// target of the phase, which need not be the first one in the results of the run.
+// TestComparisonNamesItsBaseline checks that the title names the target that the others are compared with. That is the
+// first target of the phase, which may not be the first in the results of the run.
 func TestComparisonNamesItsBaseline(t *testing.T) {
 	benchmark := builders.Benchmark("usual").Target("loud").Target("app").Clients(1).
 		Interference("cost", []string{"app"}, []string{"loud"}, "1m").Steady("write", "1m")
@@ -175,7 +175,7 @@ func TestComparisonNamesItsBaseline(t *testing.T) {
 	}
 }
 
-// twoSmallFiles returns a document of small files with a second target, which has the results of the first one.
+// twoSmallFiles returns a document of small files with a second target that has the results of the first.
 func twoSmallFiles(t *testing.T, name string) report.Document {
 	t.Helper()
 	d := smallFilesPaper().document(t)
@@ -189,8 +189,8 @@ func twoSmallFiles(t *testing.T, name string) report.Document {
 	return d
 }
 
-// TestComparesAllFigures checks that the comparison of two targets has the figures of all operations, even if the status
-// does not.
+// TestComparesAllFigures checks that the comparison of two targets has the figures of all operations, even those that
+// the status omits.
 func TestComparesAllFigures(t *testing.T) {
 	full := text(t, twoSmallFiles(t, "other"), verbose)
 	for _, figure := range []string{"Create IOPS", "Write mean latency", "Delete IOPS", "Delete p99 latency"} {

@@ -16,13 +16,13 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// paper is a simulated run of a benchmark. clients returns the clients' reports on a step, or nil to end the run
-// before the step. more changes the run at its end.
+// paper is a simulated run of a benchmark. clients returns the clients' reports on a step, or nil to end the run before
+// that step. more modifies the run at its end.
 type paper struct {
 	benchmark *builders.BenchmarkBuilder
 	clients   func(plan.Step) []result.Client
 	more      []func(*v1alpha1.BenchmarkRun)
-	// prometheus answers the queries of observations.
+	// prometheus answers the queries of the observations.
 	prometheus func(*observation.Query) []observation.Series
 }
 
@@ -76,7 +76,8 @@ func (p paper) document(t *testing.T) report.Document {
 	return report.NewDocument(run, "v0.1.0").With(over)
 }
 
-// minutesOf returns latencies as agents report them, with everything that the first client did in a single minute.
+// minutesOf returns latencies in the form in which agents report them. All operations of the first client count in a
+// single minute.
 func minutesOf(reported []result.Client) map[string][]series.Minute {
 	all := map[string][]series.Minute{}
 	for i := range reported {
@@ -91,8 +92,8 @@ func minutesOf(reported []result.Client) map[string][]series.Minute {
 	return all
 }
 
-// recordStep records a step that started at an instant and returns when it ended. The clients' I/O starts a quarter
-// of a second later, as with fio. A conclusion is recorded a tenth of a second before the end of the I/O.
+// recordStep records a step that starts at the given time, and returns when it ended. The I/O of the clients starts a
+// quarter of a second later, as with fio. A conclusion is recorded a tenth of a second before the I/O ends.
 func recordStep(run *v1alpha1.BenchmarkRun, step plan.Step, reported []result.Client, at time.Time) time.Time {
 	attempt := decide.Attempt{Step: step.ID, Number: 1}
 	end := at.Add(step.Duration)
@@ -118,10 +119,10 @@ func recordStep(run *v1alpha1.BenchmarkRun, step plan.Step, reported []result.Cl
 	return end
 }
 
-// enough is the reason for ending a drain early.
+// enough is the reason for which a drain ends early.
 const enough = "the baseline is measured: 32.00 MB/s within 2 %"
 
-// later shifts all times of a client.
+// later shifts all times in the report of a client.
 func later(c *result.Client, by time.Duration) {
 	builders.ShiftSamples(c, by)
 	if c.Job != nil {

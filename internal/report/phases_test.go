@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// all returns documents of runs with each kind of phase, and of runs that failed.
+// all returns documents of runs with every kind of phase, and of runs that failed.
 func all() map[string]paper {
 	both := maps.Clone(documents)
 	maps.Copy(both, spaceDocuments)
@@ -36,7 +36,7 @@ func all() map[string]paper {
 	return both
 }
 
-// share is the FSx for Windows experiment: 260 MB/s with credits, 32 MB/s without.
+// share is the store of the FSx for Windows experiment: 260 MB/s with credits, 32 MB/s without.
 type share struct{ credits float64 }
 
 const (
@@ -47,7 +47,7 @@ const (
 	blocksPerSecond = 65536.0
 )
 
-// load returns what four clients measure in a number of seconds.
+// load returns the reports of four clients after the given number of seconds.
 func (s *share) load(seconds int, operation measure.Operation) []result.Client {
 	clients := make([]*builders.ClientBuilder, 4)
 	for i := range clients {
@@ -110,7 +110,7 @@ func burstPaper(documented bool) paper {
 	}, finished())
 }
 
-// concluded marks the clients of a drain as stopped because enough was measured.
+// concluded marks the clients of a drain as stopped because it had measured enough.
 func concluded(clients []result.Client) []result.Client {
 	for i := range clients {
 		clients[i].Stopped, clients[i].StopMessage = true, enough

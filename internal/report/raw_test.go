@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// TestRawDevice checks that a raw device is shown with its size and without an unknown file system.
+// TestRawDevice checks that the report of a raw device shows its size and no file system.
 func TestRawDevice(t *testing.T) {
 	document := documents["not-valid"].document(t)
 	document.Environments = []v1alpha1.Environment{{Target: "disk", Clients: 1, ToolVersion: "fio-3.33",

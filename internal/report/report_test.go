@@ -187,8 +187,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestLikeWarningsAreFolded checks that warnings of one type share an entry, and
-// that the short text has the first ones.
+// TestLikeWarningsAreFolded checks that warnings of the same type share an entry, and that the short text shows only
+// the first ones.
 func TestLikeWarningsAreFolded(t *testing.T) {
 	d := documents["good"].document(t)
 	late := func(nodes ...string) {
@@ -200,7 +200,7 @@ func TestLikeWarningsAreFolded(t *testing.T) {
 	late("one", "two", "three")
 	if short := text(t, d, report.TextOptions{}); !strings.Contains(short,
 		"  - ClockUncertain: run: node one is late; run: node two is late; run: node three is late\n") {
-		t.Errorf("three warnings, of which none is left out:\n%s", short)
+		t.Errorf("want all three warnings:\n%s", short)
 	}
 	late("four")
 	short, full := text(t, d, report.TextOptions{}), text(t, d, verbose)
@@ -212,7 +212,7 @@ func TestLikeWarningsAreFolded(t *testing.T) {
 	}
 }
 
-// TestStateOfARate checks that the short text and the page show beside each rate how precise and how steady it was.
+// TestStateOfARate checks that the text and the page show the precision and the steadiness of each rate.
 func TestStateOfARate(t *testing.T) {
 	d := documents["good"].document(t)
 	write, read := &d.Phases[1].Targets[0], &d.Phases[2].Targets[0]
@@ -244,7 +244,7 @@ func TestStateOfARate(t *testing.T) {
 	}
 }
 
-// TestUncountedOperations checks that a rate of bytes whose operations were not counted has no IOPS beside it.
+// TestUncountedOperations checks that a rate in bytes has no IOPS beside it if operations were not counted.
 func TestUncountedOperations(t *testing.T) {
 	d := documents["good"].document(t)
 	write := &d.Phases[1].Targets[0].Operations[0]
@@ -262,7 +262,8 @@ func TestUncountedOperations(t *testing.T) {
 	}
 }
 
-// TestJudgedByOtherObjectives judges a run by objectives that replaced those with which it was made.
+// TestJudgedByOtherObjectives checks that a run can be judged by objectives that are newer than the run, and that the
+// run's own document does not change.
 func TestJudgedByOtherObjectives(t *testing.T) {
 	made := documents["objective-missed"].document(t)
 	before := text(t, made, report.TextOptions{})
@@ -282,7 +283,7 @@ func TestJudgedByOtherObjectives(t *testing.T) {
 	}
 }
 
-// TestDisqualifiedFirst checks that the report says that figures are not valid before it shows them.
+// TestDisqualifiedFirst checks that a disqualifying warning appears once, before the figures.
 func TestDisqualifiedFirst(t *testing.T) {
 	for name, warning := range map[string]string{"not-valid": "UnwrittenDataRead", "interrupted": "ResultIncomplete", "failed-in-a-step": "ToolError"} {
 		got := text(t, documents[name].document(t), report.TextOptions{})
@@ -291,19 +292,19 @@ func TestDisqualifiedFirst(t *testing.T) {
 			t.Errorf("%s: %s is at %d, the table at %d", name, warning, at, table)
 		}
 		if strings.Count(got, warning) != 1 {
-			t.Errorf("%s: %s is told %d times", name, warning, strings.Count(got, warning))
+			t.Errorf("%s: %s appears %d times", name, warning, strings.Count(got, warning))
 		}
 	}
 }
 
-// TestNothingForTheTerminalToObey checks that the report has no control characters, whatever a tool prints.
+// TestNothingForTheTerminalToObey checks that the report contains no control characters, even if a tool's output does.
 func TestNothingForTheTerminalToObey(t *testing.T) {
 	got := text(t, documents["hostile"].document(t), verbose)
 	if at := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && r < ' ' || r == 0x7f || r == 0x202e }); at >= 0 {
-		t.Errorf("there is a control character: %q", got[at:min(at+20, len(got))])
+		t.Errorf("the report has a control character: %q", got[at:min(at+20, len(got))])
 	}
 	if strings.Contains(got, "\nverdict") {
-		t.Error("a tool made a line of its own")
+		t.Error("the output of a tool added a line")
 	}
 }
 
@@ -329,7 +330,7 @@ func TestJSONRoundTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(written, second.String()); diff != "" {
-				t.Errorf("the second time it is written differently:\n%s", diff)
+				t.Errorf("the second encoding differs:\n%s", diff)
 			}
 			if text(t, document, verbose) != text(t, read, verbose) || report.ExitCode(document) != report.ExitCode(read) {
 				t.Error("text or exit code changed")
@@ -338,7 +339,7 @@ func TestJSONRoundTrip(t *testing.T) {
 	}
 }
 
-// TestReadsAnObjectOfTheCluster checks that a run in kubectl's JSON is shown like the run's own document.
+// TestReadsAnObjectOfTheCluster checks that a BenchmarkRun in kubectl's JSON is shown like the run's own document.
 func TestReadsAnObjectOfTheCluster(t *testing.T) {
 	want := documents["good"].document(t)
 	object := v1alpha1.BenchmarkRun{
@@ -364,7 +365,7 @@ func TestReadsAnObjectOfTheCluster(t *testing.T) {
 	}
 }
 
-// TestContract checks the fields that other programs rely on: the status of the BenchmarkRun, and the names.
+// TestContract checks the JSON fields that other programs rely on: those of the BenchmarkRun's status, and the names.
 func TestContract(t *testing.T) {
 	var b bytes.Buffer
 	if err := report.JSON(&b, documents["good"].document(t)); err != nil {
@@ -421,7 +422,7 @@ func TestReadRefuses(t *testing.T) {
 		})
 	}
 	if _, err := report.Read(strings.NewReader(strings.Replace(good, `"schemaVersion": 1`, `"schemaVersion": 1, "fromTheFuture": {}`, 1))); err != nil {
-		t.Errorf("a field that is not known: %v", err)
+		t.Errorf("an unknown field: %v", err)
 	}
 	if _, err := report.Read(endless{}); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Errorf("an endless file: %v", err)
@@ -445,7 +446,7 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on 
 func TestWriteErrors(t *testing.T) {
 	document := documents["good"].document(t)
 	if err := report.Text(full{}, document, verbose); err == nil {
-		t.Error("Text took no notice of a full disk")
+		t.Error("Text ignored a full disk")
 	}
 	if err := report.JSON(full{}, document); err == nil {
 		t.Error("JSON took no notice of a full disk")

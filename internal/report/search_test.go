@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// searched returns the document of a run with a search, whose steps met the objective,
-// missed it, or confirmed the highest rate.
+// searched returns the document of a run with a search. Its steps include ones that met the objective, missed it, and
+// confirmed the highest rate.
 func searched(t *testing.T) report.Document {
 	t.Helper()
 	spec := builders.Benchmark("usual").Target("data").Workload(builders.Fio().BlockSize("4Ki").Reads().Mutate(func(p *v1alpha1.FioProfile) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestShadesCompareLikeFigures checks that the cells of a matrix with several figures are shaded column by column, over
-// both tables, and those of a matrix with one figure over all columns.
+// TestShadesCompareLikeFigures checks that the cells of a matrix are shaded column by column if it shows several
+// figures, and over all columns if it shows one. Both compare all tables of the matrix.
 func TestShadesCompareLikeFigures(t *testing.T) {
 	tables := []partTable{
 		{lines: [][]string{{"depth", "MB/s", "ms"}, {"1", "100", "1"}, {"2", "200", "2"}}, left: 1, matrix: true},

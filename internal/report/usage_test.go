@@ -6,13 +6,13 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// holding returns usage for a client: 1 GiB of data in four files that occupy the given number of allocated bytes.
+// holding returns the usage of a client: 1 GiB of data in four files, for which the given number of bytes is allocated.
 func holding(fileSystem, compression string, allocated uint64) *result.Usage {
 	space := result.Space{Files: 4, ApparentBytes: 1 << 30, DataBytes: 1 << 30, AllocatedBytes: allocated}
 	return &result.Usage{Space: space, Types: []result.TypeUsage{{Space: space}}, HolesKnown: true, Settled: true, FileSystem: fileSystem, Compression: compression}
 }
 
-// withSpace adds the usage of a phase to its clients.
+// withSpace makes the four clients of a step report a usage that depends on the phase and the target.
 func withSpace(of func(phase, target string) *result.Usage) func(plan.Step) []result.Client {
 	return func(step plan.Step) []result.Client {
 		all := four(step)
@@ -23,7 +23,8 @@ func withSpace(of func(phase, target string) *result.Usage) func(plan.Step) []re
 	}
 }
 
-// compressing returns a benchmark with two targets, one of which compresses. fio's data can be compressed by half.
+// compressing returns a benchmark with two targets, one of which compresses. fio's data can be compressed to half its
+// size.
 func compressing() *builders.BenchmarkBuilder {
 	return builders.Benchmark("usual").Target("none").Target("lz4").Clients(4).Workload(builders.Fio().Compressible(50)).
 		Prepare("layout").Steady("write", "10s")

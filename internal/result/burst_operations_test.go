@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestDropsOfBytesAndOperations checks that a drain with one block size finds the same drops in operations as in bytes,
-// also where its clients complete only a few operations in a second and their samples begin at different times.
+// TestDropsOfBytesAndOperations checks that a drain with one block size shows the same drops in operations as in bytes,
+// even if the clients complete only a few operations per second and their samples start at different times.
 func TestDropsOfBytesAndOperations(t *testing.T) {
 	t.Parallel()
 	const clients, burst, seconds, blockSize = 4, 12, 60, 1 << 20

@@ -14,11 +14,11 @@ type targetCase struct {
 	benchmark *builders.BenchmarkBuilder
 	clients   []result.Client
 	remarks   []result.Remark
-	// warnings must be present, in this order. The golden file shows the remaining ones.
+	// warnings must come first, in this order. The golden file shows any others.
 	warnings []v1alpha1.WarningType
 }
 
-// short are the warnings of every one-client write phase that is this short.
+// short lists the warnings that every short write phase with one client has.
 var short = []v1alpha1.WarningType{v1alpha1.WarningNotAssessed, v1alpha1.WarningTooFewSamples}
 
 var targetCases = map[string]func() targetCase{
@@ -26,7 +26,7 @@ var targetCases = map[string]func() targetCase{
 		return targetCase{benchmark: writing(), clients: objects(writer(0), writer(1), writer(2)), warnings: short}
 	},
 	"time-bound-offset": func() targetCase {
-		// One client starts 300 ms later: only 9.7 s are common, and both edges cut samples.
+		// One client starts 300 ms late: only 9.7 s are common, and both ends of the common window fall within samples.
 		return targetCase{benchmark: writing(), clients: objects(writer(0),
 			builders.Client("data", 1).Later(300*ms).WarmUp(2, measure.Write, hundred).Does(10, measure.Write, hundred, 20*ms)), warnings: short}
 	},
@@ -37,7 +37,7 @@ var targetCases = map[string]func() targetCase{
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningTooFewSamples}}
 	},
 	"work-bound-samples-lost": func() targetCase {
-		// Half of the samples are lost; the tool's own totals still contain everything written.
+		// Half of the samples are lost, but the tool's own totals include everything written.
 		lossy := builders.Client("data", 0).Does(8, measure.Write, hundred, 10*ms).MutateSamples(func(all []measure.Sample) []measure.Sample {
 			return slices.Delete(all, 2, 6)
 		})
@@ -79,13 +79,12 @@ var targetCases = map[string]func() targetCase{
 		return targetCase{benchmark: writing(), warnings: []v1alpha1.WarningType{v1alpha1.WarningResultIncomplete}}
 	},
 	"late-samples": func() targetCase {
-		// A dump was 1.6 s late: its sample has 100 MiB, and the next one has the other 200 MiB of these three
-		// seconds.
+		// A dump was 1.6 s late. Its sample contains 100 MiB, and the next one the remaining 200 MiB of these three seconds.
 		late := builders.Client("data", 0).Does(4, measure.Write, hundred, 10*ms).
 			Sample(2600*ms, measure.Write, builders.Counter(100, mebibyte), 10*ms).
 			Sample(400*ms, measure.Write, builders.Counter(200, mebibyte), 10*ms).
 			Does(3, measure.Write, hundred, 10*ms)
-		// The other client ends inside this pair of samples: the edge is interpolated in the merged sample.
+		// The other client ends within the last sample of this one, so the end of the common window is interpolated.
 		other := builders.Client("data", 1).Does(9, measure.Write, hundred, 10*ms).Sample(750*ms, measure.Write, builders.Counter(75, mebibyte), 10*ms)
 		return targetCase{benchmark: writing(), clients: objects(late, other), warnings: short}
 	},
@@ -119,7 +118,7 @@ var targetCases = map[string]func() targetCase{
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningClientCPUThrottled}}
 	},
 	"saturated-alone": func() targetCase {
-		// One job is one thread: using one of the two CPUs saturates it.
+		// One job is one thread: it is saturated when it uses one of the two CPUs.
 		return targetCase{benchmark: writing(), clients: objects(writer(0).CPU(9500*ms, 10*time.Second, 2000)),
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningClientCPUSaturated}}
 	},
@@ -132,8 +131,8 @@ var targetCases = map[string]func() targetCase{
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningClientsShareNode, v1alpha1.WarningClientCPUSaturated}}
 	},
 	"not-saturated-with-own-limits": func() targetCase {
-		// Four pods with individual limits run on one node: together they use more than one limit, but only about a
-		// tenth of the node.
+		// Four pods with their own CPU limits share a node. Together they use more than one limit, but only about a tenth of
+		// the node.
 		var clients []result.Client
 		for i := range 4 {
 			clients = append(clients, writer(i).On("one").CPU(4700*ms, 10*time.Second, 1000).Mutate(func(c *result.Client) { c.MachineCPUMilli = 16000 }).Obj())
@@ -155,7 +154,7 @@ var targetCases = map[string]func() targetCase{
 		return targetCase{benchmark: reading(builders.Fio().Buffered().Reads()), clients: objects(reader), warnings: short}
 	},
 	"layout-of-buffered-reads": func() targetCase {
-		// Nothing is read while the files are laid out, and the layout is flushed.
+		// A layout reads nothing and is flushed, so it needs no warning about the page cache.
 		return targetCase{benchmark: layingOut().Workload(builders.Fio().Buffered().Reads()),
 			clients:  objects(builders.Client("data", 0).Does(4, measure.Write, hundred, ms)),
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningTooFewSamples}}
@@ -187,7 +186,7 @@ var targetCases = map[string]func() targetCase{
 		})), warnings: []v1alpha1.WarningType{v1alpha1.WarningSubmissionBlocks}}
 	},
 	"fsync": func() targetCase {
-		// fio reports syncs only at its end, so their rate is computed over the measured time.
+		// fio reports syncs only when it ends, so their rate is computed over the measured time.
 		client := func(i int) *builders.ClientBuilder {
 			return builders.Client("data", i).WarmUp(2, measure.Write, hundred).Does(10, measure.Write, hundred, 10*ms).
 				Total(measure.Sync, measure.Counter{Operations: 1000}, 2*ms)
@@ -222,7 +221,7 @@ var targetCases = map[string]func() targetCase{
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningToolError, "FromTheFuture"}}
 	},
 	"jittered-samples": func() targetCase {
-		// One instant of the tool becomes two instants, which overlap or are apart.
+		// The jitter separates the end of a sample from the start of the next one: they overlap or leave a gap.
 		jitter := writer(0).MutateSamples(func(all []measure.Sample) []measure.Sample {
 			for i := range all {
 				all[i].StartNanoseconds += int64(i%3-1) * int64(40*time.Microsecond)
@@ -232,7 +231,7 @@ var targetCases = map[string]func() targetCase{
 		return targetCase{benchmark: writing(), clients: objects(jitter), warnings: short}
 	},
 	"clock-set": func() targetCase {
-		// The wall clock was set forward by 400 ms, so the next sample seems to start too early.
+		// The wall clock was set while the client ran, so one sample seems to start 400 ms too early.
 		set := writer(0).MutateSamples(func(all []measure.Sample) []measure.Sample {
 			all[6].StartNanoseconds -= int64(400 * ms)
 			return all

@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// commandStep returns a step that runs a program on two clients.
+// commandStep returns a step that runs a command on two clients.
 func commandStep(t *testing.T) plan.Step {
 	t.Helper()
 	made, problems := plan.Make(builders.Benchmark("b").Target("data").Clients(2).
@@ -30,8 +30,8 @@ func commandStep(t *testing.T) plan.Step {
 
 const mb = 1_000_000
 
-// ranProgram returns a client whose program has read 100 MB and written 50 MB in ten seconds according to its system
-// calls. more holds the counts of other sources.
+// ranProgram returns a client whose program read 100 MB and wrote 50 MB in ten seconds according to its system calls.
+// more contains the counts of other sources.
 func ranProgram(index int, machine string, more ...command.Count) result.Client {
 	start := time.Unix(1000, 0)
 	calls := command.Count{Source: v1alpha1.SourceCalls, ReadBytes: 100 * mb, WriteBytes: 50 * mb, HasOperations: true, ReadOperations: 1000, WriteOperations: 500}
@@ -105,7 +105,7 @@ func TestCommandSources(t *testing.T) {
 			if ran.Sources[len(ran.Sources)-1].ReadBytes != 200*mb {
 				t.Errorf("sources %+v", ran.Sources)
 			}
-			// The sums of a source that counts only one client, or each client twice, are not listed.
+			// A source that covers only one client, or counts each client twice, is not listed.
 			if listed := ran.Sources[0]; listed.Source != test.source || listed.ReadBytes != 10*test.read {
 				t.Errorf("sources %+v, want %s first with %d bytes", ran.Sources, test.source, 10*test.read)
 			}
@@ -113,8 +113,8 @@ func TestCommandSources(t *testing.T) {
 	}
 }
 
-// TestCommandBesideAnotherTarget: the statistics of a mount are not used if another target's client ran on the machine,
-// because that client may use the same mount.
+// TestCommandBesideAnotherTarget checks that the statistics of a mount are not used if a client of another target ran
+// on the same machine, because it may use the same mount.
 func TestCommandBesideAnotherTarget(t *testing.T) {
 	t.Parallel()
 	client := ranProgram(0, "a", countsOf(v1alpha1.SourceMount, 200, 100), countsOf(v1alpha1.SourceStorage, 100, 50))
@@ -129,8 +129,8 @@ func TestCommandBesideAnotherTarget(t *testing.T) {
 	}
 }
 
-// TestCommandThatMapsItsOutput: bytes that the kernel counts without a system call, as for mapped files, are in the
-// result.
+// TestCommandThatMapsItsOutput checks that the result includes bytes that only the kernel's I/O accounting counts,
+// because the program maps its files and makes no system calls for them.
 func TestCommandThatMapsItsOutput(t *testing.T) {
 	t.Parallel()
 	figures := func(operation v1alpha1.Operation, bytes, operations int64) v1alpha1.OperationResult {
@@ -180,7 +180,7 @@ func TestCommandThatMapsItsOutput(t *testing.T) {
 	}
 }
 
-// TestCommandThatFailed: the result contains the exit code and no figures.
+// TestCommandThatFailed checks that a failed client contributes its exit code, but no figures.
 func TestCommandThatFailed(t *testing.T) {
 	t.Parallel()
 	failed := ranProgram(1, "b")
@@ -195,7 +195,7 @@ func TestCommandThatFailed(t *testing.T) {
 	}
 }
 
-// TestExitCodes: clients that succeeded never hide one that failed.
+// TestExitCodes checks that the result shows the exit code of a client that failed, whichever clients succeeded.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	for want, codes := range map[int32][]int{0: {0, 0}, 12: {0, 12}, 1: {1, 0}, 3: {3, 4}} {
@@ -211,8 +211,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// A setup may do no I/O, for example if it only creates a directory. That does not disqualify the run, unlike an fio
-// layout that does no I/O.
+// TestSetupWithoutOperations checks that a command's setup may do no I/O, for example only create a directory. An fio
+// layout without I/O gets a warning.
 func TestSetupWithoutOperations(t *testing.T) {
 	zips := v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"zip", "a.zip"}, Setup: []string{"mkdir", "a"}}}
 	for name, test := range map[string]struct {

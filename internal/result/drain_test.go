@@ -17,18 +17,17 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// bucket is a store with known properties, in MB and MB/s: it lets burst through while there are credits, and base
-// when there are none.
+// bucket is a store with known limits, in MB and MB/s. Its rate is burst while credits last, and base afterwards.
 type bucket struct{ burst, base, refill, size float64 }
 
-// scaled is the FSx for Windows experiment, scaled to a sixtieth of its time.
+// scaled is the FSx for Windows experiment, with all times divided by 60.
 var scaled = bucket{burst: 260, base: 32, refill: 32, size: 228 * 100}
 
-// seconds returns how long an amount of credits lasts.
+// seconds returns how long the given credits last.
 func (b bucket) seconds(credits float64) float64 { return credits / (b.burst - b.refill) }
 
-// drain returns the reports of the clients for a number of seconds that start with the given credits. The noise is
-// small and always the same.
+// drain returns what clients report when they load the store for a number of seconds, starting with the given credits.
+// Their rates have a small, reproducible noise.
 func (b bucket) drain(clients int, credits float64, seconds int) []result.Client {
 	ends := b.seconds(credits)
 	var all []result.Client
@@ -67,7 +66,7 @@ func redrainStep(seconds int) plan.Step {
 
 func full() *int32 { percent := int32(100); return &percent }
 
-// near fails if the relative error of a figure exceeds share.
+// near fails the test if the relative error of a figure exceeds share.
 func near(t *testing.T, what string, got *v1alpha1.Estimate, want, share float64) {
 	t.Helper()
 	if got == nil {
@@ -137,8 +136,9 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestOtherCreditsRanOut: if a drain ends because operation credits ran out, the byte credits spent are counted with the
-// documented refill of bytes, although the rate of bytes is close to their documented baseline, too.
+// TestOtherCreditsRanOut checks a drain that ends because operation credits ran out. Its spent byte credits must be
+// computed with the documented refill of bytes, although the rate of bytes happens to be close to its documented
+// baseline.
 func TestOtherCreditsRanOut(t *testing.T) {
 	store := bucket{46, 40, 40, 600}
 	declared := limitsOf(bucket{60, 41, 41, 2000})
@@ -151,8 +151,8 @@ func TestOtherCreditsRanOut(t *testing.T) {
 	near(t, "spent bytes", got.Bytes.Drops[0].Spent, 500e6, 0.02)
 }
 
-// TestLayoutBetweenTheBaselines: earlier I/O at up to the documented baseline spent no credits, although it was faster
-// than the level after the drop.
+// TestLayoutBetweenTheBaselines checks that earlier I/O below the documented baseline spent no credits, even if it was
+// faster than the measured baseline.
 func TestLayoutBetweenTheBaselines(t *testing.T) {
 	store := bucket{260, 30.5, 30.5, 22950}
 	history := result.History{Documented: documentedOf(bucket{260, 32, 32, 22800}), Earlier: []result.Span{
@@ -161,7 +161,7 @@ func TestLayoutBetweenTheBaselines(t *testing.T) {
 	near(t, "spent", got.Bytes.Drops[0].Spent, store.size*1e6, 0.01)
 }
 
-// TestCauseOfADrop: the drop is by what has the lowest documented baseline.
+// TestCauseOfADrop checks that a drop is attributed to the limit with the lowest documented baseline.
 func TestCauseOfADrop(t *testing.T) {
 	for layer, want := range map[limits.Layer]string{limits.LayerInstance: "Instance", limits.LayerFlow: "Instance",
 		limits.LayerNetwork: "Server", limits.LayerDisk: "Volume", limits.LayerVolume: "Volume"} {
@@ -172,12 +172,12 @@ func TestCauseOfADrop(t *testing.T) {
 		history := result.History{Documented: documented, CreditPercentAtStart: full()}
 		got := result.Target(drainStep(600), "data", scaled.drain(1, scaled.size, 600), history)
 		if drop := got.Burst.Bytes.Drops[0]; drop.Cause != want || !drop.Confirmed {
-			t.Errorf("a drop to the baseline of the layer %s is by %s, confirmed %t", layer, drop.Cause, drop.Confirmed)
+			t.Errorf("the cause of a drop to the baseline of layer %s is %s, confirmed %t", layer, drop.Cause, drop.Confirmed)
 		}
 	}
 }
 
-// wanted compares the types of warnings, except for the one that every short series has.
+// wanted compares the types of warnings, ignoring TooFewSamples, which every short series has.
 func wanted(t *testing.T, got []v1alpha1.Warning, want []v1alpha1.WarningType) {
 	t.Helper()
 	var kinds []v1alpha1.WarningType
@@ -203,7 +203,8 @@ func TestDrainThatCountsOperations(t *testing.T) {
 	}
 }
 
-// TestDrainAfterALayout: the layout spent part of the bucket, and a pause restored some of it.
+// TestDrainAfterALayout checks that the size of the bucket takes into account what the layout spent and a pause
+// restored.
 func TestDrainAfterALayout(t *testing.T) {
 	history := result.History{Documented: documentedOf(scaled), CreditPercentAtStart: pointerTo(int32(60)), Earlier: []result.Span{
 		{Start: builders.Start.Add(-180 * time.Second), End: builders.Start.Add(-100 * time.Second), Bytes: 80 * 152e6, Operations: 1},
@@ -251,8 +252,8 @@ func TestDrainWithoutADrop(t *testing.T) {
 	}
 }
 
-// TestDrainOfAnEmptyBucket: a drain without credits says nothing about the size of the bucket. A redrain starts with the
-// credits that came back, so its bucket is not called empty.
+// TestDrainOfAnEmptyBucket checks that a drain without credits claims nothing about the size of the bucket. The bucket
+// of a redrain must not be called empty, because credits came back before it.
 func TestDrainOfAnEmptyBucket(t *testing.T) {
 	for name, store := range map[string]bucket{
 		"refill is the baseline": scaled,
@@ -278,8 +279,8 @@ func TestDrainOfAnEmptyBucket(t *testing.T) {
 	}
 }
 
-// TestDrainAtTheBaseline: a rate that is the baseline from the start does not show that there were credits, even if it
-// is above the refill. A burst that is only slightly above the baseline does.
+// TestDrainAtTheBaseline checks that a rate at the baseline from the start is no evidence of credits, even if it
+// exceeds the refill. A rate slightly above the baseline is.
 func TestDrainAtTheBaseline(t *testing.T) {
 	store, flat := bucket{65, 8, 4, 1220}, bucket{34, 32, 12, 24800}
 	measured := result.History{MeasuredRefill: pointerTo(4e6),
@@ -315,16 +316,16 @@ func TestDrainAtTheBaseline(t *testing.T) {
 	}
 }
 
-// TestRedrain: the refill is measured whether it is below, at or above the baseline, and the message explains if it
-// cannot be.
+// TestRedrain checks that a redrain measures a refill below, at or above the baseline, and that the message explains
+// what limits the measurement.
 func TestRedrain(t *testing.T) {
 	const idle = 500.0
 	for name, test := range map[string]struct {
 		store   bucket
 		clients int
 		history result.History
-		filled  float64 // credits at the start of the redrain; 0 means those that came back
-		refill  float64 // 0 means not measured
+		filled  float64 // credits at the start of the redrain; 0 means as many as the refill brought back
+		refill  float64 // 0 if it cannot be measured
 		says    string
 	}{
 		"refill is the baseline": {store: scaled, clients: 1, history: result.History{BucketEmpty: true}, refill: 32},
@@ -364,7 +365,7 @@ func TestRedrain(t *testing.T) {
 				return
 			}
 			near(t, "refill", burst.Bytes.Refill, test.refill*1e6, 0.01)
-			// What is uncertain about the amount is uncertain about the rate at which it came back.
+			// The refill must be as uncertain as the amount that it is computed from.
 			refill, spent := burst.Bytes.Refill, burst.Bytes.Drops[0].Spent
 			whole := idle + float64(burst.NanosecondsToBaseline.Value)/1e9
 			if refill.Lower != nil && spent.Lower != nil &&
@@ -375,14 +376,14 @@ func TestRedrain(t *testing.T) {
 			if burst.Bytes.RefillSource != "Measured" || burst.Bytes.Refill.Lower == nil {
 				t.Errorf("refill is %s, %+v", burst.Bytes.RefillSource, burst.Bytes.Refill)
 			}
-			// The redrain spends what came back in the idle time.
+			// The redrain spends what came back in the pause.
 			near(t, "spent", burst.Bytes.Drops[0].Spent, test.refill*idle*1e6, 0.015)
 		})
 	}
 }
 
-// TestShortBurst: the result of a burst of seconds does not depend on the length of the measurement, and the message
-// mentions a fast start that is too short to be a burst.
+// TestShortBurst checks that the figures of a burst of a few seconds do not depend on how long the drain continues, and
+// that the message mentions a fast start that is too short to be a burst.
 func TestShortBurst(t *testing.T) {
 	store := bucket{60, 8, 8, 900}
 	for _, seconds := range []int{60, 142, 180, 600, 3600} {
@@ -402,7 +403,8 @@ func TestShortBurst(t *testing.T) {
 	}
 }
 
-// TestShortRedrain: a burst that would count as an outlier in a long series is found if it follows an idle time.
+// TestShortRedrain checks that a redrain finds a burst that is so short that a long series would treat it as an
+// outlier.
 func TestShortRedrain(t *testing.T) {
 	const idle = 60.0
 	for _, seconds := range []int{30, 60, 120, 300, 900} {
@@ -415,8 +417,7 @@ func TestShortRedrain(t *testing.T) {
 		}
 		near(t, "refill", got.Bytes.Refill, 32e6, 0.01)
 		near(t, "baseline", got.Bytes.Baseline, 32e6, 0.01)
-		// No burst is found if the redrain started without credits, or if the bucket is not known to have been
-		// empty.
+		// There is no burst to find without credits, whether or not the bucket is known to have been empty before.
 		for _, other := range []result.History{{Earlier: history.Earlier}, {BucketEmpty: true, Earlier: history.Earlier}} {
 			clients := scaled.drain(2, 0, seconds)
 			if got := result.Target(redrainStep(seconds), "data", clients, other).Burst; got.Exhausted {
@@ -426,8 +427,8 @@ func TestShortRedrain(t *testing.T) {
 	}
 }
 
-// TestConclusion: clients that were stopped because enough was measured are complete, and I/O that they completed
-// later counts for no figure.
+// TestConclusion checks that a drain is complete if the operator stopped its clients early because enough was measured,
+// and that no figure includes I/O completed afterwards.
 func TestConclusion(t *testing.T) {
 	clients := scaled.drain(2, scaled.size, 240)
 	concluded := builders.Start.Add(238 * time.Second)
@@ -445,7 +446,7 @@ func TestConclusion(t *testing.T) {
 	got = result.Target(drainStep(3600), "data", clients, result.History{CreditPercentAtStart: full(), Documented: documentedOf(scaled)})
 	wanted(t, got.Warnings, []v1alpha1.WarningType{v1alpha1.WarningResultIncomplete})
 	if got.InFlightNanoseconds != nil {
-		t.Errorf("in flight for %d, though when the load ended is not known", *got.InFlightNanoseconds)
+		t.Errorf("in flight for %d, although the end of the load is unknown", *got.InFlightNanoseconds)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// fileFold returns a step of a smallFiles phase with a rate, in thousandths, and a window in seconds.
+// fileFold returns a step of a smallFiles phase with its result: a rate in thousandths and a window in seconds.
 func fileFold(operation v1alpha1.Operation, rateMilli, seconds int64, warnings ...v1alpha1.Warning) foldedStep {
 	return foldedStep{
 		plan.Step{Phase: "files", Kind: v1alpha1.PhaseSmallFiles, Purpose: plan.Measure, Cell: -1, Overrides: plan.Overrides{Operation: operation}},
@@ -23,7 +23,7 @@ func fileFold(operation v1alpha1.Operation, rateMilli, seconds int64, warnings .
 	}
 }
 
-// TestFoldFiles: each step adds its operation, in order; folding a step again changes nothing.
+// TestFoldFiles checks that each step adds its operation, in order, and that folding a step again changes nothing.
 func TestFoldFiles(t *testing.T) {
 	t.Parallel()
 	phase := &v1alpha1.Phase{Name: "files", SmallFiles: &v1alpha1.SmallFilesPhase{}}
@@ -57,7 +57,7 @@ func TestFoldFiles(t *testing.T) {
 	}
 }
 
-// TestCachedStats: stats that take no longer than a memory access do not measure the storage.
+// TestCachedStats checks that the page cache is suspected if stats are as fast as memory.
 func TestCachedStats(t *testing.T) {
 	t.Parallel()
 	workload := builders.Fio().Dataset("1Mi").Mutate(func(p *v1alpha1.FioProfile) { p.QueueDepth = nil }).Engine()

@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// figures returns a step's result with one operation.
+// figures returns the result of a step with one operation.
 func figures(bytesPerSecond int64, warnings ...v1alpha1.Warning) v1alpha1.TargetResult {
 	iopsMilli := bytesPerSecond / 64
 	return v1alpha1.TargetResult{Target: "data", Clients: 4, Warnings: warnings, Operations: []v1alpha1.OperationResult{{
@@ -47,7 +47,6 @@ func rampPhase(steps ...int64) *v1alpha1.Phase {
 	return &v1alpha1.Phase{Name: "ramp", Ramp: &v1alpha1.RampPhase{Dimension: v1alpha1.RampQueueDepth, Steps: steps}}
 }
 
-// foldedStep is a step with its result.
 type foldedStep struct {
 	step plan.Step
 	made v1alpha1.TargetResult
@@ -70,7 +69,7 @@ func text(t *testing.T, of any) string {
 	return string(encoded)
 }
 
-// TestFoldAgain: recording each step repeatedly, as after crashes, changes nothing.
+// TestFoldAgain checks that folding a step twice, as after a crash of the operator, changes nothing.
 func TestFoldAgain(t *testing.T) {
 	few := func(phase v1alpha1.PhaseKind) v1alpha1.Warning {
 		return warned(v1alpha1.WarningTooFewSamples, phase, "Write: 200 samples are too few for p99.9")
@@ -125,8 +124,8 @@ func TestFoldAgain(t *testing.T) {
 	}
 }
 
-// TestFoldOfARepeatedLayout: the layout is repeated after the loss of a client. The figures come from the attempt that
-// wrote the data, even if some or all clients only reuse their data in the next attempt.
+// TestFoldOfARepeatedLayout checks a layout that is repeated after the loss of a client. The figures must come from the
+// attempt that wrote the data, if some or all clients reuse their data in the next attempt.
 func TestFoldOfARepeatedLayout(t *testing.T) {
 	layout := plan.Step{Kind: v1alpha1.PhasePrepare, Purpose: plan.Prepare, Cell: -1}
 	reused := warned(v1alpha1.WarningLayoutReused, v1alpha1.PhasePrepare, "the files already exist", 0, 1, 2)
@@ -152,7 +151,7 @@ func TestFoldOfARepeatedLayout(t *testing.T) {
 	}
 }
 
-// TestFoldUncounted checks that a step has the bytes of a program whose operations were not counted.
+// TestFoldUncounted checks that a cell shows the bytes of a program whose operations were not counted.
 func TestFoldUncounted(t *testing.T) {
 	t.Parallel()
 	made := figures(100_000_000)
@@ -163,7 +162,7 @@ func TestFoldUncounted(t *testing.T) {
 	}
 }
 
-// TestFoldRepeats: the figures do not depend on the order of repetitions, nor on the steps between them.
+// TestFoldRepeats checks that the order of repetitions, and the cells between them, do not affect the figures.
 func TestFoldRepeats(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 7))
@@ -193,7 +192,7 @@ func TestFoldRepeats(t *testing.T) {
 
 func abs(value int64) int64 { return max(value, -value) }
 
-// TestFoldKnee uses a ramp that follows a known law.
+// TestFoldKnee checks the knee of a ramp whose rate grows with the depth up to a known maximum.
 func TestFoldKnee(t *testing.T) {
 	phase := rampPhase(1, 2, 4, 8, 16, 32, 64)
 	var all []foldedStep
@@ -211,7 +210,7 @@ func TestFoldKnee(t *testing.T) {
 	if !got.Knee.Found || *got.Knee.Value != 8 && *got.Knee.Value != 16 || *got.Knee.ValueAt95Percent != 16 {
 		t.Errorf("knee %+v", got.Knee)
 	}
-	// A step that is not valid is not a point of the curve.
+	// An invalid step is not a point of the curve.
 	all[6].made = figures(1000e6, warned(v1alpha1.WarningClientLost, v1alpha1.PhaseRamp, "lost"))
 	got = foldAll(phase, all)
 	if *got.Knee.ValueAt95Percent != 16 || !strings.Contains(got.Knee.Message, "1 step without a valid result") {
@@ -219,7 +218,7 @@ func TestFoldKnee(t *testing.T) {
 	}
 }
 
-// TestSweepSize measures how much of a status a sweep of 256 cells takes if each operation has its p99.
+// TestSweepSize checks that a sweep of 256 cells with a p99 per operation takes little space in a status.
 func TestSweepSize(t *testing.T) {
 	phase := &v1alpha1.Phase{Name: "matrix", Sweep: &v1alpha1.SweepPhase{}}
 	for name, test := range map[string]struct {
@@ -288,8 +287,8 @@ func TestCooldown(t *testing.T) {
 	}
 }
 
-// TestCooldownThatKnewNoRefill: the documented rates of limits without a bucket say nothing about a refill, so the run
-// does not wait for one, even if an earlier drain measured the credits.
+// TestCooldownThatKnewNoRefill checks the message of a cooldown if the documented limits have no bucket: the refill is
+// unknown, even if an earlier drain measured the credits spent.
 func TestCooldownThatKnewNoRefill(t *testing.T) {
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	history := result.History{

@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// someone returns a client that may report anything.
+// someone returns a client that may report any values.
 func someone(random *rand.Rand, index int) result.Client {
 	extremes := []uint64{0, 1, 1000, 1 << 20, 1 << 40, 1 << 62, math.MaxInt64, math.MaxUint64}
 	number := func() uint64 { return extremes[random.IntN(len(extremes))] }
@@ -62,7 +62,8 @@ func someone(random *rand.Rand, index int) result.Client {
 	return client
 }
 
-// TestWhateverClientsReport: no figure is negative, and the result stays within the API's bounds.
+// TestWhateverClientsReport checks that no figure is negative and that the result stays within the API's bounds,
+// whatever clients report.
 func TestWhateverClientsReport(t *testing.T) {
 	for _, benchmark := range []*builders.BenchmarkBuilder{writing(), layingOut(), reading(builders.Fio().Buffered().Reads())} {
 		step := stepOf(t, benchmark)
@@ -99,8 +100,8 @@ func TestWhateverClientsReport(t *testing.T) {
 	}
 }
 
-// TestWhateverHappenedBefore checks drains, redrains and steady phases of clients that may report anything, after an
-// arbitrary history. No figure is negative, every interval contains its value, and everything fits the API.
+// TestWhateverHappenedBefore does the same for drains, redrains and steady phases after an arbitrary history, and
+// checks that every interval contains its value.
 func TestWhateverHappenedBefore(t *testing.T) {
 	for seed := range uint64(600) {
 		random := rand.New(rand.NewPCG(seed, 2))
@@ -129,7 +130,6 @@ func TestWhateverHappenedBefore(t *testing.T) {
 	}
 }
 
-// somewhen returns an arbitrary history.
 func somewhen(random *rand.Rand) result.History {
 	number := func() *float64 {
 		values := []float64{0, -1, 1, 32e6, 1e18, 1e300, math.Inf(1), math.NaN()}
@@ -159,7 +159,7 @@ func somewhen(random *rand.Rand) result.History {
 	return history
 }
 
-// proper checks the time in flight, the steady state and the burst of a result against the API.
+// proper checks that the time in flight, the steady state and the burst of a result satisfy the API.
 func proper(t *testing.T, seed uint64, got v1alpha1.TargetResult) {
 	t.Helper()
 	if got.InFlightNanoseconds != nil && *got.InFlightNanoseconds < 0 {

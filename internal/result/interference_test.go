@@ -11,14 +11,14 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// blocksOf is a phase of four repetitions of "data" alone and beside "x" and "y".
+// blocksOf returns a phase that measures "data" four times alone and four times beside "x" and "y".
 func blocksOf() *v1alpha1.Phase {
 	return &v1alpha1.Phase{Name: "cost", Interference: &v1alpha1.InterferencePhase{Victims: []string{"data"}, Aggressors: []string{"x", "y"},
 		Repetitions: new(int32(4)), Regime: v1alpha1.RegimeBaseline, BlockDuration: "1m"}}
 }
 
-// taken folds the blocks of a phase, with 100 operations per second alone and 40 beside, and a drift of 1 % from block
-// to block. change may change a block's result.
+// taken folds the blocks of a phase: 100 operations per second alone, 40 beside neighbours, and a drift of 1 % per
+// block. change may modify the result of a block.
 func taken(t *testing.T, phase *v1alpha1.Phase, history result.History, change func(block int, made *v1alpha1.TargetResult)) v1alpha1.TargetResult {
 	t.Helper()
 	var into v1alpha1.TargetResult
@@ -61,18 +61,18 @@ func TestInterference(t *testing.T) {
 	if alone.Neighbours != 0 || alone.Blocks != 4 || alone.RateRatioPPM != nil || beside.Neighbours != 2 || beside.Blocks != 4 {
 		t.Errorf("%+v, %+v", alone, beside)
 	}
-	// The drift cancels, and nothing else varies: rates are whole thousandths of an operation.
+	// The drift cancels out. Only the rounding of rates to thousandths remains.
 	if r := beside.RateRatioPPM; r.Value < 399_900 || r.Value > 400_100 || *r.Lower < 399_000 || *r.Upper > 401_000 {
 		t.Errorf("%+v", r)
 	}
-	// Of all operations beside neighbours, 2 % took 8 ms, and alone half a percent.
+	// 2 % of the operations beside neighbours took 8 ms, but only 0.5 % of those alone.
 	if o := beside.Operations[0]; *o.P99Nanoseconds < 7.9e6 || *o.P99Nanoseconds > 8.1e6 || *o.P50Nanoseconds > 2.1e6 || o.P99RatioPPM.Value != 4e6 || o.Histogram != nil {
 		t.Errorf("%+v", o)
 	}
 	if o := alone.Operations[0]; *o.P99Nanoseconds > 2.1e6 || o.P99RatioPPM != nil {
 		t.Errorf("%+v", o)
 	}
-	// The figures of the phase are those beside the neighbours, together.
+	// The figures of the phase combine all blocks beside neighbours.
 	if o := got.Operations[0]; o.Operations != 9941 || got.WindowNanoseconds != 240e9 {
 		t.Errorf("%d operations in %d ns", o.Operations, got.WindowNanoseconds)
 	}
@@ -81,7 +81,7 @@ func TestInterference(t *testing.T) {
 	}
 }
 
-// TestInterferenceOfInvalidBlocks: a block that is not valid counts for no figure, and leaves its repetition without a
+// TestInterferenceOfInvalidBlocks checks that no figure includes an invalid block, and that its repetition has no
 // ratio.
 func TestInterferenceOfInvalidBlocks(t *testing.T) {
 	got := taken(t, blocksOf(), result.History{BucketEmpty: true}, func(block int, made *v1alpha1.TargetResult) {
@@ -99,8 +99,8 @@ func TestInterferenceOfInvalidBlocks(t *testing.T) {
 	}
 }
 
-// TestBlockWithoutAnOperation: an operation that does not occur in one block has a rate of 0 in it, whether this is the
-// first block with neighbours or a later one.
+// TestBlockWithoutAnOperation checks that an operation that is absent from a block counts with a rate of 0 in it, in
+// the first block beside neighbours and in later ones.
 func TestBlockWithoutAnOperation(t *testing.T) {
 	for _, without := range []int{1, 2} {
 		got := taken(t, blocksOf(), result.History{BucketEmpty: true}, func(block int, made *v1alpha1.TargetResult) {
@@ -120,7 +120,7 @@ func TestBlockWithoutAnOperation(t *testing.T) {
 	}
 }
 
-// TestInterferenceWithoutDifference: what is the same alone and beside neighbours costs nothing.
+// TestInterferenceWithoutDifference checks that equal figures alone and beside neighbours are reported as no loss.
 func TestInterferenceWithoutDifference(t *testing.T) {
 	got := taken(t, blocksOf(), result.History{BucketEmpty: true}, func(block int, made *v1alpha1.TargetResult) {
 		*made = offered(t, 100+float64(block%3), 5000)
@@ -131,7 +131,7 @@ func TestInterferenceWithoutDifference(t *testing.T) {
 	}
 }
 
-// TestInterferenceOnCredits checks what is said of burst credits.
+// TestInterferenceOnCredits checks that the message warns of burst credits that may affect the result.
 func TestInterferenceOnCredits(t *testing.T) {
 	undrained := blocksOf()
 	undrained.Interference.Regime = v1alpha1.RegimeAny
@@ -158,7 +158,7 @@ func TestInterferenceOnCredits(t *testing.T) {
 	}
 }
 
-// TestInterferenceOfAnAggressor: an aggressor has figures, and no cost.
+// TestInterferenceOfAnAggressor checks that an aggressor has figures, but no interference result.
 func TestInterferenceOfAnAggressor(t *testing.T) {
 	var into v1alpha1.TargetResult
 	made := offered(t, 300, 5000)

@@ -15,9 +15,9 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestShortRedrains uses bursts of a fraction of a second to several seconds, after an idle time that started with
-// an empty bucket. They are run by one client and by three whose samples end at different instants, some with a dip
-// of 1.6 s. The refill is half the baseline.
+// TestShortRedrains checks that a redrain measures a burst of 0.6 to 8 seconds, with a refill of half the baseline. The
+// bucket was empty before the pause. There are one or three clients, whose samples end at different times, and some
+// bursts have a dip of 1.6 s.
 func TestShortRedrains(t *testing.T) {
 	const burst, baseline, refill = 60e6, 10e6, 5e6
 	for _, clients := range []int{1, 3} {
@@ -33,10 +33,10 @@ func TestShortRedrains(t *testing.T) {
 					fast := min(until, seconds)
 					return (fast-dipped)*burst + dipped*baseline/10 + (until-fast)*baseline
 				}
-				pause := done(seconds)/refill - seconds // so that the credits last as long
+				pause := done(seconds)/refill - seconds // so that the credits last for seconds
 				var told []result.Client
 				for index := range clients {
-					// All clients start together; their samples end at different instants.
+					// All clients start together, but their samples end at different times.
 					client := builders.Client("a", index)
 					for from, to := 0.0, 1-0.13*float64(index); from < 20; from, to = to, to+1 {
 						blocks := uint64(math.Round((done(to) - done(from)) / float64(clients) / 65536))
@@ -61,10 +61,10 @@ func TestShortRedrains(t *testing.T) {
 				if found.RefillSource != "Measured" || math.Abs(float64(found.Refill.Value)/refill-1) > 0.05 {
 					t.Errorf("refill %+v by %s, want %g", found.Refill, found.RefillSource, refill)
 				}
-				if at := float64(made.Burst.NanosecondsToBaseline.Value) / 1e9; math.Abs(at-seconds) > 0.05*seconds+0.25 { // a part of a sample, since those of several clients are spread
+				if at := float64(made.Burst.NanosecondsToBaseline.Value) / 1e9; math.Abs(at-seconds) > 0.05*seconds+0.25 { // a part of a sample: those of several clients are spread
 					t.Errorf("it fell at %g s, want %g", at, seconds)
 				}
-				if got, want := float64(found.Burst.Value), done(seconds)/seconds; seconds > 2 && math.Abs(got/want-1) > 0.05+0.03*float64(clients-1)/2 { // the end is in more than one sample of several
+				if got, want := float64(found.Burst.Value), done(seconds)/seconds; seconds > 2 && math.Abs(got/want-1) > 0.05+0.03*float64(clients-1)/2 { // the burst ends within more than one sample if there are several clients
 					t.Errorf("burst %g, want %g", got, want)
 				}
 				if got := float64(found.Baseline.Value); math.Abs(got/baseline-1) > 0.05 {
@@ -101,8 +101,8 @@ func TestShortRedrainInterval(t *testing.T) {
 	}
 }
 
-// TestShortRedrainIsMeasured: a burst that was measured with the known levels is not called too short to be measured,
-// and has no mean over five seconds.
+// TestShortRedrainIsMeasured checks that a short burst measured with the levels of an earlier drain is not called too
+// short to be measured, and has no five-second peak.
 func TestShortRedrainIsMeasured(t *testing.T) {
 	store := bucket{60, 8, 8, 900}
 	end := builders.Start.Add(-10 * time.Second)

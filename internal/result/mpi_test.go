@@ -51,8 +51,7 @@ func init() {
 				rank(0).IORJob(4, 2, measure.Write, 5, 2*time.Second, 400*mebibyte), rank(1)),
 				warnings: []v1alpha1.WarningType{v1alpha1.WarningNotAssessed}}
 		},
-		// The samples last 8 s and IOR's repetition 10 s: the rest is spent on closing, which IOR includes in its
-		// rate.
+		// The samples cover 8 s, but IOR's repetition takes 10 s: IOR includes the time to close the files in its rate.
 		"ior-prepare": func() targetCase {
 			return targetCase{benchmark: ranks(ranksLayOut), clients: objects(
 				builders.Client("data", 0).Rank(8, measure.Write, hundred).IORJob(4, 2, measure.Write, 1, 10*time.Second, 1600*mebibyte),
@@ -63,7 +62,7 @@ func init() {
 				rank(0).IORJob(4, 2, measure.Write, 5, 2*time.Second, 300*mebibyte), rank(1)),
 				warnings: []v1alpha1.WarningType{v1alpha1.WarningNotAssessed, v1alpha1.WarningBytesUncertain}}
 		},
-		// In local mode all ranks are on one machine and are started by client 0.
+		// In a local run, all ranks are on one machine, and client 0 starts them.
 		"ior-one-machine": func() targetCase {
 			return targetCase{benchmark: ranks(ranksWrite), clients: objects(
 				rank(0).On("here").IORJob(4, 1, measure.Write, 5, 2*time.Second, 200*mebibyte), builders.Client("data", 1).On("here")),
@@ -100,7 +99,7 @@ func init() {
 				builders.Client("data", 0).Rank(3, measure.Write, builders.Counter(100, 4096)).MdtestJob(4, 2),
 				builders.Client("data", 1).Rank(3, measure.Write, builders.Counter(100, 4096)))}
 		},
-		// The files are empty: nothing is read or written, so the rates are the only figures.
+		// The files are empty. Nothing is read or written, so the rates are the only figures.
 		"mdtest-empty-files": func() targetCase {
 			return targetCase{benchmark: ranks(emptyFiles), clients: objects(
 				builders.Client("data", 0).MdtestJob(4, 2), builders.Client("data", 1))}
@@ -120,7 +119,7 @@ func init() {
 	})
 }
 
-// TestJobFigures checks some of these figures by hand.
+// TestJobFigures checks some of the figures in the golden files against values computed by hand.
 func TestJobFigures(t *testing.T) {
 	of := func(name string) v1alpha1.TargetResult {
 		test := targetCases[name]()
@@ -155,7 +154,8 @@ func TestJobFigures(t *testing.T) {
 	}
 }
 
-// TestRepetitionAfterTheSamples: a repetition that ends after the step's duration moves bytes that no sample counts.
+// TestRepetitionAfterTheSamples checks that a repetition that ends after the step's duration causes no warning about
+// its bytes, which no sample counts.
 func TestRepetitionAfterTheSamples(t *testing.T) {
 	clients := objects(rank(0).IORJob(4, 2, measure.Write, 4, 3*time.Second, 600*mebibyte), rank(1))
 	for _, warning := range result.Target(stepOf(t, ranks(ranksWrite)), "data", clients, result.History{}).Warnings {
@@ -165,7 +165,8 @@ func TestRepetitionAfterTheSamples(t *testing.T) {
 	}
 }
 
-// TestWritesThenReads: reads that are faster than the writes end too early, whatever the size of the blocks.
+// TestWritesThenReads checks the warning about a step that ends too early because reads were faster than writes. A
+// larger block size would not help.
 func TestWritesThenReads(t *testing.T) {
 	step := stepOf(t, ranks(func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 		return b.Steady("both", "10s").WithLoad(writesAndReads())
@@ -183,7 +184,7 @@ func TestWritesThenReads(t *testing.T) {
 	}
 }
 
-// TestIntervalAfterWarmUp: the interval covers the repetitions after the warm-up, as the rate does.
+// TestIntervalAfterWarmUp checks that the 95 % interval, like the rate, ignores repetitions during the warm-up.
 func TestIntervalAfterWarmUp(t *testing.T) {
 	step := stepOf(t, ranks(func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 		return b.Steady("write", "10s").WarmUp("2s")
@@ -200,7 +201,7 @@ func TestIntervalAfterWarmUp(t *testing.T) {
 	}
 }
 
-// TestManyRepetitions: only the first and the last repetitions are listed, but all count.
+// TestManyRepetitions checks that a result lists only the first and the last repetitions, but counts all.
 func TestManyRepetitions(t *testing.T) {
 	clients := objects(rank(0).IORJob(4, 2, measure.Write, 1000, 10*ms, mebibyte), rank(1))
 	made := result.Target(stepOf(t, ranks(ranksWrite)), "data", clients, result.History{}).IOR.Operations[0]
@@ -210,11 +211,12 @@ func TestManyRepetitions(t *testing.T) {
 	}
 	ior.OmitRepetitions(&made, 3)
 	if made.OmittedRepetitions != 997 || made.Repetitions[1].Index != 1 || made.Repetitions[2].Index != 999 {
-		t.Errorf("then %+v", made.Repetitions)
+		t.Errorf("after OmitRepetitions: %+v", made.Repetitions)
 	}
 }
 
-// TestDrainByRanks finds the burst in the samples of ranks. The drain was ended from outside during a repetition.
+// TestDrainByRanks checks that the burst of an MPI job is found in the samples of its ranks, if the drain was stopped
+// during a repetition.
 func TestDrainByRanks(t *testing.T) {
 	step := stepOf(t, ranks(func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 		return b.BurstDrain("burst", "2m", "1h")
@@ -236,7 +238,7 @@ func TestDrainByRanks(t *testing.T) {
 	}
 }
 
-// TestRampOfRanks: the knee is found, and the command line is kept.
+// TestRampOfRanks checks that a ramp of an MPI job has a knee and keeps IOR's command line.
 func TestRampOfRanks(t *testing.T) {
 	benchmark := ranks(func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 		return b.Ramp("ramp", v1alpha1.RampProcesses, "10s", 1, 2, 4, 8, 16, 32)
@@ -266,8 +268,8 @@ func TestRampOfRanks(t *testing.T) {
 	}
 }
 
-// TestDrainThatTurns: if IOR turns from writes to slower reads, no burst has ended. If it turns often, the end of a
-// burst is found.
+// TestDrainThatTurns checks that a switch from writes to slower reads is not taken for the end of a burst. If the load
+// switches often, or after the burst, the end of the burst must be found.
 func TestDrainThatTurns(t *testing.T) {
 	step := stepOf(t, ranks(func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 		return b.BurstDrain("burst", "2m", "1h").WithLoad(writesAndReads())
@@ -310,7 +312,8 @@ func TestDrainThatTurns(t *testing.T) {
 	}
 }
 
-// TestDrainOfRepetitions: pauses between repetitions are not drops, and the levels are means that include them.
+// TestDrainOfRepetitions checks that pauses between repetitions are not drops, and that the means of the levels include
+// them.
 func TestDrainOfRepetitions(t *testing.T) {
 	step := stepOf(t, ranks(func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 		return b.BurstDrain("burst", "2m", "1h")
@@ -344,7 +347,7 @@ func TestDrainOfRepetitions(t *testing.T) {
 	}
 }
 
-// TestDrainThatLasted: if a drain ended at its maximum duration, the message does not claim that a drop was seen.
+// TestDrainThatLasted checks that the message does not claim a drop if the drain ended at its maximum duration.
 func TestDrainThatLasted(t *testing.T) {
 	step := stepOf(t, ranks(func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 		return b.BurstDrain("burst", "2m", "3m")
@@ -361,7 +364,7 @@ func TestDrainThatLasted(t *testing.T) {
 	}
 }
 
-// TestWritesToMemory: writes to the page cache measure the storage only if they are flushed often.
+// TestWritesToMemory checks the warning about writes to the page cache that are not flushed often enough.
 func TestWritesToMemory(t *testing.T) {
 	never := builders.IOR().Block("200Mi").Mutate(func(p *v1alpha1.IORProfile) { p.Fsync = new(false) })
 	synchronous := builders.IOR().Block("200Mi").Mutate(func(p *v1alpha1.IORProfile) { p.Fsync, p.Args = new(false), []string{"-Y"} })
@@ -397,7 +400,8 @@ func TestWritesToMemory(t *testing.T) {
 	}
 }
 
-// TestDrainBesideAJob: fio's drain also ends at its maximum duration if another target runs an MPI job.
+// TestDrainBesideAJob checks that the message of an fio drain that ended at its maximum duration claims no drop, even
+// if another target runs an MPI job.
 func TestDrainBesideAJob(t *testing.T) {
 	step := stepOf(t, builders.Benchmark("b").Target("data").Target("other").BurstDrain("burst", "2m", "3m").ForLoad("other", builders.IOR().Direct().Engine()))
 	fio := builders.Client("data", 0).Does(180, measure.Write, hundred, ms).Stopped("told").Obj()

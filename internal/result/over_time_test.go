@@ -26,8 +26,8 @@ func statesOf(points []series.Point) (count map[series.State]int) {
 	return count
 }
 
-// If clients start within a second of each other, the time in which both measured has a point per second, and the
-// times before and after it are transitions.
+// TestOverTime checks that the common window of two clients has a point per second, and that the times before and after
+// it are transitions.
 func TestOverTime(t *testing.T) {
 	each := builders.Counter(100, 1000)
 	one := builders.Client("data", 0).WarmUp(2, measure.Write, each).Does(10, measure.Write, each, time.Millisecond).Obj()
@@ -55,7 +55,8 @@ func TestOverTime(t *testing.T) {
 	}
 }
 
-// A second with missing samples of one client has no point, because its sum would be too low.
+// TestOverTimeWithAGap checks that a second has no point if a client's sample is missing, because the sum would be too
+// low.
 func TestOverTimeWithAGap(t *testing.T) {
 	each := builders.Counter(100, 1000)
 	whole := builders.Client("data", 0).Does(10, measure.Write, each, time.Millisecond).Obj()
@@ -71,7 +72,7 @@ func TestOverTimeWithAGap(t *testing.T) {
 	}
 }
 
-// I/O completed after the end of the load is a transition, even with a single client.
+// TestOverTimeInFlight checks that I/O completed after the end of the load is a transition, even with one client.
 func TestOverTimeInFlight(t *testing.T) {
 	made := overTime(builders.Client("data", 0).Does(11, measure.Read, builders.Counter(10, 4096), time.Millisecond).Obj())
 	if states := statesOf(made.Points); states[series.Measured] != 10 || states[series.Transition] != 1 || made.Points[10].State != series.Transition || len(made.Clients) > 0 {
@@ -82,8 +83,8 @@ func TestOverTimeInFlight(t *testing.T) {
 	}
 }
 
-// The last sample of a single client may last a few milliseconds, in which one operation makes a rate of thousands. It
-// belongs to the preceding point.
+// TestOverTimeJoinsAShortRemainder checks that a last sample of a few milliseconds becomes part of the point before it.
+// On its own, a single operation would look like a rate of thousands.
 func TestOverTimeJoinsAShortRemainder(t *testing.T) {
 	made := overTime(builders.Client("data", 0).Does(9, measure.Read, builders.Counter(100, 4096), time.Millisecond).
 		Sample(3*time.Millisecond, measure.Read, builders.Counter(32, 4096), time.Millisecond).Obj())
@@ -93,7 +94,7 @@ func TestOverTimeJoinsAShortRemainder(t *testing.T) {
 	if last := made.Points[8]; last.Seconds() != 1.003 || last.Counters[measure.Read] != builders.Counter(132, 4096) || last.State != series.Measured {
 		t.Errorf("the last point is %+v", last)
 	}
-	// If there is no point before it, it stays: what was measured is not dropped.
+	// If no point precedes it, it is kept as a point.
 	alone := overTime(builders.Client("data", 0).Sample(3*time.Millisecond, measure.Read, builders.Counter(32, 4096), time.Millisecond).Obj())
 	if len(alone.Points) != 1 || alone.Points[0].Counters[measure.Read].Operations != 32 {
 		t.Errorf("a step of 3 ms has %+v", alone.Points)

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// TestFloorOfEqualDepths: a second phase at the lowest queue depth does not hide that the next higher one has the same
-// latency, so that operations queue in neither.
+// TestFloorOfEqualDepths checks that the queue depth is the cause of a low rate if the next higher depth has the same
+// latency. A second phase at the lowest depth must not hide this.
 func TestFloorOfEqualDepths(t *testing.T) {
 	at := func(phase string, depth float64) *result.Point {
 		demand := plan.Demand{Load: limits.Load{BlockBytes: 4096, Operation: limits.Read}, Outstanding: depth}

@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// A steady phase that is shorter than the burst measured only the burst. The fill of the bucket that the load
-// empties first decides, not the fill of the emptiest bucket.
+// TestBurstOnly checks the warning about a steady phase that is so short that it measured only the burst. It depends on
+// the bucket that the load would empty first, not on the emptiest one.
 func TestBurstOnly(t *testing.T) {
 	planned, problems := plan.Make(builders.Benchmark("b").Target("data").Clients(2).Steady("write", "1m").Run(), 1)
 	if len(problems) > 0 {
@@ -42,7 +42,8 @@ func TestBurstOnly(t *testing.T) {
 	}
 }
 
-// A step whose jobs read only a part of the files is compared with the memory by the size of this part.
+// TestCachesOfAPart checks that, if jobs read only a part of the files, the size of this part is compared with the
+// memory.
 func TestCachesOfAPart(t *testing.T) {
 	for suspected, fio := range map[v1alpha1.WarningType]*builders.FioBuilder{
 		v1alpha1.WarningServerCacheSuspected: builders.Fio().Dataset("64Gi").Reads(),
@@ -68,7 +69,8 @@ func TestCachesOfAPart(t *testing.T) {
 	}
 }
 
-// The properties of the volumes matter to every load that uses them, also to one whose demand is unknown.
+// TestVolumesOfEveryLoad checks that every load that uses the volumes has the warnings about them, even if its demand
+// is unknown.
 func TestVolumesOfEveryLoad(t *testing.T) {
 	t.Parallel()
 	handmade := func(load v1alpha1.Engine, kind v1alpha1.PhaseKind, operation v1alpha1.Operation) plan.Step {

@@ -31,8 +31,8 @@ func asked(t *testing.T, phase *v1alpha1.Phase) result.History {
 	return result.History{Search: &question}
 }
 
-// offered returns the result of one minute at a rate: slowerPPM millionths of the operations take 8 ms, half of the
-// others 1 ms and half 2 ms.
+// offered returns the result of one minute at a rate. slowerPPM millionths of the operations take 8 ms; half of the
+// others take 1 ms, half 2 ms.
 func offered(t *testing.T, rate float64, slowerPPM uint64, warnings ...v1alpha1.Warning) v1alpha1.TargetResult {
 	t.Helper()
 	var latency measure.Latency
@@ -53,13 +53,13 @@ func offered(t *testing.T, rate float64, slowerPPM uint64, warnings ...v1alpha1.
 	}}}
 }
 
-// seek runs a search on a store whose share of slow operations is a function of the rate.
+// seek runs a search on a store whose share of slow operations depends on the rate.
 func seek(t *testing.T, phase *v1alpha1.Phase, slowerPPM func(rate int64) uint64) v1alpha1.TargetResult {
 	t.Helper()
 	return seekAfter(t, phase, asked(t, phase), slowerPPM)
 }
 
-// seekAfter runs a search like seek, with a history and with more warnings of the step at each rate.
+// seekAfter is seek with a history and with additional warnings for the steps at some rates.
 func seekAfter(t *testing.T, phase *v1alpha1.Phase, history result.History, slowerPPM func(rate int64) uint64,
 	more ...func(rate int64) []v1alpha1.Warning,
 ) v1alpha1.TargetResult {
@@ -84,8 +84,8 @@ func seekAfter(t *testing.T, phase *v1alpha1.Phase, history result.History, slow
 	}
 }
 
-// TestSearchUpToTheBaseline checks what is said of a search in which no rate missed the objective, after a drain in the
-// same phase or in an earlier one: whether a higher rate is possible, and whether the rate can last.
+// TestSearchUpToTheBaseline checks a search in which no rate missed the objective. The result must say whether the
+// highest rate may be higher, and whether burst credits may have contributed.
 func TestSearchUpToTheBaseline(t *testing.T) {
 	for name, test := range map[string]struct {
 		baseline float64
@@ -113,7 +113,7 @@ func TestSearchUpToTheBaseline(t *testing.T) {
 	}
 }
 
-// TestSearchIsPooled: the figures combine the five steps that confirm the highest rate.
+// TestSearchIsPooled checks that the figures combine the five steps that confirm the highest rate.
 func TestSearchIsPooled(t *testing.T) {
 	found := seek(t, searchPhase(), func(rate int64) uint64 {
 		if rate > 1000 {
@@ -142,7 +142,7 @@ func TestSearchIsPooled(t *testing.T) {
 		t.Errorf("warnings %+v", found.Warnings)
 	}
 	if found.Knee == nil || found.Knee.Message == "" {
-		t.Error("nothing is said of the knee")
+		t.Error("the result has no message about the knee")
 	}
 	confirming := 0
 	for _, step := range found.Steps {
@@ -182,8 +182,8 @@ func TestSearchConcludes(t *testing.T) {
 	}
 }
 
-// TestInvalidStepOfASearch: a step without valid figures counts as missed, but shows nothing about the store. That does
-// not matter if a lower rate missed the objective.
+// TestInvalidStepOfASearch checks that a step without valid figures counts as missed, and makes the search inconclusive
+// unless a lower rate missed the objective.
 func TestInvalidStepOfASearch(t *testing.T) {
 	for invalid, doubt := range map[int64]bool{800: true, 1600: false} {
 		found := seekAfter(t, searchPhase(), asked(t, searchPhase()), func(rate int64) uint64 {
@@ -205,7 +205,8 @@ func TestInvalidStepOfASearch(t *testing.T) {
 	}
 }
 
-// TestInvalidFirstStepOfASearch: if no rate was found because a step has no valid figures, the warning says so.
+// TestInvalidFirstStepOfASearch checks that the warning names the reason if no rate was found because the first step
+// has no valid figures.
 func TestInvalidFirstStepOfASearch(t *testing.T) {
 	question := asked(t, searchPhase())
 	found := seekAfter(t, searchPhase(), question, func(int64) uint64 { return 5000 }, func(rate int64) []v1alpha1.Warning {
@@ -220,7 +221,7 @@ func TestInvalidFirstStepOfASearch(t *testing.T) {
 	}
 }
 
-// TestTooFewPooledSamples: the warning counts the samples of all confirming steps.
+// TestTooFewPooledSamples checks that the warning counts the samples of all confirming steps.
 func TestTooFewPooledSamples(t *testing.T) {
 	phase := searchPhase()
 	phase.Search.Rate.Max = 100
@@ -234,7 +235,7 @@ func TestTooFewPooledSamples(t *testing.T) {
 	}
 }
 
-// TestSlowerIsRoundedUp: a share that exceeds a whole number of millionths counts as the next one.
+// TestSlowerIsRoundedUp checks that the share of slower operations is rounded up to whole millionths.
 func TestSlowerIsRoundedUp(t *testing.T) {
 	phase := searchPhase()
 	for slower, want := range map[uint64]int64{0: 0, 1: 1, 10: 1, 14: 2} {
@@ -257,7 +258,7 @@ func TestSlowerIsRoundedUp(t *testing.T) {
 	}
 }
 
-// TestSearchWithoutLatencies: a step without a distribution does not show that the objective was met.
+// TestSearchWithoutLatencies checks that a step without latencies does not confirm the objective.
 func TestSearchWithoutLatencies(t *testing.T) {
 	phase := searchPhase()
 	history := asked(t, phase)

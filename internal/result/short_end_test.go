@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestShortEndIsNoRate: the rest of the last second, with one operation too many in it, does not count as a separate
-// rate. Such a rest once prevented a short redrain from being found.
+// TestShortEndIsNoRate checks that a partial second at the end of a drain is not a level of its own, even if one
+// operation more makes its rate high. It once hid the burst of a short redrain.
 func TestShortEndIsNoRate(t *testing.T) {
 	client := builders.Client("a", 0)
 	for _, one := range []struct {

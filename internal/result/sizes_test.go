@@ -11,7 +11,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// Bytes that were counted but not timed make one of the two rates wrong, so the result must have a warning.
+// TestBytesWithoutOperations checks the warning if bytes and operations do not agree, so that one of the two rates must
+// be wrong.
 func TestBytesWithoutOperations(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -20,7 +21,7 @@ func TestBytesWithoutOperations(t *testing.T) {
 		want       bool
 	}{
 		{"2s", 100, false}, {"2s", 97, false}, {"2s", 80, true}, {"2s", 120, true},
-		{"", 80, false}, // without a warm-up nothing is omitted
+		{"", 80, false}, // without a warm-up, the tool omits nothing
 	} {
 		benchmark := builders.Benchmark("b").Target("data").Workload(builders.Fio().BlockSize("1Mi")).Prepare("layout").Steady("write", "10s")
 		if test.warmUp != "" {

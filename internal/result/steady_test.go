@@ -20,7 +20,7 @@ func steadyStep(seconds int) plan.Step {
 		Duration: time.Duration(seconds) * time.Second, Cell: -1}
 }
 
-// loaded returns two clients whose combined rate, in operations of 64 KiB per second, is a function of the second.
+// loaded returns two clients whose combined rate, in operations of 64 KiB per second, is a function of time.
 func loaded(seconds int, rate func(second float64) float64) []result.Client {
 	var clients []result.Client
 	for i := range 2 {
@@ -95,9 +95,9 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// TestIntervalHoldsTheRate draws series of 20 seconds from a store whose rate is known: it varies by 10 %, and each
-// second resembles the one before. A 95 % interval that misses the rate in more than 34 of 400 runs is too narrow: with
-// a chance of 5 % each, that happens once in a thousand tests.
+// TestIntervalHoldsTheRate checks that the 95 % interval is not too narrow. It draws series of 20 seconds with a known
+// mean, a deviation of 10 % and correlated seconds. At a true miss rate of 5 %, more than 34 of 400 intervals miss the
+// mean only once in a thousand tests.
 func TestIntervalHoldsTheRate(t *testing.T) {
 	const runs, seconds, mean, deviation, correlation, mostMissed = 400, 20, 50_000.0, 5_000.0, 0.5, 34
 	random := rand.New(rand.NewPCG(1, 18))
@@ -107,7 +107,7 @@ func TestIntervalHoldsTheRate(t *testing.T) {
 		clients := loaded(seconds, func(second float64) float64 {
 			share := correlation
 			if second == 0 {
-				share = 0 // another client begins
+				share = 0 // start of another client
 			}
 			value = share*value + math.Sqrt(1-share*share)*deviation*random.NormFloat64()
 			return mean + value
@@ -127,11 +127,11 @@ func TestIntervalHoldsTheRate(t *testing.T) {
 	}
 }
 
-// TestInFlight: I/O that a client completed after the end of its load counts in no rate, and the result reports how
+// TestInFlight checks that no rate includes I/O that was in flight when the load ended, and that the result shows how
 // long it took.
 func TestInFlight(t *testing.T) {
 	client := func(index int, tail time.Duration) *builders.ClientBuilder {
-		// At the end 320 MiB are in flight, more than the store completes in a second.
+		// 320 MiB are in flight at the end, more than the store completes in a second.
 		return builders.Client("data", index).Does(60, measure.Write, hundred, 10*ms).Sample(tail, measure.Write, builders.Counter(320, mebibyte), 300*ms)
 	}
 	got := result.Target(steadyStep(60), "data", objects(client(0, 2*time.Second), client(1, 3200*ms)), result.History{})
@@ -142,15 +142,15 @@ func TestInFlight(t *testing.T) {
 		t.Errorf("%d bytes a second over %d", *got.Operations[0].BytesPerSecond, got.WindowNanoseconds)
 	}
 	if got.MeasuredNanoseconds != int64(120*time.Second+5200*ms) {
-		t.Errorf("measured for %d, over which latencies are", got.MeasuredNanoseconds)
+		t.Errorf("measured, as the basis of latencies, for %d", got.MeasuredNanoseconds)
 	}
 	if got := result.Target(stepOf(t, layingOut()), "data", objects(client(0, time.Second)), result.History{}); got.InFlightNanoseconds != nil {
 		t.Errorf("a fixed amount of work has %d in flight", *got.InFlightNanoseconds)
 	}
 }
 
-// TestFlushAfterTheLoad: if the flush after a timed load is long, the load only wrote to the page cache. The time of a
-// fixed amount of work includes its flush.
+// TestFlushAfterTheLoad checks the warning about a long flush after a timed load, which then wrote only to the page
+// cache. It does not apply to a fixed amount of work, whose time includes the flush.
 func TestFlushAfterTheLoad(t *testing.T) {
 	flushed := builders.Fio().BlockSize("1Mi").Buffered().FsyncAtEnd()
 	for name, test := range map[string]struct {
@@ -172,7 +172,7 @@ func TestFlushAfterTheLoad(t *testing.T) {
 	}
 }
 
-// TestReadsInFlightAreNoFlush checks that the time of the reads in flight after the load is not taken for a flush.
+// TestReadsInFlightAreNoFlush checks that reads in flight at the end of the load are not mistaken for a flush.
 func TestReadsInFlightAreNoFlush(t *testing.T) {
 	mixed := builders.Fio().BlockSize("1Mi").ReadPercent(50).Buffered().FsyncAtEnd()
 	for late, warns := range map[time.Duration]bool{9 * time.Second: false, 12 * time.Second: true} {
@@ -186,7 +186,7 @@ func TestReadsInFlightAreNoFlush(t *testing.T) {
 	}
 }
 
-// TestLayoutReused: nothing was written because everything was already right. That is not a failure.
+// TestLayoutReused checks that it is not a failure if a layout writes nothing because the files already exist.
 func TestLayoutReused(t *testing.T) {
 	reused := func(index int) *builders.ClientBuilder {
 		return builders.Client("data", index).Notice("LayoutReused", "4 files of 1 GiB were right already")
@@ -206,7 +206,8 @@ func TestLayoutReused(t *testing.T) {
 	}
 }
 
-// TestLostInADrain: the findings before the loss are kept, and the other clients' rate is not taken for the whole.
+// TestLostInADrain checks that the findings before the loss of a client are kept, and that the series ends with the
+// loss: afterwards, the rate is only that of the other clients.
 func TestLostInADrain(t *testing.T) {
 	clients := scaled.drain(2, scaled.size, 400)
 	lost := &clients[1]

@@ -21,7 +21,7 @@ const (
 	ms       = time.Millisecond
 )
 
-// hundred is 100 operations of 1 MiB, completed in each second: enough for p95 after two seconds.
+// hundred is 100 operations of 1 MiB. At this many per second, two seconds are enough for a p95.
 var hundred = builders.Counter(100, mebibyte)
 
 // stepOf plans a benchmark with one target and returns its last step.
@@ -83,7 +83,6 @@ func types(warnings []v1alpha1.Warning) []v1alpha1.WarningType {
 	return all
 }
 
-// compared compares a result with a file in testdata.
 func compared(t *testing.T, name string, got any) {
 	t.Helper()
 	encoded, err := json.MarshalIndent(got, "", "  ")
@@ -93,9 +92,10 @@ func compared(t *testing.T, name string, got any) {
 	golden.File(t, filepath.Join("testdata", name+".golden.json"), string(encoded)+"\n")
 }
 
-// TestFigures checks the figures of some cases by hand, because a golden file can easily be wrong.
+// TestFigures checks the figures of some cases against values computed by hand, because it is easy to accept a wrong
+// golden file.
 func TestFigures(t *testing.T) {
-	const rate = 100 * mebibyte // of each client
+	const rate = 100 * mebibyte // per client
 	for name, want := range map[string]struct {
 		clients                        int32
 		bytesPerSecond, iopsMilli      int64
@@ -103,7 +103,7 @@ func TestFigures(t *testing.T) {
 	}{
 		"time-bound":        {clients: 3, bytesPerSecond: 3 * rate, iopsMilli: 300_000, window: 10 * time.Second, measured: 30 * time.Second, median: 10 * ms},
 		"time-bound-offset": {clients: 2, bytesPerSecond: 2 * rate, iopsMilli: 200_000, window: 9700 * ms, measured: 20 * time.Second, median: 10 * ms},
-		// 18 client-seconds of work take 10 s, because one client did nothing in the last two.
+		// 18 client-seconds of work take 10 s, because one client is idle for the last two.
 		"work-bound":              {clients: 2, bytesPerSecond: 18 * rate / 10, iopsMilli: 180_000, window: 10 * time.Second, tail: 2 * time.Second, measured: 18 * time.Second, median: 10 * ms},
 		"work-bound-samples-lost": {clients: 1, bytesPerSecond: rate, iopsMilli: 100_000, window: 8 * time.Second, measured: 8 * time.Second, median: 10 * ms},
 		"late-samples":            {clients: 2, bytesPerSecond: 2 * rate, iopsMilli: 200_000, window: 9750 * ms, measured: 19750 * ms, median: 10 * ms},
@@ -118,7 +118,7 @@ func TestFigures(t *testing.T) {
 				t.Fatalf("%d clients, operations %v", got.Clients, got.Operations)
 			}
 			write := got.Operations[0]
-			// Edges of windows are cut to whole bytes and operations.
+			// At the ends of the window, bytes and operations are rounded down to whole numbers.
 			near := func(what string, got, want, within int64) {
 				t.Helper()
 				if got < want-within || got > want+within {
@@ -161,8 +161,8 @@ func TestSyncs(t *testing.T) {
 	}
 }
 
-// TestThousandClients: a thousand clients have every possible problem, each with a different text. The result stays
-// small and within the API's bounds, and disqualifying warnings come first.
+// TestThousandClients checks that the result stays small and within the API's bounds, and lists disqualifying warnings
+// first, even if a thousand clients have every possible problem, each with its own text.
 func TestThousandClients(t *testing.T) {
 	long := func(i int) string { return fmt.Sprintf("%d %0*d \u00e9\xff", i, 2000, i) }
 	var clients []result.Client
@@ -210,8 +210,8 @@ func TestThousandClients(t *testing.T) {
 	}
 }
 
-// TestPercentilesOfAllClients: the percentiles of two clients cover all their operations and are not a mean of the
-// clients' percentiles.
+// TestPercentilesOfAllClients checks that percentiles are computed over the operations of all clients and are not the
+// means of the clients' percentiles.
 func TestPercentilesOfAllClients(t *testing.T) {
 	clients := objects(writer(0), builders.Client("data", 1).WarmUp(2, measure.Write, hundred).Does(10, measure.Write, hundred, 100*ms),
 		writer(2))
@@ -227,7 +227,7 @@ func TestPercentilesOfAllClients(t *testing.T) {
 	}
 }
 
-// TestYear2100: the figures do not depend on the year.
+// TestYear2100 checks that rates are computed correctly for times in the year 2100.
 func TestYear2100(t *testing.T) {
 	planned, problems := plan.Make(builders.Benchmark("b").Target("data").Clients(2).Steady("write", "1m").Run(), 1)
 	if len(problems) > 0 {

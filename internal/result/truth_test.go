@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// trial is a store with known credits, and the load on it.
+// trial is a store with known limits, and a load.
 type trial struct {
 	bucket  model.Bucket
 	clients int
@@ -32,12 +32,12 @@ func anyTrial(random *rand.Rand) trial {
 	}
 }
 
-// run loads the store from one time to another and then lets the operations in flight complete. It returns the
-// clients' reports, with samples of about a second, and the time at which the last operation completed.
+// run loads the store from one time to another and waits for the operations in flight. It returns what the clients
+// report, in samples of about a second, and the time at which the last operation completed.
 func (one trial) run(store *model.Model, from, to time.Duration, random *rand.Rand) ([]result.Client, time.Duration) {
 	answers := one.load.Run(store, from, to)
 	last := to
-	// Operations in flight at the end complete before any others.
+	// Nothing is submitted any more, so these are the operations in flight.
 	for range one.load.Depth {
 		for _, answer := range store.Advance(store.Next()) {
 			answers = append(answers, answer)
@@ -81,8 +81,8 @@ func (one trial) run(store *model.Model, from, to time.Duration, random *rand.Ra
 	return all, last
 }
 
-// TestTruth drains stores with known credits, lets them idle and drains them again: burst, baseline, time, amount
-// spent and refill are found to within 1.5 %, regardless of the ratio of refill to baseline.
+// TestTruth checks that a drain and a redrain of a simulated store find its burst, baseline, time to baseline, credits
+// spent and refill to within 1.5 %, whatever the ratio of refill to baseline.
 func TestTruth(t *testing.T) {
 	for seed := range uint64(6) {
 		random := rand.New(rand.NewPCG(seed, 11))
@@ -120,7 +120,7 @@ func TestTruth(t *testing.T) {
 			}
 			near(t, "refill", second.Bytes.Refill, one.bucket.Refill(), 0.015)
 			near(t, "spent again", second.Bytes.Drops[0].Spent, back, 0.015)
-			// With the measured refill, the first drain spent the whole bucket.
+			// Computed with the measured refill, the first drain spent the whole bucket.
 			refill := float64(second.Bytes.Refill.Value)
 			known := result.Target(drain, "data", firstClients(t, one, end, seed), result.History{MeasuredRefill: &refill}).Burst
 			near(t, "spent", known.Bytes.Drops[0].Spent, one.bucket.Size, 0.015)
@@ -128,7 +128,7 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// firstClients repeats the first drain.
+// firstClients simulates the first drain again, on a new store.
 func firstClients(t *testing.T, one trial, end time.Duration, seed uint64) []result.Client {
 	t.Helper()
 	store, err := model.New(model.Config{Buckets: []model.Bucket{one.bucket}})

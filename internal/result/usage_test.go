@@ -15,14 +15,14 @@ import (
 
 const gibibyte = 1 << 30
 
-// takes returns the usage of 1 GiB of data that takes the given number of bytes on a file system.
+// takes returns the usage of 1 GiB of data for which a file system allocated the given number of bytes.
 func takes(allocated uint64, fileSystem, compression string) *result.Usage {
 	space := result.Space{Files: 2, ApparentBytes: gibibyte, DataBytes: gibibyte, AllocatedBytes: allocated}
 	return &result.Usage{Space: space, Types: []result.TypeUsage{{Space: space}}, HolesKnown: true, Settled: true,
 		FileSystem: fileSystem, Compression: compression}
 }
 
-// spaces returns clients that report the given usages, with a version of the tool.
+// spaces returns clients that report the given usages and the tool's version. If job is set, they are an MPI job.
 func spaces(version string, job bool, all ...*result.Usage) []result.Client {
 	var clients []result.Client
 	for i, usage := range all {
@@ -54,7 +54,7 @@ func withFio(change func(*v1alpha1.FioProfile)) *builders.BenchmarkBuilder {
 	})
 }
 
-// usageWarnings returns the types and the messages of a result's warnings about usage.
+// usageWarnings returns the types and the messages of the warnings about usage.
 func usageWarnings(made v1alpha1.TargetResult) (types, words string) {
 	for _, warning := range made.Warnings {
 		if slices.Contains([]v1alpha1.WarningType{v1alpha1.WarningPatternCompresses, v1alpha1.WarningCompressionNotShown, v1alpha1.WarningUsageUnknown}, warning.Type) {
@@ -74,7 +74,7 @@ func TestUsageRatioAndPattern(t *testing.T) {
 		benchmark *builders.BenchmarkBuilder
 		version   string
 		usage     *result.Usage
-		// ratio and pattern are in thousandths; 0 means none.
+		// ratio and pattern are in thousandths; 0 means absent.
 		ratio, pattern int64
 		name, warned   string
 		words          []string
@@ -122,7 +122,7 @@ func TestUsageRatioAndPattern(t *testing.T) {
 			ior := strings.Contains(name, "ior") || test.benchmark.Run().Phases[0].Workload == nil
 			clients := spaces(test.version, ior, test.usage)
 			if ior {
-				clients = append(clients, spaces(test.version, false, nil, nil)[1]) // shares the directory
+				clients = append(clients, spaces(test.version, false, nil, nil)[1]) // reports nothing, because it shares the directory
 			}
 			step := stepOf(t, test.benchmark)
 			if test.name == "Incompressible" {
@@ -159,8 +159,8 @@ func value(of *int64) int64 {
 	return *of
 }
 
-// The space of all clients is the sum over each, and there is none if a client does not report it, because a partial
-// sum would be misleading.
+// TestUsageOfAllClients checks that the usage is the sum over all clients. If one of them reports none, the result has
+// none, because a partial sum would be misleading.
 func TestUsageOfAllClients(t *testing.T) {
 	mixed := takes(gibibyte/2, "zfs", "Shown")
 	mixed.Types = []result.TypeUsage{
@@ -172,19 +172,19 @@ func TestUsageOfAllClients(t *testing.T) {
 	compared(t, "usage-by-type", made.Usage)
 
 	if made := result.Target(step, "data", spaces("fio-3.33", false, mixed, nil), result.History{}); made.Usage != nil {
-		t.Errorf("one client of two tells, and it is taken for all: %+v", made.Usage)
+		t.Errorf("one of two clients reported usage, but the result has %+v", made.Usage)
 	}
 	if made := result.Target(step, "data", spaces("fio-3.33", false, nil, nil), result.History{}); made.Usage != nil {
-		t.Errorf("none tells: %+v", made.Usage)
+		t.Errorf("no client reported usage, but the result has %+v", made.Usage)
 	}
-	// An MPI job uses one directory per client, and one client could not count the files.
+	// In this MPI job, each client has its own directory, and one client could not count its files.
 	clients := spaces("4.0.0", true, mixed, nil)
 	clients[1].Notices = []result.Notice{{Warning: "UsageUnknown", Message: "there are too many"}}
 	made = result.Target(stepOf(t, withIOR(func(*v1alpha1.IORProfile) {})), "data", clients, result.History{})
 	if types, words := usageWarnings(made); made.Usage != nil || types != "UsageUnknown" || !strings.Contains(words, "there are too many") {
 		t.Errorf("got %+v and %q", made.Usage, words)
 	}
-	// The volumes have different file systems.
+	// The clients' volumes have different file systems.
 	made = result.Target(step, "data", spaces("fio-3.33", false, mixed, takes(gibibyte, "ext4", "None")), result.History{})
 	if made.Usage.FileSystem != "several" || made.Usage.Compression != "Unknown" {
 		t.Errorf("got %+v", made.Usage)

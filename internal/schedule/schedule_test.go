@@ -88,8 +88,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestEachTimeIsDueOnce checks an operator that looks at random moments and records what it handled. It starts each
-// time at most once and in order, and skips a time only if a newer one has superseded it.
+// TestEachTimeIsDueOnce checks an operator that looks at random times and remembers the last time that it handled. It
+// starts each scheduled time at most once and in order, and skips one only if a later one is due as well.
 func TestEachTimeIsDueOnce(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, zone := range []string{"", "Europe/Berlin", "America/St_Johns", "Pacific/Apia", "Africa/Casablanca"} {
@@ -119,7 +119,7 @@ func TestEachTimeIsDueOnce(t *testing.T) {
 			started, missed = started+1, missed+last.Missed-1
 		}
 		if started+missed != all {
-			t.Errorf("%s: %d started and %d overtaken of %d", zone, started, missed, all)
+			t.Errorf("%s: %d started and %d superseded, of %d", zone, started, missed, all)
 		}
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// FuzzSearch checks that every search ends within the steps of its plan, and offers only rates that it may, whatever the
-// steps report, within the rates that the API admits. A report is 16 bytes: the achieved rate and the share of slower operations.
+// FuzzSearch checks that every search admitted by the API ends within its planned steps and offers only rates within
+// its bounds, whatever the steps report. Each report takes 16 bytes: the achieved rate and the share of slower
+// operations.
 func FuzzSearch(f *testing.F) {
 	f.Add("99", "60s", int64(1), int64(100_000), int32(5), uint16(4), []byte("0123456789abcdef"))
 	f.Add("99.9999", "1s", int64(0), int64(1e8), int32(1), uint16(1000), []byte{})

@@ -31,18 +31,19 @@ func ask(t *testing.T, phase *v1alpha1.SearchPhase, clients int) search.Question
 	return question
 }
 
-// store maps an offered rate to the operations completed per second and the share of them above the bound.
+// store returns, for an offered rate, the operations completed per second and the share of them above the latency
+// bound.
 type store func(rate float64, step int) (achieved, slower float64)
 
-// queue returns a store that completes what is offered up to its capacity. The share of slow operations grows
-// tenfold from the limit to four thirds of it.
+// queue returns a store that completes all offered operations up to its capacity. 1 % of them are slow at the limit,
+// and ten times as many at four thirds of it.
 func queue(limit, capacity float64) store {
 	return func(rate float64, _ int) (float64, float64) {
 		return min(rate, capacity), min(1, 0.01*math.Pow(10, (rate/limit-1)*3))
 	}
 }
 
-// noisy makes the share of slow operations vary from step to step.
+// noisy varies the share of slow operations from step to step.
 func noisy(of store, by float64) store {
 	return func(rate float64, step int) (float64, float64) {
 		achieved, slower := of(rate, step)
@@ -50,7 +51,7 @@ func noisy(of store, by float64) store {
 	}
 }
 
-// tell runs a search as a run does: each decision is made from all earlier steps.
+// tell runs a search and returns its steps as text. Each decision depends only on the earlier steps, as in a run.
 func tell(t *testing.T, question search.Question, s store) string {
 	t.Helper()
 	var b strings.Builder
@@ -116,7 +117,8 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// TestShareAtTheBound: steps with exactly as many slower operations as the percentile allows meet the objective.
+// TestShareAtTheBound checks that a step meets the objective if exactly the share of operations that the percentile
+// allows is slower than the bound.
 func TestShareAtTheBound(t *testing.T) {
 	for percentile, ppm := range map[string]float64{
 		"99.9999": 1, "99.9997": 3, "99.998": 20, "99.9": 1000, "99": 10_000, "95": 50_000} {
@@ -134,10 +136,10 @@ func TestShareAtTheBound(t *testing.T) {
 	}
 }
 
-// TestAnyStore: with any store, a search ends within its steps, and the rate that it finds was confirmed.
+// TestAnyStore checks that a search stays within its bounds and its planned steps, even if steps report random figures.
 func TestAnyStore(t *testing.T) {
 	for seed := range 500 {
-		random := func(step int) float64 { // a number from 0 to 1
+		random := func(step int) float64 { // from 0 to 1
 			_, part := math.Modf(math.Abs(math.Sin(float64(seed*7919+step*104729))) * 1e4)
 			return part
 		}
@@ -166,7 +168,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestOverloadedByChance: an arrival process that by chance offers fewer operations is not an overload.
+// TestOverloadedByChance checks that a step is not overloaded if, by chance, slightly fewer operations arrived than
+// offered.
 func TestOverloadedByChance(t *testing.T) {
 	for _, test := range []struct {
 		offered  int64

@@ -8,7 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// TestCoarseMinutesKeepOperations checks that coarsening drops whole minutes, not one of two operations.
+// TestCoarseMinutesKeepOperations checks that coarsening drops whole minutes: if a minute has two operations, both or
+// none are kept.
 func TestCoarseMinutesKeepOperations(t *testing.T) {
 	log := &series.Log{Steps: []series.Step{{ID: "00-mixed", Attempt: 1, Targets: []series.Target{{Name: "data"}}}}}
 	target := &log.Steps[0].Targets[0]

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTogether: regardless of the order of the parts, each step occurs once, with its newest attempt.
+// TestTogether checks that merging yields each step once, with its newest attempt, whatever the order of the parts.
 func TestTogether(t *testing.T) {
 	parts := []*Log{
 		{Steps: []Step{{ID: "02-read", Attempt: 1}}},
@@ -29,6 +29,6 @@ func TestTogether(t *testing.T) {
 		slices.Reverse(parts)
 	}
 	if !Merge(nil, nil).Empty() {
-		t.Error("nothing makes something")
+		t.Error("merging nothing returns a log that is not empty")
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// TestObserved writes and reads observations, and makes them fit by leaving out every other value.
+// TestObserved checks that observations survive encoding, that points are dropped if they do not fit, and that merging
+// keeps observations.
 func TestObserved(t *testing.T) {
 	log := &series.Log{Observed: []series.Observed{{Name: "level", Step: "01-burst", Labels: `{a="b"}`}}}
 	for i := range 1000 {

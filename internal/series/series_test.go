@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// logOf returns the log of a run with some steps on two targets, with gaps, all states, minutes and distributions.
+// logOf returns the log of a run with some steps on two targets. It has gaps, all states, minutes and distributions.
 func logOf(steps, points int) *series.Log {
 	random := rand.New(rand.NewPCG(1, 2))
 	made := &series.Log{}
@@ -73,7 +73,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-// Decode refuses series that no run can have.
+// TestImpossibleSeries checks that Decode refuses series that no run can produce.
 func TestImpossibleSeries(t *testing.T) {
 	for name, change := range map[string]func(*series.Target){
 		"a client before the first": func(of *series.Target) { of.Clients[0].Client = -1 },
@@ -111,8 +111,8 @@ func sumOf(log *series.Log) (bytes, operations uint64, points int) {
 	return bytes, operations, points
 }
 
-// Twelve hours of two targets, with a point per second and noise in every digit, fit into a ConfigMap if up to four
-// points are joined into one, and no byte is lost.
+// TestTwelveHoursFit checks that twelve hours of two targets, with a point per second and noise in every digit, fit
+// into a ConfigMap. Up to four points may be joined into one, but no byte may be lost.
 func TestTwelveHoursFit(t *testing.T) {
 	log := logOf(1, 43_200)
 	text, err := log.Encode(series.MaxBytes)
@@ -131,7 +131,7 @@ func TestTwelveHoursFit(t *testing.T) {
 	}
 }
 
-// A run of many steps and targets also fits, regardless of how much of it is left.
+// TestAnythingFits checks that many steps and targets fit into a small limit, however many points are lost.
 func TestAnythingFits(t *testing.T) {
 	log := logOf(20, 300)
 	for _, limit := range []int{200_000, 20_000, 2_000} {
@@ -159,11 +159,11 @@ func TestANewAttemptTakesThePlace(t *testing.T) {
 	var none *series.Log
 	none.Add(series.Step{ID: "a"})
 	if !none.Empty() || none.Step("a").Target("x") != nil {
-		t.Error("a nil log holds something")
+		t.Error("a nil log is not empty")
 	}
 }
 
-// Percentiles with fewer than ten samples above them are not figures.
+// TestMinutesWithFewSamples checks that a minute has no percentile with fewer than ten samples above it.
 func TestMinutesWithFewSamples(t *testing.T) {
 	var histogram measure.Histogram
 	histogram.AddNanoseconds(1000, 500)
@@ -173,7 +173,7 @@ func TestMinutesWithFewSamples(t *testing.T) {
 	}
 }
 
-// Every bucket of fio's grid lies in one bin, and the counts are kept.
+// TestBins checks that the bins of a distribution are contiguous and keep all counts.
 func TestBins(t *testing.T) {
 	var histogram measure.Histogram
 	for nanoseconds := uint64(0); nanoseconds < 40_000_000_000; nanoseconds += 1 + nanoseconds/50 {

@@ -16,7 +16,7 @@ func operation(kind v1alpha1.Operation, bytes, iops int64) v1alpha1.OperationRes
 
 func estimate(value int64) *v1alpha1.Estimate { return &v1alpha1.Estimate{Value: value} }
 
-// drained returns the result of draining a bucket of bytes.
+// drained returns the result of a drain of a bucket that counts bytes.
 func drained(exhausted bool) *v1alpha1.BurstResult {
 	made := &v1alpha1.BurstResult{Exhausted: exhausted, Dimension: "Bytes", NanosecondsToBaseline: estimate(1_800_000_000_000),
 		IdleNanoseconds: new(int64(1)),
@@ -27,7 +27,7 @@ func drained(exhausted bool) *v1alpha1.BurstResult {
 	return made
 }
 
-// drainOf returns a run of one drain that started with the given fill of the bucket; nil means unknown.
+// drainOf returns a run with one drain. fill is the initial fill of the bucket in percent; nil means unknown.
 func drainOf(fill *int32, exhausted bool) (*v1alpha1.BenchmarkRunSpec, *v1alpha1.BenchmarkRunStatus) {
 	spec := &v1alpha1.BenchmarkRunSpec{Run: v1alpha1.RunSpec{Targets: []v1alpha1.Target{{Name: "t"}},
 		Phases: []v1alpha1.Phase{{Name: "burst", BurstDrain: &v1alpha1.BurstDrainPhase{}}}},
@@ -54,7 +54,7 @@ func told(figures []v1alpha1.RunFigure) string {
 	return strings.Join(all, "; ")
 }
 
-// steadyOf returns a run of one steady phase with a result.
+// steadyOf returns a run with one steady phase that has the given result.
 func steadyOf(workload *v1alpha1.Workload, result v1alpha1.TargetResult) (*v1alpha1.BenchmarkRunSpec, *v1alpha1.BenchmarkRunStatus) {
 	result.Target = "t"
 	return &v1alpha1.BenchmarkRunSpec{Run: v1alpha1.RunSpec{Workload: workload, Targets: []v1alpha1.Target{{Name: "t"}},
@@ -93,7 +93,8 @@ func TestFiguresOfASteadyPhase(t *testing.T) {
 	}
 }
 
-// A victim with a rate limit shows the cost of its neighbours only in its latency.
+// TestFiguresOfAVictim checks that the figure of a victim is its throughput, or its latency if its rate is limited:
+// only the latency then shows the effect of neighbours.
 func TestFiguresOfAVictim(t *testing.T) {
 	limited := builders.Fio().Mutate(func(p *v1alpha1.FioProfile) {
 		p.RateLimit = &v1alpha1.FioRateLimit{IOPS: new(int64(100))}
@@ -111,13 +112,13 @@ func TestFiguresOfAVictim(t *testing.T) {
 	}
 }
 
-// Credits and time to baseline are compared only between runs that started equally full, and only if the fill is
-// known. The burst of an empty bucket is not a figure. An observed fill takes precedence over the one that follows from
-// documented limits.
+// TestFiguresOfADrain checks that credits and time to baseline are compared only if the fill is known, and only between
+// runs that started with a similar fill. The burst of an empty bucket is not a figure. An observed fill takes
+// precedence over one computed from documented limits.
 func TestFiguresOfADrain(t *testing.T) {
 	for name, test := range map[string]struct {
 		fill      *int32
-		observed  *int32 // the level that the store reported
+		observed  *int32 // the fill that the store reported
 		exhausted bool
 		want      string
 	}{
@@ -138,8 +139,8 @@ func TestFiguresOfADrain(t *testing.T) {
 	}
 }
 
-// The first target contributes one figure per phase, then the next target does, four in all; layouts contribute
-// none.
+// TestFourFigures checks that a run has at most four figures: one per phase of the first target, then those of the
+// next. A layout has none.
 func TestFourFigures(t *testing.T) {
 	cells := func(rates ...int64) (steps []v1alpha1.StepResult) {
 		for i, rate := range rates {
@@ -171,7 +172,7 @@ func TestFourFigures(t *testing.T) {
 	}
 }
 
-// A sweep without a cell has no mean.
+// TestFiguresOfASweepWithoutCells checks that a sweep without results has no figure.
 func TestFiguresOfASweepWithoutCells(t *testing.T) {
 	spec, status := steadyOf(builders.Fio().Workload(), v1alpha1.TargetResult{})
 	spec.Run.Phases[0] = v1alpha1.Phase{Name: "p", Sweep: &v1alpha1.SweepPhase{}}
@@ -180,7 +181,8 @@ func TestFiguresOfASweepWithoutCells(t *testing.T) {
 	}
 }
 
-// Runs on different kinds of storage have different hashes. Facts that only explain a change do not affect the hash.
+// TestStoreAndFacts checks that runs on different kinds of storage are not comparable, and that facts that only explain
+// a change do not affect this.
 func TestStoreAndFacts(t *testing.T) {
 	run := func(change func(*v1alpha1.BenchmarkRun)) *v1alpha1.Comparable {
 		made := &v1alpha1.BenchmarkRun{}

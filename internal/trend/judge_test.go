@@ -18,7 +18,7 @@ import (
 
 var began = time.Date(2026, 1, 1, 3, 0, 0, 0, time.UTC)
 
-// night returns a run with the given figures, in MB/s.
+// night returns the run of the nth night with the given figures, in MB/s.
 func night(n int, figures ...float64) Run {
 	run := Run{Name: fmt.Sprintf("bench-%04d", n), Started: began.Add(time.Duration(n) * 24 * time.Hour), Hash: "h", Valid: true, By: &v1alpha1.Comparable{
 		Store: "s", Facts: []v1alpha1.RunFact{{Name: "kernel", Value: "6.1.0"}, {Name: changed + "the workload of read", Value: "abc"}},
@@ -33,8 +33,8 @@ func standard() *v1alpha1.RegressionPolicy {
 	return &v1alpha1.RegressionPolicy{Against: new(int32(20)), TolerancePercent: new(int32(5))}
 }
 
-// nights returns runs with four figures of about 100 MB/s and a spread of 3 %. The first figure falls by a tenth
-// from the night with index falls on.
+// nights returns runs with four figures of about 100 MB/s, with a spread of 3 %. From night falls on, the first figure
+// is lower by a tenth.
 func nights(r *rand.Rand, count, falls int) []Run {
 	all := make([]Run, count)
 	for n := range all {
@@ -50,8 +50,8 @@ func nights(r *rand.Rand, count, falls int) []Run {
 	return all
 }
 
-// The part of a history that a status keeps yields the same verdicts as the whole history, night by night, and stays
-// within its bounds however long a regression lasts.
+// TestStatusIsEnough checks that the part of a history that is kept in the status leads to the same verdicts as the
+// whole history, and does not grow without bounds during a long regression.
 func TestStatusIsEnough(t *testing.T) {
 	differ, judged, found, foundWhole := 0, 0, 0, 0
 	for seed := range uint64(6) {
@@ -90,7 +90,7 @@ func TestStatusIsEnough(t *testing.T) {
 		}
 	}
 	if differ > 0 {
-		t.Errorf("%d of %d verdicts are others than by the whole history", differ, judged)
+		t.Errorf("%d of %d verdicts differ from those of the whole history", differ, judged)
 	}
 	if found < 6*38*7/10 {
 		t.Errorf("of %d nights after the fall %d are judged regressed", 6*38, found)
@@ -98,7 +98,8 @@ func TestStatusIsEnough(t *testing.T) {
 	t.Logf("%d of %d verdicts differ; %d of %d are judged regressed, by the whole history %d", differ, judged, found, 6*38, foundWhole)
 }
 
-// A history does not change when it is written and read, nor the rest of it when it is trimmed.
+// TestHistoryIsReadBack checks that a history is unchanged after packing and unpacking, and that trimming does not
+// change the remaining runs.
 func TestHistoryIsReadBack(t *testing.T) {
 	all := nights(rand.New(rand.NewPCG(2, 2)), 30, 30)
 	all[7].By.Facts = []v1alpha1.RunFact{{Name: "kernel", Value: "6.2.0"}}
@@ -125,7 +126,7 @@ func TestHistoryIsReadBack(t *testing.T) {
 }
 
 func shown(e entry) string {
-	// fmt writes maps in the order of their keys.
+	// fmt prints maps in the order of their keys.
 	values := map[string]int64{}
 	for _, figure := range e.figures {
 		values[figure.Figure+figure.Condition] = figure.Value
@@ -189,7 +190,7 @@ func TestVerdictsAndMessages(t *testing.T) {
 		"wide tolerance": {earlier(20), last(20, asItIs, 70, 100, 100, 100), &v1alpha1.RegressionPolicy{TolerancePercent: new(int32(50))}, v1alpha1.RegressionNoChange, "is worse"},
 	} {
 		made := Judge(nil, test.stored, test.run, test.policy)
-		// The Regressed condition says TooFewRuns if there are figures, and NotComparable if there are none.
+		// The Regressed condition has the reason TooFewRuns if there are figures, and NotComparable otherwise.
 		if slices.Contains([]string{"not valid", "no figure", "all are gone", "nothing known"}, name) != (len(made.Result.Figures) == 0) {
 			t.Errorf("%s: %d figures", name, len(made.Result.Figures))
 		}
@@ -199,7 +200,7 @@ func TestVerdictsAndMessages(t *testing.T) {
 	}
 }
 
-// A run that started before acceptedSince has figures, but no runs to compare them with.
+// TestAcceptedAfterTheNewestRun checks that a run from before acceptedSince has figures, but is compared with no run.
 func TestAcceptedAfterTheNewestRun(t *testing.T) {
 	all := nights(rand.New(rand.NewPCG(3, 3)), 21, 21)
 	policy := standard()
@@ -210,7 +211,8 @@ func TestAcceptedAfterTheNewestRun(t *testing.T) {
 	}
 }
 
-// The burst of a drain is in bytes per second in some runs and in operations per second in others.
+// TestUnitsAreNotCompared checks that the burst of a drain is not compared if one run has it in bytes per second and
+// the other in operations per second.
 func TestUnitsAreNotCompared(t *testing.T) {
 	all := nights(rand.New(rand.NewPCG(6, 6)), 9, 9)
 	burst := v1alpha1.RunFigure{Figure: "burst of drain on t", Value: 170e6, Unit: v1alpha1.UnitBytesPerSecond}
@@ -224,7 +226,8 @@ func TestUnitsAreNotCompared(t *testing.T) {
 	}
 }
 
-// A change of level is reported with its run, its date and the facts that changed there.
+// TestChangesAreExplained checks that a change of level is reported with its first run, the date, and the facts that
+// changed with it.
 func TestChangesAreExplained(t *testing.T) {
 	all := nights(rand.New(rand.NewPCG(4, 4)), 30, 30)
 	for n := 15; n < 30; n++ {
@@ -245,7 +248,7 @@ func TestChangesAreExplained(t *testing.T) {
 	}
 }
 
-// A run that is judged again with a different policy keeps its place and is not added twice.
+// TestJudgedAgain checks that a run that is judged again is not added to the history twice.
 func TestJudgedAgain(t *testing.T) {
 	all := nights(rand.New(rand.NewPCG(5, 5)), 12, 12)
 	first := Judge(nil, all[:11], all[11], standard())

@@ -42,7 +42,7 @@ func Paths(names ...string) (map[string]string, error) {
 	return builder.paths(wanted)
 }
 
-// find looks up the repository, the cache and the programs.
+// find returns a builder and the named programs.
 func find(progress io.Writer, names []string) (builder, []program, error) {
 	root, err := RepositoryRoot()
 	if err != nil {
@@ -75,7 +75,6 @@ func (b builder) paths(wanted []program) (map[string]string, error) {
 	return paths, nil
 }
 
-// get returns the paths of programs by name, and builds missing programs.
 func (b builder) get(ctx context.Context, wanted []program) (map[string]string, error) {
 	paths, err := b.paths(wanted)
 	if err != nil {
@@ -99,7 +98,7 @@ func (b builder) get(ctx context.Context, wanted []program) (map[string]string, 
 	return paths, nil
 }
 
-// buildMissing builds missing programs of a module with one command, because they share most of their packages.
+// buildMissing builds the missing programs of a module with one command, because they share most of their packages.
 func (b builder) buildMissing(ctx context.Context, module *module, missing []program, paths map[string]string) error {
 	if err := os.MkdirAll(b.cache, 0o755); err != nil {
 		return fmt.Errorf("making the folder for programs: %w", err)
@@ -111,12 +110,13 @@ func (b builder) buildMissing(ctx context.Context, module *module, missing []pro
 	defer unlock()
 	missing = slices.DeleteFunc(missing, func(p program) bool { return isProgram(paths[p.name]) })
 	if len(missing) == 0 {
-		return nil // another process has built them meanwhile
+		return nil // another process has built them in the meantime
 	}
 	return b.build(ctx, module, missing, paths)
 }
 
-// isProgram reports whether a complete build exists at a path. Only complete builds are renamed to their final path.
+// isProgram reports whether path is a complete program. Incomplete builds are elsewhere, because build renames programs
+// into place when they are complete.
 func isProgram(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
@@ -139,7 +139,7 @@ func (b builder) lock(path, what string) (func(), error) {
 	return func() { _ = file.Close() }, nil
 }
 
-// build compiles programs, and renames them to their final paths when all are complete.
+// build compiles programs and renames them to their final paths when all are complete.
 func (b builder) build(ctx context.Context, module *module, missing []program, paths map[string]string) error {
 	what := names(missing)
 	b.say("Building %s from modules; the first time this takes up to %s", what, module.usual)
@@ -180,7 +180,7 @@ func (b builder) goCommand(ctx context.Context, module *module, arguments ...str
 	return command
 }
 
-// names returns the names and versions of programs, for messages.
+// names returns a list of programs and versions for messages.
 func names(list []program) string {
 	var text []string
 	for _, program := range list {
@@ -189,8 +189,7 @@ func names(list []program) string {
 	return strings.Join(text, ", ")
 }
 
-// RepositoryRoot finds the folder of this module at or above the working
-// directory.
+// RepositoryRoot returns the root of the repository that contains the working directory.
 func RepositoryRoot() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {

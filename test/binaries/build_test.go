@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/test/output"
 )
 
-// What is said to be built is what the modules pin.
+// TestVersionsAreThoseOfTheModules checks that the version constants match the modules in hack/kubernetes.
 func TestVersionsAreThoseOfTheModules(t *testing.T) {
 	root, err := RepositoryRoot()
 	if err != nil {
@@ -39,7 +39,7 @@ func TestVersionsAreThoseOfTheModules(t *testing.T) {
 		if !slices.ContainsFunc([]string{KubernetesVersion, ContainerdVersion, KwokVersion}, func(version string) bool {
 			return strings.HasSuffix(module.linkerFlags, "="+version)
 		}) {
-			t.Errorf("the linker of %s is told %q, which is no version", module.folder, module.linkerFlags)
+			t.Errorf("the linker flags of %s are %q, without a version", module.folder, module.linkerFlags)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestAProgramIsCalledAsGoCallsIt(t *testing.T) {
 	}
 }
 
-// tinyModule makes a repository whose two programs are built in a moment.
+// tinyModule creates a repository with two programs that compile quickly.
 func tinyModule(t *testing.T) (builder, []program, *output.Buffer) {
 	t.Helper()
 	root := t.TempDir()
@@ -115,7 +115,7 @@ func TestAProgramThatIsNamedTwiceIsBuiltOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(progress.String(), "Building one v1, two v1 from") {
-		t.Errorf("each has to be built once:\n%s", progress)
+		t.Errorf("want one build of each program:\n%s", progress)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestOurOwnSourcesArePartOfTheVersion(t *testing.T) {
 			first["one"], second["one"], first["two"], second["two"])
 	}
 	if !strings.Contains(progress.String(), "Building one v1 from") {
-		t.Errorf("only one has to be built again:\n%s", progress)
+		t.Errorf("want only program one to be built again:\n%s", progress)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestAnUnknownProgramIsNamed(t *testing.T) {
 	}
 }
 
-// What go build -v prints is counted, and its errors are kept.
+// TestProgressIsCounted checks that the output of go build -v is counted, except for errors, which are kept.
 func TestProgressIsCounted(t *testing.T) {
 	var messages bytes.Buffer
 	counter := &counter{messages: &messages}

@@ -26,7 +26,8 @@ func (p program) outputName() string {
 	return name
 }
 
-// fileName returns the file name of a program in the cache: program, version, Go version and platform.
+// fileName returns the name of a program in the cache. It consists of the program's name and version, a digest of the
+// sources if they are in hack, the Go version and the platform.
 func (b builder) fileName(p program) (string, error) {
 	parts := []string{p.name, p.version}
 	if strings.HasPrefix(p.mainPackage, ".") {
@@ -40,8 +41,7 @@ func (b builder) fileName(p program) (string, error) {
 	return strings.Join(parts, "-"), nil
 }
 
-// digest returns a digest of a program's own sources: the Go files of its folder, and go.mod, which pins everything
-// else.
+// digest returns a digest of a program's sources: the Go files of its folder, and go.mod, which pins all dependencies.
 func digest(module, folder string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(module, folder, "*.go"))
 	if err != nil {

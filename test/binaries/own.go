@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// BuildOwn builds a program of this repository, such as ./test/burstfs/cmd/burstfs, without cgo, and renames it to
-// target, so that a process already running from that path is not affected. Several callers, in one process or in
-// several, may build the same program at the same time.
+// BuildOwn builds a program of this repository, such as ./test/burstfs/cmd/burstfs, without cgo. It renames the result
+// to target, so that processes already running from that path are not affected. Concurrent calls for the same target,
+// even in several processes, are safe.
 func BuildOwn(ctx context.Context, program, target string) error {
 	root, err := RepositoryRoot()
 	if err != nil {
@@ -38,7 +38,7 @@ func BuildOwn(ctx context.Context, program, target string) error {
 	return nil
 }
 
-// Tool returns the path of a tool that hack/tool pins, such as helm, and builds the tool if necessary.
+// Tool returns the path of a tool that hack/tool pins, such as helm. It builds the tool first if necessary.
 func Tool(name string) (string, error) {
 	root, err := RepositoryRoot()
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Tests of one package open their stores in parallel, and each puts the store's program in place first.
+// TestSeveralPutOneOwnProgramInPlace checks that concurrent calls of BuildOwn can build the same program, as parallel
+// tests do when each of them mounts a store.
 func TestSeveralPutOneOwnProgramInPlace(t *testing.T) {
 	target := filepath.Join(t.TempDir(), "new", "testsummary")
 	var group sync.WaitGroup

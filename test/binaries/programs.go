@@ -10,7 +10,7 @@ const (
 	PoliciesVersion   = "v0.7.0"
 )
 
-// Names of the programs, for Build.
+// Names of the programs that Build accepts.
 const (
 	Etcd              = "etcd"
 	APIServer         = "kube-apiserver"
@@ -31,29 +31,30 @@ const (
 	Policies = "policies"
 )
 
-// module is a Go module that pins programs.
+// module is a Go module in hack that pins the version of programs.
 type module struct {
-	// folder is the folder of the module, below hack.
+	// folder is the path of the module below hack.
 	folder      string
 	linkerFlags string
-	// usual is the usual duration of the first build of all programs on a small machine, for a message to waiting users.
+	// usual is how long the first build of all its programs takes on a small machine. Messages to the waiting user show
+	// it.
 	usual string
 }
 
-// program is a program that can be built.
+// program is a program of a module.
 type program struct {
 	name    string
 	version string
 	module  *module
-	// mainPackage is an import path, or a folder of the module that starts with a dot. A digest of the sources in such a
-	// folder is part of the program's file name.
+	// mainPackage is an import path, or a folder of the module if it starts with a dot. The program's file name then
+	// includes a digest of the sources in that folder.
 	mainPackage string
 }
 
 var (
 	kubernetesModule = &module{
 		folder: "kubernetes",
-		// Without a version, kubectl cannot talk to an API server.
+		// kubectl refuses to talk to an API server without a version.
 		linkerFlags: "-s -w -X k8s.io/component-base/version.gitVersion=" + KubernetesVersion,
 		usual:       "6 minutes",
 	}
@@ -84,7 +85,6 @@ var (
 	}
 )
 
-// programs lists all programs that can be built.
 var programs = []program{
 	{Etcd, EtcdVersion, etcdModule, "go.etcd.io/etcd/server/v3"},
 	{Containerd, ContainerdVersion, containerdModule, "github.com/containerd/containerd/v2/cmd/containerd"},
@@ -103,10 +103,10 @@ var programs = []program{
 	{Policies, PoliciesVersion, policiesModule, "."},
 }
 
-// ControlPlane returns the programs that are needed to validate objects: etcd and the API server.
+// ControlPlane returns the programs that validate objects: etcd and the API server.
 func ControlPlane() []string { return []string{Etcd, APIServer} }
 
-// Cluster returns the programs of a whole cluster.
+// Cluster returns the programs of a complete cluster.
 func Cluster() []string {
 	names := make([]string, 0, len(programs))
 	for _, program := range programs {

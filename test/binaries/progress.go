@@ -11,7 +11,8 @@ import (
 // progressEvery is the interval between messages about an unfinished build.
 const progressEvery = 15 * time.Second
 
-// counter counts the modules and packages in the output of `go build -v`, and keeps all other lines, which are errors.
+// counter is a writer for the output of `go build -v`. It counts modules and packages, and keeps all other lines, which
+// are errors.
 type counter struct {
 	mutex    sync.Mutex
 	partial  []byte
@@ -20,7 +21,7 @@ type counter struct {
 	messages *bytes.Buffer
 }
 
-// Write processes output of the go command.
+// Write implements io.Writer.
 func (c *counter) Write(data []byte) (int, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -57,7 +58,7 @@ func (c *counter) String() string {
 	return text
 }
 
-// tick prints the progress of a build at intervals, until the returned function is called.
+// tick prints the progress of a build at intervals until the returned function is called.
 func (b builder) tick(start time.Time, counter *counter) func() {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -80,6 +81,6 @@ func (b builder) tick(start time.Time, counter *counter) func() {
 }
 
 func (b builder) say(format string, arguments ...any) {
-	// Failing to print a line must not stop a build.
+	// A build must not fail because a message cannot be printed.
 	_, _ = fmt.Fprintf(b.progress, format+"\n", arguments...)
 }

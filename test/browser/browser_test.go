@@ -26,15 +26,16 @@ import (
 
 var screenshots = flag.String("screenshots", "", "a folder for pictures of the pages, to be looked at")
 
-// tab is a page that is open.
+// tab is an open page.
 type tab struct {
 	ctx context.Context
 	mu  sync.Mutex
-	// requests and complaints are all that the page asked for, and all that the browser said about it.
+	// requests are the URLs that the page requested. complaints are the errors, console messages and dialogs that the
+	// browser reported.
 	requests, complaints []string
 }
 
-// started is the one Chromium of all tests; stop ends it.
+// started is the Chromium process that all tests share; stop ends it.
 var started struct {
 	once sync.Once
 	ctx  context.Context
@@ -42,7 +43,7 @@ var started struct {
 	stop func()
 }
 
-// start gives the Chromium of the tests, which the first one opens.
+// start returns the shared Chromium. The first call starts it.
 func start(t *testing.T) context.Context {
 	t.Helper()
 	started.once.Do(func() { started.ctx, started.err = launch() })
@@ -75,7 +76,7 @@ func launch() (context.Context, error) {
 	return ctx, nil
 }
 
-// open shows a page of a file, at a size and with media features such as prefers-color-scheme=dark.
+// open opens html in a new tab of the given width, with media features such as prefers-color-scheme=dark.
 func open(t *testing.T, html string, width int64, media string, features ...*emulation.MediaFeature) *tab {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "report.html")
@@ -123,13 +124,13 @@ func (p *tab) run(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// ask evaluates an expression in the page.
+// ask evaluates a JavaScript expression in the page.
 func ask[T any](t *testing.T, p *tab, expression string) T {
 	t.Helper()
 	return get(t, p, chromedp.Evaluate[T](expression))
 }
 
-// get does something that has a value.
+// get runs an action and returns its value.
 func get[T any](t *testing.T, p *tab, action chromedp.Action[T]) T {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, 2*time.Minute)
@@ -141,18 +142,18 @@ func get[T any](t *testing.T, p *tab, action chromedp.Action[T]) T {
 	return answer
 }
 
-// quiet fails where the page asked for anything but itself, or the browser complained.
+// quiet fails the test if the page requested anything except itself, or if the browser reported a complaint.
 func (p *tab) quiet(t *testing.T) {
 	t.Helper()
-	// The request for the page itself is told beside the answer to the navigation.
+	// The event about the page's own request may arrive after the navigation has completed.
 	hang.Until(t, "the browser reports its request for the page", p.heardAny)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.requests) != 1 || !strings.HasPrefix(p.requests[0], "file://") {
-		t.Errorf("the page asked for: %q", p.requests)
+		t.Errorf("the page requested %q", p.requests)
 	}
 	if len(p.complaints) > 0 {
-		t.Errorf("the browser says: %q", p.complaints)
+		t.Errorf("the browser reported %q", p.complaints)
 	}
 }
 
@@ -162,7 +163,7 @@ func (p *tab) heardAny() bool {
 	return len(p.requests) > 0
 }
 
-// picture is kept where somebody wants to look at it.
+// picture saves a screenshot of the page if -screenshots is set.
 func (p *tab) picture(t *testing.T, name string) {
 	t.Helper()
 	if *screenshots == "" {
@@ -174,7 +175,7 @@ func (p *tab) picture(t *testing.T, name string) {
 	}
 }
 
-// hears waits for so many complaints: the test would otherwise not know that it is deaf.
+// hears waits until the browser has reported a number of complaints. It shows that quiet would notice them.
 func (p *tab) hears(t *testing.T, least int) {
 	t.Helper()
 	hang.Until(t, fmt.Sprintf("the browser reports %d complaints", least), func() bool {

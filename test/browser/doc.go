@@ -1,3 +1,4 @@
-// Package browser opens reports in a real Chromium that has no network: in a network namespace of its own, with nothing in
-// it but the loopback that the test speaks to it by. A request is counted, whether it would have got anywhere or not.
+// Package browser tests reports in a real Chromium without network access. The tests run in their own network
+// namespace, whose loopback interface only connects them to Chromium. They count requests even if those cannot leave
+// the namespace.
 package browser

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isolated marks the process that has no network.
+// isolated is the environment variable that is set in the process without a network.
 const isolated = "STORAGEBENCH_BROWSER_ISOLATED"
 
-// TestMain runs the tests again without a network.
+// TestMain runs the tests in a child process with its own network namespace.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if os.Getenv(isolated) != "" {
@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// loopback brings up the only interface that there is.
+// loopback brings up the loopback interface, which a new network namespace leaves down.
 func loopback() error {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -22,12 +22,12 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// pictureWidth is the width of README.md's picture, about as wide as GitHub shows a page.
+// pictureWidth is the width of README.md's picture in pixels, about the width of a page on GitHub.
 const pictureWidth, largestPicture = 900, 150_000
 
-// TestPicture renders a report from its top to the chart of its drain, without other charts, as README.md shows it.
-// `make pictures` writes docs/pictures/report.png. Pictures of two machines differ in their fonts, so the committed one
-// is not compared.
+// TestPicture renders a report from the top to the chart of its drain, without the other charts, for README.md. `make
+// pictures` writes it to docs/pictures/report.png. The committed picture is not compared, because fonts differ between
+// machines.
 func TestPicture(t *testing.T) {
 	p := open(t, htmlOf(t, fileServer(t)), pictureWidth, "screen")
 	height := ask[float64](t, p, `(() => {
@@ -56,7 +56,7 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// clip captures the top of a page.
+// clip returns an action that captures the top of a page.
 func clip(width, height float64) chromedp.Action[[]byte] {
 	return func(ctx context.Context, target *chromedp.Target) ([]byte, error) {
 		beyond := true
@@ -66,8 +66,8 @@ func clip(width, height float64) chromedp.Action[[]byte] {
 	}
 }
 
-// fileServer is a drain of the file server that README.md begins with: 260 MB/s until the credits are gone, and 32 MB/s
-// after that, with noise.
+// fileServer returns a run that drains the file server of README.md's introduction: 260 MB/s until the credits are
+// spent and 32 MB/s afterwards, with noise.
 func fileServer(t *testing.T) report.Document {
 	t.Helper()
 	const (
@@ -76,7 +76,7 @@ func fileServer(t *testing.T) report.Document {
 		burst, baseline = 260 * megabyte, 32 * megabyte // bytes per second
 		burstSeconds    = credits / (burst - baseline)
 		baselineSeconds = 1500
-		full, throttled = 129 * time.Millisecond, 1048 * time.Millisecond // of 32 writes at a time
+		full, throttled = 129 * time.Millisecond, 1048 * time.Millisecond // latency of a write at a queue depth of 32
 	)
 	depth := int32(32)
 	load := builders.Fio().BlockSize("1Mi").ReadPercent(0).Mutate(func(p *v1alpha1.FioProfile) {

@@ -27,15 +27,15 @@ func htmlOf(t *testing.T, d report.Document) string {
 	return b.String()
 }
 
-// drawnLine is a line as it is in the page.
+// drawnLine describes a line of a chart as found in the page.
 type drawnLine struct {
 	Name             string
 	Points, Measured int
-	// Pieces are the horizontal pieces of its paths.
+	// Pieces is the number of horizontal pieces in the line's paths.
 	Pieces int
 }
 
-// lines of a chart in the wide drawing.
+// lines is a JavaScript function that returns the lines of a chart in its wide version.
 const lines = `(id) => [...document.querySelectorAll('svg.wide[data-chart="' + id + '"] g.line')].map((g) => ({
   Name: g.dataset.name, Points: +g.dataset.points, Measured: +(g.dataset.measured || g.dataset.points),
   Pieces: [...g.querySelectorAll("path.trace")].reduce((n, p) => n + (p.getAttribute("d").match(/H/g) || []).length, 0)}))`
@@ -50,13 +50,13 @@ func quoted(text string) string {
 	return string(made)
 }
 
-// namesOf are the data-name of elements.
+// namesOf returns the data-name attributes of the selected elements.
 func namesOf(t *testing.T, p *tab, selector string) []string {
 	t.Helper()
 	return ask[[]string](t, p, "[...document.querySelectorAll("+quoted(selector)+")].map((e) => e.dataset.name)")
 }
 
-// pointsOf counts the points of a run that have an operation in their step.
+// pointsOf returns the number of points on the targets that performed an operation.
 func pointsOf(d report.Document, operation measure.Operation) int {
 	count := 0
 	for _, step := range d.Series.Steps {
@@ -73,7 +73,7 @@ func TestReport(t *testing.T) {
 	d := short(t)
 	p := open(t, htmlOf(t, d), 1100, "screen")
 	p.quiet(t)
-	// What quiet looks for is heard.
+	// Check that quiet would notice an error message, an exception and a request.
 	ask[bool](t, p, `(console.error("heard"), setTimeout(() => { throw new Error("thrown") }), fetch("https://example.org/").catch(() => {}), true)`)
 	p.hears(t, 3)
 	for operation, name := range map[measure.Operation]string{measure.Read: "Read", measure.Write: "Write"} {
@@ -114,8 +114,8 @@ func TestReport(t *testing.T) {
 	p.picture(t, "short-light")
 }
 
-// TestAccessible: every chart has a title and a text that it is described by, no identifier is there twice, headings go
-// down by one, tables have headings, and every text can be read on its ground, in light and in dark.
+// TestAccessible checks, in light and in dark mode, that each chart has a title and a description, identifiers are
+// unique, headings skip at most one level, tables have header cells, and all text has sufficient contrast.
 func TestAccessible(t *testing.T) {
 	html := htmlOf(t, short(t))
 	for _, scheme := range []string{"light", "dark"} {
@@ -156,8 +156,8 @@ const problems = `(() => {
   return found;
 })()`
 
-// TestNarrowAndPrint: at 400 pixels nothing is wider than the page and the narrow drawings are shown; on paper the wide
-// ones are.
+// TestNarrowAndPrint checks that a page 400 pixels wide shows the narrow charts without horizontal scrolling, and that
+// a printed page shows the wide charts on a white background.
 func TestNarrowAndPrint(t *testing.T) {
 	html := htmlOf(t, short(t))
 	const shown = `[...document.querySelectorAll("svg.chart")].filter((e) => getComputedStyle(e).display !== "none").map((e) => e.classList.contains("narrow") ? "narrow" : "wide")`
@@ -177,7 +177,7 @@ func TestNarrowAndPrint(t *testing.T) {
 		t.Errorf("on paper: %q", got)
 	}
 	if ground := ask[string](t, printed, "getComputedStyle(document.body).backgroundColor"); ground != "rgb(255, 255, 255)" {
-		t.Errorf("paper is %s", ground)
+		t.Errorf("the background on paper is %s", ground)
 	}
 	pdf := get(t, printed, func(ctx context.Context, target *chromedp.Target) ([]byte, error) {
 		made, err := cdp.Call(ctx, target, page.PrintToPDF, page.PrintToPDFParams{})
@@ -189,7 +189,8 @@ func TestNarrowAndPrint(t *testing.T) {
 	printed.picture(t, "short-print")
 }
 
-// TestSorting: a click puts a table in order by what its figures are, another one turns it around, a third one ends it.
+// TestSorting checks that clicking the header of a column sorts the table by value, a second click reverses the order,
+// and a third restores it.
 func TestSorting(t *testing.T) {
 	p := open(t, htmlOf(t, short(t)), 1100, "screen")
 	const column = `[...document.querySelector("#phases table").tBodies[0].rows].map((r) => r.cells[2].textContent)`
@@ -209,7 +210,7 @@ func TestSorting(t *testing.T) {
 	p.quiet(t)
 }
 
-// TestHostile: whatever names and messages are, they are text.
+// TestHostile checks that HTML in names and messages is shown as text.
 func TestHostile(t *testing.T) {
 	html := htmlOf(t, hostile(t))
 	p := open(t, html, 1100, "screen")
@@ -228,7 +229,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestTwelveHours: a report of a run of twelve hours on two targets is below 3 MB, and draws it with fewer points.
+// TestTwelveHours checks that the report of a twelve-hour run on two targets is smaller than 3 MB and draws fewer
+// points than were measured.
 func TestTwelveHours(t *testing.T) {
 	d := long(t)
 	html := htmlOf(t, d)
@@ -236,7 +238,7 @@ func TestTwelveHours(t *testing.T) {
 		t.Errorf("the report has %d bytes", len(html))
 	}
 	if strings.Contains(html, "http://") && strings.Contains(strings.ReplaceAll(html, "http://www.w3.org/2000/svg", ""), "http://") {
-		t.Error("it names an address")
+		t.Error("the page contains a URL")
 	}
 	p := open(t, html, 1100, "screen")
 	p.quiet(t)

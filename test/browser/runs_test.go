@@ -17,8 +17,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// carryOut records a run as it is recorded from agents: each step begins a second after the one before, and clients say
-// what reported gives, in the time from the start of the step.
+// carryOut records a run from what clients report, like the operator, and returns its document. Each step starts a
+// second after the previous one. reported returns a client of a step with times as if the step began at builders.Start.
 func carryOut(t *testing.T, benchmark *builders.BenchmarkBuilder, reported func(step plan.Step, target string, index int) *builders.ClientBuilder) report.Document {
 	t.Helper()
 	spec := benchmark.Run()
@@ -74,8 +74,8 @@ func shift(c *result.Client, by time.Duration) {
 	c.Released, c.IOStart, c.IOEnd = c.Released.Add(by), c.IOStart.Add(by), c.IOEnd.Add(by)
 }
 
-// minutesOf are latencies as an agent tells them: a histogram a minute, here with one latency for each operation that
-// wanders from minute to minute.
+// minutesOf returns latencies in the form in which agents report them: a histogram per minute and operation. The
+// latencies are random.
 func minutesOf(c *result.Client) []series.Minute {
 	random := rand.New(rand.NewPCG(3, 4))
 	var all []series.Minute
@@ -98,7 +98,7 @@ func minutesOf(c *result.Client) []series.Minute {
 	return all
 }
 
-// short is a run of a minute: two clients, a layout, reads and writes together, and a ramp.
+// short returns a run of about a minute with two clients: a layout, a mixed phase and a ramp.
 func short(t *testing.T) report.Document {
 	t.Helper()
 	benchmark := builders.Benchmark("bench").Target("data").Throughput("32M", "260M", "10G", "").Clients(2).Prepare("layout").Steady("mixed", "20s").
@@ -116,8 +116,8 @@ func short(t *testing.T) report.Document {
 	})
 }
 
-// long is a run of twelve hours on two targets, as that of the Lustre post: one is flat, one falls a little after eight
-// hours; each second has noise in every digit.
+// long returns a run of twelve hours on two targets, like that of the Lustre post. One target is flat; the other
+// becomes slower after eight hours. There is noise in every digit of each second.
 func long(t *testing.T) report.Document {
 	t.Helper()
 	benchmark := builders.Benchmark("bench").Target("none").Target("lz4").Clients(2).Steady("twelve-hours", "12h")
@@ -139,7 +139,7 @@ func long(t *testing.T) report.Document {
 	})
 }
 
-// hostile is a run whose every word wants to be markup.
+// hostile returns a run in which all names and messages contain HTML.
 func hostile(t *testing.T) report.Document {
 	t.Helper()
 	d := short(t)

@@ -11,8 +11,8 @@ type BenchmarkBuilder struct {
 	benchmark v1alpha1.StorageBenchmark
 }
 
-// Benchmark is valid once it has a target and a phase. Its fields have the values that the API server would fill in,
-// and its workload is the one that Fio returns.
+// Benchmark returns a builder with the defaults of the API server and the workload that Fio returns. The benchmark is
+// valid once it has a target and a phase.
 func Benchmark(name string) *BenchmarkBuilder {
 	restarts := int32(2)
 	return &BenchmarkBuilder{benchmark: v1alpha1.StorageBenchmark{
@@ -31,19 +31,19 @@ func Benchmark(name string) *BenchmarkBuilder {
 	}}
 }
 
-// Obj is the benchmark.
+// Obj returns a copy of the benchmark.
 func (b *BenchmarkBuilder) Obj() *v1alpha1.StorageBenchmark { return b.benchmark.DeepCopy() }
 
-// Run is its spec.run.
+// Run returns a copy of the benchmark's spec.run.
 func (b *BenchmarkBuilder) Run() *v1alpha1.RunSpec { return b.benchmark.Spec.Run.DeepCopy() }
 
-// Mutate changes what no method of the builder does.
+// Mutate applies a change for which the builder has no method.
 func (b *BenchmarkBuilder) Mutate(change func(*v1alpha1.RunSpec)) *BenchmarkBuilder {
 	change(&b.benchmark.Spec.Run)
 	return b
 }
 
-// Objectives are the figures that have to be reached.
+// Objectives adds objectives.
 func (b *BenchmarkBuilder) Objectives(all ...v1alpha1.Objective) *BenchmarkBuilder {
 	b.benchmark.Spec.Objectives = append(b.benchmark.Spec.Objectives, all...)
 	return b
@@ -60,7 +60,7 @@ func (b *BenchmarkBuilder) Target(name string) *BenchmarkBuilder {
 	return b
 }
 
-// Retain keeps the data of the last target.
+// Retain sets the data policy of the last target to Retain.
 func (b *BenchmarkBuilder) Retain() *BenchmarkBuilder {
 	targets := b.benchmark.Spec.Run.Targets
 	targets[len(targets)-1].DataPolicy = v1alpha1.DataRetain
@@ -73,26 +73,26 @@ func (b *BenchmarkBuilder) Clients(count int32) *BenchmarkBuilder {
 	return b
 }
 
-// OnLoss sets what happens when a client is lost, and how often it is replaced.
+// OnLoss sets the policy for lost clients and the maximum number of restarts.
 func (b *BenchmarkBuilder) OnLoss(policy v1alpha1.OnLoss, maxRestarts int32) *BenchmarkBuilder {
 	b.benchmark.Spec.Run.Clients.OnLoss = policy
 	b.benchmark.Spec.Run.Clients.MaxRestarts = &maxRestarts
 	return b
 }
 
-// ActiveDeadline bounds the run.
+// ActiveDeadline sets the time limit of the run.
 func (b *BenchmarkBuilder) ActiveDeadline(length v1alpha1.Duration) *BenchmarkBuilder {
 	b.benchmark.Spec.Run.ActiveDeadline = length
 	return b
 }
 
-// StartTimeout bounds the time until the clients are ready.
+// StartTimeout sets the time limit for clients to become ready.
 func (b *BenchmarkBuilder) StartTimeout(length v1alpha1.Duration) *BenchmarkBuilder {
 	b.benchmark.Spec.Run.StartTimeout = length
 	return b
 }
 
-// Workload sets that of the run; nil takes it away.
+// Workload sets the default workload of the run. nil removes it.
 func (b *BenchmarkBuilder) Workload(fio *FioBuilder) *BenchmarkBuilder {
 	b.benchmark.Spec.Run.Workload = nil
 	if fio != nil {
@@ -110,12 +110,12 @@ func (b *BenchmarkBuilder) Phase(phase v1alpha1.Phase) *BenchmarkBuilder {
 	return b
 }
 
-// Prepare adds a phase that lays the data out.
+// Prepare adds a phase that lays out the dataset.
 func (b *BenchmarkBuilder) Prepare(name string) *BenchmarkBuilder {
 	return b.Phase(v1alpha1.Phase{Name: name, Prepare: &v1alpha1.PreparePhase{}})
 }
 
-// Steady adds a phase that measures for a time.
+// Steady adds a phase that measures for a duration, without warm-up.
 func (b *BenchmarkBuilder) Steady(name string, duration v1alpha1.Duration) *BenchmarkBuilder {
 	return b.Phase(v1alpha1.Phase{Name: name, Steady: &v1alpha1.SteadyPhase{Duration: duration, WarmUp: "0s"}})
 }
@@ -125,31 +125,31 @@ func (b *BenchmarkBuilder) last() *v1alpha1.Phase {
 	return &phases[len(phases)-1]
 }
 
-// WarmUp sets that of the last phase, which is a steady one.
+// WarmUp sets the warm-up of the last phase, which must be steady.
 func (b *BenchmarkBuilder) WarmUp(length v1alpha1.Duration) *BenchmarkBuilder {
 	b.last().Steady.WarmUp = length
 	return b
 }
 
-// Sequential lets the last phase take the targets one after the other.
+// Sequential makes the last phase load the targets one after the other.
 func (b *BenchmarkBuilder) Sequential() *BenchmarkBuilder {
 	b.last().Mode = v1alpha1.PhaseSequential
 	return b
 }
 
-// With gives the last phase a workload of its own.
+// With sets the workload of the last phase.
 func (b *BenchmarkBuilder) With(fio *FioBuilder) *BenchmarkBuilder {
 	b.last().Workload = fio.Workload()
 	return b
 }
 
-// WithProfile gives the last phase a workload by reference.
+// WithProfile makes the last phase use a profile.
 func (b *BenchmarkBuilder) WithProfile(kind, name string) *BenchmarkBuilder {
 	b.last().Workload = &v1alpha1.Workload{ProfileRef: &v1alpha1.ProfileRef{Kind: kind, Name: name}}
 	return b
 }
 
-// For gives one target a workload of its own in the last phase.
+// For sets the workload of one target in the last phase.
 func (b *BenchmarkBuilder) For(target string, fio *FioBuilder) *BenchmarkBuilder {
 	phase := b.last()
 	phase.TargetWorkloads = append(phase.TargetWorkloads, v1alpha1.TargetWorkload{Target: target, Workload: *fio.Workload()})

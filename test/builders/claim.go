@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// ClaimSpec is what a claim of the default class asks for.
+// ClaimSpec returns the specification of a claim of the default storage class.
 func ClaimSpec(mode corev1.PersistentVolumeAccessMode, size string) corev1.PersistentVolumeClaimSpec {
 	return corev1.PersistentVolumeClaimSpec{
 		AccessModes: []corev1.PersistentVolumeAccessMode{mode},
@@ -15,7 +15,7 @@ func ClaimSpec(mode corev1.PersistentVolumeAccessMode, size string) corev1.Persi
 	}
 }
 
-// Template gives the last target claims that are made, in place of one that exists.
+// Template makes the last target create its claims instead of using an existing one.
 func (b *BenchmarkBuilder) Template(scope v1alpha1.ClaimScope, lifetime v1alpha1.ClaimLifetime, spec corev1.PersistentVolumeClaimSpec) *BenchmarkBuilder {
 	targets := b.benchmark.Spec.Run.Targets
 	volume := &targets[len(targets)-1].Volumes[0]
@@ -23,7 +23,7 @@ func (b *BenchmarkBuilder) Template(scope v1alpha1.ClaimScope, lifetime v1alpha1
 	return b
 }
 
-// Spread says how the clients are placed on nodes.
+// Spread sets how clients are spread over nodes.
 func (b *BenchmarkBuilder) Spread(spread v1alpha1.Spread) *BenchmarkBuilder {
 	b.benchmark.Spec.Run.Clients.Spread = spread
 	return b

@@ -10,17 +10,17 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// Start is when the clients of tests begin, unless they say otherwise.
+// Start is the time at which the clients of a step are released, and their load starts unless a test delays it.
 var Start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// ClientBuilder builds what a client reported of a step.
+// ClientBuilder builds the report of a client on a step.
 type ClientBuilder struct {
 	client  result.Client
 	samples []measure.Sample
 	at      time.Duration
 }
 
-// Client ended well and has done nothing yet. It runs on a machine of its own with two CPUs.
+// Client returns a builder for a client that ended normally without doing any I/O, on its own machine with two CPUs.
 func Client(target string, index int) *ClientBuilder {
 	return &ClientBuilder{client: result.Client{
 		Target:          target,
@@ -34,30 +34,30 @@ func Client(target string, index int) *ClientBuilder {
 	}}
 }
 
-// Obj is the client.
+// Obj returns the client.
 func (b *ClientBuilder) Obj() result.Client { return b.client }
 
-// Mutate changes what no method of the builder does.
+// Mutate applies a change for which the builder has no method.
 func (b *ClientBuilder) Mutate(change func(*result.Client)) *ClientBuilder {
 	change(&b.client)
 	return b
 }
 
-// MutateSamples changes the samples.
+// MutateSamples replaces the samples with the result of a function.
 func (b *ClientBuilder) MutateSamples(change func([]measure.Sample) []measure.Sample) *ClientBuilder {
 	MutateSamples(&b.client, change)
 	b.samples = slices.Collect(b.client.Samples)
 	return b
 }
 
-// MutateSamples changes the samples of a client that has some.
+// MutateSamples does the same for a client that is already built. It has no effect on a client without samples.
 func MutateSamples(client *result.Client, change func([]measure.Sample) []measure.Sample) {
 	if client.Samples != nil {
 		client.Samples = slices.Values(change(slices.Collect(client.Samples)))
 	}
 }
 
-// ShiftSamples moves the samples of a client by a time.
+// ShiftSamples shifts the times of a client's samples.
 func ShiftSamples(client *result.Client, by time.Duration) {
 	MutateSamples(client, func(samples []measure.Sample) []measure.Sample {
 		for i := range samples {
@@ -68,13 +68,13 @@ func ShiftSamples(client *result.Client, by time.Duration) {
 	})
 }
 
-// Later lets time pass in which nothing is sampled.
+// Later leaves a gap without samples.
 func (b *ClientBuilder) Later(by time.Duration) *ClientBuilder {
 	b.at += by
 	return b
 }
 
-// WarmUp adds a second of load that is not measured, for each second.
+// WarmUp adds warm-up samples of one second each.
 func (b *ClientBuilder) WarmUp(seconds int, operation measure.Operation, each measure.Counter) *ClientBuilder {
 	for range seconds {
 		b.sample(time.Second, true, operation, each)
@@ -82,8 +82,8 @@ func (b *ClientBuilder) WarmUp(seconds int, operation measure.Operation, each me
 	return b
 }
 
-// Does adds a sample a second, in each of which as much is done of an operation, and counts it in
-// the totals. Each operation took latency.
+// Does adds samples of one second each, with the same operations in each of them, and counts them in the totals. Each
+// operation takes latency.
 func (b *ClientBuilder) Does(seconds int, operation measure.Operation, each measure.Counter, latency time.Duration) *ClientBuilder {
 	for range seconds {
 		b.Sample(time.Second, operation, each, latency)
@@ -91,7 +91,7 @@ func (b *ClientBuilder) Does(seconds int, operation measure.Operation, each meas
 	return b
 }
 
-// Also does as much of another operation in each second that is there and measured.
+// Also adds another operation to every existing sample outside the warm-up, and to the totals.
 func (b *ClientBuilder) Also(operation measure.Operation, each measure.Counter, latency time.Duration) *ClientBuilder {
 	for i := range b.samples {
 		if sample := &b.samples[i]; !sample.WarmUp {
@@ -102,13 +102,13 @@ func (b *ClientBuilder) Also(operation measure.Operation, each measure.Counter, 
 	return b
 }
 
-// Sample adds one sample of any length.
+// Sample adds one sample of any length, and counts it in the totals.
 func (b *ClientBuilder) Sample(length time.Duration, operation measure.Operation, counter measure.Counter, latency time.Duration) *ClientBuilder {
 	b.sample(length, false, operation, counter)
 	return b.Total(operation, counter, latency)
 }
 
-// Total counts operations in the totals only.
+// Total adds operations to the totals, but not to the samples.
 func (b *ClientBuilder) Total(operation measure.Operation, counter measure.Counter, latency time.Duration) *ClientBuilder {
 	total := &b.client.Operations[operation]
 	total.Bytes += counter.Bytes
@@ -140,7 +140,7 @@ func (b *ClientBuilder) sample(length time.Duration, warmUp bool, operation meas
 	b.client.IOEnd = end
 }
 
-// Lost takes the client's end and result away.
+// Lost makes the client lost: it neither ended nor reported totals.
 func (b *ClientBuilder) Lost(message string) *ClientBuilder {
 	b.client.Ended = false
 	b.client.Operations = [measure.NumOperations]result.Operation{}
@@ -148,43 +148,43 @@ func (b *ClientBuilder) Lost(message string) *ClientBuilder {
 	return b
 }
 
-// Failed lets the client's tool have failed.
+// Failed makes the client's tool fail.
 func (b *ClientBuilder) Failed(reason, message string) *ClientBuilder {
 	b.client.Failure, b.client.FailureMessage = reason, message
 	return b
 }
 
-// Refused is a client that could not load the step.
+// Refused makes the client fail before it starts the step's load.
 func (b *ClientBuilder) Refused(reason, message string) *ClientBuilder {
 	b.client.Ended = false
 	return b.Failed(reason, message)
 }
 
-// Stopped lets the client have ended before its time, with what it had.
+// Stopped marks the client as stopped early. It keeps its figures.
 func (b *ClientBuilder) Stopped(message string) *ClientBuilder {
 	b.client.Stopped, b.client.StopMessage = true, message
 	return b
 }
 
-// Notice adds a warning of the agent.
+// Notice adds a warning from the agent.
 func (b *ClientBuilder) Notice(warning, message string) *ClientBuilder {
 	b.client.Notices = append(b.client.Notices, result.Notice{Warning: warning, Message: message})
 	return b
 }
 
-// On sets the machine that the client ran on.
+// On sets the machine on which the client ran.
 func (b *ClientBuilder) On(machine string) *ClientBuilder {
 	b.client.Machine = machine
 	return b
 }
 
-// CPU sets what the client's tool used.
+// CPU sets the CPU time that the client used, the time over which it was measured, and its CPU limit.
 func (b *ClientBuilder) CPU(busy, wall time.Duration, limitMilli int64) *ClientBuilder {
 	b.client.CPU.Busy, b.client.CPU.Wall, b.client.CPU.LimitMilli = busy, wall, limitMilli
 	return b
 }
 
-// Counter is a number of operations of that many bytes each.
+// Counter returns a counter of operations of the same size.
 func Counter(operations, bytesEach uint64) measure.Counter {
 	return measure.Counter{Bytes: operations * bytesEach, Operations: operations}
 }

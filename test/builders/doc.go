@@ -1,5 +1,5 @@
-// Package builders makes objects of the API, and what clients report, for tests: a test says what
-// matters to it, and everything else has a value that works.
+// Package builders creates API objects and client reports for tests. A test sets only what matters to it; everything
+// else has a valid default.
 //
 //	builders.Benchmark("x").Target("data").Clients(4).
 //		Prepare("layout").

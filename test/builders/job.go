@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Rank adds a sample a second without latencies, as those of ranks of MPI are.
+// Rank adds samples of one second each, without latencies, like those of MPI ranks.
 func (b *ClientBuilder) Rank(seconds int, operation measure.Operation, each measure.Counter) *ClientBuilder {
 	for range seconds {
 		b.sample(time.Second, false, operation, each)
@@ -18,8 +18,8 @@ func (b *ClientBuilder) Rank(seconds int, operation measure.Operation, each meas
 	return b
 }
 
-// IORJob lets the client, which is the first, tell what IOR says of itself: repetitions of so many seconds and
-// bytes each, one after the other from the start on.
+// IORJob adds the figures that IOR itself reports: consecutive repetitions of the given length and bytes, from Start
+// on. Only client 0 of a job reports them.
 func (b *ClientBuilder) IORJob(ranks, clients int, operation measure.Operation, count int, length time.Duration, bytes uint64) *ClientBuilder {
 	job := &engine.Job{
 		CommandLine: []string{"ior", "-a", "POSIX", "-t", "1m", "-b", "16m", "-s", "1", "-F", "-w", "-o", "ior.data"},
@@ -36,7 +36,7 @@ func (b *ClientBuilder) IORJob(ranks, clients int, operation measure.Operation, 
 	return b
 }
 
-// MdtestJob lets the client tell what mdtest says of itself.
+// MdtestJob adds the figures that mdtest itself reports. Only client 0 of a job reports them.
 func (b *ClientBuilder) MdtestJob(ranks, clients int) *ClientBuilder {
 	b.client.ToolVersion = "4.0.0"
 	b.client.Job = &engine.Job{

@@ -18,7 +18,7 @@ rows:
   - {name: server network throughput, layer: Network, baseline: 900 MB/s}
 `
 
-// CatalogWithFiler returns the built-in catalog and FilerLimits.
+// CatalogWithFiler returns the built-in catalog with the additions of FilerLimits.
 func CatalogWithFiler(t testing.TB) *limits.Catalog {
 	t.Helper()
 	builtin, err := limits.Builtin()

@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Profile is a WorkloadProfile of a namespace.
+// Profile returns a WorkloadProfile.
 func Profile(namespace, name string, fio *FioBuilder) *v1alpha1.WorkloadProfile {
 	return &v1alpha1.WorkloadProfile{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.WorkloadProfileKind},
@@ -15,7 +15,7 @@ func Profile(namespace, name string, fio *FioBuilder) *v1alpha1.WorkloadProfile 
 	}
 }
 
-// ClusterProfile is a ClusterWorkloadProfile.
+// ClusterProfile returns a ClusterWorkloadProfile.
 func ClusterProfile(name string, fio *FioBuilder) *v1alpha1.ClusterWorkloadProfile {
 	return &v1alpha1.ClusterWorkloadProfile{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.ClusterWorkloadProfileKind},

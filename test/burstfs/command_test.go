@@ -19,11 +19,11 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// program is the command at work.
+// program is a running burstfs command.
 type program struct {
 	*exec.Cmd
 	backing, mountPoint, config, truth string
-	stderr                             string // a file
+	stderr                             string // path of a file
 }
 
 func start(t *testing.T, program *program, binary string) {
@@ -36,8 +36,8 @@ func start(t *testing.T, program *program, binary string) {
 	program.Stderr = stderr
 	before := len(content(t, program.stderr))
 	must(t, program.Start())
-	// It says so when it has itself asked something of its mount, which it does to begin with. One that is killed before it has
-	// its own answer waits for it for ever: its threads that could give it are dead.
+	// burstfs prints this after it has accessed its own mount. If it were killed before that, it could not end: it would
+	// wait for an answer that only its own threads could give.
 	says := func() bool { return bytes.Contains(content(t, program.stderr)[before:], []byte("is mounted")) }
 	for deadline := time.Now().Add(hang.Guard); !says() || !mounted(t, program.mountPoint) || !answers(program.mountPoint); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -48,7 +48,7 @@ func start(t *testing.T, program *program, binary string) {
 	}
 }
 
-// answers tells a mount from one whose server is gone.
+// answers reports whether the mount still has a server.
 func answers(path string) bool {
 	_, err := os.ReadDir(path)
 	return err == nil
@@ -93,17 +93,17 @@ func TestCommand(t *testing.T) {
 	configure(1000)
 	write(500)
 	must(t, os.WriteFile(p.config, []byte("bucket: []\n"), 0o644))
-	hang.Until(t, "it has looked at the faulty configuration", func() bool {
+	hang.Until(t, "burstfs reports the faulty configuration", func() bool {
 		return bytes.Contains(content(t, p.stderr), []byte("field bucket not found"))
 	})
-	time.Sleep(1100 * time.Millisecond) // the record has whole seconds
+	time.Sleep(1100 * time.Millisecond) // the record contains only complete seconds
 
 	must(t, p.Process.Signal(syscall.SIGTERM))
 	if err := p.Wait(); err != nil || mounted(t, p.mountPoint) {
 		t.Errorf("after SIGTERM: %v, mounted: %v", err, mounted(t, p.mountPoint))
 	}
 	if got := string(content(t, p.stderr)); !strings.Contains(got, "is not applied") || !strings.Contains(got, "field bucket not found") {
-		t.Errorf("of a faulty configuration it says %q", got)
+		t.Errorf("after a faulty configuration, stderr is %q", got)
 	}
 	lines, err := csv.NewReader(bytes.NewReader(content(t, p.truth))).ReadAll()
 	must(t, err)
@@ -111,7 +111,7 @@ func TestCommand(t *testing.T) {
 		t.Errorf("header %q", got)
 	}
 	written := 0
-	var writes []int // in each second that has any
+	var writes []int // per second, without seconds that have none
 	for i, line := range lines[1:] {
 		if line[0] != strconv.Itoa(i) {
 			t.Errorf("line %d is of second %s", i, line[0])
@@ -126,12 +126,12 @@ func TestCommand(t *testing.T) {
 	if written != 502*4096 {
 		t.Errorf("the truth has %d bytes, %d were written", written, 502*4096)
 	}
-	// One a second lets no two through in a second; 1,000 a second do.
+	// At one write per second, a second contains one; at 1,000 per second, it contains more.
 	if len(writes) < 2 || writes[0] != 1 || slices.Max(writes) == 1 {
-		t.Errorf("by seconds there were %v writes", writes)
+		t.Errorf("writes per second: %v", writes)
 	}
 
-	// Killed, it leaves a mount that answers nothing. The next start removes it.
+	// A killed process leaves a dead mount, which the next start removes.
 	configure(1000)
 	start(t, p, binary)
 	must(t, p.Process.Kill())

@@ -46,7 +46,7 @@ func Read(name string) (model.Config, error) {
 func Scenarios() []string {
 	entries, err := scenarios.ReadDir("scenarios")
 	if err != nil {
-		panic(err) // it is part of the program
+		panic(err) // the files are embedded in the program
 	}
 	var names []string
 	for _, entry := range entries {

@@ -15,7 +15,7 @@ import (
 // Verb is a request to a store in another process.
 type Verb string
 
-// The verbs.
+// Requests to a store.
 const (
 	// Set changes the store to the configuration in the request, as [FS.Set] does. The change is complete when the answer
 	// arrives.
@@ -31,14 +31,14 @@ const (
 	answeredWell = "ok\n"
 )
 
-// Ask sends a request to the store behind a socket; see [FS.Control]. It returns an error if the store refuses the
-// request or does not exist.
+// Ask sends a request to the store that serves a socket (see [FS.Control]) and returns its answer. It returns an error
+// if the store refuses the request or does not exist.
 func Ask(socket string, verb Verb, question []byte) ([]byte, error) {
 	connection, err := net.DialTimeout("unix", socket, answerWithin)
 	if err != nil {
 		return nil, fmt.Errorf("asking the store: %w", err)
 	}
-	defer connection.Close() //nolint:errcheck // all that matters was read
+	defer connection.Close() //nolint:errcheck // everything needed has been read
 	unix := connection.(*net.UnixConn)
 	answer, err := func() ([]byte, error) {
 		if err := unix.SetDeadline(time.Now().Add(answerWithin)); err != nil {
@@ -62,8 +62,8 @@ func Ask(socket string, verb Verb, question []byte) ([]byte, error) {
 	return answer, nil
 }
 
-// Control answers requests of [Ask] on a socket until the context ends. After a request to end has closed the store,
-// Control calls end, which should end the process.
+// Control serves requests of [Ask] on a socket until the context ends. When a request has ended the store, Control
+// calls end, which should end the process.
 func (f *FS) Control(ctx context.Context, socket string, end func()) error {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("making way for the socket: %w", err)
@@ -89,7 +89,6 @@ func (f *FS) Control(ctx context.Context, socket string, end func()) error {
 	}
 }
 
-// answer answers one request and returns its verb.
 func (f *FS) answer(connection net.Conn) Verb {
 	_ = connection.SetDeadline(time.Now().Add(answerWithin))
 	question, err := io.ReadAll(connection)
@@ -119,6 +118,6 @@ func (f *FS) answer(connection net.Conn) Verb {
 		answer.Reset()
 		fmt.Fprintf(&answer, "%v", err)
 	}
-	_, _ = connection.Write(answer.Bytes()) // as above
+	_, _ = connection.Write(answer.Bytes()) // as above: the caller may be gone
 	return Verb(verb)
 }

@@ -17,23 +17,24 @@ type TruthWriter struct {
 	next int
 }
 
-// NewTruthWriter writes the header. The columns of a second:
+// NewTruthWriter writes the header. Each line describes one second, in these columns:
 //
-//	seconds              its number, from 0
-//	unix_seconds         its start, as Unix time
-//	read_bytes ...       bytes and operations that were answered without an error, by kind
-//	stored_write_bytes   the written bytes after the store's compression
-//	errors               requests that were answered with an error
-//	in_flight            outstanding requests at its end, their bytes, and how many wait because of the queue limit
-//	pause_from, pause_to the longest pause that ended in it, as Unix times: from the last answer to the next request,
+//	seconds              number of the second, from 0
+//	unix_seconds         start of the second, as Unix time
+//	read_bytes ...       bytes and operations answered without an error, by kind
+//	stored_write_bytes   bytes written, after the store's compression
+//	errors               requests answered with an error
+//	in_flight            requests outstanding at the end, their bytes, and those waiting because of the queue limit
+//	pause_from, pause_to longest pause that ended in the second, as Unix times: from the last answer to the next request,
 //	                     with no outstanding read or write of at least 1 KiB; empty if no pause lasted 5 ms
-//	before_pause_...     the part of the columns of that name from before that pause
-//	busy                 share of it in which at least one bucket had requests; below 1, the clients did not ask for more
-//	loaded               share of it in which a read or write of at least 1 KiB was outstanding
+//	before_pause_...     the part of the column of that name from before this pause
+//	busy                 share of the second in which a bucket had requests; below 1, clients did not ask for more
+//	loaded               share of the second in which a read or write of at least 1 KiB was outstanding
 //	tenant_share         mean share that tenants took of the bucket of which they took most
 //	most_in_flight ...   maximum of the outstanding requests, and of their bytes
-//	bins                 reads and writes by hundredths of it, each as INDEX:READ BYTES:READ OPERATIONS:WRITE BYTES:WRITE OPERATIONS
-//	credits_NAME         credits of each bucket at its end, in bytes or operations
+//	bins                 reads and writes per hundredth of the second, each as
+//	                     INDEX:READ BYTES:READ OPERATIONS:WRITE BYTES:WRITE OPERATIONS
+//	credits_NAME         credits of each bucket at the end, in bytes or operations
 func NewTruthWriter(w io.Writer, config model.Config) (*TruthWriter, error) {
 	t := &TruthWriter{csv: csv.NewWriter(w)}
 	header := append([]string{"seconds", "unix_seconds"}, counted...)
@@ -48,7 +49,7 @@ func NewTruthWriter(w io.Writer, config model.Config) (*TruthWriter, error) {
 	return t, t.lines([][]string{header})
 }
 
-// counted lists the columns of the answered requests, in the order of counts.
+// counted lists the columns for answered requests, in the order of counts.
 var counted = []string{
 	"read_bytes", "read_operations", "write_bytes", "write_operations", "sync_operations",
 	"cached_read_bytes", "cached_read_operations", "stored_write_bytes",
@@ -61,7 +62,7 @@ func counts(c model.Answered) []int64 {
 	}
 }
 
-// Write writes the seconds that have become complete since the last call.
+// Write writes the seconds that have been completed since the last call.
 func (t *TruthWriter) Write(f *FS) error {
 	var lines [][]string
 	for _, s := range f.TruthFrom(t.next) {

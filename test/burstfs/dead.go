@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alive is the time limit for a mount to answer. A mount that exceeds it has a slow server, not a dead one.
+// alive is how long a mount has to answer. If it does not, its server is slow, not dead.
 const alive = 2 * time.Second
 
 // RemoveDead unmounts all burstfs mounts whose server process was killed.
@@ -31,7 +31,7 @@ func RemoveDead() error {
 	return errors.Join(failed...)
 }
 
-// dead reports whether a mount has no server. In that case, the kernel itself answers with an error.
+// dead reports whether the server of a mount is gone. The kernel then answers every request with an error.
 func dead(mountPoint string) bool {
 	result := make(chan error, 1)
 	go func() {

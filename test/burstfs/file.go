@@ -53,7 +53,7 @@ func (f *file) reading(offset int64, bytes int) model.Request {
 	return r
 }
 
-// Read reads first and then waits for the model's answer, because only then is the number of bytes known.
+// Read reads before it submits the request to the model, because only then is the number of bytes known.
 func (f *file) Read(_ context.Context, buffer []byte, offset int64) (fuse.ReadResult, syscall.Errno) {
 	n, err := pread(f.descriptor, buffer, offset)
 	if err != nil {

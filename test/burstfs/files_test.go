@@ -32,7 +32,8 @@ func content(t *testing.T, name string) []byte {
 	return got
 }
 
-// The mount is an ordinary file system; what is done there is done in the directory behind.
+// TestFilesPassThrough checks that the mount behaves like an ordinary file system, and that changes reach the backing
+// directory.
 func TestFilesPassThrough(t *testing.T) {
 	backing := t.TempDir()
 	f := burstfs.Mount(t, model.Config{}, backing)
@@ -104,7 +105,7 @@ func TestOpenFiles(t *testing.T) {
 	open, err := os.OpenFile(name, os.O_RDWR|os.O_TRUNC|syscall.O_DIRECT, 0)
 	must(t, err)
 	defer open.Close()
-	// O_DIRECT of any size works: it does not reach the directory behind.
+	// O_DIRECT is accepted for any size, because the backing file is opened without it.
 	_, err = open.WriteAt(bytes.Repeat([]byte("x"), 4096), 1<<20)
 	must(t, err)
 	data, err := unix.Seek(int(open.Fd()), 0, unix.SEEK_DATA)
@@ -188,10 +189,11 @@ func TestFailuresReachTheClient(t *testing.T) {
 	}
 }
 
-// What was read once comes from the server's memory, past the disk's empty bucket.
+// TestCacheServesFiles checks that the second read of a file comes from the server's cache, not from the disk, whose
+// bucket is empty.
 func TestCacheServesFiles(t *testing.T) {
 	config := scenario(t, "fsx-windows-32-hdd")
-	config.Buckets[1].StartFill = model.Pointer(0) // the disk's: 8 MB/s
+	config.Buckets[1].StartFill = model.Pointer(0) // the disk has a baseline of 8 MB/s
 	backing := t.TempDir()
 	f := burstfs.Mount(t, config, backing)
 	data := bytes.Repeat([]byte("x"), 8<<20)
@@ -215,7 +217,7 @@ func TestSetWhileMounted(t *testing.T) {
 	limit := func(perSecond float64) model.Config {
 		return model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsOperations, BaselinePerSecond: perSecond}}}
 	}
-	f := burstfs.Mount(t, limit(1e-4), "") // hours for a write
+	f := burstfs.Mount(t, limit(1e-4), "") // a write takes hours
 	done := make(chan error)
 	go func() { done <- os.WriteFile(filepath.Join(f.Path(), "file"), []byte("x"), 0o644) }()
 	for inFlight := 0; inFlight == 0; time.Sleep(time.Millisecond) {
@@ -251,7 +253,8 @@ func TestCloseWhileInUse(t *testing.T) {
 	}
 }
 
-// A mount namespace that is made while a store is mounted has a mount of its own, which does not go with ours.
+// TestCloseWhileAnotherNamespaceHasTheMount checks that Close works if another mount namespace has a copy of the mount,
+// which an unmount does not remove.
 func TestCloseWhileAnotherNamespaceHasTheMount(t *testing.T) {
 	f := burstfs.Mount(t, model.Config{}, "")
 	must(t, os.WriteFile(filepath.Join(f.Path(), "file"), nil, 0o644))
@@ -279,7 +282,7 @@ func TestCloseWhileAnotherNamespaceHasTheMount(t *testing.T) {
 	}
 }
 
-// A store without locks refuses them; others lock as any file system does.
+// TestLocks checks that a store with NoLocks refuses locks, and that locks work on any other store.
 func TestLocks(t *testing.T) {
 	for _, noLocks := range []bool{false, true} {
 		f := burstfs.Mount(t, model.Config{NoLocks: noLocks}, "")

@@ -23,8 +23,8 @@ type experiment struct {
 	store       *burstfs.Mounted
 }
 
-// ended is when the store had nothing in flight any more, in seconds of its clock: it was busy from the begin of its last
-// second of work to there.
+// ended returns the time, on the store's clock, at which the store became idle. In its last second with requests, it
+// was busy from the start of the second.
 func (e experiment) ended() float64 {
 	end := 0.0
 	for _, s := range e.store.Truth() {
@@ -35,12 +35,12 @@ func (e experiment) ended() float64 {
 	return end
 }
 
-// idle is the share of the runtime in which nothing was asked of the store.
+// idle returns the share of the runtime in which the store had no requests.
 func (e experiment) idle(runtime time.Duration) float64 {
 	idle, seconds := 0.0, int(runtime.Seconds())
 	began := false
 	for _, s := range e.store.Truth() {
-		if !began { // of the second in which fio begins nothing is known
+		if !began { // fio starts within this second, so it may be partly idle
 			began = s.InFlight > 0
 			continue
 		}
@@ -52,14 +52,15 @@ func (e experiment) idle(runtime time.Duration) float64 {
 	return idle / runtime.Seconds()
 }
 
-// stood is by how much longer than by the parameters fio has waited between two answers. While there are requests in flight
-// that is the machine, or a part of it, standing still.
+// stood returns by how many seconds fio's longest wait for an answer exceeds the longest that the model predicts. If
+// requests are in flight all the time, the cause is a machine that stalled.
 func (e experiment) stood(t *testing.T, config model.Config, l load) float64 {
 	t.Helper()
 	return longest(e.completions, l.runtime) - longest(l.predict(t, config, 0), l.runtime)
 }
 
-// longest time between two answers, in seconds. At the end of its runtime fio takes all that is in flight as one.
+// longest returns the longest time between two completions, in seconds. It ignores those at the end of the runtime,
+// when fio collects everything in flight at once.
 func longest(completions []completion, runtime time.Duration) float64 {
 	most := 0.0
 	for i, one := range completions[1:] {
@@ -70,7 +71,7 @@ func longest(completions []completion, runtime time.Duration) float64 {
 	return most
 }
 
-// inMemory is a directory that no slow disk serves.
+// inMemory returns a backing directory in memory, because a slow disk would distort the rates.
 func inMemory(t *testing.T) string {
 	t.Helper()
 	directory, err := os.MkdirTemp("/dev/shm", "burstfs")
@@ -81,13 +82,13 @@ func inMemory(t *testing.T) string {
 	return directory
 }
 
-// saturate runs a load that a store can be judged by: one that always has something in flight. On a machine that
-// is busy otherwise fio or the mount may have to wait longer than what is in flight lasts, or for so long that answers come
-// in heaps which bend the lines through them by a percent; then what fio sees is the machine and not the store, and it is done
-// again.
+// saturate runs a load and repeats it until the figures show the store, not the machine. On a busy machine, fio or the
+// mount can be delayed so long that nothing is in flight, or that answers arrive in clusters, which distort a fitted
+// line by more than a percent.
 func saturate(t *testing.T, config model.Config, l load) experiment {
 	t.Helper()
-	// Answers that a line of two seconds misses at its end for s seconds bend it by three times the square of s/2: by 1.7 %.
+	// A delay of s seconds at the end of a fit over two seconds changes the slope by a share of 3*(s/2)^2: 1.7 % for 0.15
+	// s.
 	const attempts, most, still = 5, 0.004, 0.15
 	for attempt := 1; ; attempt++ {
 		backing := inMemory(t)
@@ -99,15 +100,15 @@ func saturate(t *testing.T, config model.Config, l load) experiment {
 		case idle <= most && stood <= still:
 			return e
 		case attempt == attempts:
-			soak.Inconclusive(t, "in %d attempts fio asked nothing of the store for more than %g %% of the time, "+
-				"or had no answer for %g s", attempts, 100*most, still)
+			soak.Inconclusive(t, "in each of %d attempts, the store had no requests for more than %g %% of the time, "+
+				"or fio waited more than %g s too long for an answer", attempts, 100*most, still)
 		}
-		t.Logf("attempt %d: fio asked nothing of the store for %.1f %% of the time, and waited for an answer %.3f s too long; again", attempt, 100*idle, stood)
+		t.Logf("attempt %d: the store had no requests for %.1f %% of the time, and fio waited %.3f s too long for an answer; trying again", attempt, 100*idle, stood)
 	}
 }
 
-// What real fio sees of a store is what its parameters say: the rates within 2 %, and so is the time that the
-// credits last. What the store says of itself is what fio counted, to the byte.
+// TestFioSeesTheParameters checks that real fio measures what the store's parameters say: the rates and the duration of
+// the burst within 2 %. The store's record must match fio's counts to the byte.
 func TestFioSeesTheParameters(t *testing.T) {
 	soak.Only(t)
 	operations := model.Bucket{
@@ -152,17 +153,17 @@ func TestFioSeesTheParameters(t *testing.T) {
 			if deepest < test.load.depth*9/10 || deepest > test.load.depth {
 				t.Errorf("%d requests were in flight at once, fio has %d", deepest, test.load.depth)
 			}
-			// Nothing is asked any more, so all of the refill stays.
+			// The store has no more requests, so it keeps all of the refill.
 			last := truth[len(truth)-1]
 			idle := float64(last.Index+1) - e.ended()
 			if got, want := last.Credits[0], idle*bucket.Refill(); got < 0.98*want || got > 1.02*want {
-				t.Errorf("%g credits %.2f s after the end, the refill gives %g", got, idle, want)
+				t.Errorf("%g credits %.2f s after the end, want %g from the refill", got, idle, want)
 			}
 		})
 	}
 }
 
-// The scenarios with real fio take about ten minutes.
+// TestScenariosWithFio checks the rates of every scenario with real fio. It takes about ten minutes.
 func TestScenariosWithFio(t *testing.T) {
 	soak.Only(t)
 	for _, test := range scenarioTests {
@@ -172,7 +173,7 @@ func TestScenariosWithFio(t *testing.T) {
 			seen := sums(e.completions, test.operations)
 			check(t, seen, config, test.drains, test.level, test.load.runtime, 0.02)
 
-			// The whole course matches the model, if the model starts when fio did.
+			// The sum must match the model at any second, if the model starts at fio's first request.
 			from := e.began(t)
 			want := sums(test.load.predict(t, config, from), test.operations)
 			got, worst := 0.0, 0.0
@@ -190,14 +191,13 @@ func TestScenariosWithFio(t *testing.T) {
 			}
 			t.Logf("worst difference of the sum from the model at any second: %.2f %%", 100*worst)
 			if worst > 0.02 {
-				t.Error("the course is not that of the model")
+				t.Error("the sum differs from the model by more than 2 %")
 			}
 		})
 	}
 }
 
-// began is when fio's first request came, by the store's clock: it kept the store busy for the rest of that
-// second.
+// began returns the time of fio's first request, on the store's clock. The store was busy for the rest of that second.
 func (e experiment) began(t *testing.T) time.Duration {
 	t.Helper()
 	for _, s := range e.store.Truth() {
@@ -209,7 +209,7 @@ func (e experiment) began(t *testing.T) time.Duration {
 	return 0
 }
 
-// at is the sum at a time, between two points on the straight line.
+// at returns the sum at a time, interpolated linearly between two points.
 func (c curve) at(seconds float64) float64 {
 	for i, p := range c {
 		if p.seconds >= seconds {
@@ -223,7 +223,8 @@ func (c curve) at(seconds float64) float64 {
 	return c[len(c)-1].sum
 }
 
-// At a queue depth of one the latency decides; what a mount adds to it is seen here.
+// TestFloorWithFio checks that at a queue depth of one, the store's latency limits the rate and the mount adds little
+// to it.
 func TestFloorWithFio(t *testing.T) {
 	soak.Only(t)
 	f := burstfs.Mount(t, scenario(t, "azure-p30"), "")
@@ -235,7 +236,7 @@ func TestFloorWithFio(t *testing.T) {
 	}
 }
 
-// run lets real fio work on a store and gives every completion, in order.
+// run runs real fio on a store and returns all completions in order.
 func (l load) run(t *testing.T, f *burstfs.Mounted, file string) []completion {
 	t.Helper()
 	fio, err := exec.LookPath("fio")
@@ -278,7 +279,7 @@ func parse(t *testing.T, name string) []completion {
 	return all
 }
 
-// prepare makes a file behind a mount, which costs no credits.
+// prepare writes a file to the backing directory, bypassing the mount, so that it costs no credits.
 func prepare(t *testing.T, backing, name string) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(backing, name))

@@ -11,9 +11,9 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// load is a fio job of one file.
+// load is an fio job on one file.
 type load struct {
-	pattern string // of fio's rw
+	pattern string // value of fio's rw
 	block   int
 	depth   int
 	runtime time.Duration
@@ -21,13 +21,13 @@ type load struct {
 
 const fileBytes = 256 << 20
 
-// completion is an I/O that fio saw answered.
+// completion is an I/O that fio reported as completed.
 type completion struct {
 	seconds float64 // since fio's start
 	bytes   int
 }
 
-// curve is the sum of what is through over time, in bytes or operations.
+// curve is the cumulative number of bytes or operations over time.
 type curve []struct{ seconds, sum float64 }
 
 func sums(completions []completion, operations bool) curve {
@@ -44,10 +44,10 @@ func sums(completions []completion, operations bool) curve {
 	return c
 }
 
-// straight is sum = at0 + rate*seconds.
+// straight is the line sum = at0 + rate*seconds.
 type straight struct{ at0, rate float64 }
 
-// fit is the straight line of least squares through a part of the curve.
+// fit returns the least-squares line through a part of the curve.
 func (c curve) fit(from, to float64) straight {
 	var n, x, y, xx, xy float64
 	for _, p := range c {
@@ -63,12 +63,13 @@ func (c curve) fit(from, to float64) straight {
 	return straight{at0: (y - rate*x) / n, rate: rate}
 }
 
-// drain is what a drained bucket looks like from outside.
+// drain contains the burst, the baseline and the duration of the burst, as measured or as documented.
 type drain struct{ burst, baseline, seconds float64 }
 
-// measure fits the two straight lines of a drain that is expected to last so long. The burst begins where its
-// line was zero and ends where the lines meet, whatever is in flight and whenever fio began.
-// What fio sees after its runtime does not count: it reaps all that is in flight then as one.
+// measure fits one line to the burst of a drain and one to its baseline. expected is the expected duration of the
+// burst, which lasts from the zero of the first line to the intersection of the two. This makes the result independent
+// of when fio started and of what is in flight. Completions after the runtime are ignored, because fio collects
+// everything that is then in flight at once.
 func (c curve) measure(expected, runtime float64) drain {
 	burst := c.fit(0.2*expected, 0.9*expected)
 	baseline := c.fit(1.15*expected+0.3, runtime)
@@ -77,7 +78,7 @@ func (c curve) measure(expected, runtime float64) drain {
 	return drain{burst: burst.rate, baseline: baseline.rate, seconds: end - start}
 }
 
-// hold compares a measured drain with the parameters.
+// hold fails the test if a figure of a measured drain differs from the wanted one by more than the relative error.
 func (d drain) hold(t *testing.T, want drain, relative float64) {
 	t.Helper()
 	for _, figure := range []struct {
@@ -103,7 +104,7 @@ func scenario(t *testing.T, name string) model.Config {
 	return config
 }
 
-// What the store says of itself is what fio did, to the byte, in its seconds and in their bins.
+// TestFioIsCounted checks that the store's record matches what fio wrote to the byte, in its seconds and in their bins.
 func TestFioIsCounted(t *testing.T) {
 	f := burstfs.Mount(t, scenario(t, "facts"), "")
 	const block, blocks, depth = 64 << 10, 256, 16
@@ -112,7 +113,7 @@ func TestFioIsCounted(t *testing.T) {
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("fio: %v\n%s", err, output)
 	}
-	time.Sleep(1100 * time.Millisecond) // the record has whole seconds
+	time.Sleep(1100 * time.Millisecond) // the record contains only complete seconds
 	var bytes, operations, binned int64
 	deepest := 0
 	for _, s := range f.Truth() {

@@ -14,19 +14,19 @@ var (
 	_ fs.NodeSetlkwer = (*node)(nil)
 )
 
-// The kernel calls Getlk, Setlk and Setlkw only if the store is configured with NoLocks.
+// The kernel calls these methods only for a store that is configured with NoLocks.
 
-// Getlk refuses.
+// Getlk implements fs.NodeGetlker.
 func (*node) Getlk(context.Context, fs.FileHandle, uint64, *fuse.FileLock, uint32, *fuse.FileLock) syscall.Errno {
 	return syscall.ENOLCK
 }
 
-// Setlk refuses.
+// Setlk implements fs.NodeSetlker.
 func (*node) Setlk(context.Context, fs.FileHandle, uint64, *fuse.FileLock, uint32) syscall.Errno {
 	return syscall.ENOLCK
 }
 
-// Setlkw refuses.
+// Setlkw implements fs.NodeSetlkwer.
 func (*node) Setlkw(context.Context, fs.FileHandle, uint64, *fuse.FileLock, uint32) syscall.Errno {
 	return syscall.ENOLCK
 }

@@ -24,7 +24,7 @@ const (
 	background = 4096
 	// attributes is the time for which the kernel may cache attributes. Nothing else changes the backing directory.
 	attributes = time.Second
-	// unmounting is the time that an unmount may take, unless the mount is still in use.
+	// unmounting is how long an unmounted store may take to end before it is considered to be still in use.
 	unmounting = 500 * time.Millisecond
 )
 
@@ -34,7 +34,7 @@ type FS struct {
 	store  *store
 	server *fuse.Server
 	close  sync.Once
-	failed error // of Close
+	failed error // result of Close
 }
 
 // New mounts a store at a directory. Its files are in the directory backing. New needs /dev/fuse and root. It first
@@ -66,8 +66,8 @@ func New(config model.Config, backing, mountPoint string) (*FS, error) {
 	return &FS{path: mountPoint, store: s, server: server}, nil
 }
 
-// mount mounts without the library, because child processes would inherit the library's connection, and the connection
-// would not end with this process while a child still holds it.
+// mount does not let the library mount, because child processes would inherit the library's connection. A child could
+// then keep the connection open after this process has ended.
 func mount(s *store, backing string, device uint64, mountPoint string) (*fuse.Server, error) {
 	connection, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -87,13 +87,13 @@ func mount(s *store, backing string, device uint64, mountPoint string) (*fuse.Se
 		EntryTimeout: &timeout, AttrTimeout: &timeout, NullPermissions: true,
 		MountOptions: fuse.MountOptions{
 			FsName: "burstfs", Name: "burstfs", MaxBackground: background, MaxWrite: requestBytes,
-			DisableSplice:        true, // answers of 1 MiB and a header do not fit in a pipe, and the data is in memory anyway
+			DisableSplice:        true, // 1 MiB and a header do not fit into a pipe, and the data is in memory anyway
 			ExtraCapabilities:    fuse.CAP_ASYNC_DIO | fuse.CAP_DIRECT_IO_ALLOW_MMAP,
 			DisabledCapabilities: fuse.CAP_PASSTHROUGH,
 			EnableLocks:          s.noLocks, // without it, the kernel handles locks itself
 		},
 	}
-	// The library takes such a path as an already mounted connection.
+	// The library treats a path of this form as a connection that is already mounted.
 	server, err := fuse.NewServer(fs.NewNodeFS(root, options), fmt.Sprintf("/dev/fd/%d", connection), &options.MountOptions)
 	if err != nil {
 		_ = unix.Unmount(mountPoint, unix.MNT_DETACH)
@@ -104,9 +104,9 @@ func mount(s *store, backing string, device uint64, mountPoint string) (*fuse.Se
 	return server, nil
 }
 
-// refusePoll makes the kernel send a first poll request, which the library refuses, so that the kernel sends no more.
-// Otherwise a Go program that opens files of a mount that it serves itself may deadlock. The library provides a file of
-// this name for that purpose.
+// refusePoll opens a file that the library provides for this purpose and polls it. The library refuses this first poll,
+// and the kernel sends no more. Otherwise, a Go program that opens files of a mount that it serves itself could
+// deadlock.
 func refusePoll(mountPoint string) {
 	descriptor, err := unix.Open(filepath.Join(mountPoint, ".go-fuse-epoll-hack"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -192,9 +192,8 @@ func (f *FS) Close() error {
 	return f.failed
 }
 
-// end waits until the kernel ends the connection, which happens when the last mount is gone. Open files and mount
-// namespaces that were created meanwhile, such as a container's, keep the mount alive. In that case, end aborts the
-// connection.
+// end waits until the kernel closes the connection, when the last copy of the mount is gone. Open files and new mount
+// namespaces, such as a container's, keep a copy. If it takes too long, end aborts the connection.
 func (f *FS) end(device uint32, deviceErr error) error {
 	ended := make(chan struct{})
 	go func() {

@@ -31,7 +31,7 @@ func (n *names) created(folder string) { n.count(folder, Names{Created: 1}) }
 
 func (n *names) removed(folder string) { n.count(folder, Names{Removed: 1}) }
 
-// count counts an operation and waits for its turn. Unused time is not made up for by later operations.
+// count counts an operation and waits for its turn. It never lets operations catch up on unused time.
 func (n *names) count(folder string, one Names) {
 	n.mu.Lock()
 	sum := n.folders[folder]

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// node is a file or directory: a loopback node with failures before operations that create or change something, and
-// with open files of this package.
+// node is a file or directory. It adds failures to the operations that create or change something, and opens files as
+// this package's file type.
 type node struct {
 	*fs.LoopbackNode
 	store *store
@@ -39,7 +39,7 @@ func (n *node) name() string {
 	return name
 }
 
-// Lookup finds a file. The attributes contain its space after compression.
+// Lookup finds a file. Its attributes show the space after compression.
 func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	inode, errno := n.LoopbackNode.Lookup(ctx, name, out)
 	if errno == 0 {
@@ -48,7 +48,7 @@ func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs
 	return inode, errno
 }
 
-// Getattr returns attributes with the space of the file after compression.
+// Getattr returns attributes, which show the space after compression.
 func (n *node) Getattr(ctx context.Context, handle fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	errno := n.LoopbackNode.Getattr(ctx, handle, out)
 	if errno == 0 {

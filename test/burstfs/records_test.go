@@ -13,7 +13,8 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// compressing is a store of an endless bucket, whose credits tell what was counted.
+// compressing returns a store that compresses data and has a practically unlimited bucket. The decrease of the bucket's
+// credits is the number of bytes that the store has counted.
 func compressing() model.Config {
 	return model.Config{
 		Compression: &model.Compression{Algorithm: model.CompressionLZ4},
@@ -33,17 +34,18 @@ func noise(n int) []byte {
 
 func allocated(t *testing.T, name string) int64 {
 	t.Helper()
-	time.Sleep(1100 * time.Millisecond) // the kernel keeps attributes for a second
+	time.Sleep(1100 * time.Millisecond) // the kernel caches attributes for a second
 	info, err := os.Stat(name)
 	must(t, err)
 	return info.Sys().(*syscall.Stat_t).Blocks * 512
 }
 
-// What files take is what is left of them after compression; so is what is counted, and what the record says.
+// TestCompression requires that the space of files, the bytes that a bucket counts, and the written bytes in the record
+// are all sizes after compression.
 func TestCompression(t *testing.T) {
 	const record = model.DefaultRecordBytes
 	random := noise(8 * record)
-	half := bytes.Clone(random) // of each record the second half is zero
+	half := bytes.Clone(random) // the second half of each record is zero
 	for i := range 8 {
 		clear(half[i*record+record/2 : (i+1)*record])
 	}
@@ -68,7 +70,7 @@ func TestCompression(t *testing.T) {
 			t.Errorf("%s: %d bytes take %d, want %d to %d", test.name, len(test.data), got, test.least, test.most)
 		}
 		if !bytes.Equal(content(t, at(test.name)), test.data) {
-			t.Errorf("%s: another content", test.name)
+			t.Errorf("%s: the content differs", test.name)
 		}
 	}
 
@@ -78,17 +80,18 @@ func TestCompression(t *testing.T) {
 	for _, s := range seconds {
 		stored += s.StoredWriteBytes
 	}
-	// The end of a text is no whole record, and was compressed by itself.
+	// A record that is written in parts is compressed in parts, which may take more space.
 	if stored < sum || stored > sum+record {
-		t.Errorf("the record says that %d bytes were stored, files take %d", stored, sum)
+		t.Errorf("the record has %d stored bytes, the files take %d", stored, sum)
 	}
-	// All was written once and read once.
+	// Every file was written once and read once.
 	if counted := int64(1e12 - seconds[len(seconds)-1].Credits[0]); counted < 2*sum-1 || counted > 2*sum+2*record {
 		t.Errorf("%d bytes were counted, and %d written and read", counted, sum)
 	}
 }
 
-// A record that is written in parts, cut or made longer takes what it holds then.
+// TestCompressionOfParts checks the space of a file whose records are written in parts, partly overwritten, and
+// truncated.
 func TestCompressionOfParts(t *testing.T) {
 	const record = model.DefaultRecordBytes
 	f := burstfs.Mount(t, compressing(), "")
@@ -102,16 +105,16 @@ func TestCompressionOfParts(t *testing.T) {
 		must(t, err)
 	}
 	if got := allocated(t, name); got != 2*record {
-		t.Errorf("two records in parts take %d", got)
+		t.Errorf("two records, written in parts, take %d bytes", got)
 	}
 	_, err = file.WriteAt(make([]byte, record/2), 0)
 	must(t, err)
 	if got := allocated(t, name); got < record*3/2 || got > record*3/2+2048 {
-		t.Errorf("with zeros in a quarter of it the file takes %d", got)
+		t.Errorf("with zeros in a quarter of it, the file takes %d bytes", got)
 	}
 	must(t, file.Truncate(record/4))
 	if got := allocated(t, name); got != 0 {
-		t.Errorf("what is left are zeros, and takes %d", got)
+		t.Errorf("truncated to zeros, the file takes %d bytes", got)
 	}
 }
 
@@ -121,7 +124,7 @@ func TestCompressionStays(t *testing.T) {
 	other.Compression = nil
 	other.Buckets[0].CountsStored = false
 	if err := f.FS.Set(other); err == nil {
-		t.Error("what is stored compressed is taken for uncompressed")
+		t.Error("a store with compressed files accepts a configuration without compression")
 	}
 	for name, wrong := range map[string]model.Config{
 		"without compression": {Buckets: []model.Bucket{{Name: "a", Counts: model.CountsBytes, BaselinePerSecond: 1, CountsStored: true}}},

@@ -11,14 +11,14 @@ import (
 
 const megabyte = 1e6
 
-// scenarioTests say of each scenario what is seen of it with which load. Where the store drains, the bucket
-// that does it is named; its parameters give the figures.
+// scenarioTests lists loads for each scenario and what they must show. If the load exhausts the credits of a bucket,
+// drains names it, and the expected figures follow from its parameters.
 var scenarioTests = []struct {
 	scenario   string
 	load       load
 	operations bool
-	drains     string  // the bucket, or
-	level      float64 // what it gives for good, or neither where dips make it no straight line
+	drains     string  // the bucket whose credits end, or ""
+	level      float64 // the constant rate; 0 if a bucket drains or if dips interrupt the rate
 }{
 	{"facts", load{"write", 1 << 20, 16, 8 * time.Second}, false, "volume", 0},
 	{"fsx-windows-32-hdd", load{"write", 1 << 20, 32, 40 * time.Second}, false, "disk", 0},
@@ -36,7 +36,7 @@ var scenarioTests = []struct {
 	{"azure-files", load{"write", 1 << 20, 16, 15 * time.Second}, false, "", 11534336},
 }
 
-// Every scenario that there is can be read and is tested.
+// TestScenariosAreTested requires that every scenario can be read, has a description, and is in scenarioTests.
 func TestScenariosAreTested(t *testing.T) {
 	tested := map[string]bool{}
 	for _, test := range scenarioTests {
@@ -44,12 +44,12 @@ func TestScenariosAreTested(t *testing.T) {
 	}
 	for _, name := range burstfs.Scenarios() {
 		if scenario(t, name).Scenario == "" || !tested[name] {
-			t.Errorf("%s says nothing of itself or is not tested", name)
+			t.Errorf("%s has no description or no test", name)
 		}
 	}
 }
 
-// predict lets the same load work on the model, without a clock, from some time after the start of the store.
+// predict applies the load to the model in virtual time, beginning at the given time after the store's start.
 func (l load) predict(t *testing.T, config model.Config, from time.Duration) (completions []completion) {
 	t.Helper()
 	m, err := model.New(config)
@@ -67,7 +67,8 @@ func (l load) predict(t *testing.T, config model.Config, from time.Duration) (co
 	return completions
 }
 
-// The scenarios without a mount: what the arithmetic gives is what their parameters say.
+// TestScenariosOnTheModel applies each load to the model without a mount, and compares the resulting rates with the
+// parameters of the scenario.
 func TestScenariosOnTheModel(t *testing.T) {
 	for _, test := range scenarioTests {
 		t.Run(test.scenario+"/"+test.load.pattern, func(t *testing.T) {
@@ -78,7 +79,7 @@ func TestScenariosOnTheModel(t *testing.T) {
 	}
 }
 
-// A store with dips gives less on average than most of the time.
+// TestDipsPutTheMeanBelowTheMode requires that dips lower the mean rate to 94 % of the rate between dips.
 func TestDipsPutTheMeanBelowTheMode(t *testing.T) {
 	config := scenario(t, "fsx-windows-32-hdd-dips")
 	c := sums(load{"write", 1 << 20, 32, 25 * time.Second}.predict(t, config, 0), false)
@@ -101,8 +102,8 @@ func check(t *testing.T, c curve, config model.Config, drains string, level floa
 		if b.Name == drains {
 			want := drain{b.BurstPerSecond, b.BaselinePerSecond, b.SecondsOfBurst()}
 			got := c.measure(want.seconds, runtime.Seconds())
-			// Where the refill is nearly the burst rate, a little less demand makes the credits last much longer. So
-			// they are held against the demand that there was.
+			// If the refill is close to the burst rate, slightly less demand makes the credits last much longer. So compute the
+			// expected time from the measured burst rate.
 			if b.BurstPerSecond > 2*(b.BurstPerSecond-b.Refill()) {
 				want.seconds = b.Size / (got.burst - b.Refill())
 			}

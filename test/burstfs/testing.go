@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// Mounted is a store of a test. Its methods fail the test instead of returning errors.
+// Mounted is a mounted store for a test. Its methods fail the test instead of returning errors.
 type Mounted struct {
 	*FS
 	t testing.TB

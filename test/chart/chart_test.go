@@ -30,7 +30,7 @@ const (
 
 var helmPath = sync.OnceValues(func() (string, error) { return binaries.Tool("helm") })
 
-// helm runs it, with nothing of the user's own.
+// helm runs helm without the user's configuration, cache and kubeconfig.
 func helm(t *testing.T, arguments ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	program, err := helmPath()
@@ -46,19 +46,19 @@ func helm(t *testing.T, arguments ...string) (stdout, stderr string, err error) 
 	return out.String(), problem.String(), err
 }
 
-// objects of the chart with some values, by kind and name. Those of `helm test` are left out.
+// objects returns the chart's objects with the given values, by kind and name, except the objects of `helm test`.
 func objects(t *testing.T, values ...string) map[string]*unstructured.Unstructured {
 	t.Helper()
 	return parse(t, []byte(templated(t, values...)))
 }
 
-// list is every object of the chart with some values.
+// list returns the same objects as a list.
 func list(t *testing.T, values ...string) []*unstructured.Unstructured {
 	t.Helper()
 	return documents(t, []byte(templated(t, values...)))
 }
 
-// set gives values as arguments of helm, with the registry that the chart of the source needs.
+// set returns helm's arguments for values, and for the image registry, which the chart in this repository does not set.
 func set(values ...string) []string {
 	arguments := []string{"--set-json", `image.registry="storagebench.invalid"`}
 	for _, value := range values {
@@ -67,10 +67,10 @@ func set(values ...string) []string {
 	return arguments
 }
 
-// templates are what helm made of the chart, by its values.
+// templates caches the output of `helm template` by values.
 var templates sync.Map
 
-// templated is what helm makes of the chart. It is asked once for each combination of values.
+// templated returns the output of `helm template` for the given values, and caches it.
 func templated(t *testing.T, values ...string) string {
 	t.Helper()
 	key := strings.Join(values, "\n")
@@ -92,17 +92,18 @@ func parse(t *testing.T, text []byte) map[string]*unstructured.Unstructured {
 	for _, object := range documents(t, text) {
 		name := object.GetKind() + " " + object.GetName()
 		if found[name] != nil {
-			t.Errorf("%s is there twice", name)
+			t.Errorf("duplicate object: %s", name)
 		}
 		found[name] = object
 	}
 	return found
 }
 
-// readDocuments are objects, by their text: most values change few of them, and the kinds are half a megabyte.
+// readDocuments caches parsed objects by their text, because most values change few objects, and the CRDs are half a
+// megabyte.
 var readDocuments sync.Map
 
-// documents are the objects of a text. Others get the same ones, so no test may change them.
+// documents parses the objects of a text. Tests share the objects, so they must not change them.
 func documents(t *testing.T, text []byte) []*unstructured.Unstructured {
 	t.Helper()
 	var found []*unstructured.Unstructured
@@ -122,7 +123,7 @@ func documents(t *testing.T, text []byte) []*unstructured.Unstructured {
 	return found
 }
 
-// everything switches on what is off.
+// everything enables what is off by default.
 var everything = []string{
 	`operator.replicas=2`, `metrics.serviceMonitor.enabled=true`, `metrics.prometheusRule.enabled=true`, `metrics.dashboards.enabled=true`,
 }
@@ -136,15 +137,16 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// ofEach matches arguments that only the chart sets, with the values that the operator uses by default.
+// ofEach matches arguments that the chart sets and that config leaves to the operator's defaults.
 var ofEach = regexp.MustCompile(`^--(agent-image|fio-image|ior-image|limits-config-map|log-level)=|^--loss-timeout=1m$|^--parallel-runs=8$|^--max-clients=2000$|^--max-clients-per-namespace=1000$|^--priority-class=storagebench-operator$`)
 
-// plain takes away what a chart adds to every object, and what each of the two says of images in its own way.
+// plain returns a copy of an object without the intended differences between chart and config: labels, and the
+// arguments that ofEach matches.
 func plain(object *unstructured.Unstructured) *unstructured.Unstructured {
 	object = object.DeepCopy()
 	drop := func(labels map[string]string) map[string]string {
 		for _, name := range []string{"app.kubernetes.io/managed-by", "app.kubernetes.io/instance", "app.kubernetes.io/version", "helm.sh/chart",
-			"app.kubernetes.io/component"} { // which the generated roles have no labels of
+			"app.kubernetes.io/component"} { // the generated roles do not have it
 			delete(labels, name)
 		}
 		return labels
@@ -173,7 +175,7 @@ func plain(object *unstructured.Unstructured) *unstructured.Unstructured {
 		if len(container["args"].([]any)) == 0 {
 			delete(container, "args")
 		}
-		// Of no meaning, and another one where a patch has added to it.
+		// The order of ports has no meaning, and patches in config change it.
 		slices.SortFunc(container["ports"].([]any), func(a, b any) int {
 			return strings.Compare(a.(map[string]any)["name"].(string), b.(map[string]any)["name"].(string))
 		})
@@ -182,7 +184,8 @@ func plain(object *unstructured.Unstructured) *unstructured.Unstructured {
 	return object
 }
 
-// By default the chart installs what config/metrics does, and with monitoring what config/monitoring does.
+// TestChartIsConfig requires that the chart installs the same objects as config: config/metrics by default,
+// config/monitoring with monitoring enabled, config/default without metrics, and config/namespaced for some namespaces.
 func TestChartIsConfig(t *testing.T) {
 	t.Parallel()
 	for name, values := range map[string][]string{render.Metrics: nil, render.Monitoring: everything[1:], render.Default: {`metrics.enabled=false`},
@@ -194,7 +197,7 @@ func TestChartIsConfig(t *testing.T) {
 				t.Fatal(err)
 			}
 			want, got := parse(t, text), objects(t, values...)
-			delete(want, "Namespace "+namespace) // helm makes it: --create-namespace
+			delete(want, "Namespace "+namespace) // helm creates it with --create-namespace
 			for name := range maps.Keys(want) {
 				if got[name] == nil {
 					t.Errorf("the chart has no %s", name)
@@ -221,7 +224,7 @@ func asYAML(object *unstructured.Unstructured) string {
 	return string(text)
 }
 
-// filled gives each list and each map of the values something, so that every template is used.
+// filled sets lists and maps that are empty by default, so that the templates use them.
 var filled = []string{
 	`image.pullSecrets=["pull-a"]`, `image.clientPullSecrets=[{"name":"a","registry":"b"}]`, `operator.sharedQueues=["nights","days"]`,
 	`operator.clientLabels={"a":"b"}`, `operator.extraArgs=["--kubeconfig=/x"]`, `operator.nodeSelector={"pool":"infra"}`,
@@ -234,7 +237,7 @@ var filled = []string{
 	`observations={"prometheusURL":"http://prom","interval":"15s","namespaceParameter":"ns","tokenSecret":"t","caConfigMap":"c"}`,
 }
 
-// Each value that there is has a description, is in the schema, and is used.
+// TestValuesAreDescribed requires that values.yaml and the schema have the same values.
 func TestValuesAreDescribed(t *testing.T) {
 	var values map[string]any
 	read(t, "values.yaml", &values)
@@ -267,7 +270,7 @@ func TestValuesAreDescribed(t *testing.T) {
 	}
 }
 
-// The table of values has words for each.
+// TestReadme requires that the table of values in README.md describes each value.
 func TestReadme(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(folder, "README.md"))
 	if err != nil {
@@ -275,7 +278,7 @@ func TestReadme(t *testing.T) {
 	}
 	for line := range strings.Lines(string(text)) {
 		if strings.HasSuffix(strings.TrimSpace(line), "|  |") {
-			t.Errorf("nothing is said of a value: %s", line)
+			t.Errorf("value without a description: %s", line)
 		}
 	}
 }
@@ -291,7 +294,7 @@ func read(t *testing.T, name string, into any) {
 	}
 }
 
-// A value that makes no sense is refused, by its name.
+// TestRefused requires that helm refuses an invalid value with an error that names it.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{
@@ -335,7 +338,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The chart can be packaged, and holds the kinds.
+// TestPackage requires that a packaged chart contains the CRDs and runs the image of its version.
 func TestPackage(t *testing.T) {
 	t.Parallel()
 	to := t.TempDir()
@@ -355,14 +358,15 @@ func TestPackage(t *testing.T) {
 		}
 	}
 	if kinds != 4 {
-		t.Errorf("it has %d kinds, want 4", kinds)
+		t.Errorf("the package has %d CRDs, want 4", kinds)
 	}
 	if deployment := found["Deployment storagebench-operator"]; !strings.Contains(asYAML(deployment), "image: storagebench.invalid/operator:v1.2.3") {
-		t.Errorf("it runs\n%s", asYAML(deployment))
+		t.Errorf("another image:\n%s", asYAML(deployment))
 	}
 }
 
-// Without the library of profiles the operator neither makes them nor may.
+// TestProfileLibrary requires that, without the profile library, the operator neither creates profiles nor has the
+// right to create them.
 func TestProfileLibrary(t *testing.T) {
 	t.Parallel()
 	for value, wanted := range map[string]bool{"profileLibrary.enabled=true": true, "profileLibrary.enabled=false": false} {
@@ -376,10 +380,10 @@ func TestProfileLibrary(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(role), "- etcd-wal") != wanted {
-			t.Errorf("%s: the right to make profiles is there: %t", value, !wanted)
+			t.Errorf("%s: the operator has the right to create profiles: %t", value, !wanted)
 		}
 		if strings.Contains(string(deployment), "--profile-library=false") == wanted {
-			t.Errorf("%s: the operator is told to make none: %t", value, wanted)
+			t.Errorf("%s: the operator has --profile-library=false: %t", value, wanted)
 		}
 		if !strings.Contains(string(role), "storagebenchmarks/status") {
 			t.Errorf("%s: other rights are gone", value)

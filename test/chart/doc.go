@@ -1,3 +1,3 @@
-// Package chart checks the Helm chart with helm itself: what it makes is what config makes, of every value something
-// comes, and what is misspelled is refused.
+// Package chart tests the Helm chart with helm itself. The chart must install the same objects as config, every value
+// must have an effect, and helm must refuse misspelled values.
 package chart

@@ -20,10 +20,11 @@ import (
 	"github.com/storagebench/storagebench/test/binaries"
 )
 
-// schemas are made by hack/schemas: a folder for each release of Kubernetes, and one for the kinds of others.
+// schemas is the folder that hack/schemas generates. It has a folder for each release of Kubernetes, and one for the
+// kinds of other projects.
 const schemas = "testdata/schemas"
 
-// releases are those that there are schemas of, the oldest first.
+// releases returns the releases of Kubernetes that have schemas, oldest first.
 func releases(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob(schemas + "/v*")
@@ -36,13 +37,13 @@ func releases(t *testing.T) []string {
 	return found
 }
 
-// conform is what kubeconform says of manifests.
+// conform is kubeconform's output.
 type conform struct {
 	Resources []struct{ Filename, Kind, Name, Status, Msg string }
 	Summary   struct{ Valid, Invalid, Errors, Skipped int }
 }
 
-// kubeconform holds files against the kinds of a release, those of others, and ours as they are in config/crd.
+// kubeconform validates files by the schemas of a Kubernetes release, of other projects, and of our own kinds in own.
 func kubeconform(t *testing.T, own, release string, files ...string) conform {
 	t.Helper()
 	here, err := filepath.Abs(schemas)
@@ -68,20 +69,20 @@ func kubeconform(t *testing.T, own, release string, files ...string) conform {
 	}
 	var said conform
 	if err := json.Unmarshal(out.Bytes(), &said); err != nil {
-		t.Fatalf("kubeconform said %q %q: %v", out.String(), problem.String(), err)
+		t.Fatalf("kubeconform printed %q %q: %v", out.String(), problem.String(), err)
 	}
 	return said
 }
 
 var kubeconformPath = sync.OnceValues(func() (string, error) { return binaries.Tool("kubeconform") })
 
-// ours are the schemas of our own kinds. They are made when the test runs, so they are never stale.
+// ours generates the schemas of our own kinds from config/crd, so they are never stale, and returns their folder.
 func ours(t *testing.T) string {
 	t.Helper()
 	to := t.TempDir()
 	found, err := filepath.Glob(root + "/config/crd/bases/*.yaml")
 	if err != nil || len(found) == 0 {
-		t.Fatalf("no kinds of ours: %v", err)
+		t.Fatalf("found no CRDs: %v", err)
 	}
 	for _, file := range found {
 		text, err := os.ReadFile(file)
@@ -110,7 +111,8 @@ func write(t *testing.T, file string, text []byte) {
 	}
 }
 
-// rendered writes what chart and config install. The chart makes the same for each release of Kubernetes.
+// rendered writes what the chart and config install to files, and returns their folder. It fails the test if the chart
+// renders differently for the oldest and the newest release of Kubernetes.
 func rendered(t *testing.T, releases []string) string {
 	t.Helper()
 	to := t.TempDir()
@@ -126,7 +128,7 @@ func rendered(t *testing.T, releases []string) string {
 		"chart-namespaced": {`watch.namespaces=["benchmarks"]`}} {
 		oldest, newest := chart(releases[0], values), chart(releases[len(releases)-1], values)
 		if diff := cmp.Diff(oldest, newest); diff != "" {
-			t.Errorf("the chart differs between releases of Kubernetes, and this test takes it to be the same: %s", diff)
+			t.Errorf("the chart renders differently for the oldest and the newest release of Kubernetes, and this test validates only one: %s", diff)
 		}
 		write(t, filepath.Join(to, name+".yaml"), []byte(newest))
 	}
@@ -140,7 +142,7 @@ func rendered(t *testing.T, releases []string) string {
 	return to
 }
 
-// examples are the files that users copy.
+// examples returns the files that users copy.
 func examples(t *testing.T) []string {
 	t.Helper()
 	var found []string
@@ -158,17 +160,19 @@ func examples(t *testing.T) []string {
 	return found
 }
 
-// bounds are the oldest and the newest of all releases; those between are for the soak.
+// bounds returns the oldest and the newest release. TestEachRelease covers the others.
 func bounds(all []string) []string { return []string{all[0], all[len(all)-1]} }
 
-// What is installed and what is copied conforms to the kinds of the oldest and the newest release of Kubernetes.
+// TestKubeconform requires that what chart and config install, and the files that users copy, are valid for the oldest
+// and the newest release of Kubernetes.
 func TestKubeconform(t *testing.T) {
 	t.Parallel()
 	all := releases(t)
 	conforms(t, all, bounds(all))
 }
 
-// conforms holds what the chart and config make for all releases against the kinds of some of them.
+// conforms requires that the installed objects and the examples are valid for the releases in some. all lists all
+// releases.
 func conforms(t *testing.T, all, some []string) {
 	t.Helper()
 	own := ours(t)
@@ -178,25 +182,25 @@ func conforms(t *testing.T, all, some []string) {
 			t.Parallel()
 			said := kubeconform(t, own, release, files...)
 			for _, resource := range said.Resources {
-				// A document without a kind is an empty one, which helm leaves.
+				// A document without a kind is empty. Helm leaves such documents.
 				if resource.Status != "statusValid" && (resource.Kind != "" || resource.Status != "") {
 					t.Errorf("%s, %s %s: %s %s", filepath.Base(resource.Filename), resource.Kind, resource.Name, resource.Status, resource.Msg)
 				}
 			}
 			if said.Summary.Valid < 100 || said.Summary.Skipped != 0 {
-				t.Errorf("%d objects are valid and %d were skipped: the files are not all there", said.Summary.Valid, said.Summary.Skipped)
+				t.Errorf("%d objects are valid and %d were skipped: files are missing", said.Summary.Valid, said.Summary.Skipped)
 			}
 		})
 	}
 }
 
-// What the test above is to find is found.
+// TestKubeconformRefuses checks that TestKubeconform would find invalid objects.
 func TestKubeconformRefuses(t *testing.T) {
 	t.Parallel()
 	refuses(t, bounds(releases(t)))
 }
 
-// refuses holds broken objects against the kinds of releases.
+// refuses requires that kubeconform refuses broken objects for each of the releases.
 func refuses(t *testing.T, releases []string) {
 	t.Helper()
 	const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: x}, spec: {selector: {}, template: {spec: {containers: [{name: x, %s}]}}}}`

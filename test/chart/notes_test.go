@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// notes are what helm says after an installation of a release, in its namespace.
+// notes returns the notes that helm prints after it has installed a release in a namespace.
 func notes(t *testing.T, release, space string, values ...string) string {
 	t.Helper()
 	arguments := []string{"install", release, folder, "--namespace", space, "--dry-run=client"}
@@ -25,7 +25,7 @@ func notes(t *testing.T, release, space string, values ...string) string {
 	return said
 }
 
-// told are values on which the notes depend, each combination that says something else.
+// told lists combinations of values that change the notes.
 var told = map[string][]string{
 	"default":                    nil,
 	"no-metrics":                 {`metrics.enabled=false`},
@@ -40,7 +40,8 @@ var told = map[string][]string{
 		`watch.namespaces=["team-a","team-b"]`, `watch.clusterReads=false`, `rbac.aggregateToDefaultRoles=false`, `metrics.enabled=false`},
 }
 
-// TestNotes: what a user reads after an installation, for each combination of values that changes it.
+// TestNotes compares the notes that a user reads after an installation with golden files, for each combination of
+// values in told.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	for name, values := range told {
@@ -53,11 +54,11 @@ func TestNotes(t *testing.T) {
 		said := notes(t, "mine", "elsewhere")
 		for _, want := range []string{"is installed in elsewhere.", "helm test mine --namespace elsewhere --logs", "namespace elsewhere. See docs/install.md"} {
 			if !strings.Contains(said, want) {
-				t.Errorf("%q is not said of the release mine in elsewhere:\n%s", want, said)
+				t.Errorf("%q is not in the notes of release mine in namespace elsewhere:\n%s", want, said)
 			}
 		}
 	})
-	// A value that the template reads and no combination has would change the notes unseen.
+	// A value that the template reads but that no combination sets could change the notes unnoticed.
 	t.Run("values", func(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join(folder, "templates", "NOTES.txt"))
 		if err != nil {
@@ -69,13 +70,13 @@ func TestNotes(t *testing.T) {
 		}
 		for _, found := range read {
 			if !changesNotes(found[1]) {
-				t.Errorf("NOTES.txt reads %s, and no combination sets it", found[1])
+				t.Errorf("NOTES.txt reads %s, but no combination sets it", found[1])
 			}
 		}
 	})
 }
 
-// changesNotes reports whether a combination sets the value.
+// changesNotes reports whether a combination in told sets the value.
 func changesNotes(path string) bool {
 	for _, values := range told {
 		for _, value := range values {

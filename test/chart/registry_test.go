@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 )
 
-// TestRegistry: the chart can be pushed to a registry as the release does, and is found there by its version. The
-// command of `make push-release` is the one that is tested.
+// TestRegistry requires that the chart can be pushed to a registry and is found there by its version. It pushes to the
+// address that the command in `make push-release` uses.
 func TestRegistry(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(t.Output(), "", 0))))
 	defer server.Close()
@@ -36,7 +36,7 @@ func TestRegistry(t *testing.T) {
 	}
 	out, problem, err := helm(t, "push", filepath.Join(made, "storagebench-1.2.3.tgz"), place, "--plain-http")
 	if err != nil || !strings.Contains(out+problem, "\nDigest: sha256:") {
-		t.Fatalf("%v\n%s%s", err, out, problem) // the workflow reads the digest
+		t.Fatalf("%v\n%s%s", err, out, problem) // the release workflow reads the digest
 	}
 	out, problem, err = helm(t, "show", "chart", place+"/storagebench", "--version", "1.2.3", "--plain-http")
 	if err != nil || !strings.Contains(out, "\nname: storagebench\n") || !strings.Contains(out, "\nappVersion: v1.2.3\n") {

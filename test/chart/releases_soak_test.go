@@ -6,8 +6,8 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// What is installed and what is copied conforms to the kinds of each release of Kubernetes that the chart allows, and each
-// refuses what is broken.
+// TestEachRelease does the checks of TestKubeconform and TestKubeconformRefuses for each release of Kubernetes that has
+// schemas.
 func TestEachRelease(t *testing.T) {
 	soak.Only(t)
 	all := releases(t)

@@ -14,13 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// change is one value of the chart and all that comes of it.
+// change is a value of the chart and its whole effect.
 type change struct {
-	// set is the value as `--set-json` takes it; with what has to be set for it to matter.
+	// set is the value in the syntax of `--set-json`. with lists the values without which it has no effect.
 	set  string
 	with []string
-	// want are the places that differ, as "Kind name path", each with a part of what is there then; or "Kind name" with
-	// "there" or "gone".
+	// want maps each place that changes, as "Kind name path", to a part of its new content, or the "Kind name" of an
+	// object to "there" or "gone".
 	want map[string]string
 }
 
@@ -33,10 +33,10 @@ const (
 
 var digest = "sha256:" + strings.Repeat("0123456789abcdef", 4)
 
-// prometheusAt is an address, without which nothing else about observations matters.
+// prometheusAt sets the address of Prometheus, without which no other value of observations has an effect.
 var prometheusAt = []string{`observations.prometheusURL="http://prom"`}
 
-// changes has every value of values.yaml, by its path.
+// changes holds every value of values.yaml by its path, except those in inAll.
 var changes = map[string]change{
 	"image.registry": {`image.registry="registry.example/mirror/"`, nil, map[string]string{
 		container + "image": "registry.example/mirror/operator:dev", arguments: "--agent-image=registry.example/mirror/operator:dev"}},
@@ -145,10 +145,10 @@ var changes = map[string]change{
 		map[string]string{"ConfigMap storagebench-dashboards metadata.labels.grafana_dashboard": "yes"}},
 }
 
-// inAll are values that change every object; TestCommonLabels has them.
+// inAll lists the values that change every object. TestCommonLabels tests them.
 var inAll = []string{"commonLabels"}
 
-// Each value changes what it says, and nothing else.
+// TestEachValue requires that each value changes the places that changes lists for it, and nothing else.
 func TestEachValue(t *testing.T) {
 	t.Parallel()
 	var values map[string]any
@@ -156,13 +156,13 @@ func TestEachValue(t *testing.T) {
 	known := slices.Concat(slices.Collect(maps.Keys(changes)), inAll)
 	for _, path := range leaves("", values) {
 		if !slices.Contains(known, path) {
-			t.Errorf("no test says what %s changes", path)
+			t.Errorf("no test covers the effect of %s", path)
 		}
 	}
 	plain := map[string]map[string]*unstructured.Unstructured{}
 	for path, one := range changes {
 		if !slices.Contains(leaves("", values), path) {
-			t.Errorf("%s is tested, and no value", path)
+			t.Errorf("%s is tested, but is not in values.yaml", path)
 			continue
 		}
 		with := strings.Join(one.with, ";")
@@ -199,7 +199,7 @@ func (c change) check(t *testing.T, before, after map[string]*unstructured.Unstr
 		delete(got, place)
 	}
 	for place, text := range got {
-		t.Errorf("%s is another one: %s", place, text)
+		t.Errorf("%s has changed unexpectedly: %s", place, text)
 	}
 }
 
@@ -217,13 +217,13 @@ func TestCommonLabels(t *testing.T) {
 		differences(got, "", before[name].Object, object.Object)
 		for place := range got {
 			if place != "metadata.labels.cost" && place != "spec.template.metadata.labels.cost" {
-				t.Errorf("%s: %s is another one", name, place)
+				t.Errorf("%s: %s has changed unexpectedly", name, place)
 			}
 		}
 	}
 }
 
-// made are the objects of the chart, by kind, name and, in namespaces beside the release's, namespace.
+// made returns the chart's objects by kind and name, and by namespace if it is not the release's.
 func made(t *testing.T, values ...string) map[string]*unstructured.Unstructured {
 	t.Helper()
 	all := map[string]*unstructured.Unstructured{}
@@ -233,14 +233,14 @@ func made(t *testing.T, values ...string) map[string]*unstructured.Unstructured 
 			name += " of " + space
 		}
 		if all[name] != nil {
-			t.Errorf("%s is there twice", name)
+			t.Errorf("duplicate object: %s", name)
 		}
 		all[name] = object
 	}
 	return all
 }
 
-// differences writes where two objects differ, with what the second has there.
+// differences adds the places where two objects differ to into, with the content of the second object.
 func differences(into map[string]string, path string, before, after any) {
 	a, isMap := before.(map[string]any)
 	b, both := after.(map[string]any)
@@ -277,7 +277,7 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// leaves are the paths of values that have no values in them.
+// leaves returns the paths of the values that contain no other values.
 func leaves(path string, value any) []string {
 	inside, is := value.(map[string]any)
 	if !is || len(inside) == 0 {

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// audited asks as the account of a pod, and finds in the log what was asked and that it was refused. What the
-// administrator asks is not there.
+// audited sends a request as a pod's service account, and checks that the audit log shows the request and its refusal.
+// The log must not contain requests of the administrator.
 func (b *bench) audited() {
 	b.t.Helper()
 	accounts := b.client.CoreV1().ServiceAccounts(probeNamespace)
@@ -45,7 +45,6 @@ func (b *bench) audited() {
 		}
 		return events
 	}
-	// It is written after the answer.
 	b.eventually("the audit log shows what a pod's account was refused", func(context.Context) bool {
 		return slices.ContainsFunc(asked("system:serviceaccount:"+probeNamespace+":default"), func(event auditv1.Event) bool {
 			return event.Verb == "list" && event.ObjectRef != nil && event.ObjectRef.Resource == "secrets" && event.ObjectRef.Namespace == probeNamespace &&

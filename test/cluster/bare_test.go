@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// bareMachine runs a program on a machine as bare as a container can be: the
-// state is kept on an overlay, on which no other overlay can be, and /dev has no
-// kernel log. It is this machine, seen from a mount namespace of its own.
+// bareMachine runs a cluster on a machine that is as bare as a container can be: its state folder is on an overlay,
+// where no other overlay can be mounted, and its /dev has no kernel log. A mount namespace simulates this machine.
 const bareMachine = `set -eu
 folder=$1; shift
 mkdir $folder/lower $folder/upper $folder/work $folder/merged $folder/dev
@@ -48,7 +47,8 @@ func TestABareMachine(t *testing.T) {
 	}
 }
 
-// Where it cannot run, one line says why, and nothing is left.
+// TestOneLineSaysWhyItCannotRun requires that `cluster up` prints the reason in one line, and leaves no state folder,
+// on a machine where a cluster cannot run.
 func TestOneLineSaysWhyItCannotRun(t *testing.T) {
 	b := newBench(t)
 	for _, test := range []struct {
@@ -58,14 +58,14 @@ func TestOneLineSaysWhyItCannotRun(t *testing.T) {
 	}{
 		{"another user", []string{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"}, "needs root"},
 		{"root without rights", []string{"setpriv", "--bounding-set=-sys_admin"}, "CAP_SYS_ADMIN"},
-		{"a PATH without programs", []string{"env", "PATH=/nowhere"}, "mount util-linux"}, // root's are found
+		{"a PATH without programs", []string{"env", "PATH=/nowhere"}, "mount util-linux"}, // also searches root's folders
 		{"no control groups", []string{
 			"unshare", "--mount", "--propagation=private", "sh", "-c",
 			`mount -t tmpfs -o ro tmpfs /sys/fs/cgroup; exec "$@"`, "sh",
 		}, "control groups"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			// Another user has to be able to run it.
+			// Another user must be able to run the program.
 			folder, err := os.MkdirTemp("/tmp", "cluster-")
 			if err != nil {
 				t.Fatal(err)
@@ -79,7 +79,7 @@ func TestOneLineSaysWhyItCannotRun(t *testing.T) {
 			command := exec.CommandContext(t.Context(), test.command[0], append(test.command[1:], program, "--state="+state, "up")...)
 			output, err := command.CombinedOutput()
 			if err == nil || strings.Count(string(output), "\n") != 1 || !strings.Contains(string(output), test.wants) {
-				t.Errorf("%v: %q has to be one line with %q", err, output, test.wants)
+				t.Errorf("%v: printed %q, want one line with %q", err, output, test.wants)
 			}
 			if _, err := os.Stat(state); err == nil {
 				t.Error("the state folder is left")
@@ -88,15 +88,16 @@ func TestOneLineSaysWhyItCannotRun(t *testing.T) {
 	}
 }
 
-// A test that asks for a cluster that is none is told so.
+// TestTheKindOfClusterIsChecked requires an error if KindVariable has an unknown value, or selects the current cluster
+// but there is none.
 func TestTheKindOfClusterIsChecked(t *testing.T) {
 	t.Setenv(KindVariable, "kind")
 	if _, err := find(); err == nil || !strings.Contains(err.Error(), `"kind"`) || strings.Contains(err.Error(), "\n") {
-		t.Errorf("%v: has to name the value in one line", err)
+		t.Errorf("error %v, want one line that names the value", err)
 	}
 	t.Setenv(KindVariable, "current")
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	if _, err := find(); err == nil {
-		t.Error("there is no cluster, and one was found")
+		t.Error("found a cluster where there is none")
 	}
 }

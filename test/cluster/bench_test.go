@@ -16,7 +16,7 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// bench is a cluster of this test's own, beside the one that other tests use.
+// bench is a cluster of one test, separate from the cluster that other packages' tests share.
 type bench struct {
 	t       *testing.T
 	state   State
@@ -49,7 +49,8 @@ func (b *bench) build(output, folder string) {
 	}
 }
 
-// run runs the command, and gives what it printed.
+// run runs the program of cmd/cluster and returns its output. It fails the test unless the program succeeds or fails as
+// expected.
 func (b *bench) run(what string, succeeds bool, arguments ...string) string {
 	b.t.Helper()
 	output, err := exec.CommandContext(b.t.Context(), b.program, append([]string{"--state=" + b.state.Folder()}, arguments...)...).CombinedOutput()
@@ -59,7 +60,7 @@ func (b *bench) run(what string, succeeds bool, arguments ...string) string {
 	return string(output)
 }
 
-// ready waits until all components are ready. One that answers a single probe late is not ready for a moment.
+// ready waits until all components are ready. A component that answers a probe late is briefly not ready.
 func (b *bench) ready(what string) (report Report) {
 	b.t.Helper()
 	hang.Until(b.t, what, func() bool {
@@ -83,7 +84,7 @@ func (b *bench) up(what string) {
 	b.ready("it is ready after " + what)
 }
 
-// kill ends components without a warning. Each has to be found.
+// kill kills the named components. At least one must be running.
 func (b *bench) kill(names ...string) {
 	b.t.Helper()
 	report, err := b.state.Status(b.t.Context())
@@ -103,7 +104,7 @@ func (b *bench) kill(names ...string) {
 	}
 }
 
-// end kills a process and waits until it is dead, which takes a moment.
+// end kills a process and waits until it is dead.
 func (b *bench) end(pid int) {
 	b.t.Helper()
 	victim, err := identify(pid)
@@ -131,7 +132,7 @@ func (b *bench) probeArchive() string {
 	}
 	again, err := ProgramImage(probeImage, "probe", content)
 	if err != nil || !bytes.Equal(archive, again) {
-		b.t.Errorf("the same image is another archive (%v)", err)
+		b.t.Errorf("the same image yields another archive (%v)", err)
 	}
 	path := filepath.Join(folder, "probe.tar")
 	if err := os.WriteFile(path, archive, 0o600); err != nil {
@@ -154,7 +155,7 @@ func (b *bench) eventually(what string, holds func(context.Context) bool) {
 	}
 }
 
-// mustBeGone looks for everything that a cluster makes.
+// mustBeGone checks that nothing of the cluster is left.
 func (b *bench) mustBeGone() {
 	b.t.Helper()
 	if entries, err := os.ReadDir(b.state.Folder()); err == nil {
@@ -179,7 +180,7 @@ func (b *bench) mustBeGone() {
 	if left := mountsBelow(string(mounts), b.state.Folder()); len(left) > 0 {
 		b.t.Errorf("mounts are left: %q", left)
 	}
-	// Whatever the node ran had the node's /var.
+	// Every process of the node had the node's /var mounted.
 	found, err := filepath.Glob("/proc/[0-9]*/mountinfo")
 	if err != nil {
 		b.t.Fatal(err)

@@ -25,7 +25,7 @@ func cgroupMembers(trees []hierarchy, name string) []int {
 					}
 				}
 			}
-			return nil // groups come and go
+			return nil // the group may have been removed
 		})
 	}
 	return slices.Sorted(func(yield func(int) bool) {

@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// A cluster goes on after each of its parts, or its node, was killed, and goes
-// without a trace even when nothing tells that it runs.
+// TestClusterRecovers requires that `cluster up` repairs a cluster after one of its components or its node was killed,
+// and that `cluster down` removes everything even if the record of the cluster is missing.
 func TestClusterRecovers(t *testing.T) {
 	soak.Only(t)
 	b := newBench(t)
@@ -25,7 +25,7 @@ func TestClusterRecovers(t *testing.T) {
 	}
 	b.podWithVolume("second", url)
 	if log := b.log("first"); !strings.Contains(log, "waiting") {
-		t.Errorf("the pod did not live through it: %q", log)
+		t.Errorf("the pod did not survive: %q", log)
 	}
 	pid, err := b.state.NodePID()
 	if err != nil {

@@ -11,8 +11,8 @@ const (
 	probeNamespace = "probe"
 )
 
-// The life of a cluster: up, used, all of it killed, used again, down with
-// nothing left. TestClusterRecovers kills its parts.
+// TestLifeOfACluster starts a cluster, uses it, kills all of its components at once, uses it again, and ends it.
+// Nothing may be left. TestClusterRecovers kills single components.
 func TestLifeOfACluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts Kubernetes, which -short leaves out")

@@ -17,7 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// The files as they are on a machine with everything, and on one with nothing.
+// TestConfigs compares the configuration files with golden files, for a machine with all optional capabilities and for
+// one with none.
 func TestConfigs(t *testing.T) {
 	state := State{folder: "/var/lib/storagebench-test"}
 	machines := map[string]machine{
@@ -56,8 +57,8 @@ func TestConfigs(t *testing.T) {
 	}
 }
 
-// Each kubeconfig carries who it is for, signed by the authority that the API
-// server trusts, and leads to an address that the API server's certificate has.
+// TestCredentialsFitTogether requires that each kubeconfig has a certificate for its user, signed by the CA that the
+// API server trusts, and an address for which the API server has a certificate.
 func TestCredentialsFitTogether(t *testing.T) {
 	state, n := State{folder: t.TempDir()}, network{All: candidates[0]}
 	if err := state.writeCredentials(n, time.Now()); err != nil {
@@ -87,17 +88,17 @@ func TestCredentialsFitTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := all[user].user; certificate.Subject.CommonName != want {
-			t.Errorf("%s speaks for %s, want %s", user, certificate.Subject.CommonName, want)
+			t.Errorf("the certificate of %s is for %s, want %s", user, certificate.Subject.CommonName, want)
 		}
 		options := x509.VerifyOptions{Roots: authority, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 		if _, err := certificate.Verify(options); err != nil {
 			t.Errorf("%s: %v", user, err)
 		}
 		if config.Host != n.apiServer() {
-			t.Errorf("%s goes to %s, want %s", user, config.Host, n.apiServer())
+			t.Errorf("the address of %s is %s, want %s", user, config.Host, n.apiServer())
 		}
 	}
-	// Who may talk to the API server may not talk to etcd.
+	// Clients of the API server must have no access to etcd.
 	etcd := x509.NewCertPool()
 	etcd.AddCert(readCertificate(t, state, "etcd-ca"))
 	if _, err := readCertificate(t, state, "admin").Verify(x509.VerifyOptions{Roots: etcd}); err == nil {

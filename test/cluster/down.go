@@ -24,8 +24,8 @@ func (s State) Down(ctx context.Context, progress io.Writer) error {
 	if err := needRoot(); err != nil {
 		return err
 	}
-	// A cluster has its lock before its first file and until after its last. Without the lock, the folder is not a
-	// cluster's, and neither are folders in it that have the names of a cluster's.
+	// A cluster creates its lock before its first file, and removes it after its last. A folder without a lock belongs to
+	// no cluster, even if it contains folders with a cluster's names.
 	if _, err := os.Stat(s.lockFile()); errors.Is(err, os.ErrNotExist) && !s.leftovers() {
 		return nil
 	}

@@ -116,10 +116,10 @@ func (s State) copyImages(ctx context.Context, known record, m Member) error {
 		if err != nil {
 			err = fmt.Errorf("exporting from %s: %w: %s", NodeName, err, strings.TrimSpace(complaint.String()))
 		}
-		_ = writer.CloseWithError(err) // it has none
+		_ = writer.CloseWithError(err) // always nil
 	}()
 	_, err = ctr(ctx, known.process(m), reader, "images", "import", "--local", "--snapshotter="+s.snapshotter(), "-")
-	_ = reader.Close() // it has none
+	_ = reader.Close() // always nil
 	if err != nil {
 		return fmt.Errorf("copying images to node %s: %w", m.Name(), err)
 	}

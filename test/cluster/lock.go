@@ -57,7 +57,7 @@ func (s State) checkFolder() error {
 		ours[filepath.Base(path)+".new"] = true
 	}
 	ours["probe"] = true
-	// A cluster makes its lock first, so without the lock it made none of these.
+	// A cluster creates its lock first. Without a lock, no cluster created these files.
 	locked := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == filepath.Base(s.lockFile()) })
 	if !locked && !s.leftovers() {
 		clear(ours)
@@ -72,6 +72,6 @@ func (s State) checkFolder() error {
 }
 
 func say(progress io.Writer, format string, arguments ...any) {
-	// Failing to print a line must not stop anything.
+	// A message that cannot be printed must not stop anything.
 	_, _ = fmt.Fprintf(progress, format+"\n", arguments...)
 }

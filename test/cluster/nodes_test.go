@@ -15,8 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Three nodes: pods reach each other and services wherever they run, volumes of the default class stay on their node
-// and shared ones are on all. A node that was killed comes back with its disk, and nodes leave.
+// TestSeveralNodes requires that, in a cluster of three nodes, pods of all nodes reach the API server and a service,
+// volumes of the default class stay on their node, and shared volumes are on all. A killed node must come back with its
+// disk, and nodes can be removed.
 func TestSeveralNodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts Kubernetes, which -short leaves out")
@@ -59,10 +60,10 @@ func TestSeveralNodes(t *testing.T) {
 
 	b.run("up with one node", true, "up", "--nodes=1")
 	if nodes := b.nodes(); !slices.Equal(nodes, []string{NodeName}) {
-		t.Errorf("the nodes that are left are %q", nodes)
+		t.Errorf("the remaining nodes are %q", nodes)
 	}
 	if left, err := os.ReadDir(b.state.workersFolder()); err != nil || len(left) > 0 {
-		t.Errorf("of nodes that have left there is %v, %v", left, err)
+		t.Errorf("disks of removed nodes are left: %v, %v", left, err)
 	}
 	b.run("up with two nodes", true, "up", "--nodes=2")
 	b.run("down", true, "down")
@@ -83,7 +84,7 @@ func (b *bench) nodes() []string {
 	return names
 }
 
-// areReady checks that each node runs, is ready, and is in a zone of its own.
+// areReady checks that each node runs, is ready, and has its own zone.
 func (b *bench) areReady(members []Member) {
 	b.t.Helper()
 	report := b.ready("all nodes are ready")
@@ -106,7 +107,7 @@ func (b *bench) areReady(members []Member) {
 	}
 }
 
-// served starts a pod with a service on a node and gives its URL.
+// served starts a pod with a service on a node and returns the service's URL.
 func (b *bench) served(m Member) string {
 	b.t.Helper()
 	const name = "server"
@@ -139,11 +140,11 @@ func (b *bench) claim(name, class string) {
 	}
 }
 
-// onNode starts a pod on a node, which asks at a URL and writes a file with the node's name to each of the claims.
+// onNode starts a pod on a node. The pod sends a request to url, and writes a file named after the node to each claim.
 func (b *bench) onNode(m Member, name, url string, claims ...string) *corev1.Pod {
 	b.t.Helper()
 	pod := b.pod(name + "-" + m.Name())
-	// The scheduler chooses the node of a volume by this.
+	// A pod with a NodeName bypasses the scheduler, which chooses the node of a volume. So use a selector.
 	pod.Spec.NodeSelector = map[string]string{corev1.LabelHostname: m.Name()}
 	container := &pod.Spec.Containers[0]
 	var paths []string
@@ -161,7 +162,8 @@ func (b *bench) onNode(m Member, name, url string, claims ...string) *corev1.Pod
 	return pod
 }
 
-// worked waits until pods have succeeded, and checks that each reached the API server, names and a pod of another node.
+// worked waits until pods have succeeded, and checks that each could write to its volumes, resolve names, and reach the
+// API server and the service.
 func (b *bench) worked(pods ...*corev1.Pod) {
 	b.t.Helper()
 	for _, pod := range pods {
@@ -181,8 +183,9 @@ func (b *bench) worked(pods ...*corev1.Pod) {
 	}
 }
 
-// volumesAre checks where pods of all nodes have written: a volume of each node is on its disk only, and the shared one
-// holds the files of all.
+// volumesAre checks where the pods of all nodes have written: a node's volume is on its own disk only, and the shared
+// volume contains the files of all. It then deletes the pods and claims, and waits until the volumes' folders are
+// removed.
 func (b *bench) volumesAre(members []Member) {
 	b.t.Helper()
 	var all []string
@@ -211,7 +214,7 @@ func (b *bench) volumesAre(members []Member) {
 	})
 }
 
-// folders are the volumes below a folder, and filesIn the names of the files in them.
+// folders returns the volumes below a folder. filesIn returns the names of the files in them.
 func folders(folder string) []string {
 	found, _ := filepath.Glob(filepath.Join(folder, "*"))
 	return found
@@ -226,7 +229,7 @@ func filesIn(folder string) []string {
 	return found
 }
 
-// A number of nodes that no cluster can have is refused before anything happens.
+// TestNumberOfNodes requires that Up refuses an impossible number of nodes before it creates anything.
 func TestNumberOfNodes(t *testing.T) {
 	state := State{folder: filepath.Join(t.TempDir(), "state")}
 	for _, nodes := range []int{-1, MaxNodes + 1} {
@@ -236,6 +239,6 @@ func TestNumberOfNodes(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(state.folder); err == nil {
-		t.Error("the state folder is made")
+		t.Error("the state folder was created")
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// prepareNamespace makes a namespace that takes restricted pods only.
+// prepareNamespace creates a namespace that accepts only pods of the Pod Security level "restricted", and checks that
+// it refuses another pod.
 func (b *bench) prepareNamespace() {
 	b.t.Helper()
 	_, err := b.client.CoreV1().Namespaces().Create(b.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
@@ -30,7 +31,7 @@ func (b *bench) prepareNamespace() {
 	refused.Spec.SecurityContext, refused.Spec.Containers[0].SecurityContext = nil, nil
 	_, err = b.client.CoreV1().Pods(probeNamespace).Create(b.t.Context(), refused, metav1.CreateOptions{})
 	if err == nil || !strings.Contains(err.Error(), "PodSecurity") {
-		b.t.Errorf("Pod Security does not refuse a pod with rights: %v", err)
+		b.t.Errorf("Pod Security does not refuse an unrestricted pod: %v", err)
 	}
 }
 
@@ -56,8 +57,8 @@ func (b *bench) pod(name string, arguments ...string) *corev1.Pod {
 	}
 }
 
-// podWithVolume runs a pod to its end on a volume that is made for it, and
-// removes both. It asks for something at a URL, if one is given.
+// podWithVolume runs a pod with a new volume until it has succeeded, and removes both. The pod sends a request to url,
+// if it is not empty.
 func (b *bench) podWithVolume(name, url string) {
 	b.t.Helper()
 	ctx := b.t.Context()
@@ -98,7 +99,7 @@ func (b *bench) podWithVolume(name, url string) {
 	})
 }
 
-// podOnStaticVolume runs a pod on a folder that was mounted in the node by hand.
+// podOnStaticVolume mounts a folder in the node, and runs a pod with a static volume on it.
 func (b *bench) podOnStaticVolume(name string) {
 	b.t.Helper()
 	ctx, folder := b.t.Context(), b.t.TempDir()
@@ -115,7 +116,7 @@ func (b *bench) podOnStaticVolume(name string) {
 		}
 	}
 	if _, err := os.Stat(folder + "/inside"); err == nil {
-		b.t.Error("what is mounted in the node is mounted on this machine")
+		b.t.Error("a mount in the node is visible on this machine")
 	}
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Mi")}
 	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
@@ -150,7 +151,7 @@ func (b *bench) podOnStaticVolume(name string) {
 	}
 }
 
-// onClaim gives a pod a volume.
+// onClaim mounts a claim in a pod.
 func onClaim(pod *corev1.Pod, claim string) *corev1.Pod {
 	pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
@@ -161,7 +162,7 @@ func onClaim(pod *corev1.Pod, claim string) *corev1.Pod {
 	return pod
 }
 
-// runPod makes a pod and waits until it is in a phase.
+// runPod creates a pod and waits until it reaches a phase.
 func (b *bench) runPod(pod *corev1.Pod, phase corev1.PodPhase) {
 	b.t.Helper()
 	if _, err := b.client.CoreV1().Pods(probeNamespace).Create(b.t.Context(), pod, metav1.CreateOptions{}); err != nil {
@@ -182,7 +183,7 @@ func (b *bench) log(name string) string {
 	return output
 }
 
-// logAndExec starts a pod that stays, with a service, and looks into it. It gives
+// logAndExec starts a pod that keeps running, with a service, and checks `kubectl logs` and `kubectl exec`. It returns
 // the URL of the service.
 func (b *bench) logAndExec(name string) string {
 	b.t.Helper()
@@ -199,7 +200,7 @@ func (b *bench) logAndExec(name string) string {
 	b.eventually("pod "+name+" has a log", func(context.Context) bool { return strings.Contains(b.log(name), "waiting") })
 	output := b.run("kubectl exec", true, "kubectl", "--namespace="+probeNamespace, "exec", name, "--", "/probe", "echo", "hello")
 	if !strings.Contains(output, "echo [hello]") {
-		b.t.Errorf("exec says %q", output)
+		b.t.Errorf("exec printed %q", output)
 	}
 	return "http://" + name + "." + probeNamespace + ".svc"
 }

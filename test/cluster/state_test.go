@@ -80,7 +80,7 @@ func TestAFolderOfSomethingElseIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := state.checkFolder(); err == nil || !strings.Contains(err.Error(), "thesis.tex") {
-		t.Errorf("%v: has to name what is there", err)
+		t.Errorf("error %v, want the name of what the folder contains", err)
 	}
 	if err := state.remove(); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,8 @@ func TestAFolderOfSomethingElseIsRefused(t *testing.T) {
 	}
 }
 
-// A folder of something else may have folders with the names of a cluster's.
+// TestDownOfAFolderOfSomethingElse requires that Down leaves a folder alone that belongs to no cluster, even if it
+// contains a folder with a name that clusters use.
 func TestDownOfAFolderOfSomethingElse(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can stop a cluster")
@@ -104,10 +105,10 @@ func TestDownOfAFolderOfSomethingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := state.checkFolder(); err == nil || !strings.Contains(err.Error(), "holds shared") {
-		t.Errorf("%v: has to name what is there", err)
+		t.Errorf("error %v, want the name of what the folder contains", err)
 	}
 	if err := state.Down(t.Context(), io.Discard); err != nil {
-		t.Errorf("down where no cluster is: %v", err)
+		t.Errorf("down without a cluster: %v", err)
 	}
 	if _, err := os.Stat(file); err != nil {
 		t.Errorf("down removed something else: %v", err)
@@ -138,7 +139,7 @@ func TestOnlyTheVeryProcessIsAliveAndKilled(t *testing.T) {
 		}
 	}
 	if !named.alive() {
-		t.Fatal("the process was killed for another")
+		t.Fatal("killed a process with another identity")
 	}
 	if err := named.kill(); err != nil {
 		t.Fatal(err)

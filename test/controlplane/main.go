@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Main is the body of TestMain in a package with one API server: it starts the server, and run runs the tests and returns
-// their exit code. With -short it runs the tests without a server.
+// Main is the body of TestMain in a package whose tests share one API server. It starts the server, calls run, and
+// stops the server. run runs the tests and returns their exit code. With -short, Main runs the tests without a server.
 func Main(m *testing.M, run func(administrator *rest.Config) (code int, err error)) {
 	flag.Parse()
 	if testing.Short() {
@@ -38,7 +38,7 @@ func Main(m *testing.M, run func(administrator *rest.Config) (code int, err erro
 	os.Exit(code)
 }
 
-// Scheme has the kinds of Kubernetes and ours.
+// Scheme returns a scheme with the kinds of Kubernetes and our own.
 func Scheme() *runtime.Scheme {
 	kinds := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(kinds))

@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// startTimeout is a hang guard: on a machine whose cores are all busy a start takes minutes.
+	// startTimeout only guards against a hang. On a machine whose cores are all busy, a start takes minutes.
 	startTimeout = 10 * time.Minute
 	stopTimeout  = 30 * time.Second
 )
 
 // ControlPlane is a running etcd and kube-apiserver with our kinds installed.
 type ControlPlane struct {
-	// Config connects as an administrator.
+	// Config is the client configuration of an administrator.
 	Config *rest.Config
 
 	environment *envtest.Environment
 }
 
-// Start builds what is missing, starts both programs and installs the
-// CustomResourceDefinitions. Stop has to be called.
+// Start builds what is missing, starts both programs and installs the CustomResourceDefinitions. The caller must call
+// Stop.
 func Start(ctx context.Context, progress io.Writer) (*ControlPlane, error) {
 	programs, err := binaries.Build(ctx, progress, binaries.ControlPlane()...)
 	if err != nil {
@@ -43,14 +43,14 @@ func Start(ctx context.Context, progress io.Writer) (*ControlPlane, error) {
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: startTimeout,
 		ControlPlaneStopTimeout:  stopTimeout,
-		// Only what is built here, whatever the environment says.
+		// Ignore USE_EXISTING_CLUSTER: use only the programs that are built here.
 		UseExistingCluster: new(bool),
 	}
 	environment.ControlPlane.Etcd = &envtest.Etcd{Path: programs[binaries.Etcd]}
-	environment.ControlPlane.Etcd.Configure().Append("unsafe-no-fsync", "true") // Stop removes the data.
+	environment.ControlPlane.Etcd.Configure().Append("unsafe-no-fsync", "true") // Stop removes the data
 	server := environment.ControlPlane.GetAPIServer()
 	server.Path = programs[binaries.APIServer]
-	// One test uses the server: no requests to queue, no other servers to find.
+	// Only one test program uses this server, which therefore needs no request queues and publishes no endpoint.
 	server.Configure().Append("enable-priority-and-fairness", "false").Append("endpoint-reconciler-type", "none")
 	config, err := start(environment)
 	if err != nil {
@@ -60,7 +60,7 @@ func Start(ctx context.Context, progress io.Writer) (*ControlPlane, error) {
 	return &ControlPlane{Config: config, environment: environment}, nil
 }
 
-// start starts both programs with a garbage collector that runs less often: a start takes a quarter less CPU time.
+// start starts both programs with less frequent garbage collection, which saves a quarter of a start's CPU time.
 func start(environment *envtest.Environment) (*rest.Config, error) {
 	before, set := os.LookupEnv("GOGC")
 	if err := os.Setenv("GOGC", "400"); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/container-storage-interface/spec/lib/go/csi"
 )
 
-// oneNode reports whether an access mode lets one node at a time have a volume.
+// oneNode reports whether an access mode allows a volume on only one node at a time.
 func oneNode(mode csi.VolumeCapability_AccessMode_Mode) bool {
 	switch mode {
 	case csi.VolumeCapability_AccessMode_SINGLE_NODE_WRITER, csi.VolumeCapability_AccessMode_SINGLE_NODE_READER_ONLY,
@@ -18,20 +18,20 @@ func oneNode(mode csi.VolumeCapability_AccessMode_Mode) bool {
 	}
 }
 
-// readsOnly reports whether an access mode lets nobody write.
+// readsOnly reports whether an access mode allows no writes.
 func readsOnly(mode csi.VolumeCapability_AccessMode_Mode) bool {
 	return mode == csi.VolumeCapability_AccessMode_SINGLE_NODE_READER_ONLY || mode == csi.VolumeCapability_AccessMode_MULTI_NODE_READER_ONLY
 }
 
-// use is how a volume is to be used.
+// use is a requested use of a volume.
 type use struct {
 	mode  csi.VolumeCapability_AccessMode_Mode
 	block bool
 	flags []string
 }
 
-// uses reads capabilities and refuses what the driver's volumes cannot do. All must be of one kind, file system or
-// device.
+// uses converts capabilities. It returns an error if the driver's volumes do not support one of them, or if file
+// systems and block devices are mixed.
 func (s shape) uses(capabilities []*csi.VolumeCapability) ([]use, error) {
 	if len(capabilities) == 0 {
 		return nil, errors.New("volume_capability: is missing")
@@ -56,7 +56,7 @@ func (s shape) uses(capabilities []*csi.VolumeCapability) ([]use, error) {
 	return all, nil
 }
 
-// useOf is uses for one.
+// useOf converts a single capability.
 func (s shape) useOf(c *csi.VolumeCapability) (use, error) {
 	if c == nil {
 		return use{}, errors.New("volume_capability: is missing")

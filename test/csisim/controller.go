@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// defaultBytes is the capacity of a volume that nobody gave one.
+	// defaultBytes is the capacity of a volume that is requested without one.
 	defaultBytes = gibibyte
-	// blockBytes is what capacities are multiples of.
+	// blockBytes is the unit that capacities are rounded up to.
 	blockBytes = 4096
-	// maxNameBytes is what the specification lets names be at most.
+	// maxNameBytes is the longest name that the CSI specification allows.
 	maxNameBytes = 128
-	// metadataPrefix is of parameters that say who asks.
+	// metadataPrefix begins the parameters that external-provisioner reads or adds, such as the name of the claim.
 	metadataPrefix = "csi.storage.k8s.io/"
 )
 
@@ -28,7 +28,7 @@ func invalid(format string, arguments ...any) error {
 	return status.Errorf(codes.InvalidArgument, format, arguments...)
 }
 
-// ControllerGetCapabilities lists what the controller does.
+// ControllerGetCapabilities lists the capabilities of the controller service.
 func (d *Driver) ControllerGetCapabilities(context.Context, *csi.ControllerGetCapabilitiesRequest) (*csi.ControllerGetCapabilitiesResponse, error) {
 	var all []*csi.ControllerServiceCapability
 	for _, kind := range []csi.ControllerServiceCapability_RPC_Type{
@@ -43,7 +43,7 @@ func (d *Driver) ControllerGetCapabilities(context.Context, *csi.ControllerGetCa
 	return &csi.ControllerGetCapabilitiesResponse{Capabilities: all}, nil
 }
 
-// CreateVolume makes a volume, or finds that it was made.
+// CreateVolume creates a volume, or returns the one that exists.
 func (d *Driver) CreateVolume(ctx context.Context, r *csi.CreateVolumeRequest) (*csi.CreateVolumeResponse, error) {
 	v, s, err := d.wanted(r)
 	if err != nil {
@@ -73,7 +73,7 @@ func (d *Driver) CreateVolume(ctx context.Context, r *csi.CreateVolumeRequest) (
 	}}, nil
 }
 
-// wanted is the volume that is asked for, as it would be new.
+// wanted returns the volume that a request describes, and its simulation. It creates nothing.
 func (d *Driver) wanted(r *csi.CreateVolumeRequest) (volume, simulated, error) {
 	switch name := r.GetName(); {
 	case name == "":
@@ -105,7 +105,7 @@ func (d *Driver) wanted(r *csi.CreateVolumeRequest) (volume, simulated, error) {
 	}, s), s, nil
 }
 
-// newVolume adds what our own parameters say.
+// newVolume adds to a volume what the csisim parameters say.
 func newVolume(v volume, s simulated) volume {
 	v.SizeBytes, v.Inodes = roundUp(s.sizeBytes, blockBytes), s.inodes
 	if v.Store = ownStore(v.ID); s.store != "" {
@@ -114,7 +114,7 @@ func newVolume(v volume, s simulated) volume {
 	return v
 }
 
-// capacity is what is given for a range.
+// capacity returns the capacity that a volume gets for a requested range.
 func (d *Driver) capacity(a asked, r *csi.CapacityRange) (int64, error) {
 	if r.GetRequiredBytes() < 0 || r.GetLimitBytes() < 0 || r.GetLimitBytes() > 0 && r.GetLimitBytes() < r.GetRequiredBytes() {
 		return 0, invalid("capacity_range: required %d and limit %d bytes contradict each other", r.GetRequiredBytes(), r.GetLimitBytes())
@@ -133,7 +133,7 @@ func (d *Driver) capacity(a asked, r *csi.CapacityRange) (int64, error) {
 	return bytes, nil
 }
 
-// like reports whether a volume that is there is the one that is wanted.
+// like reports whether an existing volume matches the requested one.
 func (v volume) like(there volume, r *csi.CapacityRange) bool {
 	if r.GetRequiredBytes() > there.CapacityBytes || r.GetLimitBytes() > 0 && r.GetLimitBytes() < there.CapacityBytes {
 		return false
@@ -148,7 +148,7 @@ func withoutMetadata(parameters map[string]string) map[string]string {
 	return left
 }
 
-// mayChange refuses parameters that a VolumeAttributesClass of the driver has not.
+// mayChange refuses mutable parameters that a VolumeAttributesClass of this driver cannot have.
 func (d *Driver) mayChange(mutable map[string]string) error {
 	for name := range mutable {
 		if name != OverridesParameter && !slices.Contains(d.shape.mutable, name) {
@@ -159,7 +159,7 @@ func (d *Driver) mayChange(mutable map[string]string) error {
 	return nil
 }
 
-// DeleteVolume removes a volume and its contents. It is well where there is none.
+// DeleteVolume removes a volume and its contents. It succeeds if the volume does not exist.
 func (d *Driver) DeleteVolume(ctx context.Context, r *csi.DeleteVolumeRequest) (*csi.DeleteVolumeResponse, error) {
 	if r.GetVolumeId() == "" {
 		return nil, invalid("volume_id: is missing")
@@ -193,7 +193,7 @@ func (d *Driver) DeleteVolume(ctx context.Context, r *csi.DeleteVolumeRequest) (
 	return &csi.DeleteVolumeResponse{}, nil
 }
 
-// ValidateVolumeCapabilities reports whether a volume can be used so.
+// ValidateVolumeCapabilities reports whether a volume supports the requested capabilities.
 func (d *Driver) ValidateVolumeCapabilities(_ context.Context, r *csi.ValidateVolumeCapabilitiesRequest) (*csi.ValidateVolumeCapabilitiesResponse, error) {
 	switch {
 	case r.GetVolumeId() == "":
@@ -210,14 +210,14 @@ func (d *Driver) ValidateVolumeCapabilities(_ context.Context, r *csi.ValidateVo
 		err = errors.New("volume_capability.access_type: is not what the volume was created for")
 	}
 	if err != nil {
-		return &csi.ValidateVolumeCapabilitiesResponse{Message: err.Error()}, nil //nolint:nilerr // that is the answer
+		return &csi.ValidateVolumeCapabilitiesResponse{Message: err.Error()}, nil //nolint:nilerr // the error is the answer
 	}
 	return &csi.ValidateVolumeCapabilitiesResponse{Confirmed: &csi.ValidateVolumeCapabilitiesResponse_Confirmed{
 		VolumeContext: r.GetVolumeContext(), VolumeCapabilities: r.GetVolumeCapabilities(), Parameters: r.GetParameters(),
 	}}, nil
 }
 
-// known loads a volume that must be there.
+// known loads a volume, and returns NotFound if it does not exist.
 func (d *Driver) known(id string) (volume, error) {
 	v, err := d.home.load(id)
 	if errors.Is(err, errNoVolume) {
@@ -226,10 +226,11 @@ func (d *Driver) known(id string) (volume, error) {
 	return v, err
 }
 
-// tokenPrefix begins tokens of lists: the key of the last volume of a page comes after it.
+// tokenPrefix begins the token of the next page. The key of the last volume of the page follows it.
 const tokenPrefix = "after-"
 
-// ListVolumes lists volumes by their keys, so that a page begins where the one before ended, whatever was deleted.
+// ListVolumes lists volumes in the order of their keys. A page therefore continues correctly after volumes were
+// deleted.
 func (d *Driver) ListVolumes(_ context.Context, r *csi.ListVolumesRequest) (*csi.ListVolumesResponse, error) {
 	after, ok := strings.CutPrefix(r.GetStartingToken(), tokenPrefix)
 	if r.GetStartingToken() != "" && (!ok || len(after) != len(key(""))) {
@@ -258,7 +259,7 @@ func (d *Driver) ListVolumes(_ context.Context, r *csi.ListVolumesRequest) (*csi
 	return &response, nil
 }
 
-// ControllerExpandVolume grows a volume while it is used; the node has nothing to do.
+// ControllerExpandVolume grows a volume while it is in use. The node needs no expansion of its own.
 func (d *Driver) ControllerExpandVolume(ctx context.Context, r *csi.ControllerExpandVolumeRequest) (*csi.ControllerExpandVolumeResponse, error) {
 	switch {
 	case r.GetVolumeId() == "":
@@ -289,7 +290,7 @@ func (d *Driver) ControllerExpandVolume(ctx context.Context, r *csi.ControllerEx
 		}
 		d.step()
 	}
-	// Also where the record says so already: whoever wrote it may have died then.
+	// Grow it even if the record has this capacity already: an earlier process may have been killed before it did so.
 	if err := d.grow(v); err != nil {
 		return nil, err
 	}
@@ -308,7 +309,7 @@ func (d *Driver) grow(v volume) error {
 	return grow(device)
 }
 
-// ControllerModifyVolume changes the store of a volume by the parameters of a VolumeAttributesClass.
+// ControllerModifyVolume applies the parameters of a VolumeAttributesClass to the store of a volume.
 func (d *Driver) ControllerModifyVolume(ctx context.Context, r *csi.ControllerModifyVolumeRequest) (*csi.ControllerModifyVolumeResponse, error) {
 	if r.GetVolumeId() == "" {
 		return nil, invalid("volume_id: is missing")

@@ -14,26 +14,26 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Options of a driver.
+// Options configure a driver.
 type Options struct {
-	// Name that it registers under, a real driver's or any other.
+	// Name is the name that the driver registers: that of a real driver, or any other.
 	Name string
-	// Home is the folder in which it, and others, have a folder each.
+	// Home is the directory that holds the directories of all drivers.
 	Home string
 	// Node is the name of the only node.
 	Node string
-	// DefaultScenario is for volumes that name none. With it volumes need not be created here: a handle that is
-	// not known becomes a volume when it is staged first.
+	// DefaultScenario is for volumes that name none. With it, the driver also accepts handles that it did not create: such
+	// a volume is created when it is first staged.
 	DefaultScenario string
-	// Program is what becomes the process of a store, with its folder as the last argument. It has to call StoreMain.
+	// Program is the command that runs a store. The store's directory is appended to it. It must call StoreMain.
 	Program []string
-	// Instance tells loop devices of this simulation from those of another on the machine. Empty: Home.
+	// Instance distinguishes the loop devices of this simulation from those of others on the machine. The default is Home.
 	Instance string
 	Log      *slog.Logger
 }
 
-// Driver is the three services of one driver. It remembers nothing: one that is started after it, on the same Home,
-// goes on where it was killed.
+// Driver implements the three services of a CSI driver. It keeps no state in memory: a driver that starts later on the
+// same Home continues where this one was killed.
 type Driver struct {
 	csi.UnimplementedIdentityServer
 	csi.UnimplementedControllerServer
@@ -45,14 +45,15 @@ type Driver struct {
 	// gate lets one operation in at a time.
 	gate chan struct{}
 	lock *os.File
-	// step is called between things that are done one after the other; tests die there.
+	// step is called between actions of an operation. Tests kill the driver there.
 	step func()
 }
 
-// Folder of a driver.
+// Folder returns the directory of a driver.
 func Folder(home, driver string) string { return filepath.Join(home, driver) }
 
-// NewDriver takes a driver's folder, which no other process may have, and clears what one before has left half done.
+// NewDriver locks a driver's directory against other processes and removes the stores that an earlier process left
+// without a volume.
 func NewDriver(ctx context.Context, o Options) (*Driver, error) {
 	if o.Name == "" || filepath.Base(o.Name) != o.Name {
 		return nil, fmt.Errorf("naming a driver: %q must be a name as fsx.csi.aws.com", o.Name)
@@ -80,10 +81,10 @@ func NewDriver(ctx context.Context, o Options) (*Driver, error) {
 	return d, nil
 }
 
-// Close lets another process have the driver. Its stores go on.
+// Close unlocks the driver's directory for another process. Its stores continue.
 func (d *Driver) Close() error { return d.lock.Close() }
 
-// enter waits for the operations before this one.
+// enter waits until earlier operations have ended.
 func (d *Driver) enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case d.gate <- struct{}{}:
@@ -93,11 +94,10 @@ func (d *Driver) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// storeOf is the store of a volume.
 func (d *Driver) storeOf(v volume) Store { return StoreAt(filepath.Join(d.home.stores(), v.Store)) }
 
-// StoreOf is the store of a volume, by the volume's handle, in a home that may be another's. Of a volume that was
-// deleted, and that had a store of its own, it is what is kept of it.
+// StoreOf returns the store of a volume in any home, by the volume's handle. For a deleted volume that had its own
+// store, it returns the kept record.
 func StoreOf(homeFolder, driver, handle string) (Store, error) {
 	h := home(Folder(homeFolder, driver))
 	v, err := h.load(handle)
@@ -111,10 +111,10 @@ func StoreOf(homeFolder, driver, handle string) (Store, error) {
 	return Store{}, err
 }
 
-// ownStore is the name of the store that only one volume has.
+// ownStore returns the name of a store that serves only this volume.
 func ownStore(handle string) string { return "of-" + key(handle) }
 
-// sweep ends stores that have no volume.
+// sweep ends stores without volumes.
 func (d *Driver) sweep(ctx context.Context) error {
 	all, err := d.home.all()
 	if err != nil {
@@ -147,7 +147,8 @@ func (d *Driver) endStore(ctx context.Context, name string) error {
 	return nil
 }
 
-// Clear unmounts and removes all that a driver has, contents too, used or not. It is for the end of a simulation.
+// Clear unmounts and removes all volumes of a driver with their contents, even if they are in use. It ends a
+// simulation.
 func (d *Driver) Clear(ctx context.Context) error {
 	leave, err := d.enter(ctx)
 	if err != nil {

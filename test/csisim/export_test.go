@@ -1,6 +1,6 @@
 package csisim
 
-// AtSteps calls something between the steps of operations, until the result is called.
+// AtSteps calls do between the actions of every operation, until restore is called.
 func AtSteps(d *Driver, do func()) (restore func()) {
 	d.step = do
 	return func() { d.step = func() {} }

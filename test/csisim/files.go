@@ -11,33 +11,33 @@ import (
 	"strings"
 )
 
-// volume is one as it is recorded, before anything of it is made and until all of it is gone.
+// volume is the record of a volume. It is written before anything of the volume is created and removed last.
 type volume struct {
-	// ID is the handle, Name what it was asked for by; it is empty for a volume that nobody created here.
+	// ID is the handle. Name is the requested name, empty for a volume that was not created by this driver.
 	ID   string `json:"id"`
 	Name string `json:"name,omitempty"`
-	// Parameters are all of those that it was asked for with.
+	// Parameters are all parameters of the request.
 	Parameters map[string]string `json:"parameters,omitempty"`
 	Mutable    map[string]string `json:"mutable,omitempty"`
-	// Context is its attributes.
+	// Context holds the volume attributes.
 	Context       map[string]string `json:"context,omitempty"`
 	CapacityBytes int64             `json:"capacityBytes"`
-	// SizeBytes is where it is full, 0: at its capacity.
+	// SizeBytes is the size at which the volume is full; 0 means its capacity.
 	SizeBytes int64 `json:"sizeBytes,omitempty"`
 	Inodes    int64 `json:"inodes,omitempty"`
 	Block     bool  `json:"block,omitempty"`
-	// Store is the name of its store.
+	// Store is the name of the store that serves it.
 	Store string `json:"store"`
-	// Made says that all of it was there once.
+	// Made is true once all parts of the volume have existed.
 	Made bool `json:"made,omitempty"`
 }
 
-// key names a volume in files, mounts and devices.
+// key identifies a volume in the names of files, mounts and devices.
 func key(id string) string { return digits(id, 16) }
 
 func (v volume) key() string { return key(v.ID) }
 
-// full is where the volume is full.
+// full returns the size at which the volume is full.
 func (v volume) full() int64 {
 	if v.SizeBytes > 0 {
 		return v.SizeBytes
@@ -45,7 +45,7 @@ func (v volume) full() int64 {
 	return v.CapacityBytes
 }
 
-// home is where a driver keeps its files.
+// home is the directory of a driver.
 type home string
 
 func (h home) volumes() string           { return filepath.Join(string(h), "volumes") }
@@ -53,20 +53,19 @@ func (h home) recordOf(id string) string { return filepath.Join(h.volumes(), key
 func (h home) stores() string            { return filepath.Join(string(h), "stores") }
 func (h home) records() string           { return filepath.Join(string(h), "records") }
 
-// backing is where the contents of a volume are, size and all.
+// backing returns the path of the memory file system with the volume's contents.
 func (h home) backing(v volume) string {
 	return filepath.Join(h.stores(), v.Store, backingFolder, v.key())
 }
 
-// served is the volume as its store serves it.
+// served returns the path at which the store serves the volume.
 func (h home) served(v volume) string {
 	return filepath.Join(h.stores(), v.Store, mountFolder, v.key())
 }
 
-// errNoVolume is what load says of a volume that is not recorded.
+// errNoVolume is the error of load for a volume without a record.
 var errNoVolume = errors.New("there is no such volume")
 
-// load reads the record of a volume.
 func (h home) load(id string) (volume, error) {
 	var v volume
 	text, err := os.ReadFile(h.recordOf(id))
@@ -82,7 +81,7 @@ func (h home) load(id string) (volume, error) {
 	return v, nil
 }
 
-// save puts the record in place as a whole.
+// save replaces the record atomically.
 func (h home) save(v volume) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -91,7 +90,7 @@ func (h home) save(v volume) error {
 	return writeFile(h.recordOf(v.ID), append(text, '\n'))
 }
 
-// all lists the volumes by their keys.
+// all returns the volumes in the order of their keys.
 func (h home) all() ([]volume, error) {
 	entries, err := os.ReadDir(h.volumes())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +101,7 @@ func (h home) all() ([]volume, error) {
 	}
 	var all []volume
 	for _, entry := range entries {
-		if !strings.HasSuffix(entry.Name(), ".json") { // one that is being written
+		if !strings.HasSuffix(entry.Name(), ".json") { // a record that is being written
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(h.volumes(), entry.Name()))
@@ -118,7 +117,7 @@ func (h home) all() ([]volume, error) {
 	return all, nil
 }
 
-// others reports whether a store has volumes beside one.
+// others reports whether other volumes use the store of this one.
 func (h home) others(v volume) (bool, error) {
 	all, err := h.all()
 	return slices.ContainsFunc(all, func(other volume) bool { return other.Store == v.Store && other.ID != v.ID }), err

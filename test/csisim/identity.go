@@ -9,14 +9,14 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// GetPluginInfo tells the name; the manifest says that nothing is real.
+// GetPluginInfo returns the driver's name. The manifest says that the driver is a simulation.
 func (d *Driver) GetPluginInfo(context.Context, *csi.GetPluginInfoRequest) (*csi.GetPluginInfoResponse, error) {
 	return &csi.GetPluginInfoResponse{
 		Name: d.Name, VendorVersion: version.Version, Manifest: map[string]string{"simulation": "storagebench csisim"},
 	}, nil
 }
 
-// GetPluginCapabilities tells that there is a controller and that volumes grow while they are used.
+// GetPluginCapabilities announces a controller service and the expansion of volumes in use.
 func (d *Driver) GetPluginCapabilities(context.Context, *csi.GetPluginCapabilitiesRequest) (*csi.GetPluginCapabilitiesResponse, error) {
 	return &csi.GetPluginCapabilitiesResponse{Capabilities: []*csi.PluginCapability{
 		{Type: &csi.PluginCapability_Service_{Service: &csi.PluginCapability_Service{
@@ -28,7 +28,7 @@ func (d *Driver) GetPluginCapabilities(context.Context, *csi.GetPluginCapabiliti
 	}}, nil
 }
 
-// Probe is answered by one that runs.
+// Probe reports that the driver is ready.
 func (d *Driver) Probe(context.Context, *csi.ProbeRequest) (*csi.ProbeResponse, error) {
 	return &csi.ProbeResponse{Ready: wrapperspb.Bool(true)}, nil
 }

@@ -31,7 +31,8 @@ var operations = []operation{
 
 var errKilled = errors.New("killed")
 
-// killed does an operation until its nth point and gives errKilled, or what it gives when it has fewer points.
+// killed runs an operation and kills it at its nth point with errKilled. If the operation has fewer points, killed
+// returns its result.
 func killed(d *csisim.Driver, point int, do func() error) (err error) {
 	restore := csisim.AtSteps(d, func() {
 		if point--; point < 0 {
@@ -41,7 +42,7 @@ func killed(d *csisim.Driver, point int, do func() error) (err error) {
 	defer restore()
 	defer func() {
 		if reason := recover(); reason != nil {
-			if reason != errKilled { //nolint:errorlint // it is that very one
+			if reason != errKilled { //nolint:errorlint // compared by identity, on purpose
 				panic(reason)
 			}
 			err = errKilled
@@ -50,15 +51,15 @@ func killed(d *csisim.Driver, point int, do func() error) (err error) {
 	return do()
 }
 
-// reborn is the driver after another was killed: nothing but what is on disk, mounted and attached is known.
+// reborn returns a new driver in place of a killed one. It knows only what is on disk, mounted and attached.
 func reborn(t testing.TB, old *csisim.Driver) *csisim.Driver {
 	t.Helper()
 	must(t, old.Close())
 	return newDriver(t, old.Options)
 }
 
-// A driver that is killed at any point of any operation goes on when it is started again: the operation, done again,
-// succeeds, and so does all that comes after; or all is taken down from there. Contents stay.
+// TestKilledAnywhere kills the driver at each point of each operation and starts it again. Repeating the operation and
+// continuing from there must succeed, and so must removing the volume. Contents must survive.
 func TestKilledAnywhere(t *testing.T) {
 	for _, block := range []bool{false, true} {
 		for at, operation := range operations {
@@ -71,7 +72,7 @@ func TestKilledAnywhere(t *testing.T) {
 					d := newDriver(t, optionsOf(newHome(t), generic))
 					for point := 0; ; point++ {
 						l := newLife(t, d, fmt.Sprintf("pvc-%d", point), block)
-						l.id = l.name // what create gives, also where nobody hears it
+						l.id = l.name // what create returns, even if the kill lost the answer
 						died := killAt(l, at, point)
 						d = reborn(t, d)
 						l.d = d
@@ -94,7 +95,8 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// killAt does all operations before one, and that one until a point. It reports whether that point was there.
+// killAt runs all operations before one, and kills that one at a point. It reports whether the operation has that
+// point.
 func killAt(l *life, at, point int) bool {
 	l.t.Helper()
 	for i, before := range operations[:at] {
@@ -110,11 +112,11 @@ func killAt(l *life, at, point int) bool {
 	return err != nil
 }
 
-// finish does an operation again and all after it.
+// finish repeats an operation and runs all later ones.
 func finish(l *life, at int) {
 	l.t.Helper()
 	for i, operation := range operations[at:] {
-		for range 2 { // each is idempotent
+		for range 2 { // every operation is idempotent
 			if err := operation.do(l); err != nil {
 				l.t.Fatalf("%s after it was killed in %s: %v", operation.name, operations[at].name, err)
 			}
@@ -131,7 +133,7 @@ func finish(l *life, at int) {
 
 var content = bytes.Repeat([]byte("burst"), 1000)
 
-// write writes something that is recognized later.
+// write writes content that read recognizes.
 func (l *life) write() {
 	l.t.Helper()
 	name := l.target()
@@ -159,11 +161,11 @@ func (l *life) read() {
 	_, err = file.Read(got)
 	must(l.t, err)
 	if !bytes.Equal(got, content) {
-		l.t.Error("the content is another")
+		l.t.Error("the content differs from what was written")
 	}
 }
 
-// clientOf waits for a driver in another process.
+// clientOf connects to a driver in another process. Its first call must wait until the driver is ready.
 func clientOf(t *testing.T, home string) *grpc.ClientConn {
 	t.Helper()
 	connection, err := grpc.NewClient("unix:"+csisim.Socket(home, generic), grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -180,7 +182,8 @@ func startDriver(t *testing.T, home string) *exec.Cmd {
 	return command
 }
 
-// A driver that dies interrupts nobody who uses its volumes, and the next one takes over.
+// TestSIGKILL checks that killing a driver does not interrupt a pod that writes to its volume, and that the next driver
+// takes over.
 func TestSIGKILL(t *testing.T) {
 	home := newHome(t)
 	o := optionsOf(home, generic)
@@ -214,7 +217,7 @@ func TestSIGKILL(t *testing.T) {
 	must(t, file.Sync())
 	must(t, file.Close())
 
-	// A connection of its own: that to the driver that died may not have noticed yet.
+	// A new connection, because the old one may not have noticed that its driver died.
 	process, connection = startDriver(t, home), clientOf(t, home)
 	node = csi.NewNodeClient(connection)
 	_, err = node.NodeUnpublishVolume(ctx, &csi.NodeUnpublishVolumeRequest{VolumeId: id, TargetPath: target}, grpc.WaitForReady(true))
@@ -227,7 +230,8 @@ func TestSIGKILL(t *testing.T) {
 	_ = process.Wait()
 }
 
-// A store that dies takes its mounts along, not the contents: the next pod has them again.
+// TestKilledStore kills a store. Its mounts must fail, its contents must survive, and publishing the volume again must
+// bring them back.
 func TestKilledStore(t *testing.T) {
 	for _, block := range []bool{false, true} {
 		t.Run(map[bool]string{false: "mount", true: "block"}[block], func(t *testing.T) {
@@ -242,7 +246,7 @@ func TestKilledStore(t *testing.T) {
 			if _, err := os.Stat(l.file("content")); err == nil {
 				t.Error("a store that was killed still answers")
 			}
-			must(t, l.publish()) // also where it is published already
+			must(t, l.publish()) // even if it is published already
 			l.read()
 			killStores(t, l)
 			must(t, l.unpublish())
@@ -262,7 +266,7 @@ func killStores(t *testing.T, l *life) {
 	must(t, err)
 	killed := 0
 	for _, name := range commands {
-		text, _ := os.ReadFile(name) // it may have ended
+		text, _ := os.ReadFile(name) // the process may have ended
 		if !bytes.Contains(text, []byte(beStore+"\x00"+l.d.Home)) {
 			continue
 		}
@@ -280,7 +284,7 @@ func killStores(t *testing.T, l *life) {
 	}
 }
 
-// dead waits until a process that was killed has let go of all that it had open.
+// dead waits until a killed process has released its open files.
 func dead(t *testing.T, process int) {
 	t.Helper()
 	defer unix.Close(process)

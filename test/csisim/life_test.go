@@ -14,7 +14,7 @@ import (
 
 const mebibyte = 1 << 20
 
-// life is one volume and where it is used.
+// life is the life of one volume: its request and the paths where it is used.
 type life struct {
 	t       testing.TB
 	d       *csisim.Driver
@@ -24,7 +24,7 @@ type life struct {
 	name    string
 	id      string
 	context map[string]string
-	// parameters and bytes are what it is made with.
+	// parameters and bytes go into the request.
 	parameters map[string]string
 	bytes      int64
 	folder     string
@@ -116,7 +116,7 @@ func (l *life) remove() error {
 	return err
 }
 
-// up does all until a pod could use the volume.
+// up runs the operations that make the volume usable by a pod.
 func (l *life) up() {
 	l.t.Helper()
 	must(l.t, l.create())
@@ -124,7 +124,7 @@ func (l *life) up() {
 	must(l.t, l.publish())
 }
 
-// down does all until nothing is left.
+// down reverses up and deletes the volume.
 func (l *life) down() {
 	l.t.Helper()
 	must(l.t, l.unpublish())
@@ -132,5 +132,5 @@ func (l *life) down() {
 	must(l.t, l.remove())
 }
 
-// file is one in the volume.
+// file returns the path of a file in the volume.
 func (l *life) file(name string) string { return filepath.Join(l.target(), name) }

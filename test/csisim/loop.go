@@ -17,22 +17,22 @@ const diskFile = "disk"
 
 const loopMajor = 7
 
-// loopName is what a loop device of ours is called; the kernel keeps it. Devices belong to the whole machine, so the
-// name says which simulation it is of.
+// loopName is the name that the kernel keeps with a loop device. Devices belong to the whole machine, so the name
+// includes the simulation.
 func loopName(instance string, v volume) string {
 	return "csisim:" + digits(instance, 8) + ":" + v.key()
 }
 
-// loop is a device that is in use.
+// loop is a loop device in use.
 type loop struct {
 	device string
-	// name is empty where the store is gone, of which the kernel wants to know before it tells; file is known always.
+	// name is empty if the store is gone, because the kernel then cannot read the device's status. file is always known.
 	name, file string
-	// on is what is mounted where the file is.
+	// on is the mount that holds the backing file.
 	on number
 }
 
-// loops lists the devices that are in use.
+// loops lists the loop devices in use.
 func loops() ([]loop, error) {
 	used, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	if err != nil {
@@ -42,7 +42,7 @@ func loops() ([]loop, error) {
 	for _, file := range used {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			continue // it is not in use any more
+			continue // no longer in use
 		}
 		l := loop{device: filepath.Join("/dev", strings.Split(file, "/")[3]), file: strings.TrimSpace(string(text))}
 		if err := l.ask(); err != nil {
@@ -53,7 +53,8 @@ func loops() ([]loop, error) {
 	return found, nil
 }
 
-// ask asks the kernel. There is no answer for a device that is not in use, not there for us, or whose store is gone.
+// ask reads the device's status from the kernel. It leaves the fields empty for a device that is not in use, that has
+// no node in this /dev, or whose store is gone.
 func (l *loop) ask() error {
 	descriptor, err := unix.Open(l.device, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENXIO) {
@@ -75,7 +76,7 @@ func (l *loop) ask() error {
 	return nil
 }
 
-// loopOf is the device of a volume; empty where there is none. One whose store is gone counts.
+// loopOf returns the loop device of a volume, or an empty one. It also finds a device whose store is gone.
 func loopOf(instance string, v volume) (loop, error) {
 	if !v.Block {
 		return loop{}, nil
@@ -92,13 +93,13 @@ func loopOf(instance string, v volume) (loop, error) {
 	return loop{}, nil
 }
 
-// deviceOf is loopOf's device.
 func deviceOf(instance string, v volume) (string, error) {
 	l, err := loopOf(instance, v)
 	return l.device, err
 }
 
-// attach makes a device of a volume's file, unless it is there. The kernel does it at once or not at all.
+// attach makes a loop device of a volume's file, unless there is one. The kernel configures a device in one call, so
+// that a kill leaves none half made.
 func attach(instance string, v volume, served string) (string, error) {
 	there, err := loopOf(instance, v)
 	if err != nil {
@@ -111,7 +112,7 @@ func attach(instance string, v volume, served string) (string, error) {
 	if len(live) > 0 && there.on == numberOf(live[len(live)-1]) {
 		return there.device, nil
 	}
-	if there.device != "" { // of a store that has died
+	if there.device != "" { // its store has died
 		if err := detach(there.device); err != nil {
 			return "", err
 		}
@@ -121,13 +122,13 @@ func attach(instance string, v volume, served string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("opening %s: %w", file, err)
 	}
-	defer unix.Close(backing) //nolint:errcheck // the device has its own
+	defer unix.Close(backing) //nolint:errcheck // the device has its own descriptor
 	control, err := unix.Open("/dev/loop-control", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", fmt.Errorf("opening the kernel's loop devices, which raw block volumes need: %w", err)
 	}
 	defer unix.Close(control) //nolint:errcheck // nothing was written
-	// Requests go to the store as they come, many at a time.
+	// Direct I/O sends requests to the store in parallel, as they arrive.
 	config := unix.LoopConfig{Fd: uint32(backing), Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_DIRECT_IO}}
 	copy(config.Info.File_name[:], loopName(instance, v))
 	for range 100 {
@@ -137,7 +138,7 @@ func attach(instance string, v volume, served string) (string, error) {
 		}
 		err = configure(device, &config)
 		if errors.Is(err, unix.EBUSY) {
-			continue // somebody was faster
+			continue // another program took this device
 		}
 		return device, err
 	}
@@ -150,7 +151,7 @@ func freeLoop(control int) (string, error) {
 		return "", fmt.Errorf("asking for a free loop device: %w", err)
 	}
 	device := "/dev/loop" + strconv.Itoa(free)
-	// A node with a /dev of its own does not see new ones.
+	// A node with its own /dev does not see new devices.
 	err = unix.Mknod(device, unix.S_IFBLK|0o600, int(unix.Mkdev(loopMajor, uint32(free))))
 	if err != nil && !errors.Is(err, unix.EEXIST) {
 		return "", fmt.Errorf("making %s: %w", device, err)
@@ -170,7 +171,7 @@ func configure(device string, config *unix.LoopConfig) error {
 	return nil
 }
 
-// onLoop asks something of a device.
+// onLoop sends an ioctl to a device.
 func onLoop(device string, request uint) error {
 	descriptor, err := unix.Open(device, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -180,7 +181,7 @@ func onLoop(device string, request uint) error {
 	return unix.IoctlSetInt(descriptor, request, 0)
 }
 
-// detach lets a device go. One that somebody has open goes when it is closed.
+// detach releases a device. The kernel releases a device that is still open when it is closed.
 func detach(device string) error {
 	if err := onLoop(device, unix.LOOP_CLR_FD); err != nil && !errors.Is(err, unix.ENXIO) {
 		return fmt.Errorf("detaching %s: %w", device, err)
@@ -188,7 +189,7 @@ func detach(device string) error {
 	return nil
 }
 
-// grow makes a device as large as its file is now.
+// grow adopts the current size of the device's file.
 func grow(device string) error {
 	if err := onLoop(device, unix.LOOP_SET_CAPACITY); err != nil {
 		return fmt.Errorf("growing %s: %w", device, err)
@@ -196,7 +197,7 @@ func grow(device string) error {
 	return nil
 }
 
-// makeDisk makes the file of a raw block volume as large as it should be; it never shrinks.
+// makeDisk creates the file of a raw block volume, or grows it to a size. It never shrinks the file.
 func makeDisk(path string, bytes int64) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {

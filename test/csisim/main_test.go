@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// What the test program can be beside a test program.
+	// First arguments that make the test program a store or a driver.
 	beStore  = "be-a-store"
 	beDriver = "be-a-driver"
-	// insideVariable says that it is in namespaces of its own.
+	// insideVariable marks the process that runs in its own namespaces.
 	insideVariable = "CSISIM_TEST_INSIDE"
 )
 
-// TestMain puts the tests into a mount and a process namespace, which take all that they start and mount with them,
-// however they end. Another user than root can do the pure tests only.
+// TestMain runs the tests in a mount and a process namespace, which end with all their processes and mounts even if the
+// tests are killed. Without root, only tests that mount nothing run.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 3 && os.Args[1] == beStore:
@@ -97,7 +97,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// newHome is a folder with a short name, because it holds sockets. At the end of the test nothing may be left of it.
+// newHome creates a directory with a short path, because it holds sockets. It must be empty of mounts when the test
+// ends.
 func newHome(t testing.TB) string {
 	t.Helper()
 	requireRoot(t)
@@ -113,16 +114,16 @@ func optionsOf(home, name string) csisim.Options {
 	}
 }
 
-// generic is a name that stands for no real driver.
+// generic is the name of no real driver.
 const generic = "csisim.storagebench.dev"
 
-// newDriver is a driver of a test. What is left of it at the end is removed.
+// newDriver starts a driver for a test. When the test ends, it removes what is left of the driver.
 func newDriver(t testing.TB, o csisim.Options) *csisim.Driver {
 	t.Helper()
 	d, err := csisim.NewDriver(t.Context(), o)
 	must(t, err)
 	t.Cleanup(func() {
-		_ = d.Close() // the test may have
+		_ = d.Close() // the test may have closed it
 		clearAll(t, o)
 	})
 	return d
@@ -157,13 +158,13 @@ func clean(t testing.TB, o csisim.Options) {
 	used, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	must(t, err)
 	for _, file := range used {
-		if text, _ := os.ReadFile(file); strings.Contains(string(text), o.Home) { // it may be gone
+		if text, _ := os.ReadFile(file); strings.Contains(string(text), o.Home) { // the device may have been released
 			t.Errorf("a device is left: %s: %s", file, text)
 		}
 	}
 }
 
-// driverMain is a whole driver in a process of its own, until it is killed.
+// driverMain runs a driver in its own process until it is killed.
 func driverMain(home string) int {
 	d, err := csisim.NewDriver(context.Background(), optionsOf(home, generic))
 	if err == nil {

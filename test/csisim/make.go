@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// make makes what a volume consists of, or what is missing of it. Before anything is there the record says so; once
-// all of it was there the record says that.
+// make creates the parts of a volume that are missing. It records the volume before it creates anything, and records
+// that the volume is made once all parts exist.
 func (d *Driver) make(v volume, s simulated) error {
 	if v.Made {
 		return d.whole(v)
@@ -34,7 +34,7 @@ func (d *Driver) make(v volume, s simulated) error {
 	return nil
 }
 
-// fill makes the memory behind a volume, and its disk, as large as they should be.
+// fill creates the memory behind a volume, and its disk, or grows them to their size.
 func (d *Driver) fill(v volume) error {
 	backing := d.home.backing(v)
 	if err := mountBacking(backing, v.full(), v.Inodes); err != nil {
@@ -47,7 +47,7 @@ func (d *Driver) fill(v volume) error {
 	return makeDisk(filepath.Join(backing, diskFile), v.full())
 }
 
-// whole refuses a volume whose contents are gone.
+// whole returns an error for a volume whose contents are gone.
 func (d *Driver) whole(v volume) error {
 	there, err := at(d.home.backing(v))
 	if err != nil {
@@ -59,13 +59,13 @@ func (d *Driver) whole(v volume) error {
 	return nil
 }
 
-// unmake removes all of a volume, its record last. Nothing has it mounted.
+// unmake removes a volume that nothing has mounted. It removes the record last.
 func (d *Driver) unmake(ctx context.Context, v volume) error {
 	more, err := d.home.others(v)
 	if err != nil {
 		return err
 	}
-	if !more { // before the memory, which it may have open
+	if !more { // end the store first: it may have files open in the memory
 		if err := d.unmount(ctx, v); err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (d *Driver) unmount(_ context.Context, v volume) error {
 	return remove(backing)
 }
 
-// usage is how full a volume is.
+// usage returns how full a volume is.
 func usage(path string) (unix.Statfs_t, error) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(path, &stat); err != nil {

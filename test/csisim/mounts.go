@@ -17,13 +17,13 @@ import (
 
 const (
 	storeType = "fuse.burstfs"
-	// always are the flags that every mount of ours has.
+	// always holds the flags of every mount.
 	always = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
-	// letGo is how long a mount may be busy by what its users have closed a moment ago.
+	// letGo is how long a mount may remain busy after its users have closed their files.
 	letGo = 2 * time.Second
 )
 
-// flagsOf are the flags of mount options; those that only a network or a disk knows are left out.
+// flagsOf returns the flags for mount options. It ignores options of network and disk file systems.
 func flagsOf(options []string) uint64 {
 	known := map[string]uint64{
 		"ro": unix.MOUNT_ATTR_RDONLY, "noexec": unix.MOUNT_ATTR_NOEXEC, "noatime": unix.MOUNT_ATTR_NOATIME,
@@ -36,9 +36,9 @@ func flagsOf(options []string) uint64 {
 	return flags
 }
 
-// at lists what is mounted at a path, the last one on top.
+// at lists the mounts at a path, the topmost last.
 func at(path string) ([]*mountinfo.Info, error) {
-	// The parent's links only: what is mounted may not answer.
+	// Resolve the links of the parent only: the mount itself may not answer.
 	if parent, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 		path = filepath.Join(parent, filepath.Base(path))
 	}
@@ -53,38 +53,38 @@ func mounts(wanted func(*mountinfo.Info) bool) ([]*mountinfo.Info, error) {
 	return found, nil
 }
 
-// bound lists the mounts of a volume outside of its store.
+// bound lists the mounts of a volume outside its store.
 func (v volume) bound(device string) ([]*mountinfo.Info, error) {
 	return mounts(func(m *mountinfo.Info) bool { return v.isMount(m, device) })
 }
 
-// isMount reports whether a mount is the volume's; device is its loop device, if it has one.
+// isMount reports whether a mount is the volume's. device is the volume's loop device, if it has one.
 func (v volume) isMount(m *mountinfo.Info, device string) bool {
 	if v.Block {
-		// In a node with a /dev of its own each device is a mount, too.
+		// If the node has its own /dev, each device is also a mount.
 		return device != "" && strings.HasSuffix(m.FSType, "tmpfs") && m.Root == "/"+filepath.Base(device) &&
 			filepath.Dir(m.Mountpoint) != filepath.Dir(device)
 	}
 	return m.FSType == storeType && m.Root == "/"+v.key()
 }
 
-// could reports whether a mount is the volume's, or was with a device that it has no more.
+// could reports whether a mount is the volume's, or may have been with an earlier loop device.
 func (v volume) could(m *mountinfo.Info) bool {
 	return v.isMount(m, "") || strings.HasSuffix(m.FSType, "tmpfs") && loopRoots.MatchString(m.Root)
 }
 
 var loopRoots = regexp.MustCompile(`^/loop[0-9]+$`)
 
-// number is the device of a mount.
+// number is the device number of a mount.
 type number struct{ major, minor int }
 
 func numberOf(m *mountinfo.Info) number { return number{m.Major, m.Minor} }
 
-// errIncompatible says that a path has the volume already, in another way.
+// errIncompatible says that a path has the volume already, with other options.
 var errIncompatible = errors.New("the volume is there already, with other options")
 
-// bind makes a volume appear at a path at once with all its flags: whoever is killed leaves it there or not there. A
-// mount of the same volume from a store that has died is replaced.
+// bind mounts a volume at a path atomically, with all its flags, so that a kill leaves either the whole mount or none.
+// It replaces a mount of the same volume from a store that has died.
 func (v volume) bind(source, target, device string, flags uint64) error {
 	live, err := at(source)
 	if !v.Block {
@@ -119,12 +119,12 @@ func (v volume) bind(source, target, device string, flags uint64) error {
 	if err != nil {
 		return fmt.Errorf("opening %s: %w", source, err)
 	}
-	defer unix.Close(tree) //nolint:errcheck // it was moved, or is gone with this
-	if !v.Block {          // a device is no device any more on a mount without devices
+	defer unix.Close(tree) //nolint:errcheck // moved already, or discarded by closing
+	if !v.Block {          // a device does not work on a nodev mount
 		flags |= always
 	}
 	attributes := unix.MountAttr{Attr_set: flags}
-	if flags&unix.MOUNT_ATTR_NOATIME != 0 { // one of several values, not a flag
+	if flags&unix.MOUNT_ATTR_NOATIME != 0 { // an enumeration, not a flag
 		attributes.Attr_clr = unix.MOUNT_ATTR__ATIME
 	}
 	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, &attributes); err != nil {
@@ -136,7 +136,7 @@ func (v volume) bind(source, target, device string, flags uint64) error {
 	return nil
 }
 
-// target makes what the volume is mounted on.
+// target creates the file or directory that the volume is mounted on.
 func (v volume) target(path string) error {
 	var err error
 	if v.Block {
@@ -153,7 +153,7 @@ func (v volume) target(path string) error {
 	return nil
 }
 
-// unbind unmounts a volume from a path, whatever became of its store.
+// unbind unmounts a volume from a path, even if its store has died.
 func (v volume) unbind(target string) error {
 	there, err := at(target)
 	if err != nil {
@@ -170,7 +170,7 @@ func (v volume) unbind(target string) error {
 	return nil
 }
 
-// unmountAll unmounts all that is mounted at a path of ours.
+// unmountAll removes all mounts at a path of the driver's home.
 func unmountAll(path string) error {
 	there, err := at(path)
 	if err != nil {
@@ -192,7 +192,7 @@ func unmountAll(path string) error {
 	return nil
 }
 
-// mountBacking mounts memory of a size, unless it is there; then it makes it as large as it should be.
+// mountBacking mounts memory of a size, or grows the memory that is mounted already.
 func mountBacking(path string, bytes, inodes int64) error {
 	there, err := at(path)
 	if err != nil {
@@ -203,7 +203,7 @@ func mountBacking(path string, bytes, inodes int64) error {
 		if err := unix.Statfs(path, &stat); err != nil {
 			return fmt.Errorf("looking at %s: %w", path, err)
 		}
-		if int64(stat.Blocks)*stat.Bsize >= bytes { //nolint:unconvert // other architectures have other types
+		if int64(stat.Blocks)*stat.Bsize >= bytes { //nolint:unconvert // the types differ by architecture
 			return nil
 		}
 		err = unix.Mount("", path, "", unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%d", bytes))
@@ -215,10 +215,10 @@ func mountBacking(path string, bytes, inodes int64) error {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return fmt.Errorf("making %s: %w", path, err)
 	}
-	// Pods of any user can write, as on a store that they own.
+	// Pods of any user may write, as on a file system that they own.
 	options := fmt.Sprintf("size=%d,mode=0777", bytes)
 	if inodes > 0 {
-		options += fmt.Sprintf(",nr_inodes=%d", inodes+1) // its own folder is one
+		options += fmt.Sprintf(",nr_inodes=%d", inodes+1) // the root directory takes one
 	}
 	if err := unix.Mount("csisim", path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return fmt.Errorf("mounting memory at %s: %w", path, err)
@@ -226,7 +226,7 @@ func mountBacking(path string, bytes, inodes int64) error {
 	return nil
 }
 
-// remove removes an empty folder or a file, if it is there.
+// remove removes an empty directory or a file, if it exists.
 func remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing %s: %w", path, err)

@@ -15,15 +15,15 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// staticBytes is the capacity of a volume that nobody created here and whose attributes say nothing.
+// staticBytes is the capacity of a volume that this driver did not create.
 const staticBytes = 100 * gibibyte
 
-// NodeGetInfo names the node.
+// NodeGetInfo returns the node's name.
 func (d *Driver) NodeGetInfo(context.Context, *csi.NodeGetInfoRequest) (*csi.NodeGetInfoResponse, error) {
 	return &csi.NodeGetInfoResponse{NodeId: d.Node}, nil
 }
 
-// NodeGetCapabilities lists what the node does.
+// NodeGetCapabilities lists the capabilities of the node service.
 func (d *Driver) NodeGetCapabilities(context.Context, *csi.NodeGetCapabilitiesRequest) (*csi.NodeGetCapabilitiesResponse, error) {
 	var all []*csi.NodeServiceCapability
 	for _, kind := range []csi.NodeServiceCapability_RPC_Type{
@@ -37,7 +37,7 @@ func (d *Driver) NodeGetCapabilities(context.Context, *csi.NodeGetCapabilitiesRe
 	return &csi.NodeGetCapabilitiesResponse{Capabilities: all}, nil
 }
 
-// NodeStageVolume starts the store, mounts the volume for the node or makes a device of it.
+// NodeStageVolume starts the store. It then mounts the volume for the node, or attaches a loop device to it.
 func (d *Driver) NodeStageVolume(ctx context.Context, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
 	switch {
 	case r.GetVolumeId() == "":
@@ -59,15 +59,15 @@ func (d *Driver) NodeStageVolume(ctx context.Context, r *csi.NodeStageVolumeRequ
 		return nil, err
 	}
 	device, err := d.serve(ctx, v, u)
-	if err != nil || v.Block { // a device is staged by being there
+	if err != nil || v.Block { // a device is staged once it exists
 		return &csi.NodeStageVolumeResponse{}, err
 	}
 	d.step()
 	return &csi.NodeStageVolumeResponse{}, d.bind(v, r.GetStagingTargetPath(), device, flagsOf(u.flags))
 }
 
-// knownOrStatic is a volume that is there, or one that nobody has to create: a handle whose attributes describe a
-// simulation, or any for a driver with a default scenario.
+// knownOrStatic returns a known volume, or creates one for a static handle. A handle can be static if its attributes
+// describe a simulation or the driver has a default scenario.
 func (d *Driver) knownOrStatic(id string, attributes map[string]string, u use) (volume, error) {
 	v, err := d.home.load(id)
 	if err == nil && v.Made || err != nil && !errors.Is(err, errNoVolume) {
@@ -93,7 +93,7 @@ func (d *Driver) knownOrStatic(id string, attributes map[string]string, u use) (
 	return v, nil
 }
 
-// serve makes sure that the store serves a volume, and gives the device of one that is a device.
+// serve starts the volume's store unless it runs, and returns the loop device of a raw block volume.
 func (d *Driver) serve(ctx context.Context, v volume, u use) (device string, err error) {
 	if u.block != v.Block {
 		return "", status.Error(codes.FailedPrecondition, "volume_capability.access_type: is not what the volume was created for")
@@ -124,7 +124,7 @@ func (d *Driver) bind(v volume, target, device string, flags uint64) error {
 	return err
 }
 
-// NodeUnstageVolume undoes staging. It is well where nothing is staged.
+// NodeUnstageVolume undoes NodeStageVolume. It succeeds if nothing is staged.
 func (d *Driver) NodeUnstageVolume(ctx context.Context, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
 	switch {
 	case r.GetVolumeId() == "":
@@ -150,7 +150,8 @@ func (d *Driver) NodeUnstageVolume(ctx context.Context, r *csi.NodeUnstageVolume
 	return &csi.NodeUnstageVolumeResponse{}, err
 }
 
-// used is a volume and its device, if it has one. One that is not known can have mounts, of a store that is gone.
+// used returns a volume and its device, if it has one. An unknown volume is no error: it may have mounts of a store
+// that is gone.
 func (d *Driver) used(id string) (v volume, device string, err error) {
 	v, err = d.home.load(id)
 	if errors.Is(err, errNoVolume) {
@@ -187,7 +188,7 @@ func (d *Driver) NodePublishVolume(ctx context.Context, r *csi.NodePublishVolume
 	if err != nil {
 		return nil, err
 	}
-	// Again, because the store may have died after it was staged.
+	// Serve it again, because the store may have died after staging.
 	device, err := d.serve(ctx, v, u)
 	if err != nil {
 		return nil, err
@@ -205,7 +206,7 @@ func (d *Driver) NodePublishVolume(ctx context.Context, r *csi.NodePublishVolume
 	return &csi.NodePublishVolumeResponse{}, d.bind(v, r.GetTargetPath(), device, flags)
 }
 
-// onlyAt refuses a volume for one pod that another one has.
+// onlyAt returns an error if a volume for a single pod is mounted for another one.
 func onlyAt(v volume, device, staging, target string) error {
 	bound, err := v.bound(device)
 	if err != nil {
@@ -218,7 +219,7 @@ func onlyAt(v volume, device, staging, target string) error {
 	return nil
 }
 
-// NodeUnpublishVolume undoes publishing, the target too. It is well where nothing is published.
+// NodeUnpublishVolume undoes NodePublishVolume and removes the target. It succeeds if nothing is published.
 func (d *Driver) NodeUnpublishVolume(ctx context.Context, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
 	switch {
 	case r.GetVolumeId() == "":
@@ -242,7 +243,7 @@ func (d *Driver) NodeUnpublishVolume(ctx context.Context, r *csi.NodeUnpublishVo
 	return &csi.NodeUnpublishVolumeResponse{}, remove(r.GetTargetPath())
 }
 
-// NodeGetVolumeStats tells how full a volume is, at a path where it is mounted.
+// NodeGetVolumeStats returns how full a volume is, for a path where it is mounted.
 func (d *Driver) NodeGetVolumeStats(_ context.Context, r *csi.NodeGetVolumeStatsRequest) (*csi.NodeGetVolumeStatsResponse, error) {
 	switch {
 	case r.GetVolumeId() == "":

@@ -15,10 +15,10 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// Prefix is what our own parameters and attributes begin with.
+// Prefix begins the simulation's own parameters and attributes.
 const Prefix = "csisim/"
 
-// Our own parameters; the package says what they mean.
+// The simulation's own parameters. The package comment explains them.
 const (
 	ScenarioParameter  = Prefix + "scenario"
 	ConfigParameter    = Prefix + "config"
@@ -30,18 +30,18 @@ const (
 
 var storeNames = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,22}[a-z0-9])?$`)
 
-// simulated is what our own parameters say.
+// simulated holds the simulation's own parameters.
 type simulated struct {
 	config model.Config
-	// store is empty where the volume has one of its own.
+	// store is empty if the volume has its own store.
 	store string
-	// sizeBytes is 0 where the volume is full at its capacity.
+	// sizeBytes is 0 if the volume is full at its capacity.
 	sizeBytes int64
-	// inodes is 0 for the kernel's own limit.
+	// inodes is 0 for the kernel's default.
 	inodes int64
 }
 
-// simulatedOf reads our own parameters and ignores others. Mutable ones change the store only.
+// simulatedOf reads the simulation's own parameters and ignores others. Mutable parameters affect only the store.
 func simulatedOf(parameters, mutable map[string]string, defaultScenario string) (simulated, error) {
 	var s simulated
 	var wrong []error
@@ -85,7 +85,7 @@ func quantity(value string) (int64, error) {
 	return 0, errors.New("must be a whole number above 0")
 }
 
-// configOf is the store that parameters describe.
+// configOf returns the configuration of the store that parameters describe.
 func configOf(parameters, mutable map[string]string, defaultScenario string) (model.Config, error) {
 	var config model.Config
 	var err error
@@ -113,7 +113,7 @@ func configOf(parameters, mutable map[string]string, defaultScenario string) (mo
 	return config, nil
 }
 
-// override lays YAML over a configuration.
+// override merges YAML into a configuration.
 func override(config model.Config, overrides string) (model.Config, error) {
 	var over map[string]any
 	if err := yaml.Unmarshal([]byte(overrides), &over); err != nil {
@@ -136,7 +136,7 @@ func override(config model.Config, overrides string) (model.Config, error) {
 	return burstfs.Parse(text)
 }
 
-// merged lays one value over another: maps by key, lists by the names of their entries, the rest is replaced.
+// merged merges one value into another: maps by key, lists by the names of their entries. Other values are replaced.
 func merged(base, over any) any {
 	switch over := over.(type) {
 	case map[string]any:
@@ -175,7 +175,7 @@ func nameOf(value any) string {
 
 func unnamed(value any) bool { return nameOf(value) == "" }
 
-// roundUp gives the least multiple of a unit that is not below a number.
+// roundUp rounds a number up to a multiple of unit.
 func roundUp(n, unit int64) int64 {
 	if n > math.MaxInt64-unit {
 		return n / unit * unit

@@ -45,7 +45,8 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// Every scenario stays what it is when it is written and read, as stores are.
+// TestScenariosSurviveOverrides checks that every scenario is unchanged by an override that changes nothing, which
+// writes it as YAML and reads it back.
 func TestScenariosSurviveOverrides(t *testing.T) {
 	for _, name := range burstfs.Scenarios() {
 		config, err := configOf(map[string]string{ScenarioParameter: name, OverridesParameter: "seed: 0"}, nil, "")

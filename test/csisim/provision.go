@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// identityAttribute is what external-provisioner adds to the attributes of every volume.
+	// identityAttribute is an attribute that external-provisioner adds to every volume.
 	identityAttribute = "storage.kubernetes.io/csiProvisionerIdentity"
 	// Parameters of a StorageClass that are for the provisioner, not for the driver.
 	fileSystemParameter = metadataPrefix + "fstype"
@@ -27,7 +27,7 @@ const (
 	namespaceSuffix     = "-secret-namespace"
 )
 
-// provisioner does what external-provisioner does beside a real driver.
+// provisioner takes the place of external-provisioner.
 type provisioner struct {
 	driver *Driver
 	client kubernetes.Interface
@@ -35,19 +35,19 @@ type provisioner struct {
 
 var _ controller.BlockProvisioner = provisioner{}
 
-// provisioning makes volumes for the claims of StorageClasses that name the driver, and deletes those that are
-// released, once it runs. It must be made while nothing else talks to an API server: the library registers its types anew.
+// provisioning returns a controller that creates volumes for claims of the driver's StorageClasses and deletes released
+// volumes. Call it before anything else uses an API server: the library registers its types again.
 func (d *Driver) provisioning(ctx context.Context, client kubernetes.Interface) (*controller.ProvisionController, error) {
 	if err := d.announce(ctx, client); err != nil {
 		return nil, err
 	}
 	return controller.NewProvisionController(ctx, client, d.Name, provisioner{driver: d, client: client},
 		controller.LeaderElection(false), controller.Threadiness(4),
-		// A volume is released a moment before the kubelet has unmounted it.
+		// A volume is released slightly before the kubelet has unmounted it, so the first deletion may fail.
 		controller.RateLimiter(workqueue.NewTypedItemExponentialFailureRateLimiter[string](200*time.Millisecond, 5*time.Second))), nil
 }
 
-// announce makes the CSIDriver object, which says that nothing has to be attached.
+// announce creates the CSIDriver object, which says that volumes need no attaching.
 func (d *Driver) announce(ctx context.Context, client kubernetes.Interface) error {
 	no := false
 	policy := storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy
@@ -64,13 +64,13 @@ func (d *Driver) announce(ctx context.Context, client kubernetes.Interface) erro
 	return nil
 }
 
-// SimulationLabel is on the CSIDriver objects that csisim has made.
+// SimulationLabel marks the CSIDriver objects that csisim creates.
 const SimulationLabel = "storagebench.dev/simulation"
 
 // SupportsBlock reports whether volumes can be raw devices.
 func (p provisioner) SupportsBlock(context.Context) bool { return p.driver.shape.block }
 
-// Provision makes the volume of a claim.
+// Provision creates the volume of a claim.
 func (p provisioner) Provision(ctx context.Context, o controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
 	claim, class := o.PVC, o.StorageClass
 	if claim.Spec.Selector != nil {
@@ -87,12 +87,12 @@ func (p provisioner) Provision(ctx context.Context, o controller.ProvisionOption
 		VolumeCapabilities: capabilitiesOf(claim, class),
 	})
 	if err != nil {
-		return nil, controller.ProvisioningFinished, err // a second try is safe, it finds what the first has left
+		return nil, controller.ProvisioningFinished, err // a retry is safe: it finds what the first try has created
 	}
 	return p.object(o, response.GetVolume()), controller.ProvisioningFinished, nil
 }
 
-// mutable are the parameters of a claim's VolumeAttributesClass.
+// mutable returns the parameters of a claim's VolumeAttributesClass.
 func (p provisioner) mutable(ctx context.Context, claim *corev1.PersistentVolumeClaim) (map[string]string, error) {
 	name := claim.Spec.VolumeAttributesClassName
 	if name == nil || *name == "" {
@@ -108,7 +108,8 @@ func (p provisioner) mutable(ctx context.Context, claim *corev1.PersistentVolume
 	return class.Parameters, nil
 }
 
-// driverParameters are those that are not for the provisioner, and who asks, as --extra-create-metadata has it.
+// driverParameters returns the parameters for the driver, and the names of claim and volume as with
+// --extra-create-metadata.
 func driverParameters(all map[string]string, claim *corev1.PersistentVolumeClaim, volume string) map[string]string {
 	parameters := map[string]string{
 		metadataPrefix + "pvc/name": claim.Name, metadataPrefix + "pvc/namespace": claim.Namespace, metadataPrefix + "pv/name": volume,
@@ -146,7 +147,7 @@ func isBlock(claim *corev1.PersistentVolumeClaim) bool {
 	return claim.Spec.VolumeMode != nil && *claim.Spec.VolumeMode == corev1.PersistentVolumeBlock
 }
 
-// object is the PersistentVolume as external-provisioner makes it.
+// object returns the PersistentVolume as external-provisioner would create it.
 func (p provisioner) object(o controller.ProvisionOptions, made *csi.Volume) *corev1.PersistentVolume {
 	driver := p.driver.Name
 	attributes := map[string]string{identityAttribute: fmt.Sprintf("%d-csisim-%s", os.Getpid(), driver)}
@@ -177,7 +178,7 @@ func (p provisioner) object(o controller.ProvisionOptions, made *csi.Volume) *co
 	}
 }
 
-// secretOf is the Secret that a StorageClass names for something; the kubelet insists on it.
+// secretOf returns the Secret that a StorageClass names for a purpose. The kubelet requires it to exist.
 func secretOf(o controller.ProvisionOptions, kind string) *corev1.SecretReference {
 	parameters := o.StorageClass.Parameters
 	name := parameters[metadataPrefix+kind+secretSuffix]
@@ -190,7 +191,7 @@ func secretOf(o controller.ProvisionOptions, kind string) *corev1.SecretReferenc
 	}
 }
 
-// Delete deletes the contents of a volume that was released.
+// Delete deletes a released volume with its contents.
 func (p provisioner) Delete(ctx context.Context, object *corev1.PersistentVolume) error {
 	if object.Spec.CSI == nil || object.Spec.CSI.Driver != p.driver.Name {
 		return &controller.IgnoredError{Reason: "volume " + object.Name + " is of another driver"}

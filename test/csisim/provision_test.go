@@ -25,7 +25,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A claim becomes a PersistentVolume as external-provisioner makes it, and the claim's later wishes are followed.
+// TestProvisioning checks that a claim gets the PersistentVolume that external-provisioner would create, and that later
+// changes of the claim are applied to it.
 func TestProvisioning(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("mounts, which needs root")

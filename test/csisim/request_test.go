@@ -19,7 +19,8 @@ const (
 	rwx = csi.VolumeCapability_AccessMode_MULTI_NODE_MULTI_WRITER
 )
 
-// Volumes have the handles, attributes and sizes that the real drivers give; two with the same name are the same.
+// TestShapes checks that volumes have the handles, attributes and sizes of the real drivers, and that two requests with
+// the same name get the same volume.
 func TestShapes(t *testing.T) {
 	home := newHome(t)
 	const gi = 1 << 30
@@ -27,7 +28,7 @@ func TestShapes(t *testing.T) {
 		driver     string
 		parameters map[string]string
 		bytes      int64
-		// wanted: {} stands for what may be anything.
+		// The wanted values: {} stands for any text.
 		id       string
 		context  map[string]string
 		capacity int64
@@ -98,7 +99,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// like compares with a pattern in which {} may be anything, also at the end.
+// like reports whether a value matches a pattern in which {} stands for any text.
 func like(value, pattern string) bool {
 	parts := strings.Split(pattern, "{}")
 	rest, ok := strings.CutPrefix(value, parts[0])
@@ -126,7 +127,7 @@ func blockOf(mode csi.VolumeCapability_AccessMode_Mode) *csi.VolumeCapability {
 	}
 }
 
-// What cannot be made is refused with the field, and nothing is left of it.
+// TestRefusals checks that a request for an impossible volume fails with the name of the field and creates nothing.
 func TestRefusals(t *testing.T) {
 	home := newHome(t)
 	for _, test := range []struct {
@@ -181,7 +182,8 @@ func capabilities(all ...*csi.VolumeCapability) func(*csi.CreateVolumeRequest) {
 	return func(r *csi.CreateVolumeRequest) { r.VolumeCapabilities = all }
 }
 
-// A list comes in pages, and goes on where it was also when the last volume of a page is deleted meanwhile.
+// TestPages checks that listing in pages returns every volume, even if the last volume of a page is deleted before the
+// next page is requested.
 func TestPages(t *testing.T) {
 	d := newDriver(t, optionsOf(newHome(t), generic))
 	var lives []*life

@@ -13,11 +13,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// looking is how often claims are looked at for larger sizes and other classes.
+// looking is how often claims are checked for larger sizes and other classes.
 const looking = 2 * time.Second
 
-// Resize does what external-resizer does beside a real driver: volumes grow with their claims, and follow the
-// VolumeAttributesClass of a claim when it is changed. It goes on until the context ends.
+// Resize takes the place of external-resizer: volumes grow with their claims and follow changes of a claim's
+// VolumeAttributesClass. It returns when the context ends.
 func (d *Driver) Resize(ctx context.Context, client kubernetes.Interface) error {
 	ticker := time.NewTicker(looking)
 	defer ticker.Stop()
@@ -54,7 +54,7 @@ func (d *Driver) resizeAll(ctx context.Context, client kubernetes.Interface) err
 	return nil
 }
 
-// resize makes a volume what its claim says.
+// resize changes a volume to what its claim asks for.
 func (d *Driver) resize(ctx context.Context, client kubernetes.Interface, object *corev1.PersistentVolume) error {
 	reference := object.Spec.ClaimRef
 	claim, err := client.CoreV1().PersistentVolumeClaims(reference.Namespace).Get(ctx, reference.Name, metav1.GetOptions{})
@@ -100,7 +100,7 @@ func (d *Driver) resize(ctx context.Context, client kubernetes.Interface, object
 
 func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// noteOnClaim writes into the claim's status what its volume is by now; there is nothing left for the node to do.
+// noteOnClaim writes the volume's capacity and class into the claim's status. The node has nothing left to do.
 func noteOnClaim(ctx context.Context, client kubernetes.Interface, claim *corev1.PersistentVolumeClaim, object *corev1.PersistentVolume) error {
 	capacity := object.Spec.Capacity[corev1.ResourceStorage]
 	if claim.Status.Phase != corev1.ClaimBound ||

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 )
 
-// Run serves drivers until the context ends or one of them fails. Without a folder of plugins no kubelet is told of
-// them, without a client nothing is provisioned.
+// Run serves drivers until the context ends or one of them fails. Without a plugins directory it registers them with no
+// kubelet; without a client it provisions nothing.
 func Run(ctx context.Context, drivers []*Driver, plugins string, client kubernetes.Interface) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -18,7 +18,8 @@ import (
 	"github.com/storagebench/storagebench/test/csisim"
 )
 
-// notSimulated are the reasons for which csi-test may leave a test out, each with ours.
+// notSimulated maps each reason for which csi-test may skip a test to our reason. An empty one means that the
+// capability exists, so that a skipped test fails TestSanity.
 var notSimulated = map[string]string{
 	"GetCapacity not supported":                                           "volumes have no pool that could be exhausted",
 	"Snapshot not supported":                                              "no benchmark needs snapshots",
@@ -41,13 +42,13 @@ var notSimulated = map[string]string{
 	"NodeGetStorageHealth not supported":                                  "stats fail where a store is gone",
 	"ControllerGetVolumeHealth not supported":                             "stats fail where a store is gone",
 	"ControllerListVolumeHealth not supported":                            "stats fail where a store is gone",
-	"Service does not have single node multi writer capability":           "", // it has
-	"Controller Service not provided: CreateVolume not supported":         "", // it is
-	"Service for Volume Expansion not supported: ExpandVolume is not set": "", // it is
+	"Service does not have single node multi writer capability":           "", // it is supported
+	"Controller Service not provided: CreateVolume not supported":         "", // it is supported
+	"Service for Volume Expansion not supported: ExpandVolume is not set": "", // it is supported
 }
 
-// csi-test's suite passes as file systems and as raw devices, and under the name of a real driver whose handles are
-// paths.
+// TestSanity runs csi-test's suite on file systems, on raw devices, and under the name of a real driver whose handles
+// contain slashes.
 func TestSanity(t *testing.T) {
 	home := newHome(t)
 	variants := []struct{ title, driver, kind string }{
@@ -105,7 +106,7 @@ func TestSanity(t *testing.T) {
 			t.Errorf("skipped without a reason of ours: %s:\n%s", reason, strings.Join(skipped[reason], "\n"))
 		}
 	}
-	// Else nothing was tested.
+	// Without a driver in its home, nothing was tested.
 	if entries, err := os.ReadDir(home); err != nil || len(entries) == 0 {
 		t.Errorf("no driver was there: %v", err)
 	}

@@ -16,12 +16,12 @@ import (
 	registration "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
 )
 
-// Socket is where a driver answers.
+// Socket returns the path of a driver's socket.
 func Socket(homeFolder, driver string) string {
 	return filepath.Join(Folder(homeFolder, driver), "csi.sock")
 }
 
-// Serve answers on the driver's socket until the context ends. It calls ready when it is to be reached.
+// Serve answers on the driver's socket until the context ends. It calls ready once the driver can be reached.
 func (d *Driver) Serve(ctx context.Context, ready func()) error {
 	server := grpc.NewServer(grpc.UnaryInterceptor(d.report))
 	csi.RegisterIdentityServer(server, d)
@@ -30,7 +30,7 @@ func (d *Driver) Serve(ctx context.Context, ready func()) error {
 	return serve(ctx, server, Socket(d.Home, d.Name), ready)
 }
 
-// report logs what failed and gives errors of ours a code.
+// report logs failed calls and gives errors without a gRPC code one.
 func (d *Driver) report(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	response, err := handle(ctx, request)
 	if err == nil {
@@ -38,7 +38,7 @@ func (d *Driver) report(ctx context.Context, request any, info *grpc.UnaryServer
 		return response, nil
 	}
 	d.Log.Warn("Refusing or failing", "driver", d.Name, "method", info.FullMethod, "error", err)
-	// errors.Join has no code of its own.
+	// errors.Join returns an error without a code of its own.
 	var coded interface{ GRPCStatus() *status.Status }
 	if errors.As(err, &coded) {
 		return nil, status.Error(coded.GRPCStatus().Code(), err.Error())
@@ -68,13 +68,13 @@ func serve(ctx context.Context, server *grpc.Server, socket string, ready func()
 	return nil
 }
 
-// registrar tells the kubelet of a driver.
+// registrar registers a driver with the kubelet.
 type registrar struct {
 	registration.UnimplementedRegistrationServer
 	driver *Driver
 }
 
-// GetInfo says where the driver answers.
+// GetInfo tells the kubelet where the driver answers.
 func (r registrar) GetInfo(context.Context, *registration.InfoRequest) (*registration.PluginInfo, error) {
 	return &registration.PluginInfo{
 		Type: registration.CSIPlugin, Name: r.driver.Name, Endpoint: Socket(r.driver.Home, r.driver.Name),
@@ -82,7 +82,7 @@ func (r registrar) GetInfo(context.Context, *registration.InfoRequest) (*registr
 	}, nil
 }
 
-// NotifyRegistrationStatus hears whether the kubelet has taken it.
+// NotifyRegistrationStatus receives the kubelet's answer to the registration.
 func (r registrar) NotifyRegistrationStatus(_ context.Context, s *registration.RegistrationStatus) (*registration.RegistrationStatusResponse, error) {
 	if s.GetPluginRegistered() {
 		r.driver.Log.Info("Serving the kubelet", "driver", r.driver.Name)
@@ -92,7 +92,7 @@ func (r registrar) NotifyRegistrationStatus(_ context.Context, s *registration.R
 	return &registration.RegistrationStatusResponse{}, nil
 }
 
-// Register makes the driver known to the kubelet that watches a folder, until the context ends.
+// Register registers the driver with the kubelet that watches a directory, until the context ends.
 func (d *Driver) Register(ctx context.Context, folder string) error {
 	server := grpc.NewServer()
 	registration.RegisterRegistrationServer(server, registrar{driver: d})

@@ -14,15 +14,14 @@ import (
 
 const gibibyte = 1 << 30
 
-// asked is what a volume is made from.
+// asked is a request for a volume.
 type asked struct {
 	name       string
 	parameters map[string]string
 	bytes      int64
 }
 
-// shape is how the volumes of a driver look from outside. Names of drivers that are not known have the zero shape
-// of all that is possible.
+// shape is how the volumes of a driver look from outside. Drivers that are not in shapes have the shape generic.
 type shape struct {
 	// sharing says that several nodes may mount a volume at once.
 	sharing bool
@@ -30,21 +29,21 @@ type shape struct {
 	block bool
 	// sharedBlock says that several nodes may use a raw device at once.
 	sharedBlock bool
-	// bytes is the capacity that is given for one that is asked for.
+	// bytes returns the capacity that the driver gives for a requested one.
 	bytes func(asked) int64
-	// id returns the handle of a volume. It is always the same for the same name.
+	// id returns the handle of a volume, always the same for the same name.
 	id func(asked) string
-	// context is the attributes of a volume.
+	// context returns the attributes of a volume.
 	context func(a asked, id string) map[string]string
-	// fileSystem is the type that a PersistentVolume has where its class names none.
+	// fileSystem is the file system type of a PersistentVolume whose class names none.
 	fileSystem string
-	// mutable are the parameters, beside ours, that a VolumeAttributesClass may have. They change nothing here.
+	// mutable lists further parameters that a VolumeAttributesClass may have. They have no effect here.
 	mutable []string
 }
 
 func keysOf[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
 
-// digits are hexadecimal digits that depend on a name.
+// digits returns hexadecimal digits derived from a name.
 func digits(name string, count int) string {
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:])[:count]
@@ -54,7 +53,8 @@ func wholeGibibytes(a asked) int64 { return roundUp(a.bytes, gibibyte) }
 
 func noContext(asked, string) map[string]string { return nil }
 
-// parametersWith are all parameters, ours too, as drivers of Azure and SMB put them into the attributes.
+// parametersWith returns all parameters, including the simulation's, as the drivers for Azure and SMB put them into the
+// attributes.
 func parametersWith(a asked, more map[string]string) map[string]string {
 	all := maps.Clone(a.parameters)
 	if all == nil {
@@ -64,7 +64,7 @@ func parametersWith(a asked, more map[string]string) map[string]string {
 	return all
 }
 
-// lustreBytes rounds as fsx.csi.aws.com does: 1.2 TiB, then steps of 2.4 TiB; disks that are not SSDs have their own.
+// lustreBytes rounds as fsx.csi.aws.com does: 1.2 TiB, then steps of 2.4 TiB. HDD and SCRATCH_1 have other steps.
 func lustreBytes(a asked) int64 {
 	step := int64(2400 * gibibyte)
 	switch {
@@ -140,7 +140,7 @@ func or(value, other string) string {
 	return value
 }
 
-// generic is the shape of names that stand for no real driver.
+// generic is the shape of drivers that imitate no real one.
 var generic = shape{
 	sharing: true, block: true, sharedBlock: true,
 	bytes:   func(a asked) int64 { return a.bytes },
@@ -148,14 +148,14 @@ var generic = shape{
 	context: noContext,
 }
 
-// shapes are the real drivers, after their CreateVolume.
+// shapes holds the real drivers, after their CreateVolume.
 var shapes = map[string]shape{
 	"fsx.csi.aws.com": {sharing: true, bytes: lustreBytes, id: lustreID, context: lustreContext},
 	"fsx.openzfs.csi.aws.com": {
 		sharing: true, bytes: wholeGibibytes, id: openZFSID, context: openZFSContext,
 	},
 	"efs.csi.aws.com": {
-		sharing: true, bytes: func(a asked) int64 { return a.bytes }, // it enforces none
+		sharing: true, bytes: func(a asked) int64 { return a.bytes }, // the driver enforces no capacity
 		id:      func(a asked) string { return fileSystemOr(a, "fs-0csisim") + "::fsap-0" + digits(a.name, 16) },
 		context: noContext,
 	},
@@ -188,7 +188,7 @@ var shapes = map[string]shape{
 	},
 }
 
-// RealDrivers are the names whose volumes look like those of the real driver.
+// RealDrivers returns the names of the real drivers that are imitated.
 func RealDrivers() []string { return slices.Sorted(maps.Keys(shapes)) }
 
 func shapeOf(driver string) shape {

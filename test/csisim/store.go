@@ -23,34 +23,34 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/truth"
 )
 
-// What is in the folder of a store.
+// Names in the directory of a store.
 const (
 	backingFolder = "backing"
 	mountFolder   = "mount"
-	// configFile is what the store does now. Whoever changes it changes the store.
+	// configFile is the current configuration. Changing the file changes the store.
 	configFile = "store.yaml"
-	// describedFile is what parameters said.
+	// describedFile is the configuration that the parameters described.
 	describedFile = "described.yaml"
 	controlFile   = "control"
 	truthFile     = "truth.csv"
-	// beforePrefix is of records of processes before the one that serves now.
+	// beforePrefix begins the names of records of earlier processes.
 	beforePrefix = "truth-before."
 	logFile      = "log"
 	lockFile     = "lock"
 )
 
-// mounting takes no longer, unless something is wrong.
+// mounting is a timeout for the start and the end of a store.
 const mounting = 5 * time.Minute
 
-// Store is a store by its folder. Any process that sees the folder can ask it.
+// Store is a store, identified by its directory. Any process that sees the directory can query it.
 type Store struct{ folder string }
 
-// StoreAt names the store in a folder, whether it is there or not.
+// StoreAt returns the store of a directory, whether it exists or not.
 func StoreAt(folder string) Store { return Store{folder: folder} }
 
 func (s Store) file(name string) string { return filepath.Join(s.folder, name) }
 
-// alive reports whether its process serves it.
+// alive reports whether a process serves the store.
 func (s Store) alive() bool {
 	connection, err := net.DialTimeout("unix", s.file(controlFile), time.Second)
 	if err != nil {
@@ -60,17 +60,17 @@ func (s Store) alive() bool {
 	return true
 }
 
-// Config is what the store does now.
+// Config returns the current configuration of the store.
 func (s Store) Config() (model.Config, error) { return burstfs.Read(s.file(configFile)) }
 
-// Set changes the store, which may be down; see burstfs.FS.Set for what it keeps. Writing store.yaml does the same, a
-// quarter of a second later.
+// Set changes the store, which may be down. See burstfs.FS.Set for what it keeps. Writing store.yaml has the same
+// effect within a quarter of a second.
 func (s Store) Set(config model.Config) error {
 	text, err := yaml.Marshal(config)
 	if err != nil {
 		return fmt.Errorf("writing a configuration: %w", err)
 	}
-	if s.alive() { // first, since it may refuse
+	if s.alive() { // first, because it may refuse
 		if _, err := burstfs.Ask(s.file(controlFile), burstfs.Set, text); err != nil {
 			return err
 		}
@@ -78,8 +78,8 @@ func (s Store) Set(config model.Config) error {
 	return writeFile(s.file(configFile), text)
 }
 
-// Truth is what the store did since it was started last, up to the last complete second. Of one that has ended it
-// is what is kept.
+// Truth returns what the store did since its last start, up to the last complete second. For a store that has ended, it
+// returns the kept record.
 func (s Store) Truth() (truth.Record, error) {
 	text, err := s.TruthCSV()
 	if err != nil {
@@ -88,7 +88,7 @@ func (s Store) Truth() (truth.Record, error) {
 	return truth.Read(bytes.NewReader(text))
 }
 
-// TruthCSV is the same as the store writes it.
+// TruthCSV returns the same as the store writes it.
 func (s Store) TruthCSV() ([]byte, error) {
 	if s.alive() {
 		return burstfs.Ask(s.file(controlFile), burstfs.Truth, nil)
@@ -100,7 +100,8 @@ func (s Store) TruthCSV() ([]byte, error) {
 	return text, nil
 }
 
-// describe makes the folder of a store that is described so, or finds that it is there already.
+// describe creates the directory of a store with a configuration. It accepts an existing store that was described
+// alike.
 func (s Store) describe(config model.Config) error {
 	for _, folder := range []string{backingFolder, mountFolder} {
 		if err := os.MkdirAll(s.file(folder), 0o755); err != nil && !errors.Is(err, fs.ErrExist) && !deadMount(err) {
@@ -131,12 +132,12 @@ func (s Store) describe(config model.Config) error {
 
 var errOtherStore = errors.New("the store is there already and was described in another way; give it the same scenario and overrides, or another name")
 
-// deadMount tells errors of a mount whose server is gone.
+// deadMount reports whether an error comes from a mount whose server is gone.
 func deadMount(err error) bool {
 	return errors.Is(err, unix.ENOTCONN) || errors.Is(err, unix.ECONNABORTED)
 }
 
-// ensure starts the store's process unless it serves already. The process outlives this one.
+// ensure starts the store's process unless it runs. The process outlives this one.
 func (s Store) ensure(ctx context.Context, program []string) error {
 	if s.alive() {
 		return nil
@@ -145,7 +146,7 @@ func (s Store) ensure(ctx context.Context, program []string) error {
 	if err != nil {
 		return fmt.Errorf("opening the log of the store: %w", err)
 	}
-	defer log.Close() //nolint:errcheck // the store has its own
+	defer log.Close() //nolint:errcheck // the store has its own descriptor
 	command := exec.CommandContext(context.WithoutCancel(ctx), program[0], append(program[1:], s.folder)...)
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -154,7 +155,7 @@ func (s Store) ensure(ctx context.Context, program []string) error {
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = command.Wait() // its log says why
+		_ = command.Wait() // the log has the reason
 		close(ended)
 	}()
 	ctx, cancel := context.WithTimeout(ctx, mounting)
@@ -162,7 +163,7 @@ func (s Store) ensure(ctx context.Context, program []string) error {
 	for !s.alive() {
 		select {
 		case <-ended:
-			if command.ProcessState.ExitCode() != lockedExit { // else another one is about to serve
+			if command.ProcessState.ExitCode() != lockedExit { // otherwise another process is about to serve it
 				return fmt.Errorf("the store ended at its start: %s", s.log())
 			}
 			ended = nil
@@ -182,8 +183,8 @@ func (s Store) log() string {
 	return strings.TrimSpace(string(text))
 }
 
-// end ends the store's process and its mount, and keeps its record in a folder. It is well also where nothing is left
-// of the store, or half of it.
+// end ends the store's process and its mount, and moves its record to a directory. It succeeds if the store, or a part
+// of it, is already gone.
 func (s Store) end(ctx context.Context, keep string) error {
 	if s.alive() {
 		if _, err := burstfs.Ask(s.file(controlFile), burstfs.End, nil); err != nil {
@@ -193,7 +194,7 @@ func (s Store) end(ctx context.Context, keep string) error {
 	if err := s.ended(ctx); err != nil {
 		return err
 	}
-	if err := unmountAll(s.file(mountFolder)); err != nil { // of a process that was killed
+	if err := unmountAll(s.file(mountFolder)); err != nil { // left by a killed process
 		return err
 	}
 	before, err := filepath.Glob(s.file(beforePrefix + "*"))
@@ -213,7 +214,7 @@ func (s Store) end(ctx context.Context, keep string) error {
 			return fmt.Errorf("keeping the record of the store: %w", err)
 		}
 	}
-	// Nothing is removed by force: there is nothing but empty folders where contents could be.
+	// Never remove by force: only empty directories may be where contents could be.
 	for _, name := range []string{mountFolder, backingFolder, controlFile, describedFile, describedFile + ".new", configFile + ".new", lockFile, ""} {
 		if err := os.Remove(s.file(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing the store: %w", err)
@@ -222,7 +223,7 @@ func (s Store) end(ctx context.Context, keep string) error {
 	return nil
 }
 
-// ended waits until the process lets go of its lock.
+// ended waits until the process releases its lock.
 func (s Store) ended(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, mounting)
 	defer cancel()
@@ -244,7 +245,7 @@ func (s Store) ended(ctx context.Context) error {
 	}
 }
 
-// lockFileAt holds a file as long as it is open; EWOULDBLOCK when another process does.
+// lockFileAt locks a file until it is closed. The error is EWOULDBLOCK if another process holds the lock.
 func lockFileAt(name string) (*os.File, error) {
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

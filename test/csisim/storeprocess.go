@@ -15,14 +15,13 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs"
 )
 
-// lockedExit is the exit code of a store's process that finds another one at work.
+// lockedExit is the exit code of a store's process that finds the store served by another.
 const lockedExit = 3
 
 // recording is how often the record is written.
 const recording = 500 * time.Millisecond
 
-// StoreMain is the process of a store: it serves the folder until SIGTERM, or until it is asked to end. It gives the
-// exit code.
+// StoreMain runs a store until SIGTERM, or until it is asked to end. It returns the exit code.
 func StoreMain(folder string) int {
 	err := serveStore(folder)
 	switch {
@@ -41,14 +40,14 @@ func serveStore(folder string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer lock.Close() //nolint:errcheck // the end of the process does
+	defer lock.Close() //nolint:errcheck // the process ends anyway
 	config, err := s.Config()
 	if err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	unix.Umask(0) // clients have applied theirs
+	unix.Umask(0) // clients have applied their own umask
 	f, err := burstfs.New(config, s.file(backingFolder), s.file(mountFolder))
 	if err != nil {
 		return err
@@ -84,7 +83,7 @@ func serveStore(folder string) (err error) {
 	}
 }
 
-// newRecord makes the file of the record. What a process before this one has written gets another name.
+// newRecord creates the record and renames that of an earlier process.
 func newRecord(name string) (*os.File, error) {
 	if info, err := os.Stat(name); err == nil {
 		old := filepath.Join(filepath.Dir(name), fmt.Sprintf("%s%d", beforePrefix, info.ModTime().UnixNano()))

@@ -24,7 +24,7 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// fill writes until there is no more room, and tells how much there was.
+// fill writes to a file until the volume is full, and returns the number of bytes.
 func fill(t *testing.T, name string) int64 {
 	t.Helper()
 	file, err := os.Create(name)
@@ -50,7 +50,8 @@ func stats(t *testing.T, l *life) (bytes, inodes *csi.VolumeUsage) {
 	return response.GetUsage()[0], response.GetUsage()[1]
 }
 
-// A volume is full at its size, or where a parameter says; it says so; and it is less full when it has grown.
+// TestFull checks that a volume is full at its capacity, or at csisim/size, that its statistics agree, and that growing
+// it makes room.
 func TestFull(t *testing.T) {
 	d := newDriver(t, optionsOf(newHome(t), generic))
 	l := newLife(t, d, "pvc", false)
@@ -84,7 +85,8 @@ func TestFull(t *testing.T) {
 	l.down()
 }
 
-// Who may write, and where, is as was asked for; the same again changes nothing, another way is refused.
+// TestPublishing checks mount options, read-only mounts and access modes. Publishing again with the same options
+// changes nothing; with other options it fails.
 func TestPublishing(t *testing.T) {
 	d := newDriver(t, optionsOf(newHome(t), generic))
 	l := newLife(t, d, "pvc", false)
@@ -101,14 +103,14 @@ func TestPublishing(t *testing.T) {
 	must(t, l.publishAt(reader, true))
 	must(t, l.publishAt(reader, true))
 	if err := l.publishAt(reader, false); status.Code(err) != codes.AlreadyExists {
-		t.Errorf("published to write where it is to read: %v", err)
+		t.Errorf("a read-only target was published again for writing: %v", err)
 	}
 	must(t, os.WriteFile(l.file("file"), nil, 0o644))
 	if err := os.WriteFile(filepath.Join(reader, "file"), nil, 0o644); !errors.Is(err, unix.EROFS) {
-		t.Errorf("a reader may write: %v", err)
+		t.Errorf("a read-only mount is writable: %v", err)
 	}
 	if err := l.remove(); status.Code(err) != codes.FailedPrecondition {
-		t.Errorf("deleted while it is used: %v", err)
+		t.Errorf("deleted while in use: %v", err)
 	}
 	must(t, l.unpublishAt(reader))
 	l.mode = csi.VolumeCapability_AccessMode_SINGLE_NODE_SINGLE_WRITER
@@ -118,13 +120,13 @@ func TestPublishing(t *testing.T) {
 	l.mode = csi.VolumeCapability_AccessMode_MULTI_NODE_READER_ONLY
 	must(t, l.publishAt(reader, false))
 	if err := os.WriteFile(filepath.Join(reader, "file"), nil, 0o644); !errors.Is(err, unix.EROFS) {
-		t.Errorf("somebody writes to a ReadOnlyMany volume: %v", err)
+		t.Errorf("a ReadOnlyMany volume is writable: %v", err)
 	}
 	must(t, l.unpublishAt(reader))
 	l.down()
 }
 
-// The file of a store's configuration makes it fail, while it is used, and makes it well again.
+// TestFailuresByFile checks that editing a store's configuration file makes a store in use fail, and recover.
 func TestFailuresByFile(t *testing.T) {
 	d := newDriver(t, optionsOf(newHome(t), generic))
 	l := newLife(t, d, "pvc", false)
@@ -157,7 +159,7 @@ func TestFailuresByFile(t *testing.T) {
 	}
 	set()
 	until(nil)
-	// By the socket it is at once.
+	// A change through the socket takes effect at once.
 	config.Failures = []model.Failure{{Error: model.FailureEROFS}}
 	must(t, store.Set(config))
 	if err := write(); !errors.Is(err, unix.EROFS) {
@@ -168,7 +170,8 @@ func TestFailuresByFile(t *testing.T) {
 	l.down()
 }
 
-// Volumes that name a store share its credits and its limits, not their room; one that describes it otherwise is refused.
+// TestSharedStore checks that volumes can name one store, which shares neither their files nor their space, and that a
+// volume that describes this store differently is refused.
 func TestSharedStore(t *testing.T) {
 	d := newDriver(t, optionsOf(newHome(t), generic))
 	var lives []*life
@@ -200,7 +203,8 @@ func TestSharedStore(t *testing.T) {
 	clean(t, d.Options)
 }
 
-// What was written to a device was written to its store, and what was read was read.
+// TestDeviceIsItsStore checks that a raw device has the size of its volume, also after the volume has grown, and that
+// the store's record has the bytes written to it.
 func TestDeviceIsItsStore(t *testing.T) {
 	requireLoop(t)
 	d := newDriver(t, optionsOf(newHome(t), generic))
@@ -215,7 +219,7 @@ func TestDeviceIsItsStore(t *testing.T) {
 		t.Errorf("the device has %d bytes, the volume %d", size, l.bytes)
 	}
 	must(t, device.Close())
-	// The kernel's own buffers are aligned; ours need not be.
+	// Write through the page cache: O_DIRECT needs an aligned buffer, which a Go slice may not be.
 	device, err = os.OpenFile(l.target(), os.O_WRONLY|unix.O_SYNC, 0)
 	must(t, err)
 	_, err = device.Write(make([]byte, 4*mebibyte))
@@ -239,7 +243,8 @@ func TestDeviceIsItsStore(t *testing.T) {
 	l.down()
 }
 
-// A handle that nobody created becomes a volume where its attributes describe one, or the driver knows what it would be.
+// TestStatic checks that a handle that was not created becomes a volume if its attributes describe a simulation or the
+// driver has a default scenario. Other handles are unknown.
 func TestStatic(t *testing.T) {
 	home := newHome(t)
 	d := newDriver(t, optionsOf(home, "fsx.csi.aws.com"))
@@ -247,7 +252,7 @@ func TestStatic(t *testing.T) {
 	l.mode = csi.VolumeCapability_AccessMode_MULTI_NODE_MULTI_WRITER
 	l.id, l.context = "fs-0123456789abcdef0", map[string]string{"dnsname": "fs-0123456789abcdef0.fsx.eu-central-1.amazonaws.com", "mountname": "abcdef"}
 	if err := l.stage(); status.Code(err) != codes.NotFound || !strings.Contains(err.Error(), csisim.ScenarioParameter) {
-		t.Errorf("a handle that nobody knows: %v", err)
+		t.Errorf("staging an unknown handle: %v", err)
 	}
 	l.context[csisim.ScenarioParameter], l.context[csisim.SizeParameter] = "fsx-lustre-lz4", "64Mi"
 	must(t, l.stage())
@@ -275,7 +280,7 @@ func TestStatic(t *testing.T) {
 	l.down()
 }
 
-// A class of attributes changes the store of a volume that is in use, which keeps what it has spent.
+// TestModify checks that a VolumeAttributesClass changes the store of a volume in use, but cannot change its scenario.
 func TestModify(t *testing.T) {
 	d := newDriver(t, optionsOf(newHome(t), "ebs.csi.aws.com"))
 	l := newLife(t, d, "pvc", false)
@@ -300,7 +305,8 @@ func TestModify(t *testing.T) {
 	l.down()
 }
 
-// Contents that are gone with their memory are missed, not made anew.
+// TestLostContents checks that a volume whose memory was unmounted returns errors until it is deleted. It must not be
+// recreated empty.
 func TestLostContents(t *testing.T) {
 	d := newDriver(t, optionsOf(newHome(t), generic))
 	l := newLife(t, d, "pvc", false)
@@ -317,7 +323,7 @@ func TestLostContents(t *testing.T) {
 	clean(t, d.Options)
 }
 
-// Only one process at a time has a driver.
+// TestSecondDriver checks that a second process cannot run the same driver.
 func TestSecondDriver(t *testing.T) {
 	o := optionsOf(newHome(t), generic)
 	newDriver(t, o)
@@ -326,7 +332,7 @@ func TestSecondDriver(t *testing.T) {
 	}
 }
 
-// Requests to a device reach its store as they are asked, many at a time.
+// TestDeviceIsParallel checks that requests to a raw device reach its store in parallel.
 func TestDeviceIsParallel(t *testing.T) {
 	requireLoop(t)
 	const depth, blocks = 16, 2000

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestBlocks checks every fenced block by its language.
+// TestBlocks checks every fenced block according to its language.
 func TestBlocks(t *testing.T) {
 	used, left := map[int]bool{}, 0
 	all := pages(t)
@@ -37,7 +37,7 @@ func TestBlocks(t *testing.T) {
 		})
 	}
 	if left > 0 {
-		return // -run has chosen some of the pages
+		return // -run selected some of the pages
 	}
 	for i, entry := range unchecked {
 		if !used[i] {
@@ -46,8 +46,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// exempt is the index of the entry that says why a block is not checked, or -1. Only a text without a file, and what a
-// console shows of a cluster, may have one.
+// exempt returns the index of the entry in unchecked that covers a block, or -1. Only a text without a file, or a
+// console that shows a cluster's answers, may be covered.
 func exempt(block *block) int {
 	if block.language != "text" && block.language != "console" || block.value("in") != "" {
 		return -1
@@ -91,7 +91,7 @@ func checkBlock(t *testing.T, scratch *scratch, block *block) {
 	}
 }
 
-// checkText looks for the lines in the file that they are said to be from.
+// checkText checks that the lines are in the file that the block names.
 func checkText(t *testing.T, block *block) {
 	t.Helper()
 	name := block.value("in")
@@ -109,8 +109,8 @@ func checkText(t *testing.T, block *block) {
 	}
 }
 
-// inOrder reports whether the lines of a text are among those of another one, and the first that is not. A line of ... stands
-// for any lines; with gaps there may be any between all.
+// inOrder reports whether shown has the lines of whole in the same order, and returns the first line that differs. A
+// line of ... stands for any lines; with gaps, any lines may be missing between the others.
 func inOrder(shown, whole string, gaps bool) (missing string, found bool) {
 	lines := strings.Split(strings.TrimRight(whole, "\n"), "\n")
 	skip := gaps
@@ -140,5 +140,5 @@ func inOrder(shown, whole string, gaps bool) (missing string, found bool) {
 	return "", true
 }
 
-// same compares two lines without how far they are indented.
+// same reports whether two lines differ at most in their indentation.
 func same(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// inputs are the files that commands of the documentation read, by the names that it gives them, and where they come from.
+// inputs maps the files that documented commands read to their sources in the repository.
 var inputs = map[string]string{
 	"result.json":   "internal/cli/testdata/result-a.json",
 	"before.json":   "internal/cli/testdata/result-a.json",
@@ -24,7 +24,7 @@ var inputs = map[string]string{
 	"mdtest.out":    "internal/engine/ior/testdata/runs/4.0.0/mdtest-files-dirs.out",
 }
 
-// written are inputs that no test has already.
+// written holds the inputs that have no source in the repository.
 var written = map[string]string{
 	"drain.csv": series(600, func(second int) int { return 32_000_000 + 255_000_000*max(0, min(1, 300-second)) }),
 	"run.csv":   series(900, func(second int) int { return 100_000_000 + 500_000*(second*7%11) }),
@@ -41,7 +41,7 @@ func series(seconds int, rate func(second int) int) string {
 	return b.String()
 }
 
-// fill puts the inputs into the folder.
+// fill writes the inputs into the scratch directory.
 func (s *scratch) fill(string) {
 	s.t.Helper()
 	for name, from := range inputs {

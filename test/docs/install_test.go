@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestUninstallWaitsForRuns: where the operator is removed, the reader has waited for the runs before. A live run has a
-// finalizer, and without its operator it stays for ever.
+// TestUninstallWaitsForRuns checks that instructions to remove the operator first wait until its runs are deleted. A
+// live run has a finalizer: without its operator, it would never go away.
 func TestUninstallWaitsForRuns(t *testing.T) {
 	waits := regexp.MustCompile(`wait --for=delete benchmarkruns|wait until their runs are gone`)
 	for name, uninstall := range map[string]string{
@@ -30,7 +30,8 @@ func TestUninstallWaitsForRuns(t *testing.T) {
 	}
 }
 
-// TestUpgradeNamesTheTag: `--reset-then-reuse-values` keeps the tag of the images, so the page has to say how to change it.
+// TestUpgradeNamesTheTag checks that the upgrade instructions set image.tag, because `--reset-then-reuse-values` keeps
+// the old one.
 func TestUpgradeNamesTheTag(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs/install.md"))
 	if err != nil {

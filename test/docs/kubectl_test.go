@@ -15,13 +15,13 @@ import (
 	"github.com/storagebench/storagebench/test/binaries"
 )
 
-// kubectlProgram is a kubectl that is built once.
+// kubectlProgram builds kubectl once and returns its path.
 var kubectlProgram = sync.OnceValues(func() (string, error) {
 	programs, err := binaries.Build(context.Background(), os.Stderr, binaries.Kubectl)
 	return programs[binaries.Kubectl], err
 })
 
-// nowhere is a kubeconfig of an API server that nobody runs.
+// nowhere is a kubeconfig for an API server that does not exist.
 const nowhere = `apiVersion: v1
 kind: Config
 clusters: [{name: none, cluster: {server: "http://127.0.0.1:9"}}]
@@ -29,14 +29,14 @@ contexts: [{name: none, context: {cluster: none}}]
 current-context: none
 `
 
-// ofKubernetes are the kinds of Kubernetes itself that the documentation names on command lines.
+// ofKubernetes lists Kubernetes' own kinds that documented commands name.
 var ofKubernetes = []string{
 	"all", "configmap", "configmaps", "clusterrole", "clusterrolebinding", "crd", "crds", "customresourcedefinition", "deployment", "deploy", "events", "lease",
 	"namespace", "ns", "node", "nodes", "networkpolicy", "pod", "pods", "persistentvolumeclaim", "pv", "pvc", "rolebinding", "secret", "secrets", "service", "storageclass", "sc",
 	"validatingadmissionpolicy", "serviceaccount",
 }
 
-// checkKubectl lets kubectl itself read a command line: it has to get as far as asking the API server.
+// checkKubectl runs a kubectl command line without a cluster. It must get as far as asking the API server.
 func checkKubectl(t *testing.T, arguments []string) error {
 	t.Helper()
 	program, err := kubectlProgram()
@@ -51,7 +51,7 @@ func checkKubectl(t *testing.T, arguments []string) error {
 	command.Dir = root
 	command.Env = append(os.Environ(), "KUBECONFIG="+config)
 	output, err := command.CombinedOutput()
-	// A file or an object of the reader's is not there, and nothing comes by standard input.
+	// A file or an object of the reader may be missing, and standard input is empty.
 	reached := regexp.MustCompile(`connection refused|was refused|no objects passed to`)
 	if err != nil && !reached.Match(output) && !namesAFileOfTheReader(arguments, output) {
 		return fmt.Errorf("%w: %s", err, output)
@@ -59,7 +59,7 @@ func checkKubectl(t *testing.T, arguments []string) error {
 	return checkNamed(t, arguments)
 }
 
-// namesAFileOfTheReader: kubectl misses a file that is none of this repository's.
+// namesAFileOfTheReader reports whether kubectl failed because of a missing file that is not in this repository.
 func namesAFileOfTheReader(arguments []string, output []byte) bool {
 	match := regexp.MustCompile(`the path "([^"]+)" does not exist|open ([^:]+): no such file`).FindSubmatch(output)
 	if match == nil {
@@ -69,7 +69,7 @@ func namesAFileOfTheReader(arguments []string, output []byte) bool {
 	return slices.Contains(arguments, name) && !ourPath.MatchString(name)
 }
 
-// checkNamed looks for the kinds and conditions that a command line names.
+// checkNamed checks the kinds and conditions that a command line names.
 func checkNamed(t *testing.T, arguments []string) error {
 	t.Helper()
 	var positional []string

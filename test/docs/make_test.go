@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// dryRun returns what make would run. Its environment is not this test's, because make may have started the test and
-// set variables.
+// dryRun returns the commands that make would run. It does not inherit the environment, because make may have started
+// the test with variables set.
 func dryRun(t *testing.T, environment string, arguments ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "make", append([]string{"--dry-run"}, arguments...)...)
 	command.Dir = root
 	home := t.TempDir()
-	// Otherwise, the go command leaves a process behind that writes counters into the home, which is being removed.
+	// Without this, the go command leaves a process behind that writes counters into the home while it is removed.
 	program(t, filepath.Join(home, ".config/go/telemetry/mode"), "off 2026-01-01\n")
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, environment}
 	output, err := command.CombinedOutput()
@@ -25,7 +25,7 @@ func dryRun(t *testing.T, environment string, arguments ...string) string {
 	return string(output)
 }
 
-// inMake is the value of a variable in the environment of a target's recipes.
+// inMake returns the value of a variable in the environment of a target's recipes.
 func inMake(t *testing.T, target, variable, environment string) string {
 	t.Helper()
 	output := dryRun(t, environment, "--eval="+target+": probe", "--eval=probe: ; +@echo \"value=$${"+variable+":-}\"", target)
@@ -38,7 +38,7 @@ func inMake(t *testing.T, target, variable, environment string) string {
 	return ""
 }
 
-// ownState is the name of the folder with the state of this checkout's cluster for tests.
+// ownState returns the name of the state directory of this checkout's test cluster.
 func ownState(t *testing.T) string {
 	t.Helper()
 	folder, err := filepath.Abs(root)
@@ -51,7 +51,8 @@ func ownState(t *testing.T) string {
 	return "/storagebench-test" + strings.ReplaceAll(folder, "/", "-")
 }
 
-// Tests delete all benchmarks of their cluster.
+// TestTestsHaveTheirOwnCluster checks that make test uses another cluster than make demo, because tests delete all
+// benchmarks of their cluster.
 func TestTestsHaveTheirOwnCluster(t *testing.T) {
 	const variable = "STORAGEBENCH_CLUSTER_STATE"
 	own := ownState(t)
@@ -73,7 +74,8 @@ func TestTestsHaveTheirOwnCluster(t *testing.T) {
 	}
 }
 
-// Tests that are killed leave their cluster up.
+// TestTheTestsClusterIsStoppedToo checks that make cluster-down also stops the test cluster, which killed tests leave
+// running.
 func TestTheTestsClusterIsStoppedToo(t *testing.T) {
 	output := dryRun(t, "XDG_STATE_HOME=/state", "cluster-down")
 	for _, want := range []string{"cluster down\n", "cluster --state '/state" + ownState(t) + "' down\n"} {
@@ -83,7 +85,8 @@ func TestTheTestsClusterIsStoppedToo(t *testing.T) {
 	}
 }
 
-// Debian's su keeps the PATH of the user.
+// TestRootsProgramsAreFound checks that make adds root's directories to PATH: after Debian's su, PATH is still that of
+// the user.
 func TestRootsProgramsAreFound(t *testing.T) {
 	const want = "/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 	if got := inMake(t, "demo", "PATH", "PATH=/usr/bin:/bin"); got != want {
@@ -91,7 +94,8 @@ func TestRootsProgramsAreFound(t *testing.T) {
 	}
 }
 
-// Not every system has a package with a browser.
+// TestOnlyTestsInABrowserInstallOne checks that only targets that need a browser install one, because some systems have
+// no package for it.
 func TestOnlyTestsInABrowserInstallOne(t *testing.T) {
 	for target, want := range map[string]bool{"unit": false, "race": false, "test": true} {
 		if got := strings.Contains(dryRun(t, "", target), "chromium"); got != want {
@@ -100,7 +104,8 @@ func TestOnlyTestsInABrowserInstallOne(t *testing.T) {
 	}
 }
 
-// The demo without a cluster is for those who are not root and have fio.
+// TestDemosSayWhatTheyNeed checks that the demo without a cluster needs only fio and no root, and that the others ask
+// for root before they install anything.
 func TestDemosSayWhatTheyNeed(t *testing.T) {
 	local := dryRun(t, "", "demo-local", "DEMO_DIR=/mnt/my data")
 	if !strings.HasPrefix(local, "hack/ensure-packages fio\n") || strings.Count(local, "ensure-packages") != 1 {
@@ -119,7 +124,8 @@ func TestDemosSayWhatTheyNeed(t *testing.T) {
 	}
 }
 
-// A cluster may be not ready for a moment.
+// TestTestsLeaveARunningClusterUp checks that hack/test-all does not stop a cluster that ran before, even one that was
+// not ready at that moment.
 func TestTestsLeaveARunningClusterUp(t *testing.T) {
 	for status, down := range map[string]bool{
 		"exit 1":                            true,
@@ -148,7 +154,7 @@ func TestTestsLeaveARunningClusterUp(t *testing.T) {
 	}
 }
 
-// bareSystem runs a command on this machine without services, seen from a mount namespace of its own.
+// bareSystem runs a command in a mount namespace in which this machine has no services.
 const bareSystem = `set -eu
 for folder in /etc/init.d /etc/systemd/system /run/systemd/system /usr/lib/systemd/system; do
 	[ ! -d $folder ] || mount -t tmpfs tmpfs $folder
@@ -157,7 +163,8 @@ eval "$1"
 PATH=$2 exec "$3" hack/ensure-packages prometheus
 `
 
-// Debian starts a service when it installs its package. A service that existed before stays as it is.
+// TestInstalledServicesAreStopped checks that hack/ensure-packages stops the service of a package that it installs,
+// because Debian starts it. A service that existed before must stay untouched.
 func TestInstalledServicesAreStopped(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can mount")
@@ -186,7 +193,7 @@ func TestInstalledServicesAreStopped(t *testing.T) {
 	}
 }
 
-// program writes a script that can be run.
+// program writes an executable script.
 func program(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

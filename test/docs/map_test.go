@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestMap: AGENTS.md names every folder with packages of ours, or the folder above it; what it names is there; and the
-// tests that hold its recipes exist.
+// TestMap checks that AGENTS.md names every directory with packages, or its parent, that the directories it names
+// exist, and that the tests that hold its recipes exist.
 func TestMap(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "AGENTS.md"))
 	if err != nil {
@@ -47,13 +47,13 @@ func TestMap(t *testing.T) {
 			}
 		}
 		if regexp.MustCompile(`^Test[A-Z]\w+$`).MatchString(name) && !slices.ContainsFunc(sources, func(source string) bool { return strings.Contains(source, "func "+name+"(") }) {
-			t.Errorf("AGENTS.md names the test %s, which nobody has written", name)
+			t.Errorf("AGENTS.md names the test %s, which does not exist", name)
 		}
 	}
 }
 
-// TestPictures: every line of a picture's source is in the picture. Graphviz itself is not asked: its output differs from
-// version to version.
+// TestPictures checks that every line of a picture's source is in the picture. It does not run Graphviz, whose output
+// differs between versions.
 func TestPictures(t *testing.T) {
 	sources, err := filepath.Glob(filepath.Join(root, "docs/pictures/*.dot"))
 	if err != nil || len(sources) == 0 {
@@ -78,7 +78,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// inside reports whether something in the folder is named, such as config/crd in config.
+// inside reports whether named has something in the folder, such as config/crd in config.
 func inside(named map[string]bool, folder string) bool {
 	for name := range named {
 		if strings.HasPrefix(name, folder+"/") {

@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/internal/cli"
 )
 
-// kinds are all names by which kubectl knows our kinds, in lower case.
+// kinds returns all names by which kubectl knows the project's kinds, in lower case.
 func kinds(t *testing.T) []string {
 	t.Helper()
 	files, err := crd.Bases.ReadDir("bases")
@@ -39,7 +39,7 @@ func kinds(t *testing.T) []string {
 	return names
 }
 
-// constants are the strings of the API's source that a pattern finds.
+// constants returns the strings in the API's source that match a pattern.
 func constants(t *testing.T, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "api/v1alpha1/*.go"))
@@ -67,10 +67,10 @@ func conditions(t *testing.T) []string {
 	return constants(t, `\tCondition\w+ += "(\w+)"`)
 }
 
-// notKeys stand behind our group and are neither label nor annotation nor finalizer.
+// notKeys follow the API group in the text but are no labels, annotations or finalizers.
 var notKeys = []string{"v1alpha1", "operator", "fio", "ior", "local"}
 
-// TestLinks follows every link to a file, and to a heading in it.
+// TestLinks checks that every link leads to an existing file and heading.
 func TestLinks(t *testing.T) {
 	byName := map[string]*page{}
 	all := pages(t)
@@ -104,7 +104,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestNames looks for what the text names: files, commands, targets of make, labels and metrics of ours.
+// TestNames checks that files, commands, make targets, labels and metrics that the text names exist.
 func TestNames(t *testing.T) {
 	keys := append(constants(t, `Group \+ "/([a-z-]+)"`), notKeys...)
 	metrics, err := os.ReadFile(filepath.Join(root, "docs/reference/metrics.md"))
@@ -132,7 +132,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// checkCode checks a span of code that is a path, or a command of ours or of make; "" where nothing is wrong.
+// checkCode checks a code span that is a path, a command of the project or a make target. It returns the problem, or
+// "".
 func checkCode(span string) string {
 	if ourPath.MatchString(span) {
 		if err := checkPaths([]string{span}); err != nil {
@@ -151,7 +152,7 @@ func checkCode(span string) string {
 	call := all[0].calls[0]
 	if arguments, is := ours(call); is && len(arguments) > 0 {
 		if err := cli.Accepts(arguments); err != nil && !regexp.MustCompile(`^too few arguments|requires |required flag|^specify one tool`).MatchString(err.Error()) {
-			return err.Error() // a verb may be named without what it needs
+			return err.Error() // the text may name a command without its arguments
 		}
 		return ""
 	}

@@ -19,9 +19,8 @@ import (
 
 const root = "../.."
 
-// page is one file of the documentation.
 type page struct {
-	// name from the root of the repository.
+	// name is the path from the root of the repository.
 	name    string
 	source  []byte
 	blocks  []block
@@ -30,23 +29,21 @@ type page struct {
 	anchors map[string]bool
 }
 
-// block is a fenced block.
 type block struct {
 	page string
 	line int
-	// language is the first word of the info string, words are the others.
+	// language is the first word of the info string; words are the others.
 	language string
 	words    []string
 	text     string
 }
 
-// link is where a link leads to.
+// link is the target of a link.
 type link struct {
 	target string
 	line   int
 }
 
-// code is a span of code in the text.
 type code struct {
 	text string
 	line int
@@ -54,10 +51,9 @@ type code struct {
 
 func (b *block) String() string { return fmt.Sprintf("%s:%d", b.page, b.line) }
 
-// word reports whether the info string has a word.
 func (b *block) word(word string) bool { return slices.Contains(b.words, word) }
 
-// value returns VALUE of a word KEY=VALUE in the info string, or "" if there is none.
+// value returns VALUE of a word KEY=VALUE in the info string, or "".
 func (b *block) value(key string) string {
 	for _, word := range b.words {
 		if value, is := strings.CutPrefix(word, key+"="); is {
@@ -67,13 +63,13 @@ func (b *block) value(key string) string {
 	return ""
 }
 
-// first line of the block.
+// first returns the first line of the block.
 func (b *block) first() string {
 	line, _, _ := strings.Cut(b.text, "\n")
 	return line
 }
 
-// pages are all that is checked.
+// pages returns all pages that are checked.
 func pages(t *testing.T) []*page {
 	t.Helper()
 	names := []string{"README.md", "CONTRIBUTING.md"}
@@ -121,7 +117,7 @@ func read(t *testing.T, name string) *page {
 			made.blocks = append(made.blocks, made.block(node))
 		case *ast.CodeBlock:
 			if strings.HasPrefix(name, "docs/reference/") {
-				break // made of comments in Go, which have no fences
+				break // generated from Go comments, which have no fences
 			}
 			t.Errorf("%s:%d: a block by indentation has no language: fence it", name, made.line(node))
 		case *ast.Heading:
@@ -161,7 +157,7 @@ func (p *page) block(node *ast.FencedCodeBlock) block {
 	return found
 }
 
-// line on which a node begins, or that of the nearest node around it that knows.
+// line returns the line of a node, or of the closest node around it that has one.
 func (p *page) line(node ast.Node) int {
 	for ; node != nil; node = node.Parent() {
 		if node.Type() == ast.TypeBlock && node.Lines() != nil && node.Lines().Len() > 0 {
@@ -173,7 +169,7 @@ func (p *page) line(node ast.Node) int {
 
 func (p *page) lineAt(offset int) int { return 1 + bytes.Count(p.source[:offset], []byte("\n")) }
 
-// anchor adds that which GitHub gives a heading.
+// anchor adds the anchor that GitHub gives a heading.
 func (p *page) anchor(heading string) {
 	slug := regexp.MustCompile(`[^\p{L}\p{N}\p{M}_\- ]`).ReplaceAllString(strings.ToLower(heading), "")
 	slug = strings.ReplaceAll(slug, " ", "-")
@@ -184,7 +180,7 @@ func (p *page) anchor(heading string) {
 	p.anchors[name] = true
 }
 
-// content is the text of a node without its markup.
+// content returns the text of a node without its markup.
 func content(node ast.Node, source []byte) string {
 	var b strings.Builder
 	for child := node.FirstChild(); child != nil; child = child.NextSibling() {

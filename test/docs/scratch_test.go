@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/test/binaries"
 )
 
-// TestMain is the program of this project where it is called by that name, so that commands in the documentation run what
-// was compiled with this test.
+// TestMain runs this project's program if the test binary is called by that program's name. Documented commands
+// therefore run the code that was compiled with the test.
 func TestMain(m *testing.M) {
 	arguments := os.Args[1:]
 	switch filepath.Base(os.Args[0]) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(cli.Main(arguments, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 
-// scratch is a folder in which the commands of a page are run, one after the other.
+// scratch is a directory in which the commands of a page run in order.
 type scratch struct {
 	t      *testing.T
 	folder string
@@ -74,8 +74,8 @@ func newScratch(t *testing.T, name string) *scratch {
 	return made
 }
 
-// run runs a command line and gives what it prints to standard output, or all where it fails. To say that a result is
-// not good enough is no failure of the program.
+// run runs a command line and returns its standard output, or all output if it fails. An exit status that reports an
+// insufficient result is not a failure.
 func (s *scratch) run(line string) (string, error) {
 	s.t.Helper()
 	command := exec.CommandContext(s.t.Context(), "bash", "-euo", "pipefail", "-c", line)
@@ -94,7 +94,7 @@ func (s *scratch) run(line string) (string, error) {
 	return out.String(), nil
 }
 
-// helmProgram is helm, built once.
+// helmProgram builds helm once and returns its path.
 func helmProgram(t *testing.T) string {
 	t.Helper()
 	path, err := helmPath()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTestsOfSecurity: each test that docs/security.md names is in the package that the page names after it. Where the
-// page names no package, the test is anywhere.
+// TestTestsOfSecurity checks that each test that docs/security.md names exists in the package that the page gives, or
+// in any package if it gives none.
 func TestTestsOfSecurity(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs/security.md"))
 	if err != nil {

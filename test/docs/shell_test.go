@@ -19,23 +19,22 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// outside are programs that are not ours to check.
+// outside lists programs of others, whose commands are not checked.
 var outside = []string{
 	"awk", "cat", "chmod", "cp", "date", "docker", "echo", "fio", "git", "grep", "head", "ior", "jq", "kind", "mkdir", "podman", "printf", "skopeo", "sort", "tail",
 }
 
-// textTools may stand beside commands of ours that are run.
+// textTools may be combined with commands of this project that are run.
 var textTools = []string{"awk", "cat", "echo", "grep", "head", "mkdir", "printf", "sort", "tail"}
 
-// statement is one of a block of commands.
 type statement struct {
 	text string
 	line int
-	// calls are the commands in it, each with its arguments.
+	// calls holds its commands, each with its arguments.
 	calls [][]string
 }
 
-// statements reads a script. Variables are empty, and what another command would print is a word.
+// statements parses a script. Every variable expands to x and every command substitution to one word.
 func statements(script string) ([]statement, error) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), "")
 	if err != nil {
@@ -47,7 +46,7 @@ func statements(script string) ([]statement, error) {
 		found := statement{text: script[one.Pos().Offset():one.End().Offset()], line: int(one.Pos().Line())}
 		var problem error
 		syntax.Walk(one, func(node syntax.Node) bool {
-			// What a substitution has in it is a command of its own; of it in a word there is only a word.
+			// The commands of a substitution are calls of their own. In the outer command, a single word replaces them.
 			call, is := node.(*syntax.CallExpr)
 			if !is || len(call.Args) == 0 {
 				return true
@@ -65,7 +64,7 @@ func statements(script string) ([]statement, error) {
 	return all, nil
 }
 
-// withoutSubstitutions puts a word in the place of what a command would print.
+// withoutSubstitutions replaces each command substitution by a word.
 func withoutSubstitutions(words []*syntax.Word) []*syntax.Word {
 	replaced := func(parts []syntax.WordPart) []syntax.WordPart {
 		made := slices.Clone(parts)
@@ -89,7 +88,7 @@ func withoutSubstitutions(words []*syntax.Word) []*syntax.Word {
 	return made
 }
 
-// checkShell checks the commands of a block, and runs those that need no cluster.
+// checkShell checks the commands of a block and runs those that need no cluster.
 func (s *scratch) checkShell(t *testing.T, block *block) {
 	t.Helper()
 	all, err := statements(block.text)
@@ -113,7 +112,7 @@ func (s *scratch) checkShell(t *testing.T, block *block) {
 	}
 }
 
-// shownCommand is a command of a console, and what it is shown to print.
+// shownCommand is a command of a console and its documented output.
 type shownCommand struct{ command, output string }
 
 func shownCommands(block *block) []shownCommand {
@@ -125,7 +124,7 @@ func shownCommands(block *block) []shownCommand {
 	return all
 }
 
-// checkConsole runs each command behind a $ and compares what it prints with the lines that follow.
+// checkConsole runs the command after each $ and compares its output with the lines that follow.
 func (s *scratch) checkConsole(t *testing.T, block *block) {
 	t.Helper()
 	for _, one := range s.checkCommands(t, block) {
@@ -140,7 +139,7 @@ func (s *scratch) checkConsole(t *testing.T, block *block) {
 	}
 }
 
-// checkCommands checks the commands of a console, and gives those that can be run.
+// checkCommands checks the commands of a console and returns those that can be run.
 func (s *scratch) checkCommands(t *testing.T, block *block) []shownCommand {
 	t.Helper()
 	var runnable []shownCommand
@@ -169,7 +168,7 @@ func (s *scratch) checkCommands(t *testing.T, block *block) []shownCommand {
 	return runnable
 }
 
-// ours gives the arguments of a command line of this project's program.
+// ours returns the arguments of a command line of this project's program, and whether it is one.
 func ours(call []string) ([]string, bool) {
 	if len(call) > 1 && call[0] == "kubectl" && call[1] == "storagebench" {
 		return call[2:], true
@@ -180,8 +179,8 @@ func ours(call []string) ([]string, bool) {
 	return nil, false
 }
 
-// offline reports whether all commands can be run here: there is one of ours among them, and nothing asks for a cluster,
-// loads a directory or waits for a person.
+// offline reports whether all commands can run here: one of them is this project's, and none needs a cluster, loads
+// storage or waits for input.
 func offline(calls [][]string) bool {
 	some := false
 	for _, call := range calls {
@@ -203,7 +202,7 @@ func offline(calls [][]string) bool {
 			}
 		case "init":
 			if slices.Contains(arguments, "--file") {
-				return false // the folder has files of these names, which init does not overwrite
+				return false // the directory has files of these names, which init does not overwrite
 			}
 		default:
 			return false
@@ -216,10 +215,9 @@ func offline(calls [][]string) bool {
 	return some
 }
 
-// placeholder is a word that a reader puts something else for.
+// placeholder reports whether the reader must replace a word.
 func placeholder(word string) bool { return regexp.MustCompile(`^[A-Z][A-Z-]+$`).MatchString(word) }
 
-// checkCall checks one command.
 func checkCall(t *testing.T, call []string) error {
 	t.Helper()
 	if err := checkPaths(call); err != nil {
@@ -237,19 +235,19 @@ func checkCall(t *testing.T, call []string) error {
 		return checkHelm(t, call[1:])
 	case name == "go" && len(call) > 2 && slices.Contains([]string{"run", "test", "build"}, call[1]),
 		name == "sh" && len(call) > 1, strings.HasPrefix(name, "hack/"), name == "bin/cluster", name == "bin/operator":
-		return nil // the paths are checked
+		return nil // their paths are checked above
 	case slices.Contains(outside, name):
 		return nil
 	}
 	return fmt.Errorf("nothing checks %s: see outside in test/docs/shell_test.go", call[0])
 }
 
-// top are the folders of the repository.
+// top lists the top-level directories of the repository.
 const top = `api|charts|cmd|config|controllers|docs|hack|images|internal|test`
 
 var ourPath = regexp.MustCompile(`^(?:\./)?(?:` + top + `)/[\w./*-]*$`)
 
-// checkPaths looks for the files of this repository that a command names.
+// checkPaths checks that the repository's files that a command names exist.
 func checkPaths(call []string) error {
 	for _, word := range call {
 		if _, value, is := strings.Cut(word, "="); is {
@@ -284,7 +282,7 @@ func checkMake(arguments []string) error {
 	return nil
 }
 
-// checkHelm looks for the flags of a command in helm's own help, and renders what would be installed.
+// checkHelm checks the flags of a command against helm's own help, and renders what it would install.
 func checkHelm(t *testing.T, arguments []string) error {
 	t.Helper()
 	if len(arguments) == 0 {
@@ -310,12 +308,12 @@ func checkHelm(t *testing.T, arguments []string) error {
 	for i, word := range arguments[1:] {
 		switch flag, _, _ := strings.Cut(word, "="); {
 		case slices.Contains([]string{"--reuse-values", "--reset-then-reuse-values"}, flag):
-			rendered = append(rendered, "--set", "image.registry="+version.Registry) // of the installation
+			rendered = append(rendered, "--set", "image.registry="+version.Registry) // the installed release has it
 		case slices.Contains([]string{"--create-namespace", "--install", "--wait", "--atomic"}, flag):
 		case strings.HasPrefix(word, "charts/"):
 			rendered = append(rendered, filepath.Join(root, word))
 		case strings.HasSuffix(word, ".yaml") && slices.Contains([]string{"-f", "--values"}, arguments[i]):
-			// A file of the reader's: its content is a block of its own.
+			// A file of the reader. Its content is checked as a block of its own.
 			rendered = append(rendered[:len(rendered)-1], "--set", "image.registry="+version.Registry)
 		default:
 			rendered = append(rendered, word)
@@ -324,7 +322,7 @@ func checkHelm(t *testing.T, arguments []string) error {
 	return helm(t, rendered...)
 }
 
-// helm runs it, with nothing of the user's own.
+// helm runs helm without the user's own configuration.
 func helm(t *testing.T, arguments ...string) error {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), helmProgram(t), arguments...)

@@ -1,7 +1,7 @@
 package docs_test
 
-// unchecked are the blocks of text that nothing checks, and why. The first line of a block begins with first; without, all
-// of the page's are meant.
+// unchecked lists the text blocks that are not checked, with the reason. An entry covers the block whose first line
+// begins with first, or all of the page's blocks if first is empty.
 var unchecked = []struct{ page, first, reason string }{
 	{"docs/concepts.md", "", "drawings"},
 	{"docs/soak.md", "", "what a soak has measured; make soak writes the page"},

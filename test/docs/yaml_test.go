@@ -27,7 +27,7 @@ import (
 	"github.com/storagebench/storagebench/test/prometheus"
 )
 
-// checkYAML checks a block by what its info string says it is.
+// checkYAML checks a block according to its info string.
 func checkYAML(t *testing.T, block *block) {
 	t.Helper()
 	var err error
@@ -54,7 +54,7 @@ func checkYAML(t *testing.T, block *block) {
 	}
 }
 
-// planned is nil where `kubectl storagebench plan` takes a file.
+// planned returns the error of `kubectl storagebench plan` for a file.
 func planned(file string) error {
 	var out, problem bytes.Buffer
 	if code := cli.Main([]string{"plan", "-f", "-"}, cli.Streams{In: strings.NewReader(file), Out: &out, Err: &problem}); code != 0 {
@@ -63,7 +63,7 @@ func planned(file string) error {
 	return nil
 }
 
-// checkObjects checks whole objects, each by its kind.
+// checkObjects checks whole objects, each according to its kind.
 func checkObjects(file string) error {
 	var benchmarks, profiles, parts []string
 	for _, document := range strings.Split("\n"+file, "\n---") {
@@ -80,7 +80,7 @@ func checkObjects(file string) error {
 			profiles = append(profiles, document)
 			phases := ""
 			if strings.Contains(document, "mdtest:") {
-				phases = ", phases: [{name: metadata, steady: {duration: 1h}}]" // it makes its own files, and has no layout
+				phases = ", phases: [{name: metadata, steady: {duration: 1h}}]" // mdtest creates its own files and has no layout
 			}
 			parts = append(parts, fmt.Sprintf("spec: {run: {workload: {profileRef: {kind: %s, name: %s}}%s}}", kind.Kind, kind.Name, phases))
 		default:
@@ -109,7 +109,7 @@ func checkObjects(file string) error {
 	return nil
 }
 
-// checkForeign checks an object of a kind that is not ours.
+// checkForeign checks an object of a kind of another project.
 func checkForeign(document []byte, kind metav1.PartialObjectMetadata) error {
 	if strings.HasPrefix(kind.APIVersion, "kustomize.config.k8s.io/") {
 		return yaml.UnmarshalStrict(document, &kustomize.Kustomization{})
@@ -133,7 +133,7 @@ func checkForeign(document []byte, kind metav1.PartialObjectMetadata) error {
 	return err
 }
 
-// checkPart puts a part of a StorageBenchmark into a whole one, which has to plan.
+// checkPart merges a part into a whole StorageBenchmark, which must plan.
 func checkPart(block *block) error {
 	whole, err := completed(block.text, block.value("at"), block.value("in"))
 	if err != nil {
@@ -145,7 +145,7 @@ func checkPart(block *block) error {
 	return nil
 }
 
-// completed is a StorageBenchmark with a part at a path. The other objects of the file are kept.
+// completed returns a StorageBenchmark with a part at a path. It keeps the other objects of the file.
 func completed(part, path, in string) (string, error) {
 	if in == "" {
 		in = "test/docs/testdata/benchmark.yaml"
@@ -180,7 +180,7 @@ func completed(part, path, in string) (string, error) {
 	return strings.TrimPrefix(strings.Join(all, "\n---"), "\n"), nil
 }
 
-// put merges a value into what is at a path such as spec.run.targets[0].
+// put merges a value into the one at a path such as spec.run.targets[0].
 func put(into any, path string, value any) (any, error) {
 	if path = strings.TrimPrefix(path, "."); path == "" {
 		return merge(into, value), nil
@@ -206,7 +206,7 @@ func put(into any, path string, value any) (any, error) {
 	return fields, err
 }
 
-// orEmpty lets a path go through what is not there.
+// orEmpty replaces a missing value by an empty map if the path continues below it.
 func orEmpty(value any, rest string) any {
 	if value == nil && rest != "" {
 		return map[string]any{}
@@ -214,7 +214,8 @@ func orEmpty(value any, rest string) any {
 	return value
 }
 
-// merge puts the keys of maps together; everything else is replaced. Of the workloads there is only one.
+// merge merges the keys of maps and replaces everything else. A new workload replaces the old one, because there can be
+// only one.
 func merge(old, value any) any {
 	before, isMap := old.(map[string]any)
 	after, both := value.(map[string]any)
@@ -249,7 +250,7 @@ func checkLimits(block *block) error {
 	return err
 }
 
-// checkValues renders the chart with values.
+// checkValues renders the chart with the values of a block.
 func checkValues(t *testing.T, block *block) error {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "values.yaml")
@@ -259,7 +260,7 @@ func checkValues(t *testing.T, block *block) error {
 	return helm(t, "template", "storagebench", filepath.Join(root, "charts/storagebench"), "--set", "image.registry="+version.Registry, "--values", file)
 }
 
-// checkPrometheus checks a configuration. Debian's promtool has no discovery in Kubernetes: that part is read here.
+// checkPrometheus checks a configuration. It reads the Kubernetes discovery itself, because Debian's promtool lacks it.
 func checkPrometheus(t *testing.T, text string) error {
 	t.Helper()
 	var configuration struct {
@@ -305,7 +306,7 @@ func checkPrometheus(t *testing.T, text string) error {
 	return promtool(t, "prometheus.yml", string(rest), "check", "config", "--syntax-only")
 }
 
-// promtool checks a file.
+// promtool writes a file and checks it with promtool.
 func promtool(t *testing.T, name, text string, arguments ...string) error {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -319,7 +320,7 @@ func promtool(t *testing.T, name, text string, arguments ...string) error {
 	return nil
 }
 
-// checkPromQL checks expressions, one a line.
+// checkPromQL checks PromQL expressions, one per line.
 func checkPromQL(t *testing.T, block *block) {
 	t.Helper()
 	var rules strings.Builder

@@ -12,7 +12,8 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
-// TestLedger: the comparison of rights and requests tells what is missing of either. It needs no cluster.
+// TestLedger checks that the ledger reports each right that no request used and each request that was refused. It needs
+// no cluster.
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	granted := slices.Concat(
@@ -36,11 +37,11 @@ func TestLedger(t *testing.T) {
 	l := newLedger(granted)
 	for _, one := range []*auditv1.Event{
 		event("allow", "get", "anywhere", "", "pods", "", "a"),
-		event("allow", "delete", "anywhere", "", "pods", "eviction", "a"),                 // of something below it
-		event("allow", "patch", "anywhere", "storagebench.dev", "benchmarkruns", "", "a"), // of the whole
+		event("allow", "delete", "anywhere", "", "pods", "eviction", "a"),                 // only a subresource
+		event("allow", "patch", "anywhere", "storagebench.dev", "benchmarkruns", "", "a"), // not the status subresource
 		event("allow", "get", "system", "", "secrets", "", "master"),                      // one of two names
-		event("allow", "create", "elsewhere", "", "secrets", "", ""),                      // of another namespace
-		event("forbid", "list", "elsewhere", "", "secrets", "", ""),                       // not allowed
+		event("allow", "create", "elsewhere", "", "secrets", "", ""),                      // in another namespace
+		event("forbid", "list", "elsewhere", "", "secrets", "", ""),                       // refused
 		{Verb: "get", RequestURI: "/readyz", Annotations: map[string]string{"authorization.k8s.io/decision": "allow"}},
 	} {
 		l.see(one)
@@ -58,12 +59,12 @@ func TestLedger(t *testing.T) {
 	}
 	l.see(event("allow", "create", "system", "", "secrets", "", ""))
 	if slices.Contains(l.problems(), want[0]) {
-		t.Error("a right of one namespace that was used there is told of")
+		t.Error("a namespaced right that was used in its namespace is reported as unused")
 	}
 }
 
-// TestUsesOfSittings: what an earlier sitting recorded counts if it is recent enough, and the record keeps only what is
-// granted. It needs no cluster.
+// TestUsesOfSittings checks that a recorded use of an earlier sitting counts if it is recent enough, and that the
+// record keeps only granted rights. It needs no cluster.
 func TestUsesOfSittings(t *testing.T) {
 	t.Parallel()
 	granted := rightsOf("role", "", []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "delete", "watch"}}})

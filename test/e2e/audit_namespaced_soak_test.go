@@ -27,11 +27,11 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// simulatedDriver is the one whose CSIDriver the operator reads.
+// simulatedDriver has the CSIDriver that the operator reads.
 const simulatedDriver = "ebs.csi.aws.com"
 
-// watchedUses are what has to happen in watched namespaces for each right of the operator to be used: each in one of
-// its own, side by side.
+// watchedUses are the scenarios that make the operator use each of its rights in watched namespaces. They run in
+// parallel, each in its own namespace.
 var watchedUses = map[string]func(*space){
 	"claim, profile, history": func(s *space) {
 		s.modified("data")
@@ -77,8 +77,9 @@ var watchedUses = map[string]func(*space){
 	"alike events": func(s *space) { s.alikeEvents() },
 }
 
-// TestNamespacedOperator: an operator that watches some namespaces does there all that the other one does, uses every
-// right that it has for it, is refused nothing, and asks for nothing in a namespace that it does not watch.
+// TestNamespacedOperator checks that an operator that watches some namespaces works there like one for the whole
+// cluster. It must use every right that it has, must not be refused anything, and must not ask for anything in other
+// namespaces.
 func TestNamespacedOperator(t *testing.T) {
 	soak.Only(t)
 	in := requireNode(t)
@@ -91,7 +92,7 @@ func TestNamespacedOperator(t *testing.T) {
 		spaces[name] = newSpace(t)
 		watched = append(watched, spaces[name].namespace)
 	}
-	// The operator tells of a fault in it by an event at it.
+	// The operator reports the invalid limits by an event on the ConfigMap.
 	home.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: catalog.DefaultName}, Data: map[string]string{"mine.yaml": "no limits"}})
 	home.installNamespaced(watched)
 	outside.claim("data", "1Gi")
@@ -113,7 +114,7 @@ func TestNamespacedOperator(t *testing.T) {
 	must(t, err)
 	soak.Report(t, "Rights of an operator that watches namespaces", "%d requests have used %d of %d rights; %d are looked for by the API server itself, in each of %d namespaces",
 		found.requests, len(found.used), len(found.granted), len(invisible), len(watched))
-	// Each use is in one of the namespaces, which all have the same Role.
+	// All watched namespaces have the same Role, and each scenario uses only a part of it.
 	for _, problem := range acrossNamespaces(found, watched).problems() {
 		t.Error(problem)
 	}
@@ -124,7 +125,8 @@ func TestNamespacedOperator(t *testing.T) {
 	}))
 }
 
-// acrossNamespaces takes the rights of the Roles in some namespaces for one: used in one of them is used.
+// acrossNamespaces merges the rights of the Roles in some namespaces: a right that is used in one of them counts as
+// used.
 func acrossNamespaces(of *ledger, namespaces []string) *ledger {
 	one := func(r right) right {
 		if slices.Contains(namespaces, r.namespace) {
@@ -143,13 +145,13 @@ func acrossNamespaces(of *ledger, namespaces []string) *ledger {
 	return made
 }
 
-// installNamespaced installs config/namespaced with the space as the operator's namespace. The kinds, and what users
-// may do, are there. Watches begin with lists, as with an API server before Kubernetes 1.34.
+// installNamespaced installs config/namespaced with the space as the operator's namespace. The kinds and the users'
+// roles exist already. Watches begin with lists, as with an API server before Kubernetes 1.34.
 func (s *space) installNamespaced(watched []string) {
 	s.Helper()
 	manifests, err := render.Folder(os.DirFS(filepath.Join(s.root, "config")), render.Namespaced, s.version)
 	must(s.T, err)
-	// Names of the whole cluster are the space's own.
+	// Cluster-wide names must be unique to the space.
 	text := strings.NewReplacer("storagebench-operator-cluster-reads", s.namespace, "storagebench-system", s.namespace).Replace(string(manifests))
 	var deployment []byte
 	for document := range bytes.SplitSeq([]byte(text), []byte("\n---\n")) {
@@ -171,7 +173,7 @@ func (s *space) installNamespaced(watched []string) {
 			deployment = document
 		}
 	}
-	// Last: it ends where it may read none of its namespaces.
+	// Deploy last: an operator that cannot read any of its namespaces exits.
 	s.deployNamespaced(deployment, watched)
 }
 
@@ -202,7 +204,7 @@ func (s *space) deployNamespaced(document []byte, watched []string) {
 	})
 }
 
-// logsOfOperator are the last lines of the operator in the space, and of the one before it where that has ended.
+// logsOfOperator returns the last log lines of the space's operator, and of its previous container if that ended.
 func (s *space) logsOfOperator() string {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

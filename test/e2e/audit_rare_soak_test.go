@@ -32,10 +32,10 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// Tests that bring about what the operator needs a right for in a rare moment; see audit_test.go.
+// These tests create the rare situations in which the operator needs certain rights; see audit_test.go.
 
-// TestANewInstallation: an operator that finds neither a master key nor a Lease nor a profile of its library makes them.
-// It runs alone: a run of the key before would be lost.
+// TestANewInstallation checks that an operator without a master key, Lease or library profiles creates them. It runs
+// alone, because runs that use the previous key would fail.
 func TestANewInstallation(t *testing.T) {
 	soak.Only(t)
 	in := require(t)
@@ -60,7 +60,7 @@ func TestANewInstallation(t *testing.T) {
 	deadline := time.Now().Add(time.Minute)
 	for in.holder(t) == "" {
 		if time.Now().After(deadline) {
-			t.Fatal("nobody leads")
+			t.Fatal("no operator leads")
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -74,8 +74,8 @@ func TestANewInstallation(t *testing.T) {
 	}
 }
 
-// TestGroupOfKueueEnds: Kueue keeps the pods of a group by a finalizer until the group is over for good, which the
-// operator says at each of them when the run is. Kueue itself is not here: the test is its hand.
+// TestGroupOfKueueEnds checks that the operator marks the pods of a finished run as not retriable, so that Kueue can
+// remove the finalizer with which it keeps a group. The test stands in for Kueue.
 func TestGroupOfKueueEnds(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -93,7 +93,7 @@ func TestGroupOfKueueEnds(t *testing.T) {
 		held.Finalizers = append(held.Finalizers, finalizer)
 		must(t, s.api.Patch(t.Context(), held, client.MergeFrom(&pods[i])))
 	}
-	// However the test ends, the namespace has to.
+	// The namespace must be deletable even if the test fails.
 	t.Cleanup(func() {
 		for i := range pods {
 			free := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
@@ -111,7 +111,7 @@ func TestGroupOfKueueEnds(t *testing.T) {
 	})
 }
 
-// allowKueue gives the operator the right of config/kueue, and waits until it has it.
+// allowKueue installs config/kueue and waits until the operator has its right.
 func (s *space) allowKueue() {
 	s.Helper()
 	manifests, err := render.Folder(os.DirFS(filepath.Join(s.root, "config")), render.Kueue, s.version)
@@ -130,7 +130,8 @@ func (s *space) allowKueue() {
 	})
 }
 
-// TestHistoryIsPruned: of the runs of a benchmark as many stay as it says.
+// TestHistoryIsPruned checks that a benchmark keeps as many runs as its history limit, and that a pruned run's series
+// is deleted.
 func TestHistoryIsPruned(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -144,7 +145,7 @@ func TestHistoryIsPruned(t *testing.T) {
 	second := s.again("bench", "again", wholeRun)
 	s.complete(second)
 	kept := func(run *v1alpha1.BenchmarkRun) bool {
-		// Of the attempt that counts: one before it may have been told too late.
+		// Look at the newest attempt: an earlier one may have failed because its start command came too late.
 		return s.get(objects.SeriesName(run.Name, "01-write", int(stepOf(run, "01-write").Attempt)), &corev1.ConfigMap{})
 	}
 	s.until("the first run is gone, with what it did over time", time.Minute, func() bool { return len(s.runs()) == 1 && !kept(first) })
@@ -157,9 +158,9 @@ func TestHistoryIsPruned(t *testing.T) {
 	s.clean()
 }
 
-// TestOwnersAreHeldBackByRight: what the operator makes holds back the end of its owner, so that a deletion in the
-// foreground waits for it. Some clusters, such as OpenShift, and this one, let only those make such an object who may
-// update the owner's finalizers. No request shows those rights; here somebody lacks them.
+// TestOwnersAreHeldBackByRight checks that the operator needs the right to update the finalizers of its objects'
+// owners. The objects block the owner's deletion, and some clusters, such as OpenShift and this one, require that right
+// to create them. Requests do not show it, so the test tries with an account that lacks it.
 func TestOwnersAreHeldBackByRight(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -186,7 +187,7 @@ func TestOwnersAreHeldBackByRight(t *testing.T) {
 		{"storagebenchmarks", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "of-benchmark", OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.StorageBenchmarkKind, Name: "bench", UID: "2", BlockOwnerDeletion: new(true)}}}}},
 	} {
-		// A role that was made this moment is not known to the API server yet.
+		// The API server may not know the new Role yet.
 		var refusal error
 		s.until("what holds back its owner is refused for that alone", 20*time.Second, func() bool {
 			refusal = api.Create(t.Context(), one.made.DeepCopyObject().(client.Object), client.DryRunAll)
@@ -203,8 +204,8 @@ func TestOwnersAreHeldBackByRight(t *testing.T) {
 	}
 }
 
-// TestOlderAPIServers: an API server before Kubernetes 1.34 has no streams of what is there, so that watches begin
-// with lists. The operator asks the newer one of this cluster as it would ask them.
+// TestOlderAPIServers checks the operator against API servers before Kubernetes 1.34, which cannot stream initial
+// lists, so that watches begin with lists. The operator runs with the feature turned off.
 func TestOlderAPIServers(t *testing.T) {
 	soak.Only(t)
 	in := requireNode(t)
@@ -220,8 +221,8 @@ func TestOlderAPIServers(t *testing.T) {
 	operator.stop()
 }
 
-// TestAlikeEvents: an event that is like one of the same object a moment ago is counted there, which changes that
-// one. A run that has ended tells each time that the API server refuses to let go of it.
+// TestAlikeEvents checks that a repeated event increases the count of the first one, which needs the right to patch
+// events. A policy makes the API server refuse to update a finished run, and the operator reports each refusal.
 func TestAlikeEvents(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -261,7 +262,8 @@ func (s *space) alikeEvents() {
 	})
 }
 
-// TestAttributesClassIsRead: what a claim was changed to after it was made is part of what a run says of its storage.
+// TestAttributesClassIsRead checks that a run reports the VolumeAttributesClass that a claim was changed to after its
+// creation.
 func TestAttributesClassIsRead(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -276,7 +278,8 @@ func TestAttributesClassIsRead(t *testing.T) {
 	s.clean()
 }
 
-// modified makes a claim, and says of it what a driver does that has changed it to a class of the space's own.
+// modified creates a claim and sets its status as a driver does after changing the volume to another
+// VolumeAttributesClass.
 func (s *space) modified(claim string) {
 	s.Helper()
 	class := &storagev1.VolumeAttributesClass{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}, DriverName: "example.com",

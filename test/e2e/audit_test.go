@@ -23,27 +23,27 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// What the operator may do is held against what it did. The API server of test/cluster writes down each request of an
-// account. Each right that the operator was given has to be among the requests of the tests of this package, and none of
-// them may have been refused. A right that nothing needs is taken out of the +kubebuilder:rbac markers; for one that is
-// needed in a rare moment there is a test that brings the moment about.
+// The audit compares the rights of the operator with its requests, which the API server of test/cluster records per
+// account. The tests of this package must use each right at least once, and no request may be refused. Remove a right
+// that nothing needs from the +kubebuilder:rbac markers. If a right is needed only in a rare situation, add a test that
+// creates the situation.
 //
-// The tests run in several sittings, perhaps each on a cluster of its own. usesRecord has the last use of each right that
-// a sitting saw. Unused rights are a fault only after the sitting that completes the tests.
+// The tests run in several sittings, possibly on different clusters. usesRecord holds the last use of each right in any
+// of them. Unused rights are an error only after the sitting that completes the tests.
 
-// auditVariable is set by `make soak` for the sitting that completes the tests, to the time (RFC 3339) of the oldest
-// verdict that still counts: a right must have been used since then.
+// auditVariable is set by `make soak` for the sitting that completes the tests. Its value is a time (RFC 3339): uses of
+// a right before it do not count.
 const auditVariable = "E2E_AUDIT"
 
-// usesRecord has a line for each right of the operator that was used: the right, and when it was used last.
+// usesRecord has a line for each right that the operator used, with the time of its last use.
 const usesRecord = "docs/soak/rights.csv"
 
-// right is one thing that somebody may do.
+// right is a permission to do one thing.
 type right struct {
 	verb, group, resource string
-	// name is empty where it is for all names, and namespace where it is for all namespaces.
+	// name is empty if the right covers all names, and namespace if it covers all namespaces.
 	name, namespace string
-	// role is where it is from.
+	// role is the role that grants the right.
 	role string
 }
 
@@ -58,15 +58,15 @@ func (r right) String() string {
 	return text + " (" + r.role + ")"
 }
 
-// invisible are rights that no request shows: the API server looks for them itself, by the admission plugin
-// OwnerReferencesPermissionEnforcement, when an object is made that holds back the end of its owner. All that the
-// operator makes does. TestOwnersAreHeldBackByRight shows that nothing could be made without them.
+// invisible are rights that no request shows. The API server checks them in the admission plugin
+// OwnerReferencesPermissionEnforcement when an object is created that blocks the deletion of its owner, as all objects
+// of the operator do. TestOwnersAreHeldBackByRight shows that they are needed.
 var invisible = map[string]bool{
 	"update storagebenchmarks/finalizers." + v1alpha1.Group: true,
 	"update benchmarkruns/finalizers." + v1alpha1.Group:     true,
 }
 
-// rightsOf are those that some rules give.
+// rightsOf returns the rights that rules grant.
 func rightsOf(role, namespace string, rules []rbacv1.PolicyRule) []right {
 	var all []right
 	for _, rule := range rules {
@@ -87,13 +87,13 @@ func rightsOf(role, namespace string, rules []rbacv1.PolicyRule) []right {
 	return all
 }
 
-// usedBy reports whether a request was made by this right, or could have been.
+// usedBy reports whether a request used this right, or could have.
 func (r right) usedBy(event *auditv1.Event) bool {
 	asked := event.ObjectRef
 	if asked == nil || decision(event) != "allow" || asked.APIGroup != r.group {
 		return false
 	}
-	// Whoever applies an object that is not there has to have the right to create it, too.
+	// Applying an object that does not exist also needs the right to create it.
 	applied := r.verb == "create" && event.Verb == "patch" && event.ResponseStatus != nil && event.ResponseStatus.Code == http.StatusCreated
 	if event.Verb != r.verb && !applied {
 		return false
@@ -105,15 +105,15 @@ func (r right) usedBy(event *auditv1.Event) bool {
 	return resource == r.resource && (r.name == "" || r.name == asked.Name) && (r.namespace == "" || r.namespace == asked.Namespace)
 }
 
-// decision is what RBAC said, "allow" or "forbid". A quota or Pod Security refuse with 403 what RBAC allows.
+// decision returns RBAC's decision, "allow" or "forbid". A 403 alone may come from a quota or from Pod Security.
 func decision(event *auditv1.Event) string { return event.Annotations["authorization.k8s.io/decision"] }
 
-// ledger is what somebody may do, and what of it was done.
+// ledger compares the rights of an account with their use.
 type ledger struct {
 	granted []right
 	// used has the time of the last use of each right that was used.
 	used map[right]time.Time
-	// refused are requests that no right allows.
+	// refused counts the requests that no right allows.
 	refused  map[string]int
 	requests int
 }
@@ -122,7 +122,7 @@ func newLedger(granted []right) *ledger {
 	return &ledger{granted: granted, used: map[right]time.Time{}, refused: map[string]int{}}
 }
 
-// see takes a request into account.
+// see records a request.
 func (l *ledger) see(event *auditv1.Event) {
 	l.requests++
 	if decision(event) == "forbid" {
@@ -135,8 +135,8 @@ func (l *ledger) see(event *auditv1.Event) {
 	}
 }
 
-// creation is the other right that a request needs which applies what was not there: to create it, by its name. Of
-// others it is the request itself.
+// creation returns the create request that is implied by applying an object that does not exist. It returns other
+// requests unchanged.
 func creation(event *auditv1.Event) *auditv1.Event {
 	if event.Verb != "patch" || event.ResponseStatus == nil || event.ResponseStatus.Code != http.StatusCreated {
 		return event
@@ -146,7 +146,7 @@ func creation(event *auditv1.Event) *auditv1.Event {
 	return &made
 }
 
-// unused are the rights that nothing has used.
+// unused returns the rights that no request used.
 func (l *ledger) unused() []string {
 	var all []string
 	for _, one := range l.granted {
@@ -159,7 +159,7 @@ func (l *ledger) unused() []string {
 	return slices.Compact(all)
 }
 
-// refusals are the requests that were refused.
+// refusals returns the requests that were refused.
 func (l *ledger) refusals() []string {
 	var all []string
 	for request, times := range l.refused {
@@ -169,11 +169,11 @@ func (l *ledger) refusals() []string {
 	return all
 }
 
-// problems are the rights that nothing has used, and the requests that were refused.
+// problems returns the unused rights and the refused requests.
 func (l *ledger) problems() []string { return append(l.unused(), l.refusals()...) }
 
-// merge adds the uses since an instant that earlier sittings have recorded, and returns the record with those of this
-// ledger. The record keeps no right that is not granted anymore.
+// merge adds the uses after since that earlier sittings recorded. It returns the record with the uses of this ledger,
+// without rights that are no longer granted.
 func (l *ledger) merge(recorded map[string]time.Time, since time.Time) map[string]time.Time {
 	merged := map[string]time.Time{}
 	for _, one := range l.granted {
@@ -194,7 +194,7 @@ func (l *ledger) merge(recorded map[string]time.Time, since time.Time) map[strin
 	return merged
 }
 
-// readUses reads the record of uses; there are none without a file.
+// readUses reads the record of uses. Without a file it returns none.
 func readUses(file string) (map[string]time.Time, error) {
 	lines, err := recordLines(file)
 	if err != nil || lines == nil {
@@ -220,7 +220,7 @@ func writeUses(file string, uses map[string]time.Time) error {
 	return errors.Join(writer.Error(), os.WriteFile(file, text.Bytes(), 0o644))
 }
 
-// grantedTo are the rights of a service account, by all that is bound to it.
+// grantedTo returns the rights of a service account from all roles that are bound to it.
 func (in *installation) grantedTo(ctx context.Context, namespace, name string) ([]right, error) {
 	isBound := func(subject rbacv1.Subject) bool {
 		return subject.Kind == rbacv1.ServiceAccountKind && subject.Namespace == namespace && subject.Name == name
@@ -267,7 +267,7 @@ func (in *installation) rulesOf(ctx context.Context, reference rbacv1.RoleRef, n
 	return role.Rules, err
 }
 
-// audit holds what an account may do against all that it did, and what it was refused since an instant.
+// audit compares an account's rights with all of its requests. Refusals count only from an instant on.
 func (in *installation) audit(ctx context.Context, namespace, name string, since time.Time) (*ledger, error) {
 	granted, err := in.grantedTo(ctx, namespace, name)
 	if err != nil {
@@ -285,8 +285,8 @@ func (in *installation) audit(ctx context.Context, namespace, name string, since
 	return made, err
 }
 
-// auditOperator is done when all tests of a sitting that began at an instant have run. If one of them failed, it only
-// records which rights were used: the tests would have used others.
+// auditOperator runs after all tests of a sitting. If one of them failed, it records the used rights but reports no
+// problems, because the failed test would have used more.
 func auditOperator(began time.Time, failed bool) error {
 	if testing.Short() || made == nil || made.api == nil || !made.Embedded {
 		return nil

@@ -32,11 +32,11 @@ func jobOf(t *testing.T, benchmark *builders.BenchmarkBuilder, step int) string 
 	return request.GetFio().GetJob()
 }
 
-// firstIO returns when a fio process started its first I/O, from its output, by the same estimate that agents make.
+// firstIO returns when a fio process started its first I/O. It estimates the time from the output as agents do.
 func firstIO(t *testing.T, output []byte, jobs int) time.Time {
 	t.Helper()
 	var stream fio.Stream
-	_, _ = stream.Write(output) // it takes everything
+	_, _ = stream.Write(output) // never fails
 	sampler := fio.NewSampler(fio.SamplerOptions{Jobs: jobs})
 	for _, document := range stream.Documents() {
 		if _, err := sampler.Add(document); err != nil {
@@ -50,8 +50,8 @@ func firstIO(t *testing.T, output []byte, jobs int) time.Time {
 	return time.Unix(0, nanoseconds)
 }
 
-// barePod returns the pod of a client as it would be written without an operator: with the same init container, image and
-// volume, and with fio and a job file instead of the agent.
+// barePod returns the pod of a client as it would be written without an operator: the same init container, image and
+// volume, but fio with a job file instead of the agent.
 func barePod(s *space, like *corev1.Pod, job string) *corev1.Pod {
 	s.Helper()
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "job"}, Data: map[string]string{"job.fio": job}}
@@ -97,8 +97,8 @@ func (s *space) removePod(pod *corev1.Pod) {
 	s.until("pod "+pod.Name+" is gone", 30*time.Second, func() bool { return !s.get(pod.Name, &corev1.Pod{}) })
 }
 
-// bareTogether runs fio several times on this machine, each in a folder of its own and all released at once by the
-// end of one pipe, and gives the time from the first one's first I/O to the last one's.
+// bareTogether runs several fio on this machine, each in its own directory, and releases all of them at once by closing
+// a pipe. It returns the time between the first I/O of the first and of the last one.
 func bareTogether(t *testing.T, folders []string, job string, interval time.Duration) time.Duration {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -115,8 +115,8 @@ func bareTogether(t *testing.T, folders []string, job string, interval time.Dura
 		commands[i].ExtraFiles = append(commands[i].ExtraFiles, gate)
 		commands[i].Stdout = &outputs[i]
 		must(t, commands[i].Start())
-		// fio measures how exactly it can sleep when it starts, and spins for that long instead of sleeping (3.33). If 64
-		// processes started at once, they would measure 50 ms, and then take all CPU time.
+		// At its start, fio measures the precision of sleeping and then spins for that long instead of sleeping (3.33). If 64
+		// processes started at once, they would measure 50 ms and then use all CPU time.
 		time.Sleep(100 * time.Millisecond)
 	}
 	must(t, gate.Close())

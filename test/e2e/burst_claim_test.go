@@ -10,7 +10,8 @@ import (
 	"github.com/storagebench/storagebench/test/cluster/burst"
 )
 
-// burstClaim makes a store of a configuration and a claim for it in the space. Both go with the test.
+// burstClaim creates a store with a configuration, and a claim for it in the space. Both are removed when the test
+// ends.
 func (s *space) burstClaim(claim string, config model.Config) *burst.Mounted {
 	s.Helper()
 	removeBurstVolumes(s)
@@ -26,7 +27,7 @@ func (s *space) burstClaim(claim string, config model.Config) *burst.Mounted {
 	return store
 }
 
-// removeBurstVolumes removes what tests have left that were killed: volumes whose store is not there any more.
+// removeBurstVolumes removes volumes whose store no longer exists, which killed tests leave behind.
 func removeBurstVolumes(s *space) {
 	s.Helper()
 	var volumes corev1.PersistentVolumeList

@@ -13,10 +13,9 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// offPercent is by how much a figure may be off the store's own record.
+// offPercent is how far a figure may be off the store's own record.
 const offPercent = 5
 
-// scenario is one of test/burstfs.
 func scenario(t testing.TB, name string) model.Config {
 	t.Helper()
 	config, err := burstfs.Scenario(name)
@@ -27,14 +26,14 @@ func scenario(t testing.TB, name string) model.Config {
 // hold compares a run with the record of its store, figure by figure.
 func (s *space) hold(title string, store *burst.Mounted, config model.Config, run *v1alpha1.BenchmarkRun) []truth.Row {
 	s.Helper()
-	time.Sleep(time.Second) // so that the second in which the run ended is complete
+	time.Sleep(time.Second) // until the second in which the run ended is complete
 	rows := truth.Compare(store.Truth(), config, run.Status)
 	soak.Report(s.T, title, "%s", truth.Table(rows))
 	judge(s.T, rows)
 	return rows
 }
 
-// Pods on a store of known limits measure these limits.
+// TestSteadyOnBurst checks that the figures of two pods on a throttled store agree with the store's record.
 func TestSteadyOnBurst(t *testing.T) {
 	soak.Only(t)
 	requireNode(t)

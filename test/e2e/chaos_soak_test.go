@@ -15,15 +15,14 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// kills is how often the operator dies in one run.
+// kills is how often the operator is killed during the run.
 const kills = 10
 
-// TestOperatorKilled: an operator that is killed (-9) again and again while a run is live, at random
-// moments, has done nothing twice and forgotten nothing: the run does as many operations as one that was left
-// in peace, with the same clients, and tidies up. A step whose clients could not all be told of
-// its start, because the operator died between one and the next, is begun again, and says so.
+// TestOperatorKilled kills the operator (-9) at random moments of a live run. Nothing may be done twice or forgotten:
+// the run must do as many operations as an undisturbed one, with the same clients, and remove its data. If the operator
+// dies before it has sent the start command to all clients, the step must be repeated with a message.
 //
-// A Lease that was not given back keeps the next operator waiting until it expires. That is waited for each time.
+// A Lease that was not released delays the next operator until it expires. The test waits for that each time.
 func TestOperatorKilled(t *testing.T) {
 	soak.Only(t)
 	in := requireNode(t)
@@ -32,7 +31,7 @@ func TestOperatorKilled(t *testing.T) {
 	s.claim("data", "1Gi")
 	seed := soak.Seed(t)
 	random := rand.New(rand.NewPCG(seed, kills))
-	// Two such steps last longer than ten operators are started, killed and waited for by their Leases.
+	// Two steps of this length outlast ten starts and kills of an operator, including the waits for its Lease.
 	const seconds = 100
 
 	operator := in.operate(t)
@@ -41,7 +40,7 @@ func TestOperatorKilled(t *testing.T) {
 	s.apply(chaotic(seconds).Obj())
 	for kill := range kills {
 		if kill%2 == 0 {
-			// Something happens just then: a fact was written down, and whoever it concerns is being told.
+			// Kill just after a fact was stored, while the operator acts on it.
 			s.news(3 * time.Second)
 			time.Sleep(time.Duration(random.IntN(200)) * time.Millisecond)
 		} else {
@@ -56,7 +55,7 @@ func TestOperatorKilled(t *testing.T) {
 		t.Logf("the next operator led after %.1f s", operator.leads(leader.LeaseDuration+10*time.Second).Seconds())
 	}
 
-	// And once more while the agents are being told to tidy up and leave.
+	// Kill it once more while it tells the agents to remove their data and leave.
 	s.until("the run is over or tidies up", time.Duration(3*seconds+60)*time.Second, func() bool {
 		return meta.FindStatusCondition(s.run().Status.Conditions, v1alpha1.ConditionDataRemoved) != nil
 	})
@@ -87,16 +86,16 @@ func TestOperatorKilled(t *testing.T) {
 	}
 	s.until("the benchmark is judged", time.Minute, func() bool { return s.seen() == "Current" })
 	s.clean()
-	// The next test need not wait for the Lease.
+	// Release the Lease, so that the next test does not have to wait for it.
 	operator.stop()
 }
 
-// chaotic is a layout, writes and reads of three clients.
+// chaotic returns a benchmark of three clients with a layout, writes and reads.
 func chaotic(seconds int) *builders.BenchmarkBuilder {
 	return small(seconds).Clients(3).Steady("read", lasting(seconds)).With(paced().Reads())
 }
 
-// moment is how far the newest run is, in a line; empty when there is none.
+// moment describes the progress of the newest run in a line. It is empty without a run.
 func (s *space) moment() string {
 	s.Helper()
 	run := s.run()
@@ -110,7 +109,7 @@ func (s *space) moment() string {
 	return text
 }
 
-// news waits until the facts of the newest run change, or for so long.
+// news waits until the facts of the newest run change, at most for patience.
 func (s *space) news(patience time.Duration) {
 	s.Helper()
 	before := s.moment()

@@ -19,7 +19,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// startTrial starts a run on new volumes of the default storage class as that member, and waits for its load.
+// startTrial starts `run --storage-class` as the member and waits for the load of its run.
 func (m *member) startTrial() (*exec.Cmd, *output.Buffer) {
 	m.Helper()
 	program, err := commandLine()
@@ -51,8 +51,8 @@ func (s *space) nothingOfATrial(patience time.Duration) {
 	s.clean()
 }
 
-// TestStorageClassInOneCommand measures a storage class as an editor, who needs no other right: to the end, to Ctrl-C, and
-// with a program that is killed.
+// TestStorageClassInOneCommand measures a storage class with the rights of an editor only. Nothing may be left when the
+// command ends, is interrupted by Ctrl-C, or is killed.
 func TestStorageClassInOneCommand(t *testing.T) {
 	soak.Only(t)
 	requireNode(t)
@@ -74,7 +74,7 @@ func TestStorageClassInOneCommand(t *testing.T) {
 	}
 	s.nothingOfATrial(10 * time.Second)
 
-	// The cluster itself removes what a killed program leaves, and a shorter time to live brings that forward.
+	// After a kill, the cluster removes the objects when the Job's time to live is over. Shorten it.
 	trial, _ = editor.startTrial()
 	must(t, trial.Process.Kill())
 	_ = trial.Wait()

@@ -23,12 +23,12 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// hang is how long anything may take before a test calls it hung.
+// hang is the timeout for anything that a test waits for.
 const hang = 10 * time.Minute
 
-// TestCore is the life of an installation in a real cluster: installed by Helm, runs of each kind, an operator that dies, an
-// upgrade, an uninstall. No verdict depends on how fast the machine is. What measures time, and what a cheaper layer cannot
-// show either, is in the soak tests of this package.
+// TestCore takes an installation through its life in a real cluster: installation by Helm, runs of each kind, the death
+// of an operator, an upgrade, and an uninstall. No check depends on the speed of the machine. The soak tests of this
+// package measure time and cover what needs a real cluster but is not in the core.
 func TestCore(t *testing.T) {
 	if soak.Enabled() {
 		t.Skip("make test runs it")
@@ -57,7 +57,8 @@ func TestCore(t *testing.T) {
 	t.Run("an uninstall leaves nothing", func(t *testing.T) { coreUninstall(t, before) })
 }
 
-// coreQuickstart is the sample as the README has it, to the verdict, the figures and the last trace.
+// coreQuickstart runs the quickstart sample as the README shows it, up to the verdict and the removal of all its
+// objects.
 func coreQuickstart(t *testing.T) {
 	t.Helper()
 	s := newSpace(t)
@@ -85,8 +86,8 @@ func coreQuickstart(t *testing.T) {
 	s.clean()
 }
 
-// hasResults checks that a run came to its results and removed its data. Whether they are valid is up to the machine: clients
-// that a busy one starts far apart have too little time in common, and the result has to say so.
+// hasResults checks that a run produced results and removed its data. The results may be invalid: on a busy machine,
+// clients that start far apart have too little time in common. A warning must then say so.
 func hasResults(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionDataRemoved} {
@@ -102,8 +103,8 @@ func hasResults(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// coreMPI is a job of two ranks in each of two pods. IOR's own count of transfers, the run's bytes, and the store's record are
-// held against each other: they are counts of the same transfers.
+// coreMPI runs a job with two ranks in each of two pods. It compares IOR's own count of transfers, the run's bytes, and
+// the store's record, which all count the same transfers.
 func coreMPI(t *testing.T) {
 	t.Helper()
 	s, image := newMPISpace(t)
@@ -131,7 +132,7 @@ func coreMPI(t *testing.T) {
 	if transferred == 0 || all < float64(transferred) {
 		t.Errorf("IOR transferred %d bytes in one phase, and the store took %.0f in all", transferred, all)
 	}
-	// Samples from outside lack what ranks did after the last look. Where that is over 5 %, the result says so.
+	// Samples miss the last operations of the ranks. If they miss more than 5 %, a warning must say so.
 	if counted := bytesOf(run, "data"); counted < transferred*95/100 && !hasWarning(target, v1alpha1.WarningBytesUncertain) {
 		t.Errorf("IOR transferred %d bytes in one phase, the run counted %d in all, and no warning says so", transferred, counted)
 	}
@@ -142,7 +143,7 @@ func coreMPI(t *testing.T) {
 	s.noRanks("the run is over", pods)
 }
 
-// bytesOf is what all steps of a run read and wrote on a target.
+// bytesOf returns the bytes that all steps of a run read and wrote on a target.
 func bytesOf(run *v1alpha1.BenchmarkRun, target string) (sum int64) {
 	for _, step := range run.Status.Steps {
 		for _, io := range step.IO {
@@ -155,14 +156,15 @@ func bytesOf(run *v1alpha1.BenchmarkRun, target string) (sum int64) {
 }
 
 var (
-	// shut is a store on which the layout of a gated benchmark takes longer than hang, in writes of two seconds each.
+	// shut is a store so slow that the layout of a gated benchmark takes longer than hang, with writes of two seconds
+	// each.
 	shut = model.Config{Buckets: []model.Bucket{{Name: "gate", Counts: model.CountsBytes, BaselinePerSecond: 400e3}}}
-	// open is a store that holds nothing back.
+	// open is a store whose limit no client reaches.
 	open = model.Config{Buckets: []model.Bucket{{Name: "gate", Counts: model.CountsBytes, BaselinePerSecond: 4e9}}}
 )
 
-// gated is a benchmark of two clients that lays out files on a store which is shut, and then writes for two seconds. A
-// test opens the store when it has done what it wants to do in the middle of a step.
+// gated returns a benchmark of two clients that writes for two seconds after a layout on a store that is shut. When a
+// test has done what it needs to do during the layout, it opens the store.
 func (s *space) gated() (*builders.BenchmarkBuilder, *burst.Mounted) {
 	s.Helper()
 	store := s.burstClaim("data", shut)
@@ -170,7 +172,7 @@ func (s *space) gated() (*builders.BenchmarkBuilder, *burst.Mounted) {
 	return builders.Benchmark("bench").Target("data").Clients(2).Workload(fio).Prepare("layout").Steady("write", "2s"), store
 }
 
-// layingOut waits until the layout has written something to a store, and gives the run.
+// layingOut waits until the layout has written to the store, and returns the run.
 func (s *space) layingOut(store *burst.Mounted) *v1alpha1.BenchmarkRun {
 	s.Helper()
 	var run *v1alpha1.BenchmarkRun
@@ -187,14 +189,14 @@ func (s *space) layingOut(store *burst.Mounted) *v1alpha1.BenchmarkRun {
 	return run
 }
 
-// bytesWritten are the bytes that a store has taken in all, by its own record.
+// bytesWritten returns all bytes that were written to a store according to its record.
 func bytesWritten(store *burst.Mounted) float64 {
 	record := store.Truth()
 	return record.Between(record.Start, record.At(time.Duration(len(record.Seconds))*time.Second)).WriteBytes
 }
 
-// coreLostClient kills an agent, as a machine does that is out of memory, while the step before it cannot end. Its client
-// is replaced, lays out its files again, and the run goes on.
+// coreLostClient kills an agent during a layout that cannot end yet, as the kernel does when memory runs out. The
+// client must be replaced and repeat its layout, and the run must continue.
 func coreLostClient(t *testing.T) {
 	t.Helper()
 	s := newSpace(t)
@@ -220,7 +222,8 @@ func coreLostClient(t *testing.T) {
 	s.clean()
 }
 
-// coreDeleted deletes a benchmark whose load does not end on its own.
+// coreDeleted deletes a benchmark during a step that would not end by itself. Its run must be stopped and its data
+// removed.
 func coreDeleted(t *testing.T) {
 	t.Helper()
 	s := newSpace(t)
@@ -239,14 +242,15 @@ func coreDeleted(t *testing.T) {
 	}
 }
 
-// coreFailure is one of the failures, with its cause in the conditions of run and benchmark, and nothing left.
+// coreFailure runs a benchmark that must fail. The conditions of the run and of the benchmark must name the cause, and
+// nothing may be left.
 func coreFailure(name string) func(*testing.T) {
 	return func(t *testing.T) {
 		f := coreFailures[name]
 		s := newSpace(t)
 		timeout := startTimeout
 		if f.needsPod {
-			timeout = hang // the cause has to be found, and not the timeout
+			timeout = hang // time to find the cause before the timeout
 		}
 		benchmark := failingBenchmark(timeout)
 		f.arrange(s, benchmark)
@@ -267,8 +271,9 @@ func coreFailure(name string) func(*testing.T) {
 	}
 }
 
-// saysWhatItFound checks that a drain has found the end of the burst, or says why not: a machine that is too busy to load the
-// store shows no clean drop. What is found is held against models of stores by test/sim, and against real time by the soak.
+// saysWhatItFound checks that a drain found the end of the burst, or says why not: on a machine too busy to load the
+// store, the rate does not drop clearly. The values are checked by test/sim against models of stores, and by the soak
+// in real time.
 func saysWhatItFound(t *testing.T, burst *v1alpha1.BurstResult) {
 	t.Helper()
 	switch {
@@ -281,8 +286,9 @@ func saysWhatItFound(t *testing.T, burst *v1alpha1.BurstResult) {
 	}
 }
 
-// coreDrain kills the operator in the middle of a burst drain. The next one finishes it: the figures match the store's
-// record, Prometheus has the figures of the status, and every query of the dashboards has data.
+// coreDrain kills the operator during a burst drain, which the next operator must finish. The run's bytes must match
+// the store's record, Prometheus must have the figures of the status, and every query of the dashboards must return
+// data.
 func coreDrain(t *testing.T) {
 	t.Helper()
 	prometheus.Program(t, "prometheus")
@@ -290,7 +296,7 @@ func coreDrain(t *testing.T) {
 	server := s.prometheus()
 	s.keepsMetrics()
 	config := model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 8e6, BurstPerSecond: 32e6, Size: 240e6}}}
-	const inFlight = 8 * 64 << 10 // bytes that the store took and the client did not count any more
+	const inFlight = 8 * 64 << 10 // taken by the store, but not counted by the client
 	stores := map[string]*burst.Mounted{"small": s.burstClaim("small", config), "large": s.burstClaim("large", config)}
 	benchmark := builders.Benchmark("watched").
 		Target("small").Throughput("8M", "32M", "240M", "").
@@ -330,9 +336,9 @@ func coreDrain(t *testing.T) {
 	s.clean()
 }
 
-// coreUpgrade upgrades the chart, with kinds that lacked a field, to an operator that plans otherwise, while a run cannot end. It
-// goes on with the same pods, steps and attempts, and the profiles of the library stay as their users have left them. The new
-// operator asks a Prometheus for the observations of the next run.
+// coreUpgrade upgrades kinds and chart during a run that cannot end, to an operator that plans differently. The run
+// must continue with the same pods, steps and attempts, and the library's profiles must stay as their users left them.
+// The new operator queries Prometheus for the observations of the next run.
 func coreUpgrade(t *testing.T) {
 	t.Helper()
 	s := newSpace(t)

@@ -18,10 +18,11 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// azureDisk is the driver whose name the simulation has here.
+// azureDisk is the name of the driver that is simulated.
 const azureDisk = "disk.csi.azure.com"
 
-// simulatedClaim makes a StorageClass of a simulated driver and a claim of it in the space. Both go with the test.
+// simulatedClaim creates a StorageClass of a simulated driver, and a claim for it in the space. Both are removed when
+// the test ends.
 func (s *space) simulatedClaim(name, driver, size string, mode corev1.PersistentVolumeAccessMode, parameters map[string]string) {
 	s.Helper()
 	binding := storagev1.VolumeBindingWaitForFirstConsumer
@@ -43,7 +44,7 @@ func (s *space) simulatedClaim(name, driver, size string, mode corev1.Persistent
 	})
 }
 
-// simulatedStore is the store behind a claim that is bound.
+// simulatedStore returns the store behind a bound claim.
 func (s *space) simulatedStore(simulation *embedded.Simulation, claim string) csisim.Store {
 	s.Helper()
 	var c corev1.PersistentVolumeClaim
@@ -57,12 +58,12 @@ func (s *space) simulatedStore(simulation *embedded.Simulation, claim string) cs
 	return store
 }
 
-// A claim of a class that a user of Azure could have is provisioned by a driver of that name, mounted by the kubelet,
-// and measured as what its disk is.
+// TestSteadyOnASimulatedDriver checks that a claim with a StorageClass as on Azure is provisioned by a driver of that
+// name and mounted by the kubelet, and that the figures agree with the record of its disk.
 func TestSteadyOnASimulatedDriver(t *testing.T) {
 	soak.Only(t)
 	in := requireNode(t)
-	// Before the space: its pods and claims go first.
+	// Start the drivers before the space: the space's pods and claims are then deleted first.
 	simulation := embedded.Run(t, in.State, azureDisk)
 	s := newSpace(t)
 	s.simulatedClaim("data", azureDisk, "1Ti", corev1.ReadWriteOnce, map[string]string{
@@ -76,7 +77,7 @@ func TestSteadyOnASimulatedDriver(t *testing.T) {
 	store := s.simulatedStore(simulation, "data")
 	config, err := store.Config()
 	must(t, err)
-	time.Sleep(time.Second) // so that the second in which the run ended is complete
+	time.Sleep(time.Second) // until the second in which the run ended is complete
 	record, err := store.Truth()
 	must(t, err)
 	rows := truth.Compare(record, config, run.Status)

@@ -20,7 +20,7 @@ func TestDeadTime(t *testing.T) {
 	s := newSpace(t)
 	store := s.burstClaim("data", trial.Spent)
 	var starts, dead []time.Duration
-	// Before the run and after it: what the machine's others do drifts.
+	// Measure before and after the run, because the other load of the machine drifts.
 	bareStarts := func() {
 		for range 3 {
 			starts = append(starts, bare.Start(t, store.Outside(), trial.Eight, store.Truth))

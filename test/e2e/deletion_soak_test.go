@@ -21,8 +21,8 @@ import (
 	"github.com/storagebench/storagebench/test/stillness"
 )
 
-// What happens when something is deleted, or the operator is gone, each before the run makes anything
-// (Deploy), while it is live, and when it has finished:
+// The effects of deleting an object, or of losing the operator, before the run creates anything (Deploy), while it is
+// live, and when it has finished:
 //
 //	             before Deploy        live                                     finished
 //	run          gone at once         load stopped, data removed, then gone    gone
@@ -34,7 +34,7 @@ import (
 type deletion struct {
 	what string
 	do   func(*space)
-	// keeps says what is there afterwards.
+	// keepsBenchmark says that the benchmark still exists afterwards.
 	keepsBenchmark bool
 }
 
@@ -50,11 +50,11 @@ var deletions = []deletion{
 	}},
 }
 
-// inForeground is in TestCore too, of a benchmark whose run is live.
+// inForeground deletes a benchmark in the foreground. TestCore covers this for a live run.
 var inForeground = deletion{what: "benchmark in the foreground", do: func(s *space) { deleteBenchmark(s, metav1.DeletePropagationForeground) }}
 
-// TestDeletedBeforeDeploy: what nobody has begun to carry out leaves at once, whether there is an
-// operator or not; and without one nothing happens.
+// TestDeletedBeforeDeploy checks that a run that has not started, its benchmark and its namespace are deleted at once,
+// even without an operator, and that a run starts only when there is one.
 func TestDeletedBeforeDeploy(t *testing.T) {
 	soak.Only(t)
 	in := requireNode(t)
@@ -66,7 +66,7 @@ func TestDeletedBeforeDeploy(t *testing.T) {
 				s := newSpace(t)
 				pending(s)
 				test.do(s)
-				// The namespace's own controller takes its time, where four go at once.
+				// Four namespaces are deleted at once, which takes the namespace controller some time.
 				s.gone(test, 2*time.Minute)
 			})
 		}
@@ -85,8 +85,7 @@ func TestDeletedBeforeDeploy(t *testing.T) {
 	s.clean()
 }
 
-// pending is a benchmark and its run as they are when the operator dies right after it has created the
-// run.
+// pending creates a benchmark and its run as they are if the operator dies right after it creates the run.
 func pending(s *space) *v1alpha1.BenchmarkRun {
 	s.Helper()
 	benchmark := s.apply(small(2).Obj())
@@ -103,7 +102,7 @@ func pending(s *space) *v1alpha1.BenchmarkRun {
 	return run
 }
 
-// gone waits until what was deleted is gone, with its runs.
+// gone waits until the deleted object and its runs are gone.
 func (s *space) gone(of deletion, patience time.Duration) {
 	s.Helper()
 	if of.what == "namespace" {
@@ -120,8 +119,9 @@ func (s *space) gone(of deletion, patience time.Duration) {
 	s.clean()
 }
 
-// TestDeletedWhileLive: the load ends, the data is removed, nothing more is created, and only then is the
-// object gone. The volume outlives even its namespace, so that it can be looked at.
+// TestDeletedWhileLive deletes a live run, its benchmark or its namespace. The load must end, the data must be removed,
+// nothing new may be created, and only then may the object disappear. The volume outlives even its namespace, so that
+// the test can inspect it.
 func TestDeletedWhileLive(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -160,7 +160,8 @@ func TestDeletedWhileLive(t *testing.T) {
 	}
 }
 
-// TestDeletedWhenFinished: a run that is over is a record and holds nothing.
+// TestDeletedWhenFinished checks that a finished run, its benchmark and its namespace can be deleted. After its run is
+// deleted, a benchmark keeps its verdict and starts no other run.
 func TestDeletedWhenFinished(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -177,7 +178,7 @@ func TestDeletedWhenFinished(t *testing.T) {
 			test.do(s)
 			s.gone(test, 2*time.Minute)
 			if test.keepsBenchmark {
-				// The verdict is the benchmark's own, and no run is begun for one that was judged.
+				// The benchmark keeps the verdict, and a benchmark with a verdict starts no new run.
 				time.Sleep(2 * time.Second)
 				now := s.benchmark("bench").Status
 				if now.LastRun == nil || *now.LastRun != *before.LastRun || len(s.runs()) > 0 {
@@ -188,15 +189,14 @@ func TestDeletedWhenFinished(t *testing.T) {
 	}
 }
 
-// TestOperatorGoneWhileLive: agents need nobody. They go on with the step that they are in to its end, wait
-// for orphanTimeout, remove their data and leave. An operator that comes back later finds
-// clients that are lost, and does by onLoss what it does with those. Nothing happens to a run that
-// has finished.
+// TestOperatorGoneWhileLive removes the operator during a step. The agents must finish the step, wait for
+// orphanTimeout, remove their data and exit. A later operator finds lost clients and follows onLoss. A finished run
+// must not change.
 func TestOperatorGoneWhileLive(t *testing.T) {
 	soak.Only(t)
 	in := requireNode(t)
 	still := stillness.During(t)
-	// The operator has to be gone before they are over, which takes it some three seconds, and more on a busy machine.
+	// The operator must exit before the step ends, which takes some three seconds, or more on a busy machine.
 	const seconds = 20
 	s, finished := newSpace(t), newSpace(t)
 	finished.claim("data", "1Gi")
@@ -223,7 +223,7 @@ func TestOperatorGoneWhileLive(t *testing.T) {
 	for _, pod := range pods {
 		left := pod.Status.ContainerStatuses[0].State.Terminated.FinishedAt.Sub(begun)
 		t.Logf("the agent of %s left %.0f s after the start of a step of %d s", pod.Name, left.Seconds(), seconds)
-		// The kubelet tells whole seconds.
+		// The kubelet reports whole seconds.
 		if left < (seconds-1)*time.Second {
 			t.Errorf("the agent of %s left after %s: it had a step of %d s to do, and then 3 s to wait", pod.Name, left, seconds)
 		}
@@ -248,7 +248,7 @@ func TestOperatorGoneWhileLive(t *testing.T) {
 	within(t, still, fmt.Sprintf("a step of %d s, a wait of 3 s and the removal of the data", seconds), last, (seconds+15)*time.Second)
 }
 
-// hasSaid checks what the client of a pod has written.
+// hasSaid checks the log of a client's pod for a text.
 func (s *space) hasSaid(pod *corev1.Pod, want string) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), 10*time.Second)

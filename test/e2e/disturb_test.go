@@ -24,17 +24,17 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// What the tests share that disturb something: a workload whose size does not depend on the machine,
-// what is known of a run, and ways to look at it from outside.
+// Helpers of the tests that disturb a run: a workload whose number of operations does not depend on the machine, the
+// facts of a run, and ways to inspect it from outside.
 
-// wholeRun is the patience for a run of some seconds, or a part of it, on a machine that does much else.
+// wholeRun is the timeout for a run of some seconds, or a part of it, on a busy machine.
 const wholeRun = 4 * time.Minute
 
-// pace is the operations a second of each client. However busy this machine is, a step of so many
-// seconds does so many operations: that is what "the same result" is compared by.
+// pace is the operations per second of each client. With it, a step does a fixed number of operations however busy the
+// machine is, so that tests can compare results.
 const pace = 100
 
-// paced is fio that does not go faster than pace.
+// paced returns an fio profile limited to pace.
 func paced() *builders.FioBuilder {
 	return builders.Fio().Dataset("8Mi").BlockSize("16Ki").Mutate(func(fio *v1alpha1.FioProfile) {
 		fio.RateLimit = &v1alpha1.FioRateLimit{IOPS: new(int64(pace))}
@@ -42,7 +42,7 @@ func paced() *builders.FioBuilder {
 	})
 }
 
-// small is a layout and a step of writes of two clients, on the claim "data".
+// small returns a benchmark of two clients with a layout and a step of writes on the claim "data".
 func small(seconds int) *builders.BenchmarkBuilder {
 	return builders.Benchmark("bench").Target("data").Clients(2).Workload(paced()).
 		Prepare("layout").Steady("write", lasting(seconds))
@@ -52,7 +52,7 @@ func lasting(seconds int) v1alpha1.Duration {
 	return v1alpha1.DurationOf(time.Duration(seconds) * time.Second)
 }
 
-// beginOf is the instant at which the newest attempt at a step began; zero when none is at work.
+// beginOf returns when the newest attempt of a step started, or zero if it has ended or not started.
 func beginOf(run *v1alpha1.BenchmarkRun, step string) time.Time {
 	newest := v1alpha1.StepStatus{}
 	for _, fact := range run.Status.Steps {
@@ -66,7 +66,7 @@ func beginOf(run *v1alpha1.BenchmarkRun, step string) time.Time {
 	return newest.StartTime.Time
 }
 
-// isComplete checks that a run has come to its results, and that they count.
+// isComplete checks that a run is complete and valid and has removed its data.
 func isComplete(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionValid, v1alpha1.ConditionDataRemoved} {
@@ -76,9 +76,8 @@ func isComplete(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// didAll checks that a phase has done what so many clients do at their pace in so many seconds, or that
-// percentage of it: less would mean that some time, or reports of a client, are missing. Where several
-// runs share this machine it may not keep the pace.
+// didAll checks that a phase did at least percent of the operations that the clients do at their pace. Fewer would mean
+// that time, or reports of a client, are missing. A lower percentage allows for runs that share the machine.
 func didAll(t *testing.T, run *v1alpha1.BenchmarkRun, phase string, clients int32, seconds int, percent int64) {
 	t.Helper()
 	want := int64(pace) * int64(clients) * int64(seconds)
@@ -108,7 +107,7 @@ func didAll(t *testing.T, run *v1alpha1.BenchmarkRun, phase string, clients int3
 	t.Errorf("there is no phase %s", phase)
 }
 
-// told is a condition in a line: "False ClientLost: client data/1 ...".
+// told formats a condition as a line: "False ClientLost: client data/1 ...".
 func told(conditions []metav1.Condition, kind string) string {
 	if found := meta.FindStatusCondition(conditions, kind); found != nil {
 		return fmt.Sprintf("%s %s: %s", found.Status, found.Reason, found.Message)
@@ -116,9 +115,8 @@ func told(conditions []metav1.Condition, kind string) string {
 	return "absent"
 }
 
-// attempts are the tries at the steps of a run, a line each, in order. Starts that were made again since
-// some clients were not told in time are left out: a machine as busy as that of these tests may be late
-// at any time, and the next attempt is as good.
+// attempts returns the attempts of a run's steps in order, one per line. It omits attempts that were repeated because
+// some clients received the start command too late, which may happen at any time on a busy machine.
 func attempts(run *v1alpha1.BenchmarkRun) []string {
 	facts := slices.Clone(run.Status.Steps)
 	slices.SortStableFunc(facts, func(a, b v1alpha1.StepStatus) int {
@@ -135,7 +133,7 @@ func attempts(run *v1alpha1.BenchmarkRun) []string {
 	return lines
 }
 
-// warned are the types of the warnings of a phase.
+// warned returns the types of a phase's warnings.
 func warned(run *v1alpha1.BenchmarkRun, phase string) []v1alpha1.WarningType {
 	var types []v1alpha1.WarningType
 	for _, result := range run.Status.Phases {
@@ -150,7 +148,7 @@ func warned(run *v1alpha1.BenchmarkRun, phase string) []v1alpha1.WarningType {
 	return types
 }
 
-// census notes every pod that a namespace ever has.
+// census records every pod that a namespace ever had.
 type census struct {
 	mu   sync.Mutex
 	pods map[types.UID]string
@@ -178,7 +176,7 @@ func (s *space) census() *census {
 	return c
 }
 
-// names of all pods there ever were, one a pod: a name that was made twice is there twice.
+// names returns the names of all pods that ever existed. The name of a recreated pod appears again.
 func (c *census) names() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,13 +188,13 @@ func (c *census) names() []string {
 	return names
 }
 
-// agentProcess is process 1 of a client's pod, as this machine sees it.
+// agentProcess returns the PID on this machine of process 1 in a client's pod.
 func agentProcess(t *testing.T, pod *corev1.Pod) int {
 	t.Helper()
 	return programOf(t, pod, "/storagebench/bin/agent")
 }
 
-// programOf is the process of a pod that runs a program, as this machine sees it.
+// programOf returns the PID on this machine of a pod's process that runs a program.
 func programOf(t *testing.T, pod *corev1.Pod, program string) int {
 	t.Helper()
 	processes, err := filepath.Glob("/proc/[0-9]*")
@@ -217,14 +215,14 @@ func programOf(t *testing.T, pod *corev1.Pod, program string) int {
 	return 0
 }
 
-// isOfPod reports whether a process, by its folder in /proc, belongs to the pod with that UID.
+// isOfPod reports whether a process, given by its directory in /proc, belongs to the pod with a UID.
 func isOfPod(process, uid string) bool {
 	groups, err := os.ReadFile(filepath.Join(process, "cgroup"))
 	return err == nil && (bytes.Contains(groups, []byte(uid)) || bytes.Contains(groups, []byte(strings.ReplaceAll(uid, "-", "_"))))
 }
 
-// retained makes the claim "data" on a folder of the node that stays when the claim goes, and gives the
-// folder: what a run has left can be seen even where its namespace is gone.
+// retained creates the claim "data" on a directory of the node that survives the claim, and returns the directory.
+// Tests can thus inspect what a run left even after its namespace is gone.
 func (s *space) retained() string {
 	s.Helper()
 	folder := "/var/storagebench-e2e/" + s.namespace
@@ -232,7 +230,7 @@ func (s *space) retained() string {
 	must(s.T, err)
 	must(s.T, os.MkdirAll(path, 0o755))
 	s.Cleanup(func() { _ = os.RemoveAll(path) })
-	// The clients are no root.
+	// The clients do not run as root.
 	must(s.T, os.Chmod(path, 0o777))
 	s.staticClaim("data", folder)
 	return folder
@@ -243,7 +241,7 @@ func deleteBenchmark(s *space, propagation metav1.DeletionPropagation) {
 	must(s.T, s.api.Delete(s.Context(), s.benchmark("bench"), client.PropagationPolicy(propagation)))
 }
 
-// stepOf is the newest attempt of a step that has begun; nil where there is none.
+// stepOf returns the newest attempt of a step, or nil if the step has not begun.
 func stepOf(run *v1alpha1.BenchmarkRun, id string) *v1alpha1.StepStatus {
 	if run == nil {
 		return nil

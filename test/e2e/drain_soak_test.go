@@ -9,13 +9,14 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// Burst, baseline, the time to it, the credits that were spent and the refill are those of the store.
+// TestBurst checks a drain in pods against the store's record: burst, baseline, time to the drop, spent credits and
+// refill.
 func TestBurst(t *testing.T) {
 	soak.Only(t)
 	tryInPods(t, trial.Quick)
 }
 
-// The same on all scenarios of real systems.
+// TestScenarios does the same for all scenarios of real systems.
 func TestScenarios(t *testing.T) {
 	soak.Only(t)
 	for _, one := range trial.All {
@@ -23,7 +24,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// tryInPods runs a trial on its store and holds it against the store's record.
+// tryInPods runs a trial on its store and compares the result with the store's record.
 func tryInPods(t *testing.T, one trial.Trial) {
 	t.Helper()
 	requireNode(t)

@@ -14,22 +14,22 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// startTimeout is the start timeout of benchmarks that must fail because of it.
+// startTimeout is the startTimeout of benchmarks that must fail because of it.
 const startTimeout = 15 * time.Second
 
-// failing is a benchmark that cannot work, and what a user has to be told.
+// failing is a benchmark that cannot work, and the message that its user must get.
 type failing struct {
-	// arrange makes what the benchmark needs, and breaks something.
+	// arrange creates what the benchmark needs, and breaks something.
 	arrange func(*space, *builders.BenchmarkBuilder)
-	// needsPod says that a container has to be started, or tried, for the cause to be known.
+	// needsPod says that a container must be started, or tried, before the cause is known.
 	needsPod bool
-	// reason of Ready, which is False, and of Failed of the run.
+	// reason is that of the benchmark's Ready condition, which is False, and of the run's Failed condition.
 	reason string
-	// says are parts of the message: they name the cause.
+	// says are parts of the message that name the cause.
 	says []string
 }
 
-// coreFailures are those that TestCore brings about.
+// coreFailures are the failures that TestCore covers.
 var coreFailures = map[string]failing{
 	"an image without the tool": {
 		arrange: func(s *space, b *builders.BenchmarkBuilder) {
@@ -66,7 +66,7 @@ func failingBenchmark(timeout time.Duration) *builders.BenchmarkBuilder {
 		Prepare("layout").Steady("write", "1s")
 }
 
-// names fails unless a message names a cause.
+// names checks that a message names a cause.
 func (s *space) names(message string, parts ...string) {
 	s.Helper()
 	for _, part := range parts {
@@ -76,7 +76,7 @@ func (s *space) names(message string, parts ...string) {
 	}
 }
 
-// memory mounts a file system in memory on the node, until the test is over, and gives its folder.
+// memory mounts a memory file system on the node until the test ends, and returns its directory.
 func (s *space) memory(options string) string {
 	s.Helper()
 	folder := "/var/storagebench-e2e/" + s.namespace

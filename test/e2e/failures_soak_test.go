@@ -20,18 +20,18 @@ import (
 )
 
 const (
-	// toStart is the startTimeout of benchmarks which fail by what a container finds, or does not find: on a busy machine a volume is
-	// made, a pod is scheduled and two containers are started in some ten seconds, and it must not be over before.
+	// toStart is the startTimeout of benchmarks that fail because of something that a container finds or misses. On a busy
+	// machine, it takes some ten seconds to create a volume, schedule a pod and start two containers.
 	toStart = 30 * time.Second
-	// grace is what may come on top of them from the begin of the run to its failure: a beat of the operator, on a busy
-	// machine a few. Counted from later than the begin of the run, it would be more.
+	// grace is the time that a run may take to fail after startTimeout, counted from the start of the run: one turn of the
+	// operator, or a few on a busy machine.
 	grace = 10 * time.Second
-	// forVerdict is the patience that comes on top: before the run and after its failure the cluster has things to do,
-	// and on a machine of two processors a dozen such things are done at a time.
+	// forVerdict is additional time for the verdict: with two cores and a dozen tests in parallel, the cluster is slow
+	// before the run and after its failure.
 	forVerdict = time.Minute
 )
 
-// failures are those that TestCore does not bring about.
+// failures are the failures that TestCore does not cover.
 var failures = map[string]failing{
 	"an image that cannot be pulled": {
 		arrange: func(s *space, b *builders.BenchmarkBuilder) {
@@ -54,7 +54,7 @@ var failures = map[string]failing{
 	},
 	"too few nodes for OnePerNode": {
 		arrange: func(_ *space, b *builders.BenchmarkBuilder) {
-			// A claim of one node would be refused at once.
+			// A claim that only one node can use would be refused at once.
 			b.Clients(2).Spread(v1alpha1.SpreadOnePerNode).Template(v1alpha1.ClaimPerClient, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi"))
 		},
 		reason: v1alpha1.ReasonStartTimeout,
@@ -64,7 +64,7 @@ var failures = map[string]failing{
 		arrange: func(s *space, _ *builders.BenchmarkBuilder) {
 			s.staticClaim("data", "/var/storagebench-e2e/is-not-there")
 		},
-		needsPod: true, // the kubelet has to have tried, and to have said so
+		needsPod: true, // the kubelet must have tried and reported it
 		reason:   v1alpha1.ReasonStartTimeout,
 		says:     []string{"data/0", "/var/storagebench-e2e/is-not-there"},
 	},
@@ -116,7 +116,8 @@ var failures = map[string]failing{
 	},
 }
 
-// What cannot work ends in a condition that names the cause, soon, and leaves nothing.
+// TestFailures checks that a benchmark that cannot work soon gets a condition that names the cause, and that nothing is
+// left.
 func TestFailures(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -156,13 +157,13 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A claim that does not exist may come yet: it is waited for, said before, and called stalled after
-// startTimeout. When it comes, the benchmark runs.
+// TestClaimThatDoesNotExist checks that a benchmark reports a missing claim at once and is Stalled after startTimeout,
+// and that it runs when the claim appears.
 func TestClaimThatDoesNotExist(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
 	s := newSpace(t)
-	// Once the claim is there, the pod has as long to start.
+	// The pod has the same timeout once the claim exists.
 	benchmark := s.apply(failingBenchmark(toStart).Obj())
 	ready := func(kind string) *metav1.Condition {
 		return meta.FindStatusCondition(s.benchmark(benchmark.Name).Status.Conditions, kind)
@@ -189,7 +190,7 @@ func TestClaimThatDoesNotExist(t *testing.T) {
 	s.clean()
 }
 
-// What fio may not be told is refused before anything is made, by field and option.
+// TestBadOptions checks that forbidden fio options are refused before a run is created, with the field and the option.
 func TestBadOptions(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()

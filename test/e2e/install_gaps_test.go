@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// noGaps checks that the measured points of each step follow each other without anything between them.
+// noGaps checks that the measured points of each step follow each other without gaps.
 func noGaps(s *space, run *v1alpha1.BenchmarkRun) {
 	s.Helper()
 	var kept corev1.ConfigMapList
@@ -31,15 +31,15 @@ func noGaps(s *space, run *v1alpha1.BenchmarkRun) {
 		}
 	}
 	for _, step := range run.Status.Steps {
-		// A layout that takes less than a second has none.
+		// A layout of less than a second has no points.
 		if points[step.ID] == 0 && step.ID != "00-layout" {
 			s.Errorf("the run has kept no measured point of step %s", step.ID)
 		}
 	}
 }
 
-// checkPoints counts the measured ones, each of which begins where the one before has ended. What comes between the end of a
-// warm-up and the first of them belongs to neither.
+// checkPoints counts the measured points of a step and checks that each begins where the previous one ended. A gap
+// between warm-up and first measured point is allowed.
 func checkPoints(s *space, step string, points []series.Point) int {
 	s.Helper()
 	var first, last int64

@@ -19,7 +19,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// withoutInstallation takes storagebench out of the cluster until the test is over.
+// withoutInstallation removes storagebench from the cluster until the test ends.
 func withoutInstallation(t *testing.T, namespace string) *userTools {
 	t.Helper()
 	in := requireNode(t)
@@ -28,7 +28,7 @@ func withoutInstallation(t *testing.T, namespace string) *userTools {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 		defer cancel()
-		// The namespace and the kinds that a test has left may be on their way still.
+		// The namespace and the kinds of the test may still be terminating.
 		err := in.apply(ctx)
 		for ; err != nil && ctx.Err() == nil; err = in.apply(ctx) {
 			time.Sleep(time.Second)
@@ -40,13 +40,13 @@ func withoutInstallation(t *testing.T, namespace string) *userTools {
 		}
 	})
 	in.scale(t, 0)
-	// The namespace goes first, and takes along what is in it while kubectl goes on with the list.
+	// Deleting the namespace first also deletes its objects while kubectl continues with the list.
 	u.kubectl("delete", "--wait", "--ignore-not-found", "-f", u.manifests(operatorNamespace, render.Metrics))
 	return u
 }
 
-// endRuns deletes the spaces of a test that has failed while its operator still runs: nobody else removes the finalizers of
-// live runs, and the kinds cannot be deleted before.
+// endRuns deletes the spaces of a failed test while its operator still runs. Only the operator removes the finalizers
+// of live runs, and they block the deletion of the kinds.
 func (u *userTools) endRuns(spaces ...*space) {
 	u.Helper()
 	for _, s := range spaces {
@@ -57,13 +57,13 @@ func (u *userTools) endRuns(spaces ...*space) {
 	}
 }
 
-// TestHelmInSomeNamespaces: an operator, and one that stands by, for one namespace; with the reads of the cluster, and
-// without. The leader is deleted in the middle of a run.
+// TestHelmInSomeNamespaces installs an operator and a standby for one namespace, with the right to read cluster-wide
+// objects and then without it. During a run, it deletes the leader.
 func TestHelmInSomeNamespaces(t *testing.T) {
 	soak.Only(t)
 	const release = "narrow"
-	// How many seconds the run takes in which the leader is deleted. The next one leads after some five, and on a busy machine
-	// later.
+	// led is the seconds of the step in which the leader is deleted. The next operator leads after some five seconds, or
+	// later on a busy machine.
 	const led = 25
 	u := withoutInstallation(t, "storagebench-narrow")
 	began := time.Now()
@@ -101,12 +101,12 @@ func TestHelmInSomeNamespaces(t *testing.T) {
 	}
 	u.asksOnly(t, began, other.namespace)
 
-	// The same without the reads of the cluster. Something else is changed with it: an operator that only loses rights
+	// Now without reading the cluster. Also change something that restarts the operator: one that only loses rights
 	// notices after a minute.
 	u.helm("upgrade", release, chart, "--reuse-values", "--set", "watch.clusterReads=false", "--set", "operator.replicas=1",
 		"--set", "operator.logLevel=debug", "--wait", "--timeout", "2m")
 	u.available(1)
-	// One client: two of them may begin so far apart that a short run is not valid, on a busy machine.
+	// Use one client: on a busy machine, two may start so far apart that a short run is not valid.
 	second := small(2).Clients(1).Obj()
 	second.Name = "second"
 	watched.apply(second)
@@ -129,7 +129,7 @@ func TestHelmInSomeNamespaces(t *testing.T) {
 	}
 }
 
-// deniedEvents say what could not be read.
+// deniedEvents returns the events about objects that the operator could not read.
 func deniedEvents(s *space) []string {
 	s.Helper()
 	var events corev1.EventList
@@ -143,7 +143,7 @@ func deniedEvents(s *space) []string {
 	return told
 }
 
-// asksOnly checks that the operator has asked for nothing that it may not have, and for nothing of a namespace.
+// asksOnly checks that the operator was not refused anything and sent no request for the namespace in but.
 func (u *userTools) asksOnly(t *testing.T, since time.Time, but string) {
 	t.Helper()
 	var wrong []string
@@ -163,7 +163,8 @@ func (u *userTools) asksOnly(t *testing.T, since time.Time, but string) {
 	}
 }
 
-// TestInstallYAML: one file, a run, and the file taken away again.
+// TestInstallYAML installs the operator from one file, runs the quickstart, and deletes the file's objects. Nothing may
+// be left.
 func TestInstallYAML(t *testing.T) {
 	soak.Only(t)
 	u := withoutInstallation(t, "storagebench-yaml")
@@ -171,7 +172,7 @@ func TestInstallYAML(t *testing.T) {
 	file := u.manifests(u.namespace, "default")
 	var s *space
 	t.Cleanup(func() {
-		// A second operator of all namespaces would disturb every other test.
+		// A second operator for all namespaces would disturb the other tests.
 		if t.Failed() {
 			u.endRuns(s)
 			u.kubectl("delete", "--wait", "--ignore-not-found", "-f", u.manifests(u.namespace, "default"))

@@ -28,20 +28,19 @@ import (
 	"github.com/storagebench/storagebench/test/binaries"
 )
 
-// What the tests of installations share. Such a test runs alone: it takes away the installation of the other tests and
-// puts it back at its end. Its operator is in a namespace of another name, so that the requests of the two accounts are
-// told apart.
+// Helpers of the installation tests. Such a test runs alone: it removes the installation of the other tests and
+// restores it at its end. Its operator has another namespace, so that the audit log distinguishes the two accounts.
 
-// userTools are what somebody installs with.
+// userTools are the tools of a user who installs the operator.
 type userTools struct {
 	*testing.T
 	in *installation
-	// namespace of the operator.
+	// namespace is the operator's.
 	namespace string
 }
 
-// withoutSpaces waits until the namespaces of the tests before are gone. Kubernetes looks at a namespace again only after half
-// of its pods' grace period of 120 s.
+// withoutSpaces waits until the namespaces of earlier tests are gone. Kubernetes looks at a namespace again only after
+// half of its pods' grace period of 120 s.
 func (u *userTools) withoutSpaces() {
 	u.Helper()
 	u.until("what tests before have made is gone", hang, func() bool {
@@ -51,11 +50,11 @@ func (u *userTools) withoutSpaces() {
 	})
 }
 
-// helmRelease is the release that the core's runs are conducted by.
+// helmRelease is the release of the operator that conducts the core's runs.
 const helmRelease = "storagebench"
 
-// installAlone installs the chart with its default values in place of whatever was installed before, and gives what the cluster
-// had without it.
+// installAlone replaces any installation by the chart with its default values. It returns the objects that the cluster
+// had without an installation.
 func (u *userTools) installAlone() (before []string) {
 	u.Helper()
 	u.withoutSpaces()
@@ -76,12 +75,12 @@ func (u *userTools) install(arguments ...string) {
 	u.available(1)
 }
 
-// tools of a user who installed the operator that the space's runs are conducted by.
+// tools returns the tools of the user who installed the space's operator.
 func (s *space) tools() *userTools {
 	return &userTools{T: s.T, in: s.installation, namespace: operatorNamespace}
 }
 
-// manifests are what `make manifests` writes of a folder, for a namespace.
+// manifests returns a file with the output of `make manifests` for a directory and a namespace.
 func (u *userTools) manifests(namespace, folder string) string {
 	u.Helper()
 	text, err := render.Folder(os.DirFS(filepath.Join(u.in.root, "config")), folder, u.in.version)
@@ -91,7 +90,7 @@ func (u *userTools) manifests(namespace, folder string) string {
 	return file
 }
 
-// kubectl runs the kubectl of the cluster's version as its administrator.
+// kubectl runs a kubectl of the cluster's version as the cluster's administrator.
 func (u *userTools) kubectl(arguments ...string) string {
 	u.Helper()
 	programs, err := binaries.Build(context.WithoutCancel(u.Context()), os.Stderr, binaries.Kubectl)
@@ -117,10 +116,10 @@ func (u *userTools) helm(arguments ...string) string {
 	return u.command(program, append([]string{"--namespace", u.namespace}, arguments...)...)
 }
 
-// command is one that has to succeed.
+// command runs a command that must succeed.
 func (u *userTools) command(program string, arguments ...string) string {
 	u.Helper()
-	// What cleans up runs when the test's own context has ended.
+	// A cleanup runs after the test's own context has ended.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.Context()), hang+time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, program, arguments...)
@@ -136,7 +135,7 @@ func (u *userTools) command(program string, arguments ...string) string {
 	return string(output)
 }
 
-// chart is the chart as a release has it: with the version of the images.
+// chart returns the chart as in a release, with the version of the images.
 func (u *userTools) chart() string {
 	u.Helper()
 	folder := u.TempDir()
@@ -144,7 +143,7 @@ func (u *userTools) chart() string {
 	return filepath.Join(folder, "storagebench-0.0.1-e2e.tgz")
 }
 
-// operators are the pods of the operator, those that end not among them.
+// operators returns the operator's pods, except those that are terminating.
 func (u *userTools) operators() []corev1.Pod {
 	u.Helper()
 	var pods corev1.PodList
@@ -152,7 +151,7 @@ func (u *userTools) operators() []corev1.Pod {
 	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
 }
 
-// leading is the pod that leads; empty where none does.
+// leading returns the pod of the leader, or "".
 func (u *userTools) leading() string {
 	u.Helper()
 	var lease coordinationv1.Lease
@@ -167,7 +166,7 @@ func (u *userTools) leading() string {
 	return pod
 }
 
-// log of all operators that there are.
+// log returns the logs of all operators.
 func (u *userTools) log() string {
 	u.Helper()
 	var text strings.Builder
@@ -186,10 +185,10 @@ func (u *userTools) until(what string, patience time.Duration, holds func() bool
 	(&space{T: u.T, installation: u.in}).until(what, patience, holds)
 }
 
-// changing are resources whose objects come and go by themselves, or with the volumes of a run.
+// changing lists resources whose objects come and go by themselves, or with the volumes of a run.
 var changing = []string{"events", "leases", "endpoints", "endpointslices", "persistentvolumes", "componentstatuses", "volumeattachments"}
 
-// inventory is every object of the cluster that is in none of these namespaces, as "resource namespace/name".
+// inventory returns every object of the cluster as "resource namespace/name", except those in the given namespaces.
 func (u *userTools) inventory(but ...string) []string {
 	u.Helper()
 	found, err := discovery.ServerPreferredResources(u.in.clients.Discovery())
@@ -206,7 +205,7 @@ func (u *userTools) inventory(but ...string) []string {
 			must(u.T, err)
 			list, err := reader.Resource(version.WithResource(resource.Name)).List(u.Context(), metav1.ListOptions{})
 			if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
-				continue // its kind is gone meanwhile, or it only has a list of its own
+				continue // the kind was deleted, or cannot be listed
 			}
 			must(u.T, err)
 			for _, object := range list.Items {
@@ -226,14 +225,14 @@ func more(before, after []string) []string {
 	return slices.DeleteFunc(slices.Clone(after), func(one string) bool { return slices.Contains(before, one) })
 }
 
-// sample applies a sample with its claim.
+// sample applies a sample and its claim.
 func (u *userTools) sample(s *space, name string) {
 	u.Helper()
 	samples := filepath.Join(u.in.root, "config", "samples")
 	u.kubectl("apply", "--namespace", s.namespace, "-f", filepath.Join(samples, "claims", name), "-f", filepath.Join(samples, name))
 }
 
-// available waits until the Deployment has so many pods of its present template, and gives them.
+// available waits until the Deployment has count available pods of its current template, and returns them.
 func (u *userTools) available(count int) []corev1.Pod {
 	u.Helper()
 	var pods []corev1.Pod
@@ -248,15 +247,14 @@ func (u *userTools) available(count int) []corev1.Pod {
 	return pods
 }
 
-// undisturbed checks that a run has done each step once, with the pods that it began with, and has no gap in what it
-// measured.
+// undisturbed checks that a run did each step once, with its original pods, and measured without gaps.
 func undisturbed(s *space, run *v1alpha1.BenchmarkRun, pods *census) {
 	s.Helper()
 	isComplete(s.T, run)
 	done := map[string]bool{}
 	for _, step := range run.Status.Steps {
 		if strings.Contains(step.Message, "not all clients received the start command in time") {
-			continue // a start that was given up on a busy machine, before anything was measured
+			continue // repeated on a busy machine, before anything was measured
 		}
 		if step.State != v1alpha1.StepSucceeded || done[step.ID] {
 			s.Errorf("step %s, attempt %d: %s %s", step.ID, step.Attempt, step.State, step.Message)
@@ -273,15 +271,15 @@ func undisturbed(s *space, run *v1alpha1.BenchmarkRun, pods *census) {
 	noGaps(s, run)
 }
 
-// leaves checks what there is more than before.
+// leaves checks which objects exist in addition to those before.
 func (u *userTools) leaves(before, want []string, but ...string) {
 	u.Helper()
 	var left []string
 	for deadline := time.Now().Add(hang); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		// Pods and what belongs to kinds end a little later.
+		// Pods and objects of deleted kinds take a little longer.
 		left = more(before, u.inventory(but...))
 		if len(want) > 0 {
-			// The library's profiles stay as all objects of the kinds do.
+			// Like all objects of the kinds, the library's profiles stay.
 			left = slices.DeleteFunc(left, func(one string) bool { return strings.HasPrefix(one, "clusterworkloadprofiles /") })
 		}
 		if slices.Equal(left, want) {

@@ -36,15 +36,15 @@ import (
 )
 
 const (
-	// versionVariable says of which version the images are that a cluster of the user's has.
+	// versionVariable names the version of the images in a user's own cluster.
 	versionVariable = "E2E_VERSION"
-	// ownVersion is the version of everything that is built here.
+	// ownVersion is the version of everything that the tests build.
 	ownVersion = "e2e"
 
 	operatorNamespace  = "storagebench-system"
 	operatorDeployment = "storagebench-operator"
 
-	// spaceLabel is on the namespaces of these tests.
+	// spaceLabel marks the namespaces of these tests.
 	spaceLabel = "storagebench.dev/e2e"
 )
 
@@ -54,19 +54,19 @@ type installation struct {
 	api     client.WithWatch
 	clients kubernetes.Interface
 
-	// root of the repository, and programs: where the operator was built.
+	// root is that of the repository; programs is where the operator was built.
 	root, programs string
-	// version of the images.
+	// version is that of the images.
 	version string
 }
 
-// installStep is a step before the first test; what describes it in an error.
+// installStep is an action before the first test. what describes it in errors.
 type installStep struct {
 	what string
 	do   func(context.Context) error
 }
 
-// made is the installation of this test program, once there is one.
+// made is the installation of this test program. install completes it.
 var made *installation
 
 var install = sync.OnceValues(func() (*installation, error) {
@@ -83,7 +83,7 @@ var install = sync.OnceValues(func() (*installation, error) {
 		{"apply the manifests", in.apply},
 		{"wait for the operator", func(ctx context.Context) error { return in.replicas(ctx, 1) }},
 	}
-	// Soak tests share that operator; the core installs one by the chart.
+	// Soak tests share this operator. TestCore installs one by the chart.
 	if soak.Enabled() {
 		steps = append(steps, byManifests...)
 	}
@@ -95,7 +95,8 @@ var install = sync.OnceValues(func() (*installation, error) {
 	return in, nil
 })
 
-// require gives the cluster with this tree's operator in it. The first test that asks for it waits.
+// require returns the cluster, prepared for the tests. The first call builds and loads the images and, in a soak,
+// installs the operator.
 func require(t testing.TB) *installation {
 	t.Helper()
 	if testing.Short() {
@@ -114,8 +115,8 @@ func require(t testing.TB) *installation {
 
 var installing sync.Mutex
 
-// requireNode is for tests that need the machine of the node: to look at the files of volumes, to mount
-// something, to reach pods.
+// requireNode is for tests that need the node's machine, for example to look at the files of volumes, to mount
+// something, or to reach pods.
 func requireNode(t testing.TB) *installation {
 	t.Helper()
 	in := require(t)
@@ -152,12 +153,12 @@ func (in *installation) build(ctx context.Context) error {
 		}
 		in.version = ownVersion
 	}
-	// Kept, so that the next time nothing is linked again.
+	// Keep the programs, so that the next test run does not link them again.
 	in.programs = filepath.Join(in.root, "bin", "e2e")
 	return in.compile(ctx, in.version, in.programs)
 }
 
-// compile makes the programs of a version.
+// compile builds the programs with a version.
 func (in *installation) compile(ctx context.Context, version, folder string, flags ...string) error {
 	for _, program := range []string{"operator", "agent"} {
 		command := exec.CommandContext(ctx, "go", append(append([]string{"build", "-trimpath", "-ldflags",
@@ -172,10 +173,10 @@ func (in *installation) compile(ctx context.Context, version, folder string, fla
 	return nil
 }
 
-// archives are the images, each with its ID in a file beside it.
+// archive returns the path of an image. The image's ID is in a file beside it.
 func (in *installation) archive(name string) string { return filepath.Join(in.programs, name+".tar") }
 
-// load makes the images and loads those that the node does not have yet.
+// load builds the images and loads those that the node lacks.
 func (in *installation) load(ctx context.Context) error {
 	if !in.Embedded {
 		return nil
@@ -199,7 +200,7 @@ func (in *installation) load(ctx context.Context) error {
 	return in.loadImage(ctx, "fio", ofFio)
 }
 
-// loadOperator makes the operator's image of a version's programs, and loads it.
+// loadOperator builds the operator's image from the programs of a version, and loads it.
 func (in *installation) loadOperator(ctx context.Context, name, version, programs string) error {
 	created, err := image.Time()
 	if err != nil {
@@ -234,7 +235,7 @@ func (in *installation) loadImage(ctx context.Context, name string, built image.
 	return err
 }
 
-// sweep removes the namespaces of test programs that were killed.
+// sweep removes the namespaces that killed test programs left.
 func (in *installation) sweep(ctx context.Context) error {
 	var left corev1.NamespaceList
 	if err := in.api.List(ctx, &left, client.HasLabels{spaceLabel}); err != nil {
@@ -248,7 +249,7 @@ func (in *installation) sweep(ctx context.Context) error {
 	return nil
 }
 
-// apply installs what `make manifests` would write, with metrics that others can reach.
+// apply installs the output of `make manifests`, with metrics that can be reached from outside.
 func (in *installation) apply(ctx context.Context) error {
 	manifests, err := render.Folder(os.DirFS(filepath.Join(in.root, "config")), render.Metrics, in.version)
 	if err != nil {
@@ -273,7 +274,8 @@ func (in *installation) apply(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// nameImage makes the pods of a Deployment new ones when their image is another of the same name.
+// nameImage puts the image's ID into the Deployment's template. Its pods are then replaced when the image changes but
+// not its name.
 func (in *installation) nameImage(deployment *unstructured.Unstructured) error {
 	id, err := os.ReadFile(in.archive("operator") + ".id")
 	if err != nil && in.Embedded {
@@ -283,8 +285,7 @@ func (in *installation) nameImage(deployment *unstructured.Unstructured) error {
 		"spec", "template", "metadata", "annotations", "storagebench.dev/image-id")
 }
 
-// replicas waits until the Deployment has as many pods, all of them of the present template and ready, and
-// no others.
+// replicas waits until the Deployment has exactly count pods, all ready and of the current template.
 func (in *installation) replicas(ctx context.Context, count int32) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -313,7 +314,7 @@ func (in *installation) replicas(ctx context.Context, count int32) error {
 	}
 }
 
-// operatorLog is the end of what the operators in the cluster have written.
+// operatorLog returns the last log lines of the operators in the cluster.
 func (in *installation) operatorLog(lines int64) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -332,7 +333,7 @@ func (in *installation) operatorLog(lines int64) string {
 	return text.String()
 }
 
-// nodeFile is where this machine sees a path of the node.
+// nodeFile returns the path on this machine of a path in the node.
 func (in *installation) nodeFile(path string) (string, error) {
 	pid, err := in.State.NodePID()
 	if err != nil {
@@ -341,7 +342,7 @@ func (in *installation) nodeFile(path string) (string, error) {
 	return filepath.Join("/proc", strconv.Itoa(pid), "root", path), nil
 }
 
-// inNode is a command in the mounts, the processes and the network of the node.
+// inNode runs a command in the mount, PID and network namespaces of the node.
 func (in *installation) inNode(ctx context.Context, arguments ...string) ([]byte, error) {
 	pid, err := in.State.NodePID()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// kstatus is what Flux, and everybody else who uses that library, makes of a benchmark.
+// kstatus returns the status that kstatus computes for a benchmark, as Flux and other users of the library see it.
 func kstatus(t *testing.T, benchmark *v1alpha1.StorageBenchmark) status.Status {
 	t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(benchmark)
@@ -28,7 +28,7 @@ func kstatus(t *testing.T, benchmark *v1alpha1.StorageBenchmark) status.Status {
 	return result.Status
 }
 
-// seen is a state of a benchmark as gates see it: the status, and whether a run goes on.
+// seen returns the benchmark's status as gates see it, and whether a run is live.
 func (s *space) seen() string {
 	s.Helper()
 	benchmark := s.benchmark("bench")
@@ -39,7 +39,7 @@ func (s *space) seen() string {
 	return text
 }
 
-// sees follows a benchmark until it is in a state, and gives all states on the way, each once in a row.
+// sees follows a benchmark until it reaches a state, and returns all states on the way without repetitions.
 func (s *space) sees(last string) []string {
 	s.Helper()
 	var states []string
@@ -53,17 +53,17 @@ func (s *space) sees(last string) []string {
 	return states
 }
 
-// TestGatesWait: whoever waits for a benchmark by kstatus waits from the moment it is applied until it is
-// judged, is told the verdict, and is not disturbed by a re-run.
+// TestGatesWait checks that kstatus reports InProgress from the moment a benchmark is applied until its verdict, and
+// that a re-run does not change the verdict. A new specification is in progress at once.
 func TestGatesWait(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
 	s := newSpace(t)
 	s.claim("data", "1Gi")
-	// One client: two of them may begin so far apart that a short run is not valid, on a busy machine.
-	// As the API server stores it, before any operator has looked.
+	// Use one client: on a busy machine, two may start so far apart that a short run is not valid. The state is that of
+	// the stored object, before any operator has seen it.
 	if applied := kstatus(t, s.apply(small(6).Clients(1).Obj())); applied != status.InProgressStatus {
-		t.Errorf("just applied it is %s", applied)
+		t.Errorf("just after it was applied, the benchmark is %s", applied)
 	}
 	life := s.sees("Current")
 	if want := []string{"InProgress", "InProgress, running", "Current"}; !slices.Equal(withoutFirst(life, "InProgress"), withoutFirst(want, "InProgress")) {
@@ -82,10 +82,10 @@ func TestGatesWait(t *testing.T) {
 		}
 	}
 
-	// Another spec.run is another thing to wait for, at once: the generation has moved on.
+	// An edited spec.run is in progress at once, because it increases the generation.
 	changed := s.change("bench", func(benchmark *v1alpha1.StorageBenchmark) { benchmark.Spec.Run.Phases[1].Steady.Duration = "1s" })
 	if edited := kstatus(t, changed); edited != status.InProgressStatus {
-		t.Errorf("just edited it is %s", edited)
+		t.Errorf("just after its edit, the benchmark is %s", edited)
 	}
 	life = s.sees("Current")
 	if !slices.Contains(life, "InProgress, running") {
@@ -93,8 +93,8 @@ func TestGatesWait(t *testing.T) {
 	}
 }
 
-// change changes a benchmark and gives it as it is then. The operator may write to it at the same moment, so it is no update of
-// what was read.
+// change edits a benchmark and returns it. It sends a patch, because the operator may write to the benchmark at the
+// same time.
 func (s *space) change(name string, how func(*v1alpha1.StorageBenchmark)) *v1alpha1.StorageBenchmark {
 	s.Helper()
 	changed := s.benchmark(name)
@@ -104,7 +104,7 @@ func (s *space) change(name string, how func(*v1alpha1.StorageBenchmark)) *v1alp
 	return changed
 }
 
-// withoutFirst leaves out a state at the beginning, which may be too short to be seen.
+// withoutFirst omits a first state that may be too short to be observed.
 func withoutFirst(states []string, first string) []string {
 	if len(states) > 0 && states[0] == first {
 		return states[1:]
@@ -112,7 +112,7 @@ func withoutFirst(states []string, first string) []string {
 	return states
 }
 
-// TestGatesFail: a verdict that is bad ends the waiting, and so does a reference that does not come within
+// TestGatesFail checks that kstatus reports Failed when a run fails, and when a referenced claim is still missing after
 // startTimeout.
 func TestGatesFail(t *testing.T) {
 	soak.Only(t)
@@ -121,7 +121,7 @@ func TestGatesFail(t *testing.T) {
 		t.Parallel()
 		s := newSpace(t)
 		s.claim("data", "1Gi")
-		// No volume of this machine has a pebibyte.
+		// No volume of this machine has 1 PiB.
 		s.apply(small(1).Workload(paced().Dataset("1Pi")).Obj())
 		if life := s.sees("Failed"); !slices.Contains(life, "InProgress, running") {
 			t.Errorf("its life was %q", life)
@@ -142,8 +142,8 @@ func TestGatesFail(t *testing.T) {
 		if ready := told(s.benchmark("bench").Status.Conditions, v1alpha1.ConditionReady); !strings.HasPrefix(ready, "Unknown ClaimNotFound: ") {
 			t.Errorf("Ready is %s", ready)
 		}
-		// More patience is another spec.run. What was missing before startTimeout was over still is, and
-		// is waited for.
+		// A longer startTimeout is a new spec.run. The operator waits again for the claim, which has been missing since
+		// before the edit.
 		s.change("bench", func(benchmark *v1alpha1.StorageBenchmark) { benchmark.Spec.Run.StartTimeout = "10m" })
 		s.sees("InProgress")
 		s.claim("data", "1Gi")

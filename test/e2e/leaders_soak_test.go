@@ -27,9 +27,9 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// TestTwoLeaders: an operator stands still in the middle of a run, with open streams to the agents, for so
-// long that another one takes over. When it wakes up it believes to lead still. The agents do
-// not obey it, it ends, and the run has not noticed.
+// TestTwoLeaders stops an operator during a run, with open streams to the agents, until another one leads, and then
+// resumes it. The old leader still believes that it leads, but the agents must refuse its epoch, it must exit, and the
+// run must be unaffected.
 func TestTwoLeaders(t *testing.T) {
 	soak.Only(t)
 	in := requireNode(t)
@@ -38,23 +38,25 @@ func TestTwoLeaders(t *testing.T) {
 	first.leads(time.Minute)
 	second := in.operate(t)
 
-	// For as long as it takes the second to lead and to meet the agents, which may be half a minute on a busy machine.
+	// Long enough for the second operator to lead and to connect to the agents, which may take half a minute on a busy
+	// machine.
 	const seconds = 45
 	s := newSpace(t)
 	s.claim("data", "1Gi")
 	census := s.census()
 	s.apply(small(seconds).Obj())
 	run := s.busy("01-write")
-	// Starts that were told too late have been made again by now.
+	// Steps whose start command came too late have been repeated by now.
 	tries := len(run.Status.Steps)
-	// What the first leader's epoch is at most.
+	// An upper bound of the first leader's epoch.
 	before := in.leaseVersion(t)
 
 	first.signal(syscall.SIGSTOP)
 	stood := time.Now()
 	second.leads(leader.LeaseDuration + 10*time.Second)
 	t.Logf("the second operator led %.1f s after the first stood still", time.Since(stood).Seconds())
-	// It has met the agents when it tells how far the step is; before, it tells that it waits for them.
+	// It has connected to the agents once its message shows the step's progress. Until then, it says that it waits for
+	// them.
 	told := s.run().Status.Message
 	s.until("the second operator conducts the run", 20*time.Second, func() bool {
 		now := s.run().Status.Message
@@ -66,7 +68,7 @@ func TestTwoLeaders(t *testing.T) {
 	for index := range 2 {
 		refusal := s.describeAgent(run, index, before)
 		if !hasReason(refusal, agentapi.ReasonSuperseded) {
-			t.Errorf("agent %d answers a leader of epoch %d, who was followed by another: %v", index, before, refusal)
+			t.Errorf("agent %d does not refuse a leader of epoch %d, which another one has superseded: %v", index, before, refusal)
 		}
 	}
 	select {
@@ -89,11 +91,11 @@ func TestTwoLeaders(t *testing.T) {
 		t.Errorf("lost clients %+v", run.Status.LostClients)
 	}
 	s.clean()
-	// The next test need not wait for the Lease.
+	// Release the Lease, so that the next test does not have to wait for it.
 	second.stop()
 }
 
-// leaseVersion is the version of the Lease, which epochs are made of.
+// leaseVersion returns the resource version of the Lease. Epochs are derived from it.
 func (in *installation) leaseVersion(t *testing.T) uint64 {
 	t.Helper()
 	var lease coordinationv1.Lease
@@ -103,8 +105,8 @@ func (in *installation) leaseVersion(t *testing.T) uint64 {
 	return version
 }
 
-// describeAgent speaks to an agent as an operator of an epoch does, with all that the operator knows,
-// and gives the agent's refusal; nil when it answers.
+// describeAgent calls an agent with the identity of the operator and an epoch. It returns the agent's refusal, or nil
+// if the agent answers.
 func (s *space) describeAgent(run *v1alpha1.BenchmarkRun, index int, epoch uint64) error {
 	s.Helper()
 	var pod corev1.Pod
@@ -121,7 +123,7 @@ func (s *space) describeAgent(run *v1alpha1.BenchmarkRun, index int, epoch uint6
 	return err
 }
 
-// asOperator is the operator's side of a connection to an agent.
+// asOperator returns the TLS configuration of an operator that calls an agent.
 func (s *space) asOperator(run *v1alpha1.BenchmarkRun, index int) *tls.Config {
 	s.Helper()
 	operator, err := s.authority(run, string(run.UID)).Operator()
@@ -131,7 +133,7 @@ func (s *space) asOperator(run *v1alpha1.BenchmarkRun, index int) *tls.Config {
 	return config
 }
 
-// hasReason reports whether an agent has refused with a reason.
+// hasReason reports whether a refusal has a reason.
 func hasReason(refusal error, reason string) bool {
 	for _, detail := range status.Convert(refusal).Details() {
 		if info, ok := detail.(interface{ GetReason() string }); ok && info.GetReason() == reason {

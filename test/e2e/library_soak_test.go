@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// TestLibraryProfile: a benchmark names a profile of the library, with a size of its own, and the run has what the library says.
+// TestLibraryProfile checks that a benchmark can name a profile of the library and override its dataset size.
 func TestLibraryProfile(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -29,7 +29,7 @@ func TestLibraryProfile(t *testing.T) {
 		t.Errorf("operation %s of a profile that reads", operation.Operation)
 	}
 	plausible(s, "read", target, operation, 4096, 1)
-	// The first attempt may have been told too late.
+	// Look at the newest attempt: the start command of an earlier one may have come too late.
 	if layout := stepOf(run, "00-layout"); layout == nil || len(layout.IO) != 1 || layout.IO[0].Bytes != size.Value() {
 		t.Errorf("laid out %+v, want %s", layout, size.String())
 	}

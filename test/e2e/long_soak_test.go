@@ -19,10 +19,10 @@ import (
 	"github.com/storagebench/storagebench/test/stillness"
 )
 
-// soakLength is how long the long run measures.
+// soakLength is the measured time of the long run.
 const soakLength = 7 * time.Minute
 
-// A long run loses no sample, and costs the operator no memory that it keeps.
+// TestLongRun checks that a long run loses no sample. It reports the operator's memory.
 func TestLongRun(t *testing.T) {
 	soak.Only(t)
 	requireNode(t)
@@ -32,7 +32,7 @@ func TestLongRun(t *testing.T) {
 	benchmark := s.apply(builders.Benchmark("long").Target("data").Clients(4).Prepare("layout").
 		Steady("write", v1alpha1.DurationOf(soakLength)).
 		Workload(builders.Fio().Mutate(func(fio *v1alpha1.FioProfile) {
-			// A known rate, so that what is missing shows.
+			// A fixed rate shows whether operations are missing.
 			rate := int64(200)
 			fio.RateLimit = &v1alpha1.FioRateLimit{IOPS: &rate}
 		})).Obj())
@@ -74,7 +74,7 @@ func TestLongRun(t *testing.T) {
 	}
 }
 
-// operatorMemory is the resident memory of the operator in the cluster, in bytes; 0 when it cannot be told.
+// operatorMemory returns the resident memory of the operator in bytes, or 0 if it is unknown.
 func (s *space) operatorMemory() int64 {
 	s.Helper()
 	var pods corev1.PodList
@@ -85,7 +85,7 @@ func (s *space) operatorMemory() int64 {
 	processes, err := filepath.Glob("/proc/[0-9]*")
 	must(s.T, err)
 	for _, process := range processes {
-		command, _ := os.ReadFile(process + "/cmdline") // it may be gone
+		command, _ := os.ReadFile(process + "/cmdline") // the process may have ended
 		groups, _ := os.ReadFile(process + "/cgroup")
 		if !strings.HasPrefix(string(command), "/storagebench-operator") || !strings.Contains(string(groups), string(pods.Items[0].UID)) {
 			continue

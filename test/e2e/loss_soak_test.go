@@ -15,31 +15,31 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// The ways in which a client gets lost.
+// losses are the ways to lose a client.
 var losses = map[string]func(*space, *corev1.Pod){
-	// The machine's own way: out of memory, a crash. Nobody in the pod can tidy up.
+	// As when memory runs out or the agent crashes: nothing in the pod can clean up.
 	"killed": func(s *space, pod *corev1.Pod) {
 		s.Helper()
 		must(s.T, syscall.Kill(agentProcess(s.T, pod), syscall.SIGKILL))
 	},
-	// A drained node, or somebody's kubectl. The agent is told, removes its data, and leaves.
+	// As when a node is drained, or by kubectl delete. The agent gets a signal, removes its data and exits.
 	"deleted": func(s *space, pod *corev1.Pod) {
 		s.Helper()
 		must(s.T, s.api.Delete(s.Context(), pod))
 	},
-	// kubectl delete --force: the pod is gone for the API before it is gone from the node.
+	// As by kubectl delete --force: the pod is gone from the API before it is gone from the node.
 	"deleted by force": func(s *space, pod *corev1.Pod) {
 		s.Helper()
 		must(s.T, s.api.Delete(s.Context(), pod, client.GracePeriodSeconds(0)))
 	},
 }
 
-// lossSeconds is how long the clients measure: where they begin two seconds apart, as on a busy machine, enough of it is
-// common to all that the result is valid.
+// lossSeconds is how long the clients measure. If they start two seconds apart, as on a busy machine, enough time is
+// common to all for a valid result.
 const lossSeconds = 12
 
-// TestLostClient: what becomes of a run that has lost a client is what onLoss says, in whatever way the
-// client was lost; and nothing is left of it.
+// TestLostClient checks that a run follows onLoss in whatever way it lost a client, and that nothing is left of the
+// client.
 func TestLostClient(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -83,8 +83,8 @@ func TestLostClient(t *testing.T) {
 	}
 }
 
-// stepWasRepeated: the client was replaced, and what it had laid out with it; then the step was done
-// again, which the result says.
+// stepWasRepeated checks that the client and its dataset were replaced, that the step was repeated, and that the result
+// says so.
 func stepWasRepeated(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	isComplete(t, run)
@@ -101,7 +101,7 @@ func stepWasRepeated(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	didAll(t, run, "write", 2, lossSeconds, 55)
 }
 
-// runHasFailed: it ends at once, and says which client was lost and why.
+// runHasFailed checks that the run failed and names the lost client and the cause.
 func runHasFailed(why string) func(*testing.T, *v1alpha1.BenchmarkRun) {
 	return func(t *testing.T, run *v1alpha1.BenchmarkRun) {
 		t.Helper()
@@ -112,7 +112,7 @@ func runHasFailed(why string) func(*testing.T, *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// runWentOn: with the clients that are left, and the result says who is missing.
+// runWentOn checks that the run continued with the remaining clients, and that the result names the missing one.
 func runWentOn(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	isComplete(t, run)
@@ -125,7 +125,7 @@ func runWentOn(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	didAll(t, run, "write", 1, lossSeconds, 55)
 }
 
-// busy waits until the I/O of a step goes on, and gives the run.
+// busy waits until a step does I/O, and returns the run.
 func (s *space) busy(step string) *v1alpha1.BenchmarkRun {
 	s.Helper()
 	var run *v1alpha1.BenchmarkRun
@@ -136,7 +136,7 @@ func (s *space) busy(step string) *v1alpha1.BenchmarkRun {
 		if run.Status.EndTime != nil {
 			s.Fatalf("the run is over already")
 		}
-		// A start that some clients missed is given up within a second, and made again.
+		// A start that some clients missed is given up within a second and repeated.
 		begun := beginOf(run, step)
 		return !begun.IsZero() && time.Since(begun) > time.Second
 	})

@@ -15,7 +15,8 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// sideBySide is how many tests run at a time: most of them wait for a cluster, but more of them at once on two cores make each other late.
+// sideBySide is how many tests run in parallel. Most of them wait for the cluster, but more on two cores delay each
+// other.
 const sideBySide = "4"
 
 func TestMain(m *testing.M) {
@@ -52,7 +53,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// given reports whether a flag is on the command line.
+// given reports whether a flag was set on the command line.
 func given(name string) bool {
 	found := false
 	flag.Visit(func(f *flag.Flag) { found = found || f.Name == name })

@@ -24,8 +24,8 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// TestMPILaunchRefuses: while a job is at work, only its client 0 may have another client start something, and only MPI's
-// daemon, which takes its orders from that client 0.
+// TestMPILaunchRefuses checks that during a job, only the job's client 0 may start something in another client, and
+// only MPI's daemon with client 0 as its head.
 func TestMPILaunchRefuses(t *testing.T) {
 	soak.Only(t)
 	s, image := newMPISpace(t)
@@ -35,12 +35,13 @@ func TestMPILaunchRefuses(t *testing.T) {
 	pods := s.atWork("01-write", 8)
 	run := s.run()
 	before := processesOf(t, pods)
-	// As MPI itself asks for it, but for its head: that is no address of a caller.
+	// As MPI itself launches it, except for the address of its head, which is not the caller's.
 	daemon := []string{"orted", "-mca", "orte_leave_session_attached", "1", "-mca", "ess", "env", "-mca", "ess_base_jobid", "1",
 		"-mca", "orte_hnp_uri", "1.0;tcp://192.0.2.1:4000"}
 	own, foreign := s.authority(run, string(run.UID)), s.authority(run, "another-run")
 	launcher := func() (identity.Bundle, error) { return own.Client("data", 0) }
-	// Whom an agent never accepts, TLS refuses: those have no message. That others get through to one shows that there is a way.
+	// TLS rejects callers that an agent never accepts, so that there is no message. Other cases get as far as a message,
+	// which shows that the agent can be reached.
 	for name, test := range map[string]struct {
 		as      func() (identity.Bundle, error)
 		command []string
@@ -70,12 +71,12 @@ func TestMPILaunchRefuses(t *testing.T) {
 			}
 		})
 	}
-	// Those that have ended meanwhile are nobody's launch: agents ask for orphans later.
+	// Ignore processes that have ended since.
 	more := slices.DeleteFunc(processesOf(t, pods), func(now podProcess) bool {
 		return slices.ContainsFunc(before, func(one podProcess) bool { return one.pid == now.pid })
 	})
 	if len(more) > 0 {
-		t.Errorf("these processes of the job were not there before: %+v", more)
+		t.Errorf("the job has new processes: %+v", more)
 	}
 	if step := stepOf(s.run(), "01-write"); step.EndTime != nil {
 		t.Error("the job was over before all had tried: this shows nothing")
@@ -84,8 +85,8 @@ func TestMPILaunchRefuses(t *testing.T) {
 	s.clean()
 }
 
-// authority makes identities of a run from the master key, which only the operator can read. With the run's own UID,
-// they are identities of that run; with another UID, of a run that does not exist.
+// authority returns an authority made from the master key, which only the operator can read. With the run's UID, it
+// issues identities of that run; with another UID, of a run that does not exist.
 func (s *space) authority(run *v1alpha1.BenchmarkRun, uid string) *identity.Authority {
 	s.Helper()
 	var secret corev1.Secret
@@ -101,7 +102,7 @@ func (s *space) authority(run *v1alpha1.BenchmarkRun, uid string) *identity.Auth
 	return authority
 }
 
-// launch asks a client to start a command, and gives its refusal.
+// launch asks a client to start a command, and returns its refusal.
 func (s *space) launch(run *v1alpha1.BenchmarkRun, index int, as identity.Bundle, command []string) error {
 	s.Helper()
 	var pod corev1.Pod

@@ -18,8 +18,8 @@ import (
 	"github.com/storagebench/storagebench/test/stillness"
 )
 
-// lustre is a store that bursts for 23 seconds; ratio is what it compresses by before it counts. In a burst of half that
-// the second in which ranks begin, one after the other, is 3 % of it.
+// lustre is a store that bursts for 23 seconds. It compresses data by ratio before it counts bytes. In a burst half as
+// long, the second in which the ranks start one after the other would account for 3 %.
 func lustre(ratio float64) model.Config {
 	return model.Config{
 		Scenario: fmt.Sprintf("a bucket of 520 MB, 30 and 8 MB/s, on data that compresses %g to 1", ratio),
@@ -29,8 +29,8 @@ func lustre(ratio float64) model.Config {
 	}
 }
 
-// TestMPI: four pods with two ranks each on two stores at once, one of which compresses. What the run says is
-// what each store has in its record.
+// TestMPI runs a job in four pods with two ranks each on two stores, one of which compresses. The figures of the run
+// must agree with the records of the stores.
 func TestMPI(t *testing.T) {
 	soak.Only(t)
 	s, image := newMPISpace(t)
@@ -44,7 +44,7 @@ func TestMPI(t *testing.T) {
 		checkPod(s, &pod)
 	}
 	run := s.ended(10 * time.Minute)
-	time.Sleep(time.Second) // so that the second in which the run ended is complete
+	time.Sleep(time.Second) // until the second in which the run ended is complete
 	s.log(run)
 	isComplete(t, run)
 	for name, store := range stores {
@@ -57,7 +57,7 @@ func TestMPI(t *testing.T) {
 	s.clean()
 }
 
-// checkMPITarget holds the figures of a target against its store's record, and IOR's own against both.
+// checkMPITarget compares the figures of a target and IOR's own figures with the record of the target's store.
 func checkMPITarget(s *space, store *burst.Mounted, run *v1alpha1.BenchmarkRun, name string) {
 	s.Helper()
 	record := store.Truth()
@@ -87,7 +87,7 @@ func checkMPITarget(s *space, store *burst.Mounted, run *v1alpha1.BenchmarkRun, 
 	}
 	s.near(name+": reads", float64(*target.Operations[0].BytesPerSecond), bandwidth(record, from, to), mpiOffPercent)
 	own := isIOR(s, target, v1alpha1.OperationRead)
-	// IOR knows no warm-up: its figure has what the bucket had got back in the pause before.
+	// IOR has no warm-up: its figure includes the credits that the store regained in the pause before.
 	whole := record.Between(from, to)
 	s.near(name+": reads by IOR", float64(own.MeanBytesPerSecond), whole.ReadBytes/to.Sub(from).Seconds(), 5)
 
@@ -106,7 +106,7 @@ func checkMPITarget(s *space, store *burst.Mounted, run *v1alpha1.BenchmarkRun, 
 	}
 }
 
-// isIOR checks what IOR says of itself, and gives the figures of the operation.
+// isIOR checks IOR's own part of a result, and returns its figures of the operation.
 func isIOR(s *space, target v1alpha1.TargetResult, operation v1alpha1.Operation) v1alpha1.IOROperation {
 	s.Helper()
 	own := target.IOR
@@ -127,7 +127,7 @@ func isIOR(s *space, target v1alpha1.TargetResult, operation v1alpha1.Operation)
 	return own.Operations[0]
 }
 
-// TestMPIStart: from the start of a step to the first request of a rank, with eight clients.
+// TestMPIStart bounds the time from the start of a step to the first request of a rank, with eight clients.
 func TestMPIStart(t *testing.T) {
 	soak.Only(t)
 	s, image := newMPISpace(t)
@@ -154,7 +154,7 @@ func TestMPIStart(t *testing.T) {
 	within(t, still, "the median start", median(delays), 2*time.Second)
 }
 
-// TestMPIStop: a job that is stopped leaves no process: where the run goes on in the same pods, and where the run
+// TestMPIStop checks that a stopped job leaves no process, both in pods that the run continues to use and after the run
 // is deleted.
 func TestMPIStop(t *testing.T) {
 	soak.Only(t)
@@ -181,12 +181,12 @@ func TestMPIStop(t *testing.T) {
 	})
 }
 
-// stopDrains is a run of drains that are ended from outside, each followed by a pause in the same pods.
+// stopDrains runs drains that are stopped before the job ends. A pause in the same pods follows each.
 func stopDrains(s *space, image string, count int) {
 	s.Helper()
 	benchmark := mpiBenchmark(image, directIOR("4Mi"), "data").Prepare("layout")
 	for i := range count {
-		// A drain is as long as it may take for all ranks to be there and seen, and a pause for the look at what is left.
+		// A drain is long enough for all ranks to start and be seen, and a pause for the inspection of what is left.
 		benchmark.BurstDrain(fmt.Sprintf("drain-%d", i), "8s", "10s").WithLoad(directIOR("4Mi").Overwrites().Engine()).
 			Cooldown(fmt.Sprintf("idle-%d", i), "4s")
 	}
@@ -202,8 +202,8 @@ func stopDrains(s *space, image string, count int) {
 	s.gone(deletions[1], wholeRun)
 }
 
-// TestMPILoss: a client that is killed in the middle of a step ends the job at once, with its name, and then onLoss
-// is followed. Client 0 is the one that runs mpirun.
+// TestMPILoss kills a client during a step. The job must end at once and name the client, and the run must follow
+// onLoss. Client 0 is the one that runs mpirun.
 func TestMPILoss(t *testing.T) {
 	soak.Only(t)
 	for _, test := range []struct {
@@ -229,7 +229,7 @@ func TestMPILoss(t *testing.T) {
 			var failed v1alpha1.StepStatus
 			s.until("the step has ended", 30*time.Second, func() bool {
 				for _, step := range s.run().Status.Steps {
-					// One that was told too late may have been given up before.
+					// An earlier attempt may have failed because its start command came too late.
 					if step.ID == "01-write" && step.State == v1alpha1.StepFailed && step.EndTime != nil && step.EndTime.After(killed) {
 						failed = step
 						return true
@@ -240,7 +240,7 @@ func TestMPILoss(t *testing.T) {
 			t.Logf("the step ended: %s", failed.Message)
 			s.until("no rank of the failed attempt is left in the other pods", 20*time.Second, func() bool {
 				if test.policy == v1alpha1.OnLossRestartStep && stepOf(s.run(), "01-write").Attempt > failed.Attempt {
-					return true // those of the next attempt
+					return true // the processes are those of the next attempt
 				}
 				return len(processesOf(t, pods)) == 0
 			})
@@ -265,14 +265,14 @@ func TestMPILoss(t *testing.T) {
 	}
 }
 
-// bandwidth of the store in bytes a second in the middle of a load, where all ranks are at work.
+// bandwidth returns the bytes per second of a store in the middle of a load, where all ranks are active.
 func bandwidth(record truth.Record, from, to time.Time) float64 {
 	from, to = from.Add(2*time.Second), to.Add(-2*time.Second)
 	sums := record.Between(from, to)
 	return (sums.ReadBytes + sums.WriteBytes) / to.Sub(from).Seconds()
 }
 
-// atWork waits until all ranks of a job are there, and gives the pods that they are in.
+// atWork waits until all ranks of a job run, and returns their pods.
 func (s *space) atWork(step string, ranks int) []corev1.Pod {
 	s.Helper()
 	s.busy(step)

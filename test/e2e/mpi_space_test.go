@@ -23,9 +23,9 @@ import (
 	"github.com/storagebench/storagebench/test/standinior"
 )
 
-// What tests of IOR and mdtest share: an image with Open MPI, benchmarks, and looks at processes of pods.
+// Helpers of the tests of IOR and mdtest: an image with Open MPI, benchmarks, and the inspection of processes in pods.
 
-// mpiOffPercent is by how much a bandwidth of MPI ranks may be off the store's own record.
+// mpiOffPercent is how far a bandwidth of MPI ranks may be off the store's own record.
 const mpiOffPercent = 3
 
 var loadedMPIImage = sync.OnceValues(func() (string, error) {
@@ -43,7 +43,7 @@ var loadedMPIImage = sync.OnceValues(func() (string, error) {
 	return built.Reference(), err
 })
 
-// newMPISpace is a space whose benchmarks can run IOR. It reports whether that is the real one.
+// newMPISpace returns a space whose benchmarks can run IOR, and the clients' image.
 func newMPISpace(t *testing.T) (*space, string) {
 	t.Helper()
 	requireNode(t)
@@ -53,8 +53,7 @@ func newMPISpace(t *testing.T) (*space, string) {
 	return newSpace(t), image
 }
 
-// mpiBenchmark is of four clients with two ranks each, whose files are small: 32 transfers of 256 KiB a rank, that
-// leave no traces in caches.
+// mpiBenchmark returns a benchmark of four clients with two ranks each.
 func mpiBenchmark(image string, profile *builders.IORBuilder, targets ...string) *builders.BenchmarkBuilder {
 	benchmark := builders.Benchmark("bench").Clients(4).Processes(2).Load(profile.Engine())
 	for _, target := range targets {
@@ -70,7 +69,7 @@ func directIOR(block string) *builders.IORBuilder {
 	})
 }
 
-// targetOf is the result of a target in a phase.
+// targetOf returns the result of a target in a phase.
 func targetOf(s *space, run *v1alpha1.BenchmarkRun, phase, target string) v1alpha1.TargetResult {
 	s.Helper()
 	for _, result := range run.Status.Phases {
@@ -84,15 +83,15 @@ func targetOf(s *space, run *v1alpha1.BenchmarkRun, phase, target string) v1alph
 	panic("not reached")
 }
 
-// loadOf is when a store was first asked for something in a step, after a pause, and when its load ended, as far as
-// the run knows.
+// loadOf returns when a store got its first request of a step, after a pause, and when the run saw the last I/O of the
+// step.
 func loadOf(s *space, record truth.Record, run *v1alpha1.BenchmarkRun, id string) (from, to time.Time) {
 	s.Helper()
 	step := stepOf(run, id)
 	if step == nil || step.FirstIOTime == nil || step.LastIOTime == nil {
 		s.Fatalf("nothing is known of the I/O of step %s", id)
 	}
-	// The look ends within the load: the pause after it may be the longer one.
+	// Search only up to the middle of the load: the pause after it may be longer.
 	within := min(5*time.Second, step.LastIOTime.Sub(step.FirstIOTime.Time)/2)
 	pause, ok := record.LongestPause(step.StartTime.Add(-time.Second/2), step.FirstIOTime.Add(within))
 	if !ok {
@@ -101,7 +100,7 @@ func loadOf(s *space, record truth.Record, run *v1alpha1.BenchmarkRun, id string
 	return pause.To, step.LastIOTime.Time
 }
 
-// near checks a figure against the store's record.
+// near checks that a figure is within percent of the store's record.
 func (s *space) near(what string, ours, theirs, percent float64) {
 	s.Helper()
 	off := 100 * (ours/theirs - 1)
@@ -111,7 +110,7 @@ func (s *space) near(what string, ours, theirs, percent float64) {
 	}
 }
 
-// allBytes holds all I/O of a target in a run against what its store was asked for.
+// allBytes compares all I/O of a run on a target with the record of its store.
 func (s *space) allBytes(store *burst.Mounted, run *v1alpha1.BenchmarkRun, target string) {
 	s.Helper()
 	record := store.Truth()
@@ -127,21 +126,21 @@ func (s *space) allBytes(store *burst.Mounted, run *v1alpha1.BenchmarkRun, targe
 	s.near("all that was read and written on "+target, float64(ours), sums.ReadBytes+sums.WriteBytes, mpiOffPercent)
 }
 
-// mpiPrograms are the programs of a job.
+// mpiPrograms are the programs that a job may run.
 var mpiPrograms = []string{"mpirun", "orterun", "orted", "prterun", "prted", "ior", "mdtest"}
 
-// podProcess is a process of a pod, as this machine sees it.
+// podProcess is a process in a pod, as this machine sees it.
 type podProcess struct {
 	pid     string
 	program string
 	pod     string
-	// state as /proc has it: "R", "S", "D" where it waits in the storage, "Z" where it is dead and nobody has asked.
+	// state is as in /proc: "R", "S", "D" while it waits for storage, "Z" after its end until its parent waits for it.
 	state string
-	// parent is the program that started it, or now has to ask.
+	// parent is the program that started it, or that has adopted it.
 	parent string
 }
 
-// processesOf finds those of an MPI job in pods.
+// processesOf returns the processes of MPI jobs in pods.
 func processesOf(t *testing.T, pods []corev1.Pod) []podProcess {
 	t.Helper()
 	folders, err := filepath.Glob("/proc/[0-9]*")
@@ -150,7 +149,7 @@ func processesOf(t *testing.T, pods []corev1.Pod) []podProcess {
 	for _, folder := range folders {
 		program, err := os.ReadFile(filepath.Join(folder, "comm"))
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		name := strings.TrimSpace(string(program))
 		if !slices.Contains(mpiPrograms, name) {
@@ -166,7 +165,7 @@ func processesOf(t *testing.T, pods []corev1.Pod) []podProcess {
 	return found
 }
 
-// stateOf is the state of a process and the name of its parent; both are empty when it has ended.
+// stateOf returns the state of a process and the name of its parent. Both are empty if the process has ended.
 func stateOf(folder string) (state, parent string) {
 	text, _ := os.ReadFile(filepath.Join(folder, "stat"))
 	_, rest, _ := strings.Cut(string(text), ") ")
@@ -178,8 +177,9 @@ func stateOf(folder string) (state, parent string) {
 	return fields[0], strings.TrimSpace(string(name))
 }
 
-// noRanks checks that no process of an MPI job is in pods, now. The dead are no ranks any more; an agent asks for
-// orphans every two seconds, for those that it has seen dead the time before, and on a busy machine later.
+// noRanks checks that no process of an MPI job runs in pods, and waits until the agents have reaped the dead ones. An
+// agent looks for orphans every two seconds and reaps those that were already dead the time before; on a busy machine,
+// it takes longer.
 func (s *space) noRanks(what string, pods []corev1.Pod) {
 	s.Helper()
 	left := processesOf(s.T, pods)
@@ -188,7 +188,7 @@ func (s *space) noRanks(what string, pods []corev1.Pod) {
 		s.Errorf("%s, and these are left: %+v", what, left)
 	}
 	s.until(what+", and the agents have waited for the ranks that ended", hang, func() bool {
-		// Of the same job: the next one may have begun.
+		// Only those found before: the next job may have started.
 		now := processesOf(s.T, pods)
 		left = slices.DeleteFunc(left, func(one podProcess) bool {
 			return !slices.ContainsFunc(now, func(other podProcess) bool { return other.pid == one.pid })

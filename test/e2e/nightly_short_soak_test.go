@@ -17,10 +17,10 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// each minute, which is as often as a cron line can say.
+// eachMinute is the most frequent schedule that a cron line can have.
 const eachMinute = "* * * * *"
 
-// timed is a benchmark of one client that runs by a cron line, for some seconds a run.
+// timed creates a benchmark of one client with a cron line. Each of its runs takes some seconds.
 func (s *space) timed(name, claim, queue, line string, seconds int) *v1alpha1.StorageBenchmark {
 	s.Helper()
 	made := builders.Benchmark(name).Target("data").Workload(paced()).Steady("write", lasting(seconds)).Mutate(func(run *v1alpha1.RunSpec) {
@@ -35,13 +35,13 @@ func (s *space) timed(name, claim, queue, line string, seconds int) *v1alpha1.St
 // keptRuns is the history limit of these benchmarks.
 const keptRuns = 3
 
-// deleted benchmarks take their runs with them, the one that is live and those that wait.
+// drop deletes a benchmark and with it its live and waiting runs.
 func (s *space) drop(benchmark *v1alpha1.StorageBenchmark) {
 	s.Helper()
 	must(s.T, s.api.Delete(s.Context(), benchmark, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 }
 
-// byStart are the runs of a space in the order in which they began.
+// byStart returns the started runs of a space in the order of their starts.
 func byStart(runs []v1alpha1.BenchmarkRun) []v1alpha1.BenchmarkRun {
 	begun := slices.DeleteFunc(slices.Clone(runs), func(run v1alpha1.BenchmarkRun) bool { return run.Status.StartTime == nil })
 	slices.SortFunc(begun, func(a, b v1alpha1.BenchmarkRun) int {
@@ -50,7 +50,7 @@ func byStart(runs []v1alpha1.BenchmarkRun) []v1alpha1.BenchmarkRun {
 	return begun
 }
 
-// inTurn fails where a run began before the one before it was over.
+// inTurn checks that each run started after the previous one had ended.
 func inTurn(t *testing.T, runs []v1alpha1.BenchmarkRun) {
 	t.Helper()
 	begun := byStart(runs)
@@ -62,16 +62,16 @@ func inTurn(t *testing.T, runs []v1alpha1.BenchmarkRun) {
 	}
 }
 
-// TestScheduledRuns: three benchmarks on one claim are due at the same minute. They are run one after the other,
-// each once, those that wait say for whom; one of them is deleted while it waits, and leaves nothing. The
-// long form is TestHourOfRuns.
+// TestScheduledRuns schedules three benchmarks on one claim for the same minute. Each must run once, one after the
+// other, and waiting runs must name the run that they wait for. One benchmark is deleted while its run waits, and
+// nothing of it may be left. TestHourOfRuns is the long form.
 func TestScheduledRuns(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
 	requireNode(t)
 	s := newSpace(t)
 	s.claim("data", "1Gi")
-	// All three are due at the end of the same minute, so that enough of it has to be left to make them in.
+	// All three must be created well before the same minute ends.
 	if left := time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)); left < 30*time.Second {
 		time.Sleep(left)
 	}
@@ -97,7 +97,8 @@ func TestScheduledRuns(t *testing.T) {
 		}
 		return waiting == 2
 	})
-	// The last in turn goes before it begins. Who was first is not for the order to say: its run was let in before there were others.
+	// Delete the benchmark that is last in the queue. The first run cannot be predicted: it started before the others
+	// existed.
 	runs := slices.DeleteFunc(s.runs(), func(run v1alpha1.BenchmarkRun) bool {
 		return !meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionWaiting)
 	})
@@ -116,7 +117,7 @@ func TestScheduledRuns(t *testing.T) {
 		if one.Name == last {
 			s.drop(one)
 		} else {
-			// The next minute is not waited for.
+			// Prevent further runs.
 			before := s.benchmark(one.Name)
 			after := before.DeepCopy()
 			after.Spec.Suspend = new(true)
@@ -138,20 +139,20 @@ func TestScheduledRuns(t *testing.T) {
 		}
 		s.until("the benchmark is judged", 20*time.Second, func() bool { return s.benchmark(name).Status.LastRun != nil })
 		if status := s.benchmark(name).Status; status.LastScheduleTime == nil || !status.LastScheduleTime.Time.Equal(due) {
-			t.Errorf("%s was run for %v, and was due at %s", name, status.LastScheduleTime, due)
+			t.Errorf("%s last ran for the time %v, but was due at %s", name, status.LastScheduleTime, due)
 		}
 	}
 	s.clean()
 }
 
-// typed is a run with its kind, which a list leaves out.
+// typed sets the kind of a run, which lists omit.
 func typed(run *v1alpha1.BenchmarkRun) *v1alpha1.BenchmarkRun {
 	run.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.BenchmarkRunKind))
 	return run
 }
 
-// TestDeletedWhileQueued: a run that waits for another one is gone at once, whatever is deleted, and nothing of it
-// is left; the one that it waited for goes on.
+// TestDeletedWhileQueued checks that deleting a waiting run, its benchmark or its namespace removes the run at once,
+// and that the run that it waits for continues.
 func TestDeletedWhileQueued(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -201,14 +202,14 @@ func TestDeletedWhileQueued(t *testing.T) {
 	}
 }
 
-// after does a deletion.
+// after applies a deletion and returns it.
 func (d deletion) after(s *space) deletion {
 	s.Helper()
 	d.do(s)
 	return d
 }
 
-// runOf is the run of a benchmark; nil when there is none.
+// runOf returns the run of a benchmark, or nil.
 func (s *space) runOf(benchmark string) *v1alpha1.BenchmarkRun {
 	s.Helper()
 	for _, run := range s.runs() {

@@ -19,15 +19,15 @@ import (
 // restarts is how often the operator is killed.
 const restarts = 20
 
-// diary is what was seen of the runs of a space, most of which are pruned before the end.
+// diary records the runs of a space, most of which are pruned before the end of the test.
 type diary struct {
 	runs map[string]v1alpha1.BenchmarkRun
-	// times of each benchmark's schedule that were handled.
+	// times are the times of each benchmark's schedule that the operator handled.
 	times map[string][]time.Time
 	most  map[string]int
 }
 
-// write notes what is there now.
+// write records the current state.
 func (d *diary) write(s *space, benchmarks []string) {
 	s.Helper()
 	complete := map[string]int{}
@@ -47,11 +47,10 @@ func (d *diary) write(s *space, benchmarks []string) {
 	}
 }
 
-// TestHourOfRuns: for an hour two benchmarks run by schedule on one claim, one of them each minute and the
-// other each second one, of 30 s and 20 s; and the operator is killed at 20 random moments, after which
-// the Lease is waited for. Each time that was due was run once or, where runs before it took too long, was
-// overtaken by the next and told of; no two runs overlapped; none was lost or done twice; what is kept is
-// what was asked for.
+// TestHourOfRuns runs two benchmarks on one claim for an hour: one every minute for 30 s, the other every two minutes
+// for 20 s. The operator is killed at 20 random moments, and each time the next one waits for the Lease. Every time
+// must be handled at most once, and times may be skipped only while earlier runs occupy the claim. Runs must not
+// overlap or be lost, and the history limits must be kept.
 func TestHourOfRuns(t *testing.T) {
 	soak.Only(t)
 	const length = time.Hour
@@ -88,14 +87,14 @@ func TestHourOfRuns(t *testing.T) {
 	}
 	s.until("the last runs are over", 5*time.Minute, func() bool {
 		over := !slices.ContainsFunc(benchmarks, func(name string) bool { return s.benchmark(name).Status.ActiveRun != nil })
-		d.write(s, benchmarks) // what is over is noted as it ended
+		d.write(s, benchmarks) // record the finished runs
 		return over
 	})
 	d.judge(s, benchmarks, began, length)
 	operator.stop()
 }
 
-// judge compares the diary with what was asked for.
+// judge checks the diary against the schedules.
 func (d *diary) judge(s *space, benchmarks []string, began time.Time, length time.Duration) {
 	s.Helper()
 	var all []v1alpha1.BenchmarkRun
@@ -122,7 +121,7 @@ func (d *diary) judge(s *space, benchmarks []string, began time.Time, length tim
 		if len(times) != count[name] {
 			s.Errorf("%s: %d times were handled and %d runs made", name, len(times), count[name])
 		}
-		// What is too much for the claim is overtaken, and no more than that.
+		// Times are skipped only if the claim is busy for too long.
 		if count[name] < due*8/10 || count[name] > due+1 {
 			s.Errorf("%s: %d runs were made of %d that were due", name, count[name], due)
 		}

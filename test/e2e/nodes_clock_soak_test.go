@@ -27,14 +27,15 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// ahead is how far the clock of one node is off.
+// ahead is the error of one node's clock.
 const ahead = time.Minute
 
-// The clock of a node is a minute ahead: the figures are those of all clients, over the same time.
+// TestClockOfNode checks that a node whose clock is a minute ahead does not falsify the figures: they cover all clients
+// over the same time, without clock warnings.
 //
-// The kernel has one wall clock for all nodes of this machine, so it is the programs of client 1 that see another one: the
-// agent in what it tells of its clock, and fio, by a library, in the times that it stamps. Certificates, the kubelet and
-// the node itself see the true time.
+// All nodes share the wall clock of this machine's kernel, so only the programs of client 1 see a different time: the
+// agent in the clock that it reports, and fio, through a preloaded library, in its timestamps. Certificates, the
+// kubelet and the node itself see the true time.
 func TestClockOfNode(t *testing.T) {
 	members := threeNodes(t)
 	s := newSpace(t)
@@ -78,7 +79,7 @@ func TestClockOfNode(t *testing.T) {
 	s.clean()
 }
 
-// aheadLibrary is a minute ahead of the kernel's wall clock.
+// aheadLibrary is the C source of a library that moves the wall clock of a process a minute ahead.
 const aheadLibrary = `#define _GNU_SOURCE
 #include <sys/syscall.h>
 #include <time.h>
@@ -105,7 +106,8 @@ time_t time(time_t *into) {
 }
 `
 
-// aheadEnvironment gives the tools of client 1 the library. %s is its content.
+// aheadEnvironment replaces BareEnvironment in the agent, so that the tools of client 1 preload the library. %s is the
+// library, base64-encoded.
 const aheadEnvironment = `
 var IsAhead = func() bool {
 	name, _ := os.Hostname()
@@ -121,7 +123,7 @@ func BareEnvironment() []string {
 	}
 	const path = "/tmp/ahead.so"
 	content, err := base64.StdEncoding.DecodeString(library)
-	// Another file each time: the last one may be in use.
+	// A new file each time, because the previous one may be in use.
 	fresh := path + "." + strconv.Itoa(os.Getpid())
 	if err := errors.Join(err, os.WriteFile(fresh, content, 0o755), os.Rename(fresh, path)); err != nil {
 		panic(err)
@@ -130,7 +132,7 @@ func BareEnvironment() []string {
 }
 `
 
-// aheadAgents lets the operator give clients another agent, until the test is over.
+// aheadAgents makes the operator start clients with the changed agent until the test ends.
 func (s *space) aheadAgents() {
 	s.Helper()
 	folder := s.TempDir()
@@ -181,7 +183,7 @@ func (s *space) aheadAgents() {
 	s.Cleanup(func() { setImage("AGENT_IMAGE=" + version.Image("operator", s.version)) })
 }
 
-// clockOff is how far the wall clock that a client tells of is ahead of this machine's.
+// clockOff returns how far the wall clock that a client reports is ahead of this machine's.
 func (s *space) clockOff(run *v1alpha1.BenchmarkRun, index int) time.Duration {
 	s.Helper()
 	var pod corev1.Pod

@@ -19,11 +19,11 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// cutFor is how long packets are lost: longer than the operator's lease lasts.
+// cutFor is how long packets are dropped. It is longer than the operator's lease duration.
 const cutFor = 20 * time.Second
 
-// breakage is a network that loses packets between an operator and one of three pods for a while. After a minute, the operator
-// takes a client that it does not reach for lost.
+// breakage is a temporary loss of packets between the operator and its peers: the agents or the API server. The
+// operator replaces a client that it cannot reach for a minute.
 type breakage struct {
 	rules  func(operator string, pods []corev1.Pod) []string
 	length time.Duration
@@ -31,15 +31,15 @@ type breakage struct {
 
 func (b breakage) loses() bool { return b.length > time.Minute }
 
-// lossy drops a percentage of the packets, at random.
+// lossy is a rule that drops a percentage of the packets at random.
 func lossy(from, to string, percent int) string {
 	return fmt.Sprintf("ip saddr %s ip daddr %s numgen random mod 100 < %d counter drop", from, to, percent)
 }
 
 var lostPackets = regexp.MustCompile(`packets ([1-9][0-9]*) `)
 
-// cut loses the packets of rules on a node, until some were lost and the network is mended. The first node passes on all
-// packets between others.
+// cut drops the packets that match the rules on a node until mend is called. mend first waits until at least one packet
+// was dropped. The first node forwards all packets between the other nodes.
 func (s *space) cut(m cluster.Member, rules ...string) (mend func()) {
 	s.Helper()
 	const table = "storagebench_test_cut"
@@ -49,7 +49,7 @@ func (s *space) cut(m cluster.Member, rules ...string) (mend func()) {
 	}
 	s.inMember(m, "nft -f - <<'end'\n"+text+"}\nend")
 	mend = sync.OnceFunc(func() {
-		// In a short time there may be no packet to lose.
+		// A short cut may not have met any packet yet.
 		s.until("a packet is lost", hang, func() bool { return lostPackets.MatchString(s.inMember(m, "nft list table ip "+table)) })
 		s.inMember(m, "nft delete table ip "+table)
 	})
@@ -57,7 +57,7 @@ func (s *space) cut(m cluster.Member, rules ...string) (mend func()) {
 	return mend
 }
 
-// inMember gives what a script in the namespaces of a node prints, also when the test is over.
+// inMember runs a script in the namespaces of a node and returns its output. It also works after the test has ended.
 func (s *space) inMember(m cluster.Member, script string) string {
 	s.Helper()
 	command, err := m.Enter(context.WithoutCancel(s.Context()), "sh", "-c", script)
@@ -73,9 +73,9 @@ func drop(from, to string) string {
 	return fmt.Sprintf("ip saddr %s ip daddr %s counter drop", from, to)
 }
 
-// A network that loses packets for a while in the middle of a step, or for longer than the rest of it. The clients write on
-// meanwhile, so that the step is done once, by the same pods, with the figures of its whole time. If the operator does not reach
-// a client for over a minute, the client is replaced and the step done again, and the result says so.
+// TestBrokenNetworkOfOperator checks that a run survives a network that loses packets in the middle of a step. The
+// clients keep writing meanwhile, so the same pods do the step once, with figures for its whole time. If the operator
+// cannot reach a client for over a minute, it replaces the client and repeats the step, and the result has a warning.
 func TestBrokenNetworkOfOperator(t *testing.T) {
 	soak.Only(t)
 	agent := func(operator string, pods []corev1.Pod) []string {
@@ -130,7 +130,8 @@ func TestBrokenNetworkOfOperator(t *testing.T) {
 	}
 }
 
-// Ranks of one node do not reach the others, nor their agents, while the job ends: it waits for them, or is done again.
+// TestBrokenNetworkOfRanks checks that an MPI job completes although the ranks of one node cannot reach the others for
+// a while: the job waits for them, or the step is repeated.
 func TestBrokenNetworkOfRanks(t *testing.T) {
 	members := threeNodes(t)
 	s, image := newMPISpace(t)
@@ -157,7 +158,7 @@ func TestBrokenNetworkOfRanks(t *testing.T) {
 	s.noRanks("the run is over", pods)
 }
 
-// clientPods are the pods of the clients of the target data, by their index.
+// clientPods returns the pods of the clients of target data, by client index.
 func (s *space) clientPods(run *v1alpha1.BenchmarkRun, count int) []corev1.Pod {
 	s.Helper()
 	pods := make([]corev1.Pod, count)

@@ -24,18 +24,19 @@ import (
 	"github.com/storagebench/storagebench/test/cluster"
 )
 
-// queued makes the kernel of a node ask about each new connection over TCP that no process of the node itself opens.
+// queued makes the kernel of a node ask the policy engine about each new TCP connection, except those that processes of
+// the node itself open.
 const queued = `set -e
 iptables -w -t mangle -A POSTROUTING -m conntrack --ctstate ESTABLISHED,RELATED -j ACCEPT
 iptables -w -t mangle -A POSTROUTING -m owner --uid-owner 0 -j ACCEPT
 iptables -w -t mangle -A POSTROUTING -p tcp -j NFQUEUE --queue-num 100`
 
-// enforce enforces NetworkPolicies on nodes by the engine of kube-network-policies, until lift is called.
+// enforce enforces NetworkPolicies on nodes with the engine of kube-network-policies until lift is called.
 func (s *space) enforce(members []cluster.Member) (lift func()) {
 	s.Helper()
 	built, err := binaries.Build(s.Context(), s.Output(), binaries.Policies)
 	must(s.T, err)
-	// Nodes have a /var of their own, which is where the cluster keeps this.
+	// Copy the kubeconfig: the cluster keeps it in /var, and each node has a /var of its own.
 	kubeconfig := filepath.Join(s.TempDir(), "kubeconfig")
 	text, err := os.ReadFile(s.State.Kubeconfig())
 	must(s.T, err)
@@ -74,8 +75,8 @@ func (s *space) enforce(members []cluster.Member) (lift func()) {
 	return lift
 }
 
-// connects reports whether a connection from the network of a pod on a node to a port comes about. It takes three seconds
-// if packets are dropped.
+// connects reports whether a connection from a pod's network namespace on node m to a port succeeds. If packets are
+// dropped, it takes three seconds.
 func (s *space) connects(m cluster.Member, from corev1.Pod, address string, port int32) bool {
 	s.Helper()
 	script := fmt.Sprintf(`for n in /proc/[0-9]*/ns/net; do
@@ -91,14 +92,14 @@ exit 99`, from.Status.PodIP, address, port)
 	switch {
 	case err == nil:
 		return true
-	case errors.As(err, &exit) && exit.ExitCode() == 124: // timeout's
+	case errors.As(err, &exit) && exit.ExitCode() == 124: // the exit code of timeout(1)
 		return false
 	}
 	s.Fatalf("connecting from pod %s to %s:%d: %v: %s", from.Name, address, port, err, output)
 	return false
 }
 
-// stranger is a pod that runs on the first node and does nothing.
+// stranger creates a pod on the first node that does nothing.
 func (s *space) stranger(namespace, name string, labels map[string]string) corev1.Pod {
 	s.Helper()
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}, Spec: idle()}
@@ -118,9 +119,10 @@ func (s *space) stranger(namespace, name string, labels map[string]string) corev
 	return pod
 }
 
-// On three nodes that enforce NetworkPolicies, an MPI job of all nodes runs to its end, the operator reaches its agents, and
-// strangers do not: neither from the run's namespace, nor with the labels of the operator or of the run from another one.
-// Without the engine the same strangers reach them.
+// TestEnforcedNetworkPolicies checks that, on three nodes that enforce NetworkPolicies, an MPI job over all nodes
+// completes and the operator reaches its agents, but strangers do not: neither from the run's namespace, nor from
+// another namespace with the labels of the operator or of the run. Without the engine, the same strangers reach the
+// agents.
 func TestEnforcedNetworkPolicies(t *testing.T) {
 	members := threeNodes(t)
 	s, image := newMPISpace(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// Runs on three nodes. Each test has them to itself and leaves the cluster with one.
+// The tests of this file run on three nodes. Each has the cluster to itself and leaves it with one node.
 
 func threeNodes(t *testing.T) []cluster.Member {
 	t.Helper()
@@ -25,7 +25,7 @@ func threeNodes(t *testing.T) []cluster.Member {
 	return requireNode(t).Nodes(t, 3)
 }
 
-// sharedClaim makes a claim whose volume is on all nodes.
+// sharedClaim creates a claim whose volume is available on all nodes.
 func (s *space) sharedClaim(name string) {
 	s.Helper()
 	class := cluster.SharedClassName
@@ -38,7 +38,7 @@ func (s *space) sharedClaim(name string) {
 	})
 }
 
-// nodesOf are the nodes of pods, sorted: one a pod.
+// nodesOf returns the node names of pods, one per pod, sorted.
 func nodesOf(pods []corev1.Pod) (names []string) {
 	for _, pod := range pods {
 		names = append(names, pod.Spec.NodeName)
@@ -54,7 +54,7 @@ func namesOf(members []cluster.Member) (names []string) {
 	return names
 }
 
-// podsRunning waits until all pods of the run are on nodes and gives them.
+// podsRunning waits until all pods of the run are running and returns them.
 func (s *space) podsRunning(count int) (pods []corev1.Pod) {
 	s.Helper()
 	s.until("the pods run", hang, func() bool {
@@ -64,7 +64,8 @@ func (s *space) podsRunning(count int) (pods []corev1.Pod) {
 	return pods
 }
 
-// Three clients, each on another node, on a volume that all share and on a volume of each client's own. The figures are of all.
+// TestOnePerNode checks that three clients run on three nodes and that the figures cover all of them, both on a shared
+// volume and with a volume per client.
 func TestOnePerNode(t *testing.T) {
 	for _, volumes := range []string{"shared", "own"} {
 		t.Run(volumes, func(t *testing.T) {
@@ -83,7 +84,7 @@ func TestOnePerNode(t *testing.T) {
 			run := s.ended(wholeRun)
 			isComplete(t, run)
 			didAll(t, run, "write", 3, lossSeconds, 55)
-			// The nodes are one machine, and the agents see it by the kernel's boot.
+			// All nodes are this machine, which the agents recognize by the kernel's boot ID.
 			if got := warned(run, "write"); !slices.Contains(got, v1alpha1.WarningClientsShareNode) {
 				t.Errorf("the result does not say that the nodes are one machine: %v", got)
 			}
@@ -92,7 +93,8 @@ func TestOnePerNode(t *testing.T) {
 	}
 }
 
-// Twelve ranks, four on each of three nodes. IOR's own counts are of all of them.
+// TestMPIOverNodes checks that twelve ranks run, four on each of three nodes, and that IOR's own counts cover all of
+// them.
 func TestMPIOverNodes(t *testing.T) {
 	members := threeNodes(t)
 	s, image := newMPISpace(t)
@@ -123,7 +125,8 @@ func TestMPIOverNodes(t *testing.T) {
 	s.noRanks("the run is over", pods)
 }
 
-// A ReadWriteOnce claim keeps all clients on the node of its volume, and that they share it is said.
+// TestReadWriteOnceOnNodes checks that all clients of a ReadWriteOnce claim run on the node of its volume, and that the
+// result warns that they shared a node.
 func TestReadWriteOnceOnNodes(t *testing.T) {
 	members := threeNodes(t)
 	s := newSpace(t)
@@ -142,7 +145,8 @@ func TestReadWriteOnceOnNodes(t *testing.T) {
 	s.clean()
 }
 
-// Four clients that want a node each: the run fails with the scheduler's reason and the field to change.
+// TestTooFewNodes checks that a run of four clients that need a node each fails on three nodes, with the scheduler's
+// reason and the field to change.
 func TestTooFewNodes(t *testing.T) {
 	threeNodes(t)
 	s := newSpace(t)
@@ -161,8 +165,8 @@ func TestTooFewNodes(t *testing.T) {
 	s.clean()
 }
 
-// kubectl drain takes a client from its node while it writes. Its successor has no node until the node is back; then the
-// step is done again.
+// TestDrainedNode checks that a run survives a kubectl drain that evicts a client while it writes. The replacement
+// stays pending until the node is uncordoned; then the step is repeated.
 func TestDrainedNode(t *testing.T) {
 	members := threeNodes(t)
 	s := newSpace(t)
@@ -171,7 +175,7 @@ func TestDrainedNode(t *testing.T) {
 	s.busy("01-write")
 	drained := members[2].Name()
 	u := s.tools()
-	t.Cleanup(func() { u.kubectl("uncordon", drained) }) // before the node leaves
+	t.Cleanup(func() { u.kubectl("uncordon", drained) }) // before the node is removed
 	lost := s.podOn(drained)
 	u.kubectl("drain", drained, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=2m")
 	s.until("the successor of the client waits for a node", hang, func() bool {
@@ -190,7 +194,8 @@ func TestDrainedNode(t *testing.T) {
 	s.clean()
 }
 
-// All processes of a node die at once, and the node comes back some time later.
+// TestDeadNode checks that a run survives the death of a node: after all processes of a node are killed and the node is
+// back, the client is replaced and the step repeated.
 func TestDeadNode(t *testing.T) {
 	members := threeNodes(t)
 	s := newSpace(t)
@@ -209,7 +214,7 @@ func TestDeadNode(t *testing.T) {
 	s.clean()
 }
 
-// repeatedOnce checks that a run lost one client in its write step, and did the step again with all three.
+// repeatedOnce checks that a run lost one client in its write step and repeated the step with all three.
 func (s *space) repeatedOnce(run *v1alpha1.BenchmarkRun) {
 	s.Helper()
 	isComplete(s.T, run)

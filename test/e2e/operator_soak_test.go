@@ -26,7 +26,7 @@ import (
 	"github.com/storagebench/storagebench/internal/leader"
 )
 
-// scale sets how many operators run in the cluster and waits until it is so.
+// scale sets the number of operators in the cluster and waits until that many run.
 func (in *installation) scale(t testing.TB, count int32) {
 	t.Helper()
 	must(t, in.scaleTo(count))
@@ -43,8 +43,8 @@ func (in *installation) scaleTo(count int32) error {
 	return in.replicas(ctx, count)
 }
 
-// withoutOperator stops the operator in the cluster, for tests that run their own, until the test is over.
-// Such a test must not be parallel: others need an operator.
+// withoutOperator stops the operator in the cluster until the test ends, for tests that run their own. Such a test must
+// not be parallel, because others need an operator.
 func (in *installation) withoutOperator(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -55,7 +55,7 @@ func (in *installation) withoutOperator(t *testing.T) {
 	in.scale(t, 0)
 }
 
-// holder is the identity of the operator that leads; empty when none does.
+// holder returns the identity of the leading operator, or "" if there is no leader.
 func (in *installation) holder(t testing.TB) string {
 	t.Helper()
 	var lease coordinationv1.Lease
@@ -69,18 +69,18 @@ func (in *installation) holder(t testing.TB) string {
 	return *lease.Spec.HolderIdentity
 }
 
-// process is an operator on this machine, with the rights of the one in the cluster.
+// process is an operator on this machine, with the permissions of the one in the cluster.
 type process struct {
 	t       *testing.T
 	in      *installation
 	command *exec.Cmd
-	// logFile is what it writes.
+	// logFile receives the operator's output.
 	logFile string
 	ended   chan struct{}
 	once    sync.Once
 }
 
-// operate starts an operator on this machine. It ends with the test; what it wrote is told when that fails.
+// operate starts an operator on this machine until the test ends. If the test fails, it logs the operator's output.
 func (in *installation) operate(t *testing.T, more ...string) *process {
 	t.Helper()
 	if !in.Embedded {
@@ -94,16 +94,16 @@ func (in *installation) operate(t *testing.T, more ...string) *process {
 		"--kubeconfig=" + in.operatorKubeconfig(t, folder), "--namespace=" + operatorNamespace,
 		"--metrics-bind-address=0", "--health-probe-bind-address=0"}, more...)...)
 	p.command.Stdout, p.command.Stderr = log, log
-	// Pods are next door, whatever proxy this machine uses for the web.
+	// Connect to pods directly, even if this machine uses a web proxy.
 	p.command.Env = append(os.Environ(), "NO_PROXY=*", "no_proxy=*")
 	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
 	go func() {
-		// The thread that starts it must live as long: its end is what Pdeathsig looks at.
+		// Pdeathsig is sent when the thread that started the process ends, so keep that thread.
 		runtime.LockOSThread()
 		defer log.Close()
 		started <- p.command.Start()
-		_ = p.command.Wait() // how it ended is in ProcessState
+		_ = p.command.Wait() // the result is in ProcessState
 		close(p.ended)
 	}()
 	must(t, <-started)
@@ -138,21 +138,20 @@ func (in *installation) operatorKubeconfig(t *testing.T, folder string) string {
 	return file
 }
 
-// signal sends one, such as SIGSTOP.
 func (p *process) signal(signal syscall.Signal) {
 	p.t.Helper()
 	must(p.t, p.command.Process.Signal(signal))
 }
 
-// kill ends it as if its machine lost power: the Lease is not given back.
+// kill ends the operator as a power failure would: without releasing the Lease.
 func (p *process) kill() {
 	p.once.Do(func() {
-		_ = p.command.Process.Kill() // it may have ended by itself
+		_ = p.command.Process.Kill() // it may have exited already
 		<-p.ended
 	})
 }
 
-// log is all that it has written.
+// log returns everything that the operator has written so far.
 func (p *process) log() string {
 	text, err := os.ReadFile(p.logFile)
 	if err != nil {
@@ -161,7 +160,7 @@ func (p *process) log() string {
 	return string(text)
 }
 
-// identity is the name that it takes part in elections with; empty until it has said so.
+// identity returns the operator's name in leader elections, or "" if it has not logged one yet.
 func (p *process) identity() string {
 	_, after, found := strings.Cut(p.log(), `"identity":"`)
 	if !found {
@@ -171,7 +170,7 @@ func (p *process) identity() string {
 	return name
 }
 
-// leads waits until it is the leader and says how long that took.
+// leads waits until the operator is the leader and returns how long that took.
 func (p *process) leads(patience time.Duration) time.Duration {
 	p.t.Helper()
 	began := time.Now()
@@ -196,7 +195,7 @@ func tail(text string, lines int) string {
 	return string(bytes.Join(all[max(0, len(all)-lines):], []byte("\n")))
 }
 
-// stop ends an operator politely, so that the Lease is given back.
+// stop terminates the operator gracefully, so that it releases the Lease.
 func (p *process) stop() {
 	p.t.Helper()
 	p.signal(syscall.SIGTERM)

@@ -8,10 +8,11 @@ import (
 	"testing"
 )
 
-// otherPrefix begins the names of the steps that otherPlanner makes.
+// otherPrefix is the prefix of the names of all steps that the operator of otherPlanner plans.
 const otherPrefix = "other-"
 
-// otherPlanner makes an operator whose planner gives other steps than this tree's, loads its image and gives the image's name.
+// otherPlanner builds an operator that plans other steps than this tree, loads its image and returns the image's
+// reference.
 func (in *installation) otherPlanner(t *testing.T) (reference string) {
 	t.Helper()
 	const file, now = "internal/plan/phase.go", `fmt.Sprintf("%02d-"`

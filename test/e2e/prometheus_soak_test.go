@@ -12,8 +12,9 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// TestPrometheusLive: the counters, rates and latencies that a real Prometheus scrapes during a run agree with the status at
-// its end, though the operator is killed in the middle of it. TestCore compares the results, dashboards and alerts.
+// TestPrometheusLive checks that the counters, rates and latencies that a real Prometheus scrapes during a run agree
+// with the final status, although the operator is killed during the run. TestCore compares the results, dashboards and
+// alerts.
 func TestPrometheusLive(t *testing.T) {
 	soak.Only(t)
 	requireNode(t)
@@ -37,7 +38,7 @@ func TestPrometheusLive(t *testing.T) {
 	s.clean()
 }
 
-// sameLive holds what was scraped while the run went on against what it says in the end.
+// sameLive compares what was scraped during the run with its final status.
 func (s *space) sameLive(t *testing.T, server *prometheus.Server, run *v1alpha1.BenchmarkRun, began time.Time) {
 	t.Helper()
 	last := func(expression string) float64 {
@@ -49,7 +50,7 @@ func (s *space) sameLive(t *testing.T, server *prometheus.Server, run *v1alpha1.
 		}
 		return series[0].Last()
 	}
-	// A counter has what attempts did that failed, such as where not all clients were told of a start in time; the figures do not.
+	// Counters include failed attempts, for example one in which a client received the start too late; the figures do not.
 	counted := func(step, what, expression string, want, percent float64) {
 		t.Helper()
 		if made := stepOf(run, step); made == nil || made.Attempt == 1 {
@@ -64,16 +65,17 @@ func (s *space) sameLive(t *testing.T, server *prometheus.Server, run *v1alpha1.
 			for _, figures := range target.Operations {
 				where := fmt.Sprintf(`{namespace=%q, run=%q, phase=%q, target=%q, operation=%q`, s.namespace, run.Name, phase.Name, target.Target, figures.Operation)
 				if phase.Name == "drain" {
-					// Those of the operator that was killed and of the next one are one series, which may have begun again.
+					// The killed operator and its successor continue one series, and the successor may have reset it.
 					counted(step, "bytes of "+where, "max_over_time(storagebench_run_bytes_total"+where+"}[3m])", float64(figures.Bytes), 5)
 				}
 				if phase.Name != "steady" {
 					continue
 				}
-				// Whoever starts a step late adds what the others did before to the counter, not to the rate.
+				// If one client starts a step late, what the others did before is in the counter, but not in the rate.
 				counted(step, "bytes of "+where, "storagebench_run_bytes_total"+where+"}", float64(figures.Bytes), 2)
 				counted(step, "operations of "+where, "storagebench_run_operations_total"+where+"}", float64(figures.Operations), 2)
-				// What is told a second late, or two on a busy machine, is in the window of others: a seventh of it, at most.
+				// A sample that arrives a second late, or two on a busy machine, falls into another rate window: at most a seventh
+				// of one.
 				near(t, "throughput of "+where, last("max_over_time(rate(storagebench_run_bytes_total"+where+"}[15s])[3m:1s])"), float64(*figures.BytesPerSecond), 25)
 				near(t, "p99 of "+where, last("storagebench_run_latency_seconds"+where+`, percentile="99"}`), float64(*figures.Latency.P99Nanoseconds)/1e9, 0.001)
 			}

@@ -33,7 +33,7 @@ import (
 	"github.com/storagebench/storagebench/test/prometheus"
 )
 
-// prometheus starts one that scrapes the operator as a service account of the space, which may read metrics.
+// prometheus starts a Prometheus that scrapes the operator as a service account of the space that may read metrics.
 func (s *space) prometheus() *prometheus.Server {
 	s.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "prometheus"}}
@@ -70,12 +70,13 @@ scrape_configs:
 		s.operatorAddress()), map[string][]byte{"token": []byte(token.Status.Token), "rules.yml": rules})
 }
 
-// keepsMetrics proves that nobody reads metrics without a token, or with one that does not allow it.
+// keepsMetrics checks that the operator refuses to serve metrics without a token, with an invalid token, and with the
+// token of an account that may not read them.
 func (s *space) keepsMetrics() {
 	s.Helper()
 	token := &authenticationv1.TokenRequest{}
 	must(s.T, s.api.SubResource("token").Create(s.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "default"}}, token))
-	// Nobody can verify the operator's own certificate.
+	// Clients cannot verify the operator's self-signed certificate.
 	web := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	defer web.CloseIdleConnections()
 	for _, one := range []struct {
@@ -83,7 +84,7 @@ func (s *space) keepsMetrics() {
 		want  []int
 	}{
 		{"", []int{http.StatusUnauthorized}},
-		// The API server's words about such a token are passed on as an error of the server.
+		// The operator may return the API server's error about an invalid token as its own.
 		{"made-up", []int{http.StatusUnauthorized, http.StatusInternalServerError}},
 		{token.Status.Token, []int{http.StatusForbidden}},
 	} {
@@ -102,8 +103,8 @@ func (s *space) keepsMetrics() {
 	}
 }
 
-// restartedInDrain kills the operator in the cluster while the first step of a run loads, once Prometheus has its counters;
-// it starts again in the same pod, at the same address.
+// restartedInDrain kills the operator in the cluster during the drain, once Prometheus has its counters. The operator
+// restarts in the same pod, at the same address.
 func (s *space) restartedInDrain(server *prometheus.Server) {
 	s.Helper()
 	s.until("Prometheus has the counters of the drain", hang, func() bool {
@@ -134,7 +135,7 @@ func (s *space) operatorAddress() string {
 	return ""
 }
 
-// ask gives what an expression is now.
+// ask evaluates an expression now.
 func ask(s *space, server *prometheus.Server, expression string) []prometheus.Series {
 	s.Helper()
 	series, err := server.Query(expression, time.Now())
@@ -142,7 +143,7 @@ func ask(s *space, server *prometheus.Server, expression string) []prometheus.Se
 	return series
 }
 
-// sameResults holds the results against the status.
+// sameResults compares the scraped results with the status.
 func (s *space) sameResults(t *testing.T, server *prometheus.Server, run *v1alpha1.BenchmarkRun, judged *v1alpha1.StorageBenchmark) {
 	t.Helper()
 	compared := 0
@@ -168,18 +169,18 @@ func (s *space) sameResults(t *testing.T, server *prometheus.Server, run *v1alph
 			place := fmt.Sprintf(", phase=%q, target=%q", phase.Name, target.Target)
 			for _, figures := range phasekind.Rates(target) {
 				operation := fmt.Sprintf("%s, operation=%q", place, figures.Operation)
-				// A drain whose baseline was found in one dimension only has one rate.
+				// A drain has only one rate if it found a baseline in only one dimension.
 				if figures.BytesPerSecond != nil {
 					same("throughput_bytes_per_second", operation, float64(*figures.BytesPerSecond))
 				}
 				if figures.IOPSMilli != nil {
 					same("operations_per_second", operation, float64(*figures.IOPSMilli)/1e3)
 				}
-				if figures.Latency == nil { // a drain has only its baseline
+				if figures.Latency == nil { // a drain has only rates
 					continue
 				}
 				for percentile, value := range map[string]*int64{"50": figures.Latency.P50Nanoseconds, "99": figures.Latency.P99Nanoseconds} {
-					if value != nil { // too few operations have no p99
+					if value != nil { // nil if there were too few operations
 						same("latency_seconds", operation+`, percentile="`+percentile+`"`, float64(*value)/1e9)
 					}
 				}
@@ -200,10 +201,10 @@ func (s *space) sameResults(t *testing.T, server *prometheus.Server, run *v1alph
 	t.Logf("%d figures of Prometheus are those of the status", compared)
 }
 
-// dashboards asks every query of every dashboard, as it is in the file.
+// dashboards runs every query of every dashboard file and checks that it returns data.
 func (s *space) dashboards(t *testing.T, server *prometheus.Server, run *v1alpha1.BenchmarkRun, began time.Time) {
 	t.Helper()
-	// A drain on a machine that is too busy to load the stores may find no drop, and then has no figures of one.
+	// A drain on a machine that is too busy to load the stores may find no drop, and then has no figures of a drop.
 	fell := slices.ContainsFunc(run.Status.Phases, func(phase v1alpha1.PhaseResult) bool {
 		return slices.ContainsFunc(phase.Targets, func(target v1alpha1.TargetResult) bool {
 			burst := target.Burst
@@ -211,9 +212,9 @@ func (s *space) dashboards(t *testing.T, server *prometheus.Server, run *v1alpha
 		})
 	})
 	ofDrop := regexp.MustCompile(`_baseline_|_credits_spent_`)
-	// A drain has no latencies, and its rates are of the dimensions in which a drop was found.
+	// A drain has no latencies, and rates only in the dimensions in which it found a drop.
 	ofSteady := regexp.MustCompile(`_benchmark_(throughput|operations|latency)_`)
-	// Nor has it enough operations for a p99.
+	// The steady phase may have too few operations for a p99.
 	many := true
 	for _, target := range []string{"small", "large"} {
 		for _, figures := range targetOf(s, run, "steady", target).Operations {
@@ -242,9 +243,9 @@ func (s *space) dashboards(t *testing.T, server *prometheus.Server, run *v1alpha
 			for _, target := range panel.Targets {
 				expression := fill(target.Expr)
 				if strings.Contains(expression, "$") {
-					t.Errorf("%s, %s: %s has a variable that nobody fills in", board.Title, panel.Title, expression)
+					t.Errorf("%s, %s: %s has an unknown variable", board.Title, panel.Title, expression)
 				}
-				// A little beyond now, so that the newest second is asked for, too.
+				// End shortly after now, to include the newest second.
 				series, err := server.Range(expression, began, time.Now().Add(2*time.Second))
 				if err != nil {
 					t.Errorf("%s, %s: %v", board.Title, panel.Title, err)
@@ -260,7 +261,7 @@ func (s *space) dashboards(t *testing.T, server *prometheus.Server, run *v1alpha
 	t.Logf("%d queries have data", asked)
 }
 
-// evaluated proves that Prometheus can evaluate every alert on what it has scraped.
+// evaluated checks that Prometheus evaluates every alert on the scraped data without errors.
 func evaluated(t *testing.T, server *prometheus.Server) {
 	t.Helper()
 	var told struct {
@@ -284,7 +285,7 @@ func evaluated(t *testing.T, server *prometheus.Server) {
 	}
 }
 
-// near fails where a figure is off by more than some percent.
+// near fails the test if got differs from want by more than percent.
 func near(t *testing.T, what string, got, want, percent float64) {
 	t.Helper()
 	if math.Abs(got-want) > math.Abs(want)*percent/100 {
@@ -292,8 +293,8 @@ func near(t *testing.T, what string, got, want, percent float64) {
 	}
 }
 
-// forceElection deletes the Lease, as an administrator would who does not want to wait until that of a
-// leader that died expires (leader.LeaseDuration).
+// forceElection deletes the Lease, as an administrator would who does not want to wait until the Lease of a dead leader
+// expires (leader.LeaseDuration).
 func (in *installation) forceElection(t testing.TB) {
 	t.Helper()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: leader.LeaseName}}

@@ -12,7 +12,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// checkPod proves what Pod Security "restricted" leaves open. That the pod is there at all proves the rest.
+// checkPod checks what Pod Security "restricted" does not enforce. The namespace enforces the rest, so the pod's
+// existence proves it.
 func checkPod(s *space, pod *corev1.Pod) {
 	s.Helper()
 	if mounts := pod.Spec.AutomountServiceAccountToken; mounts == nil || *mounts {
@@ -64,14 +65,15 @@ func figures(s *space, run *v1alpha1.BenchmarkRun, phase string) (v1alpha1.Targe
 	panic("not reached")
 }
 
-// plausible holds the figures against each other: those of a wrong unit or a client that is missing
-// would not fit.
+// plausible checks that the figures are consistent with each other, which they would not be with a wrong unit or a
+// missing client.
 func plausible(s *space, phase string, result v1alpha1.TargetResult, operation v1alpha1.OperationResult, blockSize, depth int64) {
 	s.Helper()
 	if operation.BytesPerSecond == nil || operation.IOPSMilli == nil || operation.Latency == nil {
 		s.Fatalf("phase %s lacks figures: %+v", phase, operation)
 	}
-	// What is outstanding when fio notices the end of a warm-up may be in the bytes and not be timed (docs/limits.md).
+	// The bytes may include operations that were outstanding when fio noticed the end of the warm-up and that it did not
+	// time (docs/limits.md).
 	untimed := int64(result.Clients) * depth
 	if more := operation.Bytes/blockSize - operation.Operations; operation.Bytes%blockSize != 0 || more < 0 || more > untimed {
 		s.Errorf("phase %s: %d operations of %d bytes are not %d bytes", phase, operation.Operations, blockSize, operation.Bytes)
@@ -80,12 +82,13 @@ func plausible(s *space, phase string, result v1alpha1.TargetResult, operation v
 		s.Errorf("phase %s: %d latencies of %d operations", phase, operation.Latency.Samples, operation.Operations)
 	}
 	bySize := float64(*operation.IOPSMilli) / 1000 * float64(blockSize)
-	// fio counts bytes and operations one after the other. Where that tore a dump at an edge of the window by over 5 %, the result says so.
+	// fio counts bytes and operations one after the other. If that distorts a dump at an edge of the window by over 5 %,
+	// the result has a warning.
 	if ratio := float64(*operation.BytesPerSecond) / bySize; (ratio < 0.95 || ratio > 1.05) && !hasWarning(result, v1alpha1.WarningBytesUncertain) {
 		s.Errorf("phase %s: %d bytes/s are not %d milli-IOPS of %d bytes", phase, *operation.BytesPerSecond, *operation.IOPSMilli, blockSize)
 	}
 	latency := operation.Latency
-	// A percentile is the middle of a bucket, and up to 0.8 % off; minimum and maximum are exact.
+	// A percentile is the middle of a histogram bucket, up to 0.8 % off; minimum and maximum are exact.
 	atMost := func(nanoseconds int64) int64 { return nanoseconds + nanoseconds/100 }
 	if p50, p99 := latency.P50Nanoseconds, latency.P99Nanoseconds; p50 == nil || p99 == nil ||
 		latency.MinNanoseconds <= 0 || latency.MinNanoseconds > atMost(*p50) || *p50 > *p99 || *p99 > atMost(latency.MaxNanoseconds) {
@@ -93,7 +96,7 @@ func plausible(s *space, phase string, result v1alpha1.TargetResult, operation v
 	}
 }
 
-// log tells the figures of a run.
+// log logs the figures of a run.
 func (s *space) log(run *v1alpha1.BenchmarkRun) {
 	s.Helper()
 	for _, phase := range run.Status.Phases {

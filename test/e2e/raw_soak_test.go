@@ -22,7 +22,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// loopDevice makes a block device of the node of a file.
+// loopDevice makes a block device of the node, backed by a file of the given size.
 func loopDevice(t *testing.T, bytes int64) (device, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "disk")
@@ -34,13 +34,13 @@ func loopDevice(t *testing.T, bytes int64) (device, file string) {
 	}
 	device = strings.TrimSpace(string(said))
 	t.Cleanup(func() { _ = exec.Command("losetup", "--detach", device).Run() })
-	// As udev makes disks: for the group disk, which a pod with devices is in.
+	// As udev does, give the device to the group disk, which pods with devices join.
 	must(t, os.Chown(device, 0, 6))
 	must(t, os.Chmod(device, 0o660))
 	return device, file
 }
 
-// blockClaim makes a volume of a block device of the node, and a claim that is bound to it.
+// blockClaim creates a volume from a block device of the node, and a claim that is bound to it.
 func (s *space) blockClaim(name, device string) {
 	s.Helper()
 	none, block := "", corev1.PersistentVolumeBlock
@@ -69,8 +69,8 @@ func (s *space) blockClaim(name, device string) {
 	})
 }
 
-// A raw device through a real kubelet: an empty one is measured and given back empty; one that carries a file system is
-// refused by that name, and not a byte of it changes.
+// TestRawDevices checks raw devices through a real kubelet: an empty one is measured and is empty afterwards; one with
+// a file system is refused with the name of that file system, and not a byte of it changes.
 func TestRawDevices(t *testing.T) {
 	soak.Only(t)
 	requireNode(t)

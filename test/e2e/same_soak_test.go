@@ -11,12 +11,13 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// notShown is the exit code of `compare` where equivalence was not shown.
+// notShown is the exit code of `compare` if it could not show equivalence.
 const notShown = 2
 
-// TestLocalModeAgrees runs the quickstart as it stands in the cluster and in local mode on the same directory, which is a
-// store of a known rate: two one-sided tests have to show that the figures are the same within 5 %. It is not slower, since
-// ten seconds of 230 operations each leave chance 8 % (at 15 MB/s; 1 to 2 % at 60 MB/s).
+// TestLocalModeAgrees runs the quickstart unchanged, in the cluster and in local mode on the same directory, which is a
+// store with a known rate. Two one-sided tests must show that the figures agree within 5 %. The store is not slower,
+// because chance alone makes figures of ten seconds differ by 8 % at 15 MB/s (230 operations per second), but only by 1
+// to 2 % at 60 MB/s.
 func TestLocalModeAgrees(t *testing.T) {
 	soak.Only(t)
 	s := newSpace(t)
@@ -44,7 +45,7 @@ func TestLocalModeAgrees(t *testing.T) {
 		}
 		must(t, os.WriteFile(file, []byte(text), 0o600))
 	}
-	// same reports whether two results are shown to be the same; it fails where they cannot be compared.
+	// same reports whether two results are shown to be equivalent. It fails the test if they cannot be compared.
 	same := func(a, b string) bool {
 		t.Helper()
 		text, code := call(exec.Command(program, "compare", a, b, "--equivalent-within", "5"))

@@ -21,16 +21,18 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// fault is something that happens to a run.
+// fault is a disturbance of a run.
 type fault struct {
-	// strike reports whether there was something to hit.
+	// strike applies the fault and reports whether there was something to hit.
 	strike func(*scene) bool
-	// loads are those that it can happen to; nil for all.
+	// loads are the loads that the fault applies to; nil means all.
 	loads []string
-	// fails are the reasons that a run may fail for because of it. Clients are replaced five times, so most are none.
+	// fails are the reasons for which a run may fail because of the fault. Most faults have none, because a client is
+	// replaced up to five times.
 	fails []string
-	// deletes is true if the run goes, and ofCluster if nodes or the operator have to be mended. kills is true if a client
-	// may die before it has removed its directory, and refuses if the store may refuse to.
+	// deletes is true if the fault deletes the run, and ofCluster if nodes or the operator must be restored afterwards.
+	// kills is true if a client may die before it has removed its directory, and refuses if the store may refuse the
+	// removal.
 	deletes, ofCluster, kills, refuses bool
 }
 
@@ -38,7 +40,7 @@ func (f fault) happensTo(load string) bool { return f.loads == nil || slices.Con
 
 var ofFio = []string{onAllNodes, onOwnVolumes, onStore}
 
-// byStore are the reasons for which a run fails on a store that refuses or does not answer.
+// byStore are the reasons for which a run may fail if its store refuses operations or does not answer.
 var byStore = []string{v1alpha1.ReasonToolFailed, v1alpha1.ReasonNotEnoughSpace, v1alpha1.ReasonMountNotFound, v1alpha1.ReasonStartTimeout,
 	v1alpha1.ReasonStepFailed}
 
@@ -72,10 +74,10 @@ var faults = map[string]fault{
 	"an upgrade of the operator": {strike: rollOut, ofCluster: true},
 }
 
-// noClaim are the reasons for which a run fails whose lost client has no claim to go on with.
+// noClaim are the reasons for which a run may fail if the claim of a lost client was deleted.
 var noClaim = []string{v1alpha1.ReasonStartTimeout, v1alpha1.ReasonClientLost, v1alpha1.ReasonDeadlineExceeded}
 
-// brief is the patience of a fault with the API server, which another fault may have killed.
+// brief limits how long a fault waits for the API server, which another fault may have killed.
 const brief = 5 * time.Second
 
 func (s *scene) kill(uids []string, program string) bool {
@@ -83,8 +85,7 @@ func (s *scene) kill(uids []string, program string) bool {
 	return len(found) > 0 && syscall.Kill(found[s.random.IntN(len(found))], syscall.SIGKILL) == nil
 }
 
-// operatorUIDs returns the UIDs of the operator's pods. clientUIDs returns the UIDs of all client pods that were
-// observed.
+// operatorUIDs returns the UIDs of the operator's pods, and clientUIDs those of all client pods seen so far.
 func (s *scene) operatorUIDs() (uids []string) {
 	ctx, cancel := context.WithTimeout(s.Context(), brief)
 	defer cancel()
@@ -98,7 +99,7 @@ func (s *scene) operatorUIDs() (uids []string) {
 
 func (s *scene) clientUIDs() []string { return slices.Collect(maps.Keys(s.uids)) }
 
-// component kills a part of the cluster, on any node that has it. The node starts it again.
+// component kills a component of the cluster on a random node that runs it. The node restarts it.
 func component(name string) func(*scene) bool {
 	return func(s *scene) bool {
 		report, err := s.State.Status(s.Context())
@@ -115,7 +116,8 @@ func component(name string) func(*scene) bool {
 	}
 }
 
-// deadNode kills all processes of a node but the first, which has the API server. It is dead for up to 40 seconds.
+// deadNode kills all processes of a node and restores it after up to 40 seconds. It spares the first node, which runs
+// the API server.
 func deadNode(s *scene) bool {
 	members, err := s.State.Members()
 	if err != nil {
@@ -130,7 +132,7 @@ func deadNode(s *scene) bool {
 	return true
 }
 
-// remove deletes one of the objects of the space that a run has made, or a benchmark.
+// remove deletes a random object of a kind from the namespace. Of the Secrets, it deletes only those of a run.
 func (s *scene) remove(list client.ObjectList, options ...client.DeleteOption) bool {
 	ctx, cancel := context.WithTimeout(s.Context(), brief)
 	defer cancel()
@@ -152,7 +154,7 @@ func deleteNamespace(s *scene) bool {
 	return s.api.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}) == nil
 }
 
-// broken makes the store answer wrongly, or not at all, for one to twelve seconds.
+// broken makes the store fail or hang for one to eleven seconds.
 func broken(failure model.FailureError) func(*scene) bool {
 	return func(s *scene) bool {
 		config := open
@@ -167,11 +169,12 @@ func broken(failure model.FailureError) func(*scene) bool {
 	}
 }
 
-// secondOperator starts an operator and takes the Lease from the other. After some seconds, it is killed.
+// secondOperator starts another operator, deletes the Lease to force an election, and kills that operator after some
+// seconds.
 func secondOperator(s *scene) bool {
 	ctx, cancel := context.WithTimeout(s.Context(), brief)
 	defer cancel()
-	// Nothing is decided if the API server does not answer.
+	// Do nothing if the API server does not answer.
 	if s.api.List(ctx, &corev1.PodList{}, client.InNamespace(operatorNamespace)) != nil {
 		return false
 	}
@@ -183,7 +186,7 @@ func secondOperator(s *scene) bool {
 	return true
 }
 
-// rollOut replaces the operator's pod as an upgrade does: the new one starts before the old one ends.
+// rollOut replaces the operator's pod as an upgrade does: the new pod starts before the old one ends.
 func rollOut(s *scene) bool {
 	ctx, cancel := context.WithTimeout(s.Context(), brief)
 	defer cancel()

@@ -38,25 +38,25 @@ var (
 )
 
 const (
-	// schedulesRecord has a line for each schedule that has run, below the root of the repository. A soak that is cut off goes on
-	// with the others.
+	// schedulesRecord is a file, relative to the root of the repository, with a line for each schedule that has run. An
+	// interrupted soak continues with the schedules that are missing from it.
 	schedulesRecord = "docs/soak/schedules.csv"
 	// scheduleValid limits the age of a pass, as `make soak MISSING=1` does.
 	scheduleValid = 14 * 24 * time.Hour
 	// scheduleSeconds is the length of each steady phase of a schedule.
 	scheduleSeconds = 10
-	// undisturbedRun is about how long a run of a schedule takes if nothing happens.
+	// undisturbedRun is roughly how long a run of a schedule takes without faults.
 	undisturbedRun = 30 * time.Second
 )
 
-// schedule is a run and what happens to it. Both are drawn from the schedule's number.
+// schedule is a run and the faults that hit it. Its number is the seed of both.
 type schedule struct {
 	number int
 	load   string
 	events []event
 }
 
-// event is a fault at a time after the benchmark was applied.
+// event is a fault at a given time after the benchmark is applied.
 type event struct {
 	at    time.Duration
 	fault string
@@ -70,7 +70,7 @@ func (s schedule) String() string {
 	return text
 }
 
-// drawSchedule draws one to three faults of those that can happen to the load.
+// drawSchedule draws one to three of the faults that apply to the load.
 func drawSchedule(number int) schedule {
 	random := rand.New(rand.NewPCG(1, uint64(number)))
 	pick := func(names []string) string { return names[random.IntN(len(names))] }
@@ -89,7 +89,7 @@ func drawSchedule(number int) schedule {
 	return drawn
 }
 
-// Five hundred schedules have each fault on each load that it can happen to.
+// TestDrawnSchedules checks that five hundred schedules contain each fault on each load that it applies to.
 func TestDrawnSchedules(t *testing.T) {
 	t.Parallel()
 	drawn := map[string]int{}
@@ -111,22 +111,22 @@ func TestDrawnSchedules(t *testing.T) {
 	}
 }
 
-// scene is a schedule that runs.
+// scene is a running schedule.
 type scene struct {
 	*space
 
 	schedule
 	random *rand.Rand
 	store  *burst.Mounted
-	// uids holds the UIDs of all pods of the run that were observed.
+	// uids holds the UIDs of all pods of the run seen so far.
 	uids map[string]bool
-	// folders are those that its claims were bound to, each with a node that has it.
+	// folders maps the directories behind the run's claims to a node that has each.
 	folders map[string]cluster.Member
-	// happened are the faults that found something to hit.
+	// happened lists the faults that found something to hit.
 	happened []string
 }
 
-// loads are the runs of schedules: three clients that do a layout and then what check expects.
+// loads are the benchmarks of schedules: three clients that lay out data and then run the phases that check expects.
 var loads = map[string]struct {
 	arrange func(*scene) *builders.BenchmarkBuilder
 	check   func(*scene, *v1alpha1.BenchmarkRun)
@@ -158,8 +158,8 @@ const (
 	withRanks    = "IOR on a volume of all nodes"
 )
 
-// paceIsKept checks that both phases have the operations of an undisturbed run, each with its latency and its bytes. A
-// phase in which the store froze may have fewer, if it says so.
+// paceIsKept checks that both phases have as many operations as in an undisturbed run, each with its latency and its
+// bytes. A phase during which the store froze may have fewer, if it has a warning.
 func paceIsKept(s *scene, run *v1alpha1.BenchmarkRun) {
 	s.Helper()
 	for _, phase := range []string{"write", "read"} {
@@ -190,8 +190,9 @@ func transfersAreWhole(s *scene, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// TestSchedules disturbs runs on three nodes, each by faults at random moments. Whatever happens, the run ends in a documented
-// state with the figures of an undisturbed run, or says why not. It leaves nothing, and the files of others stay.
+// TestSchedules runs schedules on three nodes: each disturbs a run with faults at random moments. Whatever happens, the
+// run must end in a documented state, either with the figures of an undisturbed run or with the reason why not. It must
+// leave nothing behind and must not touch the files of others.
 func TestSchedules(t *testing.T) {
 	threeNodes(t)
 	record := filepath.Join(requireNode(t).root, schedulesRecord)
@@ -235,7 +236,7 @@ func (s *scene) play() (outcome string) {
 		s.look()
 		run, known := s.peek()
 		if run != nil {
-			if run.Status.Stage != "" { // The operator has seen it.
+			if run.Status.Stage != "" { // the operator has seen the run
 				checker.Check(s.T, run)
 			}
 			last = run
@@ -260,7 +261,7 @@ func (s *scene) play() (outcome string) {
 	return s.judge(last)
 }
 
-// peek returns the run, or nil; known is false if the API server does not answer.
+// peek returns the run, or nil. known is false if the API server does not answer.
 func (s *scene) peek() (run *v1alpha1.BenchmarkRun, known bool) {
 	ctx, cancel := context.WithTimeout(s.Context(), 5*time.Second)
 	defer cancel()
@@ -274,7 +275,7 @@ func (s *scene) peek() (run *v1alpha1.BenchmarkRun, known bool) {
 	return &runs.Items[len(runs.Items)-1], true
 }
 
-// look notes the pods and the folders of the claims, and lays a stranger's file into each folder.
+// look records the pods and the directories of the claims, and writes a stranger's file into each new directory.
 func (s *scene) look() {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), 5*time.Second)
@@ -282,7 +283,7 @@ func (s *scene) look() {
 	var pods corev1.PodList
 	var claims corev1.PersistentVolumeClaimList
 	if s.api.List(ctx, &pods, client.InNamespace(s.namespace)) != nil || s.api.List(ctx, &claims, client.InNamespace(s.namespace)) != nil {
-		return // the API server does not answer at the moment
+		return // the API server does not answer right now
 	}
 	for _, pod := range pods.Items {
 		s.uids[string(pod.UID)] = true
@@ -304,7 +305,7 @@ const (
 	strangersText = "do not remove\n"
 )
 
-// layStrangersFile lays a file beside what runs have on a volume, on the first node that has the folder.
+// layStrangersFile writes a file next to those of runs on a volume, on the first node that has the directory.
 func (s *scene) layStrangersFile(folder string) {
 	s.Helper()
 	members, err := s.State.Members()
@@ -318,7 +319,7 @@ func (s *scene) layStrangersFile(folder string) {
 	}
 }
 
-// pathOn is where this machine sees a folder of a node; ok is false if the node is dead, or has no such folder.
+// pathOn returns this machine's path of a node's directory. ok is false if the node is dead or has no such directory.
 func pathOn(member cluster.Member, folder string) (path string, ok bool) {
 	pid, err := member.PID()
 	if err != nil {
@@ -329,14 +330,14 @@ func pathOn(member cluster.Member, folder string) (path string, ok bool) {
 	return path, err == nil
 }
 
-// did reports whether a fault of a kind has happened.
+// did reports whether a fault with a given property has happened.
 func (s *scene) did(is func(fault) bool) bool {
 	return slices.ContainsFunc(s.happened, func(name string) bool { return is(faults[name]) })
 }
 
 func (s *scene) deleted() bool { return s.did(func(f fault) bool { return f.deletes }) }
 
-// mend ends what faults have begun: stores answer, nodes and operator run.
+// mend undoes the faults: afterwards, stores answer, and the nodes and the operator run.
 func (s *scene) mend() {
 	s.Helper()
 	if s.store != nil {
@@ -346,7 +347,7 @@ func (s *scene) mend() {
 		return
 	}
 	must(s.T, s.Up(s.Context(), 3))
-	// A container that has died several times is started again after minutes.
+	// Replace restarted pods: kubelet waits for minutes before it restarts a container that has died several times.
 	var pods corev1.PodList
 	must(s.T, s.api.List(s.Context(), &pods, client.InNamespace(operatorNamespace)))
 	for i := range pods.Items {
@@ -357,7 +358,7 @@ func (s *scene) mend() {
 	must(s.T, s.replicas(s.Context(), 1))
 }
 
-// judge checks what is left of the run and of its figures.
+// judge checks how the run ended, its figures and what it left behind.
 func (s *scene) judge(run *v1alpha1.BenchmarkRun) (outcome string) {
 	s.Helper()
 	if run == nil {
@@ -375,7 +376,7 @@ func (s *scene) judge(run *v1alpha1.BenchmarkRun) (outcome string) {
 	case failed != nil && failed.Status == "True":
 		outcome = "failed: " + failed.Reason
 		if !s.did(func(f fault) bool { return slices.Contains(f.fails, failed.Reason) }) {
-			s.Errorf("the run has failed, for no reason that %q can have: %s: %s", s.happened, failed.Reason, failed.Message)
+			s.Errorf("the run failed for a reason that the faults %q do not cause: %s: %s", s.happened, failed.Reason, failed.Message)
 		}
 	case complete != nil && complete.Status == "True":
 		outcome = "complete"
@@ -395,8 +396,8 @@ func (s *scene) judge(run *v1alpha1.BenchmarkRun) (outcome string) {
 	return outcome
 }
 
-// nothingIsLeft waits until no object, file or process of the run is left, and reads the stranger's files. Where files may
-// be left, a later run has to remove them.
+// nothingIsLeft waits until no object, file or process of the run is left, and checks the stranger's files. If the
+// faults allow files to be left, a later run must remove them.
 func (s *scene) nothingIsLeft(run *v1alpha1.BenchmarkRun) {
 	s.Helper()
 	var namespace corev1.Namespace
@@ -428,7 +429,7 @@ func (s *scene) nothingIsLeft(run *v1alpha1.BenchmarkRun) {
 	for folder, member := range s.folders {
 		path, ok := pathOn(member, folder)
 		if !ok {
-			continue // it went with its claim
+			continue // removed with its claim
 		}
 		if text, err := os.ReadFile(filepath.Join(path, strangersFile)); err != nil || string(text) != strangersText {
 			s.Errorf("a stranger's file on %s holds %q, %v", folder, text, err)
@@ -436,13 +437,13 @@ func (s *scene) nothingIsLeft(run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// leftOnVolumes are the files of the run on the volumes that its claims were bound to.
+// leftOnVolumes returns the files of the run on the volumes of its claims.
 func (s *scene) leftOnVolumes() (left []string) {
 	s.Helper()
 	for folder, member := range s.folders {
 		path, ok := pathOn(member, folder)
 		if !ok {
-			continue // it went with its claim
+			continue // removed with its claim
 		}
 		for _, file := range runFilesBelow(s.space, path) {
 			left = append(left, folder+": "+file)
@@ -451,7 +452,7 @@ func (s *scene) leftOnVolumes() (left []string) {
 	return left
 }
 
-// removeLater lets another run remove the files that a client left that was killed in a run that was then deleted.
+// removeLater starts another run if a killed client has left files and its run was deleted. That run must remove them.
 func (s *scene) removeLater() {
 	s.Helper()
 	if !s.deleted() || !s.did(func(f fault) bool { return f.kills }) {
@@ -480,7 +481,7 @@ func (s *scene) runLater() {
 	s.complete(s.ended(hang))
 }
 
-// runInAnotherNamespace runs another benchmark on the store of the scene, whose namespace is gone.
+// runInAnotherNamespace runs another benchmark on the scene's store, after the scene's namespace was deleted.
 func (s *scene) runInAnotherNamespace() {
 	s.Helper()
 	volume := s.store.Volume(s.namespace, "data")
@@ -495,7 +496,7 @@ func (s *scene) runInAnotherNamespace() {
 	later.complete(later.ended(hang))
 }
 
-// processesIn are the processes of pods, alive, as this machine sees them: all, or those of a program.
+// processesIn returns the living processes of pods, as this machine sees them: all, or only those of a program.
 func processesIn(uids []string, program string) (found []int) {
 	folders, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range folders {
@@ -516,7 +517,7 @@ func processesIn(uids []string, program string) (found []int) {
 	return found
 }
 
-// passedSchedules reads which schedules have passed since an instant, by the newest line of each.
+// passedSchedules returns the schedules whose newest line in the file is a pass after the given time.
 func passedSchedules(file string, since time.Time) (map[int]bool, error) {
 	passed := map[int]bool{}
 	lines, err := recordLines(file)
@@ -539,7 +540,7 @@ func passedSchedules(file string, since time.Time) (map[int]bool, error) {
 	return passed, nil
 }
 
-// recordLines returns the lines of a CSV record below its heading; nil without a file.
+// recordLines returns the lines of a CSV file below its header, or nil if there is no file.
 func recordLines(file string) ([][]string, error) {
 	text, err := os.ReadFile(file)
 	if os.IsNotExist(err) {
@@ -572,7 +573,7 @@ func recordSchedule(file string, line []string) error {
 	return writer.Error()
 }
 
-// headOf is the commit that is checked out; empty outside of a repository.
+// headOf returns the commit that is checked out, or "" outside of a repository.
 func headOf(t *testing.T) string {
 	t.Helper()
 	name, _ := exec.CommandContext(t.Context(), "git", "rev-parse", "--short=12", "HEAD").Output()

@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// endedOf waits for the end of a benchmark's only run.
+// endedOf waits for the end of a benchmark's only run and returns it.
 func (s *space) endedOf(benchmark string, patience time.Duration) *v1alpha1.BenchmarkRun {
 	s.Helper()
 	var ended *v1alpha1.BenchmarkRun
@@ -43,8 +43,8 @@ func volumes(target int, claims ...string) func(*v1alpha1.RunSpec) {
 	}
 }
 
-// Two volumes in one pod, as a stripe and as two targets of their own: the rates match the stores' records, both
-// together and each, and a stripe loads them evenly.
+// TestSeveralVolumesInAPod checks that the rates of two volumes in one pod match the stores' records, both as a stripe
+// and as two separate targets, and that a stripe loads its volumes evenly.
 func TestSeveralVolumesInAPod(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -61,12 +61,12 @@ func TestSeveralVolumesInAPod(t *testing.T) {
 	s.apply(builders.Benchmark("striped").Target("both").Mutate(volumes(0, claims...)).Workload(load).Prepare("layout").Steady("write", "5s").WarmUp("1s").Obj())
 	striped := s.endedOf("striped", 2*time.Minute)
 	s.complete(striped)
-	time.Sleep(time.Second) // so that the second in which the run ended is complete
+	time.Sleep(time.Second) // until the record has the whole second in which the run ended
 	measured := striped.Status.Steps[len(striped.Status.Steps)-1]
 	counted, both := map[string]float64{}, 0.0
 	for _, claim := range claims {
 		record := stores[claim].Truth()
-		// All from its beginning to the end of the load: what was laid out too.
+		// From the start of the run to the end of the load, including the layout.
 		counted[claim] = record.Between(striped.Status.StartTime.Time, measured.LastIOTime.Time).WriteBytes
 		both += written(record, striped, 0)
 	}
@@ -74,7 +74,7 @@ func TestSeveralVolumesInAPod(t *testing.T) {
 	if a, b := counted["a"], counted["b"]; math.Abs(a-b) > 0.02*(a+b) {
 		t.Errorf("the stores took %.0f and %.0f bytes: %.2f %% apart", a, b, 100*math.Abs(a-b)/(a+b))
 	}
-	// A stripe waits for its slower volume: it may give less than both by themselves, but more than one.
+	// A stripe waits for its slower volume: it may be slower than the sum of both, but must be faster than one.
 	gives := throughput(t, striped, "write", "both")
 	s.near("what a stripe gives", gives, both, offPercent)
 	if gives < 1.2*each || gives > 2*each*(1+offPercent/100.) {
@@ -91,14 +91,14 @@ func TestSeveralVolumesInAPod(t *testing.T) {
 	}
 }
 
-// written is what a store took a second, by its record, in the time of which a run's figure of its last phase is.
+// written returns the bytes per second that a store recorded over the window of a run's last phase.
 func written(record truth.Record, run *v1alpha1.BenchmarkRun, target int) float64 {
 	last := len(run.Status.Phases) - 1
 	from, to := truth.Window(run.Status.Phases[last].Targets[target], run.Status.Steps[len(run.Status.Steps)-1].MeasuredTime.Time)
 	return record.Between(from, to).WriteBytes / to.Sub(from).Seconds()
 }
 
-// throughput is what a target wrote in a phase.
+// throughput returns the rate of a target in a phase.
 func throughput(t *testing.T, run *v1alpha1.BenchmarkRun, phase, target string) float64 {
 	t.Helper()
 	for _, p := range run.Status.Phases {
@@ -112,8 +112,8 @@ func throughput(t *testing.T, run *v1alpha1.BenchmarkRun, phase, target string) 
 	return 0
 }
 
-// A claim that is ReadOnlyMany is read: what another benchmark has laid out and kept on the same storage. Before that, and
-// without dataPolicy Retain, it is refused, and nothing is written.
+// TestReadOnlyClaim checks that a run on a ReadOnlyMany claim reads the data that another benchmark has laid out and
+// kept on the same storage. Without that data, or without dataPolicy Retain, the run fails and writes nothing.
 func TestReadOnlyClaim(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()

@@ -19,8 +19,8 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// TestStartSkew compares how far apart the clients of a run begin, by the first I/O of their tools, with as many bare fio
-// that one pipe releases. The two differ by what the agents' timers and the operator's estimates of their clocks add.
+// TestStartSkew compares the start skew of a run's clients, by the first I/O of their tools, with that of as many bare
+// fio processes released by one pipe. The difference is what the agents' timers and the operator's clock estimates add.
 func TestStartSkew(t *testing.T) {
 	soak.Only(t)
 	requireNode(t)
@@ -93,7 +93,7 @@ func startSkew(t *testing.T, clients int) {
 	}
 }
 
-// bareFolders returns new folders on the file system of the claims. They are removed at the end of the test.
+// bareFolders returns new directories on the claims' file system. They are removed at the end of the test.
 func bareFolders(s *space, count int) []string {
 	s.Helper()
 	root, err := os.MkdirTemp(s.State.Folder(), "bare-")

@@ -16,7 +16,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// space is a namespace of a test's own. Pods that are not "restricted" are refused in it.
+// space is a test's own namespace. It enforces the Pod Security level "restricted".
 type space struct {
 	*testing.T
 	*installation
@@ -38,7 +38,7 @@ func newSpace(t *testing.T) *space {
 		if t.Failed() {
 			t.Log(s.describe())
 		}
-		// The test is over whether or not it is gone.
+		// Do not wait until the namespace is gone.
 		if err := in.api.Delete(context.Background(), namespace); client.IgnoreNotFound(err) != nil {
 			t.Error(err)
 		}
@@ -49,7 +49,7 @@ func newSpace(t *testing.T) *space {
 	return s
 }
 
-// get reads an object of the space; false when there is none.
+// get reads an object of the space and reports whether it exists.
 func (s *space) get(name string, into client.Object) bool {
 	s.Helper()
 	err := s.api.Get(s.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, into)
@@ -59,7 +59,7 @@ func (s *space) get(name string, into client.Object) bool {
 	return err == nil
 }
 
-// claim makes a claim of the default storage class. Its volume is for all users.
+// claim creates a claim of the default storage class. All users can write to its volume.
 func (s *space) claim(name, size string) {
 	s.Helper()
 	s.create(&corev1.PersistentVolumeClaim{
@@ -71,7 +71,8 @@ func (s *space) claim(name, size string) {
 	})
 }
 
-// staticClaim makes a volume of a folder of the node, and a claim that is bound to it: ReadWriteOnce unless modes are given.
+// staticClaim creates a volume of a directory of the node and a claim bound to it: ReadWriteOnce unless modes are
+// given.
 func (s *space) staticClaim(name, folder string, modes ...corev1.PersistentVolumeAccessMode) {
 	s.Helper()
 	none, mustBe := "", corev1.HostPathDirectory
@@ -102,21 +103,21 @@ func (s *space) staticClaim(name, folder string, modes ...corev1.PersistentVolum
 	s.create(claim)
 }
 
-// create makes an object in the space.
+// create creates an object in the space.
 func (s *space) create(object client.Object) {
 	s.Helper()
 	object.SetNamespace(s.namespace)
 	must(s.T, s.api.Create(s.Context(), object))
 }
 
-// apply makes a benchmark in the space.
+// apply creates a benchmark in the space.
 func (s *space) apply(benchmark *v1alpha1.StorageBenchmark) *v1alpha1.StorageBenchmark {
 	s.Helper()
 	s.create(benchmark)
 	return benchmark
 }
 
-// benchmark is a benchmark of the space as it is now; nil when there is none.
+// benchmark returns the current state of a benchmark of the space, or nil if it does not exist.
 func (s *space) benchmark(name string) *v1alpha1.StorageBenchmark {
 	s.Helper()
 	found := &v1alpha1.StorageBenchmark{}
@@ -126,7 +127,7 @@ func (s *space) benchmark(name string) *v1alpha1.StorageBenchmark {
 	return found
 }
 
-// run is the newest run in the space; nil when there is none.
+// run returns the newest run in the space, or nil if there is none.
 func (s *space) run() *v1alpha1.BenchmarkRun {
 	s.Helper()
 	runs := s.runs()
@@ -136,7 +137,7 @@ func (s *space) run() *v1alpha1.BenchmarkRun {
 	return &runs[len(runs)-1]
 }
 
-// runs are those in the space, the oldest first.
+// runs returns the runs in the space, oldest first.
 func (s *space) runs() []v1alpha1.BenchmarkRun {
 	s.Helper()
 	var list v1alpha1.BenchmarkRunList
@@ -147,7 +148,7 @@ func (s *space) runs() []v1alpha1.BenchmarkRun {
 	return list.Items
 }
 
-// pods are the clients in the space.
+// pods returns the clients' pods in the space.
 func (s *space) pods() []corev1.Pod {
 	s.Helper()
 	var list corev1.PodList
@@ -155,7 +156,7 @@ func (s *space) pods() []corev1.Pod {
 	return list.Items
 }
 
-// ended waits until the newest run is over, and gives it.
+// ended waits until the newest run has ended and returns it.
 func (s *space) ended(patience time.Duration) *v1alpha1.BenchmarkRun {
 	s.Helper()
 	var run *v1alpha1.BenchmarkRun
@@ -166,7 +167,6 @@ func (s *space) ended(patience time.Duration) *v1alpha1.BenchmarkRun {
 	return run
 }
 
-// until waits until something holds.
 func (s *space) until(what string, patience time.Duration, holds func() bool) {
 	s.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(50 * time.Millisecond) {
@@ -176,14 +176,14 @@ func (s *space) until(what string, patience time.Duration, holds func() bool) {
 	}
 }
 
-// describe is what a person would look at first; it is logged when a test has failed.
+// describe returns what a person would look at first. It is logged when a test has failed.
 func (s *space) describe() string {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	var text strings.Builder
 	within := client.InNamespace(s.namespace)
 	var benchmarks v1alpha1.StorageBenchmarkList
-	_ = s.api.List(ctx, &benchmarks, within) // what cannot be read is not there to be told
+	_ = s.api.List(ctx, &benchmarks, within) // objects that cannot be read are left out
 	for _, benchmark := range benchmarks.Items {
 		fmt.Fprintf(&text, "benchmark %s:%s\n", benchmark.Name, conditionLines(benchmark.Status.Conditions))
 	}
@@ -217,8 +217,8 @@ func (s *space) describe() string {
 	return text.String()
 }
 
-// ownLines are the last lines of a log that speak of the space, short enough that whoever reads the end of a
-// test's output sees what had failed before them.
+// ownLines returns the last lines of a log that mention the space. They are short, so that the end of a test's output
+// still shows the failures before them.
 func (s *space) ownLines(log string) string {
 	const most, length = 12, 400
 	var own []string

@@ -19,21 +19,22 @@ import (
 )
 
 const (
-	// wantedDelay is how much later than a bare pod a benchmark may do its first I/O.
+	// wantedDelay is how much later than that of a bare pod the first I/O of a benchmark may be.
 	wantedDelay = 500 * time.Millisecond
-	// rounds is the number of times that each way to run fio is measured.
+	// rounds is how often each way to run fio is measured.
 	rounds = 15
 )
 
-// TestTimeToFirstIO compares the time from `kubectl apply` to the first measured I/O, on a bound claim, with the images on
-// the node, with that of a bare pod with the same init container and the same job, and with that of a Job with that pod.
+// TestTimeToFirstIO compares the time from `kubectl apply` to the first measured I/O with that of a bare pod and of a
+// Job with such a pod. The claim is bound, the images are on the node, and all have the same init container and fio
+// job.
 func TestTimeToFirstIO(t *testing.T) {
 	soak.Only(t)
 	s := newSpace(t)
 	s.claim("data", "1Gi")
 	benchmark := builders.Benchmark("b").Target("data").Steady("write", "1s")
 	job := jobOf(t, benchmark, 0)
-	// Binds the claim, and gives the pod that the bare one is made like.
+	// Binds the claim, and returns the pod that the bare ones copy.
 	like := throughOperator(s, benchmark).pod
 
 	ways := []func() timeline{
@@ -78,18 +79,18 @@ func TestTimeToFirstIO(t *testing.T) {
 	}
 }
 
-// moment is when something was, from the moment in which the API server was asked.
+// moment is an event and its time since the request to the API server.
 type moment struct {
 	what string
 	at   time.Duration
 }
 
-// timeline is the moments of one benchmark or one bare pod.
+// timeline holds the moments of one benchmark, bare pod or Job.
 type timeline struct {
 	began   time.Time
 	pod     *corev1.Pod
 	moments []moment
-	// toResult is the time from the last I/O until the figures were seen in the status.
+	// toResult is the time from the last I/O until the figures appeared in the status.
 	toResult time.Duration
 }
 
@@ -101,7 +102,7 @@ func (l *timeline) firstIO() time.Duration {
 	return l.moments[len(l.moments)-1].at.Round(time.Millisecond)
 }
 
-// throughOperator applies a benchmark and follows it to its first I/O, and then to its end.
+// throughOperator applies a benchmark and records its moments up to its first I/O, and then waits for its end.
 func throughOperator(s *space, benchmark *builders.BenchmarkBuilder) timeline {
 	s.Helper()
 	saw := s.observe()
@@ -126,7 +127,7 @@ func throughOperator(s *space, benchmark *builders.BenchmarkBuilder) timeline {
 	return line
 }
 
-// throughPod makes a bare pod and follows it to its first I/O, and then to its end.
+// throughPod creates a bare pod and records its moments up to its first I/O, and then waits for its end.
 func throughPod(s *space, like *corev1.Pod, job string) timeline {
 	s.Helper()
 	pod := barePod(s, like, job)
@@ -141,7 +142,7 @@ func throughPod(s *space, like *corev1.Pod, job string) timeline {
 	return line
 }
 
-// throughJob makes a Job with the bare pod and follows it to its first I/O, and then to its end.
+// throughJob creates a Job with the bare pod and records its moments up to its first I/O, and then waits for its end.
 func throughJob(s *space, like *corev1.Pod, job string) timeline {
 	s.Helper()
 	pod := barePod(s, like, job)
@@ -163,13 +164,13 @@ func throughJob(s *space, like *corev1.Pod, job string) timeline {
 
 var podMoments = []string{"pod created", "scheduled", "init container seen ended", "client seen started"}
 
-// observer notes when it first sees what it is about.
+// observer records when it first sees each event.
 type observer struct {
 	*space
 
 	mu   sync.Mutex
 	seen map[string]time.Time
-	// pod is the newest.
+	// pod is the newest pod.
 	pod  *corev1.Pod
 	ends []func()
 }
@@ -199,14 +200,14 @@ func (o *observer) stop() {
 	}
 }
 
-// at is when something was first seen.
+// at returns when an event was first seen.
 func (o *observer) at(what string) time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.seen[what]
 }
 
-// newest pod of those that were seen.
+// newest returns the newest pod seen.
 func (o *observer) newest() *corev1.Pod {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -240,7 +241,7 @@ func (o *observer) note(object any) {
 	}
 }
 
-// into adds what was seen to a timeline.
+// into adds the events that were seen to a timeline.
 func (o *observer) into(line *timeline, what ...string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -251,7 +252,7 @@ func (o *observer) into(line *timeline, what ...string) {
 	}
 }
 
-// table is the first timelines side by side, a moment a line, in milliseconds.
+// table formats the first timelines side by side: a line per moment, in milliseconds.
 func table(timelines []timeline) string {
 	timelines = timelines[:min(len(timelines), 10)]
 	var whats []string
@@ -260,7 +261,7 @@ func table(timelines []timeline) string {
 			if slices.Contains(whats, moment.what) {
 				continue
 			}
-			// After the one that it follows in its own timeline.
+			// Insert it after its predecessor in its own timeline.
 			at := 0
 			if i > 0 {
 				at = slices.Index(whats, line.moments[i-1].what) + 1

@@ -19,9 +19,10 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// clean waits until nothing of any run is left in the space: no object that the run made, and no file
-// below a .storagebench of its volumes. Claims that outlive their run are no trace. A container that is told to end before its
-// program runs does not hear of it, and is killed after the two minutes that pods have.
+// clean waits until nothing of any run is left in the space: no object that a run made, and no file below a
+// .storagebench directory of its volumes. Claims that outlive their run do not count. It waits longer than the pods'
+// grace period of two minutes, because a container that is stopped before its program runs misses the signal and is
+// killed after that period.
 func (s *space) clean() {
 	s.Helper()
 	var left []string
@@ -68,7 +69,7 @@ func ownedByBenchmark(object client.Object) bool {
 	return owner != nil && owner.Kind == v1alpha1.StorageBenchmarkKind
 }
 
-// filesLeft are what runs have left on the volumes of the space, as far as this machine sees them.
+// filesLeft returns the files that runs have left on the volumes of the space and that this machine can see.
 func (s *space) filesLeft() []string {
 	s.Helper()
 	var left []string
@@ -105,7 +106,7 @@ func (s *space) folders() []string {
 	return folders
 }
 
-// folderOf is the folder of a node that a volume is; empty if it is none.
+// folderOf returns the directory of a node that a volume is, or "" for any other volume.
 func folderOf(volume *corev1.PersistentVolume) string {
 	switch {
 	case volume.Spec.Local != nil:
@@ -116,7 +117,7 @@ func folderOf(volume *corev1.PersistentVolume) string {
 	return ""
 }
 
-// runFiles are what is below any .storagebench of a folder of the nodes.
+// runFiles returns everything below any .storagebench directory of a directory, on all nodes.
 func runFiles(s *space, folder string) (found []string) {
 	s.Helper()
 	members, err := s.State.Members()
@@ -124,7 +125,7 @@ func runFiles(s *space, folder string) (found []string) {
 	for _, member := range members {
 		pid, err := member.PID()
 		if err != nil {
-			s.Errorf("it is not known what is left: %v", err)
+			s.Errorf("cannot check what is left: %v", err)
 			continue
 		}
 		found = append(found, runFilesBelow(s, filepath.Join("/proc", strconv.Itoa(pid), "root", folder))...)

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// transitions is a benchmark of eight clients.
+// transitions returns a benchmark of eight clients with the given steady phases.
 func transitions(name string, length time.Duration, phases ...string) *v1alpha1.StorageBenchmark {
 	depth := int32(trial.Eight.QueueDepth)
 	benchmark := builders.Benchmark(name).Target("data").Clients(int32(trial.Eight.Clients)).Prepare("layout").
@@ -23,8 +23,8 @@ func transitions(name string, length time.Duration, phases ...string) *v1alpha1.
 	return benchmark.Obj()
 }
 
-// begunOnce is what a run says without the times of attempts that have failed: where not all clients were told of a start
-// in time and it was made again, what lies between the two phases is no transition.
+// begunOnce returns a status without the times of steps that did not succeed. If a step was repeated because a client
+// received the start too late, the time between its phase and its neighbours is no transition.
 func begunOnce(status v1alpha1.BenchmarkRunStatus) v1alpha1.BenchmarkRunStatus {
 	known := *status.DeepCopy()
 	for i := range known.Steps {
@@ -35,7 +35,7 @@ func begunOnce(status v1alpha1.BenchmarkRunStatus) v1alpha1.BenchmarkRunStatus {
 	return known
 }
 
-// startsAgain is how many of these steps were begun more than once.
+// startsAgain returns how many of these steps were started more than once.
 func startsAgain(run *v1alpha1.BenchmarkRun, steps ...string) int {
 	again := 0
 	for _, id := range steps {
@@ -46,7 +46,7 @@ func startsAgain(run *v1alpha1.BenchmarkRun, steps ...string) int {
 	return again
 }
 
-// What is in flight when a phase ends is in no figure, however long it takes.
+// TestSlowTransition checks that operations in flight when a phase ends are in no figure, however long they take.
 func TestSlowTransition(t *testing.T) {
 	soak.Only(t)
 	requireNode(t)
@@ -59,10 +59,10 @@ func TestSlowTransition(t *testing.T) {
 			if step == nil {
 				return false
 			}
-			// Agents may begin a little later than they should. What is answered until then belongs to the phase.
+			// Agents may start a little later than planned. Operations completed until then belong to the phase.
 			left := time.Until(step.PlannedEndTime.Add(trial.LateBy))
 			if left > time.Second {
-				return false // it may have to be begun again
+				return false // the step may be repeated
 			}
 			time.Sleep(left)
 			return true

@@ -13,23 +13,24 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// Drivers whose names the simulation has for the twins.
+// Simulated CSI drivers that the twins use, by the names of the real ones.
 const (
 	smb       = "smb.csi.k8s.io"
 	fsxLustre = "fsx.csi.aws.com"
 )
 
-// TestTwins runs the twins of the samples of real systems: what their reports say is what the simulated stores did.
+// TestTwins runs the twins of the samples for real systems and checks that their reports match what the simulated
+// stores did.
 func TestTwins(t *testing.T) {
 	soak.Only(t)
 	in := requireNode(t)
-	// Before the spaces: their pods and claims go first.
+	// Start it before the spaces are created, so that their pods and claims are deleted first.
 	simulation := embedded.Run(t, in.State, smb, fsxLustre)
 	for name, run := range map[string]func(*testing.T, *embedded.Simulation){
 		"aws-fsx-windows": windowsTwin, "aws-fsx-lustre-compression": lustreTwin, "azure-p30-servers": serversTwin,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name != "aws-fsx-lustre-compression" { // whose stores take all processors, to compress
+			if name != "aws-fsx-lustre-compression" { // its stores need all processors to compress
 				t.Parallel()
 			}
 			run(t, simulation)
@@ -37,7 +38,7 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// windowsTwin: baseline, peak burst, sustained burst, cached reads, and programs.
+// windowsTwin checks baseline, peak burst, sustained burst, cached reads, and commands.
 func windowsTwin(t *testing.T, simulation *embedded.Simulation) {
 	t.Helper()
 	twin := newTwin(newSpace(t), simulation, "aws-fsx-windows")
@@ -46,8 +47,9 @@ func windowsTwin(t *testing.T, simulation *embedded.Simulation) {
 		[]string{" Write ", "MB/s"}, []string{"burst", "burst"}, []string{"burst", "baseline"}, []string{"Cache read", "MB/s"})
 	config, record := twin.record("share")
 	rows := slices.DeleteFunc(truth.Compare(record, config, run.Status), func(row truth.Row) bool {
-		// A redrain of seconds has no levels that a record by the second could tell. What is in flight when the credits end
-		// has paid for itself, and waits for the pace: half a second of the burst comes after them. See levels.
+		// A redrain of seconds has no levels that a record per second could show. Operations in flight when the credits run
+		// out have been paid for and are only delayed, so half a second of the burst comes after that. levels computes the
+		// baseline without it.
 		return row.Phase == "refill" && (row.Figure == "burst" || row.Figure == "baseline" || row.Figure == "time to baseline") ||
 			row.Phase == "burst" && row.Figure == "baseline"
 	})
@@ -57,8 +59,9 @@ func windowsTwin(t *testing.T, simulation *embedded.Simulation) {
 	twin.held("The twin of FSx for Windows", rows, figures...)
 }
 
-// levels are those that a burst goes back and forth between, by the seconds in which the store's tenant was there for all
-// of the time, or for none of it.
+// levels compares the levels of a burst with the store's record: its baseline, and the two levels between which it
+// alternates. For those, it takes the seconds in which the store's simulated tenant was active all the time or not at
+// all.
 func levels(t *testing.T, record truth.Record, run *v1alpha1.BenchmarkRun) []truth.Row {
 	t.Helper()
 	var burst *v1alpha1.BurstResult
@@ -108,7 +111,7 @@ type mean struct{ sum, count float64 }
 func (m *mean) add(value float64) { m.sum, m.count = m.sum+value, m.count+1 }
 func (m mean) value() float64     { return m.sum / m.count }
 
-// lustreTwin: burst and baseline of two targets at once, and what one of them compresses.
+// lustreTwin checks burst and baseline of two targets at once, and the compression of one of them.
 func lustreTwin(t *testing.T, simulation *embedded.Simulation) {
 	t.Helper()
 	s, image := newMPISpace(t)
@@ -128,12 +131,12 @@ func lustreTwin(t *testing.T, simulation *embedded.Simulation) {
 	}
 }
 
-// ratio is the compression of the layout; there is none where the store does not compress.
+// ratio compares the compression ratio of the layout. It returns no row if the store does not compress.
 func ratio(twin twin, record truth.Record, run *v1alpha1.BenchmarkRun, target string, compresses bool) []truth.Row {
 	twin.Helper()
 	usage := targetOf(twin.space, run, "layout", target).Usage
 	if usage == nil {
-		twin.Errorf("target %s: nothing is known of the space that the files take", target)
+		twin.Errorf("target %s: the result has no disk usage of the files", target)
 		return nil
 	}
 	if !compresses {
@@ -153,7 +156,7 @@ func ratio(twin twin, record truth.Record, run *v1alpha1.BenchmarkRun, target st
 	return []truth.Row{row}
 }
 
-// serversTwin: every cell of the matrices of two targets.
+// serversTwin checks every cell of the sweeps of two targets.
 func serversTwin(t *testing.T, simulation *embedded.Simulation) {
 	t.Helper()
 	twin := newTwin(newSpace(t), simulation, "azure-p30-servers")
@@ -177,7 +180,7 @@ func serversTwin(t *testing.T, simulation *embedded.Simulation) {
 	}
 }
 
-// cellOf are the jobs of a cell of jobs, block sizes and percentages of reads, and its name.
+// cellOf returns the number of jobs and the name of a cell of a sweep over jobs, block sizes and read percentages.
 func cellOf(axes v1alpha1.SweepAxes, cell int32) (jobs int32, name string) {
 	index := int(cell)
 	reads := axes.ReadPercent[index%len(axes.ReadPercent)]
@@ -187,8 +190,8 @@ func cellOf(axes v1alpha1.SweepAxes, cell int32) (jobs int32, name string) {
 	return jobs, fmt.Sprintf("%d threads, %s, %d %% reads:", jobs, block.String(), reads)
 }
 
-// cellRows are the figures of a cell. The latency follows from the record: in a closed loop it is what is outstanding by
-// what is done in a second.
+// cellRows compares the figures of a cell with the record. In a closed loop, the latency follows from the record: it is
+// the number of outstanding operations divided by the operations per second.
 func cellRows(twin twin, run *v1alpha1.BenchmarkRun, target, name string, jobs int32, cell v1alpha1.StepResult, record truth.Record) []truth.Row {
 	twin.Helper()
 	if len(cell.Operations) != 1 {
@@ -202,9 +205,9 @@ func cellRows(twin twin, run *v1alpha1.BenchmarkRun, target, name string, jobs i
 	}
 	step := stepOf(run, id)
 	if step == nil || step.MeasuredTime == nil {
-		twin.Fatalf("target %s, %s: nothing is known of the times of step %q", target, name, id)
+		twin.Fatalf("target %s, %s: the status has no times of step %q", target, name, id)
 	}
-	// The tool measures for so long, from wherever it began.
+	// The tool measures for this duration, whenever it began.
 	length, err := time.ParseDuration(string(twin.phase("threads").Sweep.StepDuration))
 	must(twin.T, err)
 	sums := record.Between(step.MeasuredTime.Time, step.MeasuredTime.Add(length))
@@ -222,7 +225,7 @@ func cellRows(twin twin, run *v1alpha1.BenchmarkRun, target, name string, jobs i
 	}
 }
 
-// stepOfPhase is the last step of a phase that has begun, of a target where one is given.
+// stepOfPhase returns the last step of a phase that has started. If a target is given, only its steps count.
 func stepOfPhase(run *v1alpha1.BenchmarkRun, phase, target string) *v1alpha1.StepStatus {
 	var found *v1alpha1.StepStatus
 	for _, step := range run.Spec.Steps {

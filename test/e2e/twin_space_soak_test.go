@@ -23,14 +23,14 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// twin is a sample of config/samples/twins on the simulated storage that belongs to it.
+// twin is a sample of config/samples/twins on its simulated storage.
 type twin struct {
 	*space
 	simulation *embedded.Simulation
 	benchmark  *v1alpha1.StorageBenchmark
 }
 
-// newTwin makes the storage of a twin, and reads its benchmark.
+// newTwin creates the storage of a twin and reads its benchmark.
 func newTwin(s *space, simulation *embedded.Simulation, name string) twin {
 	s.Helper()
 	folder := filepath.Join(s.root, "config", "samples", "twins")
@@ -48,7 +48,7 @@ func newTwin(s *space, simulation *embedded.Simulation, name string) twin {
 	return t
 }
 
-// simulatedObject creates a claim, or a StorageClass under a name that no other test has.
+// simulatedObject creates a claim or a StorageClass. The class gets a name that is unique to the test.
 func (s *space) simulatedObject(object *unstructured.Unstructured) {
 	s.Helper()
 	own := func(name string) string { return s.namespace + "-" + name }
@@ -68,7 +68,7 @@ func (s *space) simulatedObject(object *unstructured.Unstructured) {
 	})
 }
 
-// phase is one of the benchmark's.
+// phase returns a phase of the benchmark.
 func (t twin) phase(name string) *v1alpha1.Phase {
 	t.Helper()
 	for i := range t.benchmark.Spec.Run.Phases {
@@ -85,14 +85,14 @@ func (t twin) run(patience time.Duration) *v1alpha1.BenchmarkRun {
 	t.Helper()
 	t.apply(t.benchmark)
 	run := t.ended(patience)
-	time.Sleep(time.Second) // so that the second in which the run ended is complete
+	time.Sleep(time.Second) // until the record has the whole second in which the run ended
 	t.log(run)
 	isComplete(t.T, run)
 	t.printed(run)
 	return run
 }
 
-// record is what the store behind a claim is and did.
+// record returns the configuration and the record of the store behind a claim.
 func (t twin) record(claim string) (model.Config, truth.Record) {
 	t.Helper()
 	store := t.simulatedStore(t.simulation, claim)
@@ -103,7 +103,7 @@ func (t twin) record(claim string) (model.Config, truth.Record) {
 	return config, record
 }
 
-// printed shows the report of a run, as a user sees it.
+// printed adds a run's report, as a user sees it, to the report of the soak.
 func (t twin) printed(run *v1alpha1.BenchmarkRun) string {
 	t.Helper()
 	text := t.reportOf(run)
@@ -111,7 +111,7 @@ func (t twin) printed(run *v1alpha1.BenchmarkRun) string {
 	return text
 }
 
-// only is a run as if a target had been alone in it.
+// only returns the status of a run as if it had only one target.
 func only(run *v1alpha1.BenchmarkRun, target string) v1alpha1.BenchmarkRunStatus {
 	status := run.Status.DeepCopy()
 	for i := range status.Phases {
@@ -125,7 +125,7 @@ func only(run *v1alpha1.BenchmarkRun, target string) v1alpha1.BenchmarkRunStatus
 	return *status
 }
 
-// held checks rows of a comparison, and that certain figures are among them.
+// held judges the rows of a comparison and checks that they contain certain figures.
 func (t twin) held(title string, rows []truth.Row, figures ...string) {
 	t.Helper()
 	soak.Report(t.T, title, "%s", truth.Table(rows))
@@ -141,7 +141,7 @@ func (t twin) held(title string, rows []truth.Row, figures ...string) {
 	judge(t.T, rows)
 }
 
-// prints checks that lines of a report are there, each given by words that it has.
+// prints checks that a report has certain lines, each given by words that it contains.
 func prints(t *testing.T, text string, lines ...[]string) {
 	t.Helper()
 	for _, words := range lines {
@@ -159,7 +159,7 @@ func prints(t *testing.T, text string, lines ...[]string) {
 	}
 }
 
-// reportOf is what `kubectl storagebench report` prints of a run.
+// reportOf returns what `kubectl storagebench report` prints for a run.
 func (t twin) reportOf(run *v1alpha1.BenchmarkRun) string {
 	t.Helper()
 	text, err := json.Marshal(run)

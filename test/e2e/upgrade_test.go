@@ -16,7 +16,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// ownProfiles takes one profile of the library away, and puts one of a user's in the place of another; it gives all that are there then.
+// ownProfiles deletes one profile of the library, replaces another by a user's profile, and returns all profiles that
+// exist then.
 func ownProfiles(u *userTools) map[string]string {
 	u.Helper()
 	for _, name := range []string{"seq-read-1m", "etcd-wal"} {
@@ -26,7 +27,7 @@ func ownProfiles(u *userTools) map[string]string {
 	return profilesOf(u)
 }
 
-// profilesOf are the profiles of the cluster by their names: which object it is, and which generation of its spec.
+// profilesOf returns the UID and generation of each profile of the cluster, by name.
 func profilesOf(u *userTools) map[string]string {
 	u.Helper()
 	var list v1alpha1.ClusterWorkloadProfileList
@@ -55,7 +56,7 @@ func kindOf(u *userTools) *unstructured.Unstructured {
 	return kind
 }
 
-// suspendOf is where the kind has the field spec.suspend.
+// suspendOf is the path of spec.suspend within a version of the kind.
 var suspendOf = []string{"schema", "openAPIV3Schema", "properties", "spec", "properties", "suspend"}
 
 func hasSuspend(t *testing.T, kind *unstructured.Unstructured) bool {
@@ -67,7 +68,7 @@ func hasSuspend(t *testing.T, kind *unstructured.Unstructured) bool {
 	return found
 }
 
-// olderKinds takes a field out of a kind, as if it were of an older version.
+// olderKinds removes a field from a kind, as if an older version were installed.
 func olderKinds(u *userTools) {
 	u.Helper()
 	kind := kindOf(u)

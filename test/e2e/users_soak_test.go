@@ -29,16 +29,16 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// member is somebody with one of the roles that every cluster has, in one space alone.
+// member is a user with one of Kubernetes' default roles, in one space only.
 type member struct {
 	*space
 	name string
 	api  client.WithWatch
-	// kubeconfig acts for them, as `kubectl --as` does.
+	// kubeconfig impersonates the user, as `kubectl --as` does.
 	kubeconfig string
 }
 
-// member gives somebody a role of the cluster, such as edit, in the space.
+// member gives a new user a role of the cluster, such as edit, in the space.
 func (s *space) member(role string) *member {
 	s.Helper()
 	m := &member{space: s, name: s.namespace + "-" + role, kubeconfig: filepath.Join(s.TempDir(), role)}
@@ -73,13 +73,13 @@ var commandLine = sync.OnceValues(func() (string, error) {
 	return program, build.Run()
 })
 
-// says is what a call of the command line prints, and its exit code.
+// says is the output of a call of the command line and its exit code.
 type says struct {
 	out, err string
 	code     int
 }
 
-// call runs the command line as that member.
+// call runs the command line as this member.
 func (m *member) call(namespace string, arguments ...string) says {
 	m.Helper()
 	program, err := commandLine()
@@ -89,11 +89,11 @@ func (m *member) call(namespace string, arguments ...string) says {
 	command := exec.CommandContext(ctx, program, append(arguments, "--kubeconfig="+m.kubeconfig, "--namespace="+namespace)...)
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
-	_ = command.Run() // its exit code says how it went
+	_ = command.Run() // the exit code has the outcome
 	return says{out: stdout.String(), err: stderr.String(), code: command.ProcessState.ExitCode()}
 }
 
-// file writes a benchmark as a user would.
+// file writes a benchmark to a file, as a user would.
 func (m *member) file(benchmark *v1alpha1.StorageBenchmark) string {
 	m.Helper()
 	benchmark.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.StorageBenchmarkKind}
@@ -107,7 +107,7 @@ func (m *member) file(benchmark *v1alpha1.StorageBenchmark) string {
 	return file
 }
 
-// attempt is something that somebody tries.
+// attempt is a request to the API server that may be forbidden.
 type attempt struct {
 	what string
 	do   func(ctx context.Context, api client.Client) error
@@ -131,7 +131,7 @@ func patching(what, patch string, object client.Object) attempt {
 	}}
 }
 
-// refused proves that somebody may not do any of these.
+// refused checks that all of these requests are forbidden.
 func (m *member) refused(attempts ...attempt) {
 	m.Helper()
 	for _, one := range attempts {
@@ -141,7 +141,7 @@ func (m *member) refused(attempts ...attempt) {
 	}
 }
 
-// records are attempts to change what a run says, which nobody may but the operator.
+// records are requests that change a run, which only the operator may do.
 func records(run *v1alpha1.BenchmarkRun) []attempt {
 	own := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: run.Name}}
 	status := attempt{"write the figures of a run", func(ctx context.Context, api client.Client) error {
@@ -152,7 +152,7 @@ func records(run *v1alpha1.BenchmarkRun) []attempt {
 	return []attempt{status, creating("a run", made), patching("a run", `{"metadata":{"labels":{"a":"b"}}}`, own.DeepCopy())}
 }
 
-// beyond are attempts at what is outside a namespace.
+// beyond are requests for objects outside of a member's namespace.
 func beyond(other string) []attempt {
 	benchmark := small(1).Obj()
 	benchmark.Namespace = other
@@ -173,9 +173,9 @@ func beyond(other string) []attempt {
 	}
 }
 
-// TestEditor: who has the role edit in a namespace, and nothing else, can do all there that a benchmark takes, by the
-// command line and by the API: create, look on, abort, read the results, delete. Elsewhere they can do nothing, and a
-// record they cannot change.
+// TestEditor checks that the role edit in a namespace is enough for everything that benchmarks need there, by the
+// command line and by the API: create, watch, abort, read results and delete. Its holder can do nothing elsewhere and
+// cannot change a run's record.
 func TestEditor(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -186,7 +186,8 @@ func TestEditor(t *testing.T) {
 		Spec:       builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi"),
 	}))
 	must(t, editor.api.Create(t.Context(), builders.Profile(s.namespace, "own", paced())))
-	// Two clients may begin so far apart, on a busy machine, that two seconds are not valid, which the exit code would say.
+	// Use one client: on a busy machine, two may start so far apart that a run of two seconds is not valid and the exit
+	// code not 0.
 	short := editor.file(small(2).Clients(1).WithProfile(v1alpha1.WorkloadProfileKind, "own").Obj())
 
 	if got := editor.call(other.namespace, "run", "-f", short); got.code == 0 || !strings.Contains(got.err, "forbidden") || len(other.runs()) > 0 {
@@ -209,7 +210,7 @@ func TestEditor(t *testing.T) {
 		t.Error("the editor's report is without the series of the run")
 	}
 
-	// One that is live is looked at, and aborted.
+	// Watch a live run and abort it.
 	long := small(120).Obj()
 	long.Name = "long"
 	if got := editor.call(s.namespace, "run", "-f", editor.file(long), "--watch=false"); got.code != 0 {
@@ -223,7 +224,8 @@ func TestEditor(t *testing.T) {
 	must(t, editor.api.Delete(t.Context(), live))
 	s.until("the aborted run is gone", wholeRun, func() bool { return s.runOf("long") == nil })
 
-	// Kubernetes' own role edit reads the Secrets of its namespace, and so the identities of clients: docs/security.md.
+	// Kubernetes' role edit may read the Secrets of its namespace, and with them the clients' identities:
+	// docs/security.md.
 	must(t, editor.api.List(t.Context(), &corev1.SecretList{}, client.InNamespace(s.namespace)))
 	editor.refused(records(run)...)
 	editor.refused(beyond(other.namespace)...)
@@ -234,7 +236,7 @@ func TestEditor(t *testing.T) {
 	s.clean()
 }
 
-// TestViewer: who has the role view sees benchmarks, runs and what they did over time, and changes nothing.
+// TestViewer checks that the role view can see benchmarks, runs and their series, and can change nothing.
 func TestViewer(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()

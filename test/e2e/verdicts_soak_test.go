@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/test/stillness"
 )
 
-// judge fails where a figure differs from a store's record by more than offPercent, and by more than the record's own bounds
-// allow: what disturbs the store widens them.
+// judge fails the test if a figure differs from the store's record by more than offPercent and is outside the record's
+// own bounds, which are wider if something disturbed the store.
 func judge(t *testing.T, rows []truth.Row) {
 	t.Helper()
 	for _, row := range rows {
@@ -22,13 +22,13 @@ func judge(t *testing.T, rows []truth.Row) {
 	}
 }
 
-// bounded reports whether the bounds of a row were computed: rows that tests make themselves have none.
+// bounded reports whether the bounds of a row were computed. Rows that tests make themselves have none.
 func bounded(row truth.Row) bool {
 	return row.Bounds != (truth.Bounds{}) && !math.IsNaN(row.Bounds.Least)
 }
 
-// within fails where something took longer than its bound. It is inconclusive where the machine kept this process waiting for
-// a tenth of the bound meanwhile, and so may have kept others waiting.
+// within fails the test if something took longer than its bound. It is inconclusive if the machine kept this process
+// waiting for a tenth of the bound meanwhile, because other processes may have waited, too.
 func within(t *testing.T, still *stillness.Watch, what string, took, bound time.Duration) {
 	t.Helper()
 	stood := still.Total()
@@ -42,7 +42,7 @@ func within(t *testing.T, still *stillness.Watch, what string, took, bound time.
 	}
 }
 
-// spread is how far apart the greatest and the least of several times are.
+// spread returns the difference between the longest and the shortest time.
 func spread(all []time.Duration) time.Duration {
 	least, most := all[0], all[0]
 	for _, one := range all {

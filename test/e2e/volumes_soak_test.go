@@ -22,7 +22,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// ownClaims are the claims in the space, by name.
+// ownClaims returns the UIDs of the claims in the space, by name.
 func (s *space) ownClaims() map[string]types.UID {
 	s.Helper()
 	var list corev1.PersistentVolumeClaimList
@@ -36,7 +36,7 @@ func (s *space) ownClaims() map[string]types.UID {
 	return all
 }
 
-// again asks for one more run and waits for its end.
+// again requests another run and waits for its end.
 func (s *space) again(benchmark, request string, patience time.Duration) *v1alpha1.BenchmarkRun {
 	s.Helper()
 	before := map[string]bool{}
@@ -49,7 +49,7 @@ func (s *space) again(benchmark, request string, patience time.Duration) *v1alph
 	must(s.T, s.api.Patch(s.Context(), changed, client.MergeFrom(unchanged)))
 	var another *v1alpha1.BenchmarkRun
 	s.until("another run is over", patience, func() bool {
-		// By name: the time of its creation has whole seconds, and may be that of the one before.
+		// By name: creation timestamps have a resolution of one second, so both runs may have the same.
 		for _, run := range s.runs() {
 			if !before[run.Name] && run.Status.EndTime != nil {
 				another = &run
@@ -60,7 +60,7 @@ func (s *space) again(benchmark, request string, patience time.Duration) *v1alph
 	return another
 }
 
-// complete fails the test where a run is not.
+// complete fails the test if a run is not complete.
 func (s *space) complete(run *v1alpha1.BenchmarkRun) {
 	s.Helper()
 	if !meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete) {
@@ -68,8 +68,8 @@ func (s *space) complete(run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// Claims that are made, of a class that waits for its first consumer: one for both clients, which a disk lets be on one
-// node only and which stays for the next run, and one a client, which goes with its run.
+// TestClaimTemplates checks claims made from templates, of a class that waits for its first consumer: a ReadWriteOnce
+// claim that both clients share and that the next run uses again, and a claim per client that is deleted with its run.
 func TestClaimTemplates(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -101,14 +101,14 @@ func TestClaimTemplates(t *testing.T) {
 	}
 	s.until("the claims of the second run are gone", time.Minute, func() bool { return len(s.ownClaims()) == 1 })
 	if got := s.ownClaims()[names[0]]; got != during[names[0]] {
-		t.Errorf("the claim that stays was made anew: %s, %s", got, during[names[0]])
+		t.Errorf("the claim that should stay was replaced: %s, %s", got, during[names[0]])
 	}
 	must(t, s.api.Delete(t.Context(), s.benchmark("made")))
 	s.until("the claim goes with its benchmark", time.Minute, func() bool { return len(s.ownClaims()) == 0 })
 }
 
-// What a claim does not allow is refused before there is a pod; what somebody else uses is refused where it has to be
-// idle, until it is.
+// TestClaimsThatAreRefused checks that a run fails before it has pods if a claim does not allow its clients, and if
+// requireIdle is set while another pod uses the claim.
 func TestClaimsThatAreRefused(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -130,7 +130,7 @@ func TestClaimsThatAreRefused(t *testing.T) {
 	s.refusedFor(s.run(), v1alpha1.ReasonClaimUnfit, "claim data is ReadWriteOnce", "set spec.run.clients.spread to Any")
 }
 
-// idle is a pod that does nothing and that the level restricted admits.
+// idle returns the spec of a pod that does nothing and that the Pod Security level restricted admits.
 func idle() corev1.PodSpec {
 	no, yes, user := false, true, int64(65532)
 	return corev1.PodSpec{
@@ -140,7 +140,7 @@ func idle() corev1.PodSpec {
 	}
 }
 
-// consumer is a pod of somebody else's that has a claim mounted.
+// consumer creates a foreign pod that mounts a claim.
 func (s *space) consumer(name, claim string) *corev1.Pod {
 	s.Helper()
 	pod := &corev1.Pod{Spec: idle()}
@@ -165,13 +165,13 @@ func (s *space) refusedFor(run *v1alpha1.BenchmarkRun, reason string, parts ...s
 	}
 }
 
-// Classes that users of EBS and of Azure Files have, through a real kubelet: a run says what it has found, and what is
-// documented for it.
+// TestDiscoveryOfRealDrivers checks, through a real kubelet, that a run reports the storage that it found and the
+// documented limits of it, for storage classes as users of EBS and Azure Files have them.
 func TestDiscoveryOfRealDrivers(t *testing.T) {
 	soak.Only(t)
 	const ebs, files = "ebs.csi.aws.com", "file.csi.azure.com"
 	in := requireNode(t)
-	// Before the space: its pods and claims go first.
+	// Start it before the space is created, so that its pods and claims are deleted first.
 	embedded.Run(t, in.State, ebs, files)
 	in.instanceType(t, "m5n.8xlarge")
 	s := newSpace(t)
@@ -212,7 +212,7 @@ func TestDiscoveryOfRealDrivers(t *testing.T) {
 	}
 }
 
-// instanceType gives the node that of a cloud's machine, for the time of a test.
+// instanceType labels the node with the instance type of a cloud machine until the test ends.
 func (in *installation) instanceType(t *testing.T, kind string) {
 	t.Helper()
 	label := func(value string) error {

@@ -29,15 +29,15 @@ spec:
     - {name: baseline, steady: {duration: 15s}}
 `
 
-// TestWatch looks at a run of the real operator in a terminal of 80 columns and 24 lines: at a drain with what is left of
-// the credits. Ctrl-C leaves the view twice, first that of `run` and then that of `watch`, says that the run goes on, and
-// so it does, to its end.
+// TestWatch watches a run of the real operator in a terminal of 80 columns and 24 lines. The view must show a drain
+// with its remaining credits. Ctrl-C, first in the view of `run` and then in that of `watch`, must close the view and
+// say that the run continues, and the run must complete.
 func TestWatch(t *testing.T) {
 	soak.Only(t)
 	requireNode(t)
 	t.Parallel()
 	s := newSpace(t)
-	// So slow that it, and not a busy machine, says how fast the burst is: else there is no drop to be found.
+	// The store is so slow that it limits the burst even on a busy machine. Otherwise the drain would find no drop.
 	s.burstClaim("data", model.Config{Latency: model.Latency{Fixed: time.Millisecond},
 		Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 4e6, BurstPerSecond: 16e6,
 			RefillPerSecond: model.Pointer(2e6), Size: 200e6}}})
@@ -61,7 +61,7 @@ func TestWatch(t *testing.T) {
 	left := []string{"Stopped watching; " + name + " continues in the cluster.", "kubectl storagebench watch " + name, "exit code 130"}
 	on.Until(20*time.Second, left...)
 	if run := s.run(); run.Status.EndTime != nil || run.DeletionTimestamp != nil {
-		t.Errorf("the run has not gone on: %+v", run.Status.Conditions)
+		t.Errorf("the run does not continue: %+v", run.Status.Conditions)
 	}
 
 	again := terminal.New(t, 80, 24, environment, append([]string{program, "watch", "watched"}, to...)...)
@@ -74,9 +74,9 @@ func TestWatch(t *testing.T) {
 	run := s.ended(wholeRun)
 	s.complete(run)
 	if burst := targetOf(s, run, "burst", "data").Burst; burst == nil || burst.Bytes == nil || burst.Bytes.Baseline == nil {
-		t.Errorf("the drain that nobody looked on at has no baseline: %+v", burst)
+		t.Errorf("the drain has no baseline after its view was closed: %+v", burst)
 	}
-	// Who looks on to the end sees the result, and its exit code.
+	// A view that stays open to the end shows the result and exits with its code.
 	ended := terminal.New(t, 80, 24, environment, append([]string{program, "watch", name}, to...)...)
 	ended.Until(time.Minute, "exit code 0")
 	if all := ended.All(); !strings.Contains(all, "watched  complete, valid") {

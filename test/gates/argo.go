@@ -8,11 +8,11 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// Health is what a script of Argo CD says of an object.
+// Health is the result of an Argo CD health script for an object.
 type Health struct{ Status, Message string }
 
-// Argo runs a health script as Argo CD does: with the base, table, string and math libraries, a second at most, and the
-// object as the global obj. A status that Argo CD does not know is an error.
+// Argo runs a health script as Argo CD does, with the base, table, string and math libraries and the object as the
+// global obj, but for up to ten seconds. A status that Argo CD does not know is an error.
 func Argo(ctx context.Context, script string, object map[string]any) (Health, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -43,7 +43,7 @@ func Argo(ctx context.Context, script string, object map[string]any) (Health, er
 	return Health{}, fmt.Errorf("the health script gives the status %q", health.Status)
 }
 
-// valueOf is a value of JSON as Lua has it; numbers are floats there.
+// valueOf converts a JSON value to Lua, where all numbers are floats.
 func valueOf(state *lua.LState, value any) lua.LValue {
 	switch v := value.(type) {
 	case map[string]any:

@@ -19,12 +19,12 @@ import (
 // ArgoManager is the field manager of Argo CD.
 const ArgoManager = "argocd-controller"
 
-// ArgoDiff returns how Argo CD without server-side apply finds an object different from its file; "" is Synced. Argo CD
-// first removes from the live object what the last applied file does not have, also in the items of lists, and then
-// computes a JSON merge patch from the file.
+// ArgoDiff returns the difference that Argo CD without server-side apply finds between an object and its file; "" means
+// Synced. Argo CD first removes from the live object the fields that the last applied file does not have, also in list
+// items, and then computes a JSON merge patch from the file.
 //
-// Argo CD's own library is not imported, because it needs all of k8s.io/kubernetes. What computes the difference is the
-// same code: the merge patches of apimachinery here, structured-merge-diff in ArgoApplyDiff.
+// Argo CD's own library is not imported, because it needs all of k8s.io/kubernetes. The code that computes the
+// difference is the same: apimachinery's merge patches here, structured-merge-diff in ArgoApplyDiff.
 func ArgoDiff(file, live *unstructured.Unstructured) (string, error) {
 	file, live = withoutNamespace(file), withoutCreation(live)
 	last := file
@@ -58,8 +58,8 @@ func ArgoDiff(file, live *unstructured.Unstructured) (string, error) {
 	return difference(live.Object, predicted)
 }
 
-// ArgoApplyDiff returns how Argo CD finds an object different with the sync option ServerSideApply and without
-// server-side diff; "" is Synced. It applies the file as an API server does, but by a schema without defaults.
+// ArgoApplyDiff returns the difference that Argo CD finds with the sync option ServerSideApply and without server-side
+// diff; "" means Synced. It applies the file as an API server does, but with a schema without defaults.
 func ArgoApplyDiff(file, live *unstructured.Unstructured, schema *managedfields.GvkParser) (string, error) {
 	live = withoutCreation(live)
 	kind := schema.Type(file.GroupVersionKind())
@@ -117,7 +117,7 @@ func (oneVersion) Convert(object *typed.TypedValue, _ fieldpath.APIVersion) (*ty
 
 func (oneVersion) IsMissingVersionError(error) bool { return false }
 
-// onlyWhatIsIn returns a live value without the fields that the file does not have, also in items of lists of the same
+// onlyWhatIsIn returns a live value without the fields that the file does not have. Items of lists are matched by
 // index.
 func onlyWhatIsIn(file, live any) any {
 	switch file := file.(type) {
@@ -152,14 +152,14 @@ func withoutNamespace(object *unstructured.Unstructured) *unstructured.Unstructu
 	return object
 }
 
-// withoutCreation returns a live object without what Argo CD never compares.
+// withoutCreation returns a live object without its creation timestamp, which Argo CD never compares.
 func withoutCreation(live *unstructured.Unstructured) *unstructured.Unstructured {
 	live = live.DeepCopy()
 	unstructured.RemoveNestedField(live.Object, "metadata", "creationTimestamp")
 	return live
 }
 
-// difference compares two documents by their JSON, which has one kind of numbers.
+// difference compares two documents after a round trip through JSON, so that all numbers have one type.
 func difference(live, predicted any) (string, error) {
 	var documents [2]any
 	for i, document := range []any{live, predicted} {

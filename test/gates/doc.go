@@ -1,3 +1,3 @@
-// Package gates says of an object what those say who gate on it: kstatus, which Flux asks, by its library; Argo CD by
-// its health scripts, run by the interpreter that it uses; and kubectl wait by kubectl itself.
+// Package gates evaluates an object as the tools that gate on it do: kstatus, which Flux uses, through its library;
+// Argo CD through its health scripts and the interpreter that it uses; and kubectl wait through kubectl itself.
 package gates

@@ -19,14 +19,14 @@ import (
 
 // Kubectl is a kubectl that talks to one API server.
 type Kubectl struct {
-	// Folder holds kubectl under its name, for PATH.
+	// Folder contains kubectl under that name, for PATH.
 	Folder string
-	// Kubeconfig is the path of a file.
+	// Kubeconfig is the path of its kubeconfig.
 	Kubeconfig string
 }
 
-// NewKubectl builds kubectl where it is not there, and lets it talk to an API server as the administrator. What it
-// needs is put into the folder.
+// NewKubectl returns a kubectl, built if necessary, that talks to an API server as the user of the config. It puts the
+// files that kubectl needs into the folder.
 func NewKubectl(ctx context.Context, config *rest.Config, folder string) (Kubectl, error) {
 	programs, err := binaries.Build(ctx, io.Discard, binaries.Kubectl)
 	if err != nil {
@@ -49,7 +49,7 @@ func NewKubectl(ctx context.Context, config *rest.Config, folder string) (Kubect
 	return made, nil
 }
 
-// Command is a program in whose PATH this kubectl is, talking to its API server.
+// Command returns a command that finds this kubectl in its PATH and its API server in KUBECONFIG.
 func (k Kubectl) Command(ctx context.Context, program string, arguments ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, program, arguments...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+k.Kubeconfig, "PATH="+k.Folder+":"+os.Getenv("PATH"))
@@ -69,7 +69,7 @@ func (k Kubectl) Ready(ctx context.Context, namespace, name string) (bool, error
 	return false, fmt.Errorf("kubectl wait: %w: %s", err, output)
 }
 
-// isTimeout reports whether kubectl has seen the object, and its condition not met.
+// isTimeout reports whether kubectl found the object, but its condition was not met.
 func isTimeout(output string) bool {
 	return strings.Contains(output, "timed out waiting for the condition") || strings.Contains(output, "condition not met")
 }

@@ -1,4 +1,4 @@
-// Package golden holds what a test has made against a file. `go test PACKAGE -update` writes the files anew.
+// Package golden compares the output of tests with files. `go test PACKAGE -update` writes the files again.
 package golden
 
 import (
@@ -10,16 +10,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Update says that the files are to be written anew.
+// Update makes Check and File write the files before they compare.
 var Update = flag.Bool("update", false, "write the golden files anew")
 
-// Check compares with the file testdata/NAME.golden.
+// Check compares got with the file testdata/NAME.golden.
 func Check(t *testing.T, name, got string) {
 	t.Helper()
 	File(t, filepath.Join("testdata", name+".golden"), got)
 }
 
-// File compares with a file, named from the folder of the test's package.
+// File compares got with a file whose path is relative to the test's package.
 func File(t *testing.T, path, got string) {
 	t.Helper()
 	if *Update {

@@ -1,4 +1,5 @@
-// Package hang bounds how long tests wait. The bound is far beyond what a busy machine needs, and no test depends on it.
+// Package hang limits how long tests wait. The limit is far beyond what a busy machine needs, and no test depends on
+// it.
 package hang
 
 import (
@@ -9,7 +10,7 @@ import (
 // Guard is the time after which a test reports that it hangs.
 const Guard = 5 * time.Minute
 
-// Until waits for a fact.
+// Until waits until a fact holds.
 func Until(t testing.TB, fact string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(Guard); !holds(); time.Sleep(50 * time.Millisecond) {

@@ -21,8 +21,8 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// create asks the API server to take an object, as kubectl does, without
-// keeping it. The object becomes what would have been stored.
+// create sends an object to the API server as a dry run, with strict field validation like kubectl's. It returns the
+// object that would have been stored.
 func create(t *testing.T, object map[string]any) (*unstructured.Unstructured, error) {
 	t.Helper()
 	wrapped := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}
@@ -87,7 +87,7 @@ func TestRefusedAlikeWithoutAnAPIServer(t *testing.T) {
 	golden.Check(t, "refused", text.String())
 }
 
-// comparePaths makes sure that both name the same fields.
+// comparePaths checks that the API server and admission.Check name the same fields.
 func comparePaths(t *testing.T, err error, problems []admission.Problem) {
 	t.Helper()
 	var status apierrors.APIStatus
@@ -98,10 +98,10 @@ func comparePaths(t *testing.T, err error, problems []admission.Problem) {
 	for _, cause := range status.Status().Details.Causes {
 		path := cause.Field
 		if strings.Contains(cause.Message, "some validation rules were not checked") {
-			continue // says only that there may be more
+			continue // says only that there may be more problems
 		}
 		if path == "<nil>" {
-			path = "metadata.name" // the only rules about whole objects are on it
+			path = "metadata.name" // only metadata.name has rules for the whole object
 		}
 		theirs = append(theirs, path)
 	}
@@ -115,8 +115,7 @@ func comparePaths(t *testing.T, err error, problems []admission.Problem) {
 	}
 }
 
-// words are the lines of a refusal, sorted, because the API server gives them in
-// any order.
+// words returns the lines of a refusal, sorted because the API server returns them in any order.
 func words(t *testing.T, err error) []string {
 	t.Helper()
 	var status apierrors.APIStatus
@@ -137,8 +136,7 @@ func words(t *testing.T, err error) []string {
 	return slices.Compact(lines)
 }
 
-// Every file that we hand out is taken by the API server, and is the same
-// object as without one.
+// TestSamples checks that the API server accepts every sample and stores the same spec as admission.Decode returns.
 func TestSamples(t *testing.T) {
 	needsCluster(t)
 	files, err := filepath.Glob("../../config/samples/*.yaml")

@@ -24,7 +24,7 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// kubeconfigOf writes what kubectl would be given.
+// kubeconfigOf writes a kubeconfig for kubectl.
 func kubeconfigOf(t *testing.T, config *rest.Config) string {
 	t.Helper()
 	written := clientcmdapi.NewConfig()
@@ -49,8 +49,8 @@ func command(kubeconfig string, arguments ...string) answer {
 	return answer{code, stdout.String(), stderr.String()}
 }
 
-// operate does for one run of a benchmark what the operator would do to the API objects alone, from the time at which
-// something asks for it: no pod is made and nothing is measured. end writes how the run ends; nil leaves it live.
+// operate does to the API objects what the operator does for one run of a benchmark, once something requests the run.
+// It creates no pods and measures nothing. end sets how the run ends; if it is nil, the run stays live.
 func operate(ctx context.Context, namespace, name, runName string, end func(*v1alpha1.BenchmarkRun)) error {
 	benchmark := &v1alpha1.StorageBenchmark{}
 	key := client.ObjectKey{Namespace: namespace, Name: name}
@@ -117,7 +117,7 @@ func operate(ctx context.Context, namespace, name, runName string, end func(*v1a
 	return cluster.Status().Update(ctx, benchmark)
 }
 
-// fails ends a run without a result.
+// fails ends a run as failed, without results.
 func fails(run *v1alpha1.BenchmarkRun) {
 	record.Fail(run, decide.Failure{Reason: v1alpha1.ReasonInternalError, Message: "this operator measures nothing"}, time.Now())
 	record.Finished(run, nil, time.Now())
@@ -136,7 +136,8 @@ spec:
     - {name: write, steady: {duration: 10s}}
 `
 
-// TestRunInCluster applies a file and follows the run that comes of it, twice: the second time one more is asked for.
+// TestRunInCluster checks that `run` applies a file and follows the resulting run. It does so twice: the second time,
+// nothing has changed and `run` requests another run.
 func TestRunInCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs an API server")
@@ -164,14 +165,14 @@ func TestRunInCluster(t *testing.T) {
 	var benchmark v1alpha1.StorageBenchmark
 	must(t, cluster.Get(ctx, client.ObjectKey{Namespace: namespace.Name, Name: "followed"}, &benchmark))
 	if len(benchmark.ManagedFields) == 0 || benchmark.ManagedFields[0].Manager == "" || benchmark.Annotations[v1alpha1.AnnotationRequestedAt] == "" {
-		t.Errorf("it was not applied as it should be: %+v", benchmark.ObjectMeta)
+		t.Errorf("the benchmark was not applied correctly: %+v", benchmark.ObjectMeta)
 	}
 	for _, arguments := range [][]string{{"watch", "followed"}, {"watch", "followed-1"}, {"report", "followed"}} {
 		if got := command(kubeconfig, append(arguments, "-n", namespace.Name)...); got.code != 1 || !strings.Contains(got.stdout, "FAILED") {
 			t.Errorf("%s: exit code %d\n%s%s", arguments, got.code, got.stdout, got.stderr)
 		}
 	}
-	// Somebody else owns a field that the file would change.
+	// Another manager owns a field that the file would change.
 	theirs := benchmark.DeepCopy()
 	theirs.Spec.Run.Clients.Count = 3
 	must(t, cluster.Update(ctx, theirs, client.FieldOwner("somebody")))
@@ -183,7 +184,7 @@ func TestRunInCluster(t *testing.T) {
 	}
 }
 
-// TestRunAsksWhereAChangeStartsNothing follows a run of a benchmark that the operator would not start automatically.
+// TestRunAsksWhereAChangeStartsNothing checks that `run` requests a run if the benchmark's trigger does not start one.
 func TestRunAsksWhereAChangeStartsNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs an API server")

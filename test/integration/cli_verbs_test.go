@@ -25,7 +25,7 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// succeeds ends a run with the results of a real one, whose rates of writes are changed by some percent.
+// succeeds ends a run with the results of a real one, with the rates changed by the given percentage.
 func succeeds(t *testing.T, percent int64) func(*v1alpha1.BenchmarkRun) {
 	t.Helper()
 	file, err := os.Open("../../internal/cli/testdata/result-a.json")
@@ -41,7 +41,7 @@ func succeeds(t *testing.T, percent int64) func(*v1alpha1.BenchmarkRun) {
 	return func(run *v1alpha1.BenchmarkRun) { run.Status = document.BenchmarkRunStatus }
 }
 
-// inNamespace makes a namespace, and returns its name and a call of the command line in it.
+// inNamespace creates a namespace and returns its name and a function that calls the command line in it.
 func inNamespace(t *testing.T, name string) (string, func(arguments ...string) answer) {
 	t.Helper()
 	needsCluster(t)
@@ -56,7 +56,7 @@ func (a answer) String() string {
 	return fmt.Sprintf("exit code %d\n--- standard output\n%s--- standard error\n%s", a.code, a.stdout, a.stderr)
 }
 
-// says checks the exit code of an answer, and texts that it has to have on either output.
+// says checks the exit code of an answer and that its output, standard or error, contains the texts.
 func (a answer) says(t *testing.T, code int, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -84,18 +84,18 @@ func TestVerbs(t *testing.T) {
 	one := func(name string, end func(*v1alpha1.BenchmarkRun)) {
 		go func() { operated <- operate(ctx, namespace, "followed", name, end) }()
 	}
-	// The estimate stands above the run, with what the file says about its length.
+	// The estimate precedes the run, with what the file says about its length.
 	one("followed-1", fails)
 	run("run", "-f", file, "--price-per-hour", "3600").says(t, 1,
 		"followed: 2 clients per target, 2 steps", "writes 134.2 MB to lay out data", "writes an unknown amount in write", "costs at least 10.00 at 3600 per hour")
 	must(t, <-operated)
 
-	// The verdict on that run, which has failed, does not keep another one from being awaited.
+	// rerun waits for the new run, although the verdict on the last one is a failure.
 	one("followed-2", succeeds(t, 0))
 	run("rerun", "followed").says(t, 0, "followed-2", "complete, valid")
 	must(t, <-operated)
 
-	// A run stands for its benchmark. Repetitions follow each other, and of a run that fails nothing is computed.
+	// rerun accepts a run's name for its benchmark. Repetitions run one after another.
 	go func() {
 		operated <- errors.Join(operate(ctx, namespace, "followed", "followed-3", succeeds(t, 0)),
 			operate(ctx, namespace, "followed", "followed-4", succeeds(t, 10)))
@@ -124,7 +124,7 @@ func TestVerbs(t *testing.T) {
 	run("cancel", "followed").says(t, 1, "StorageBenchmark followed has no live run")
 	run("cancel", "followed-1").says(t, 1, "run followed-1 has already ended")
 
-	// Objectives that were added after the run decide the report of the benchmark, but not that of the run.
+	// Objectives that were added after the run count in the report of the benchmark, but not in that of the run.
 	benchmark := &v1alpha1.StorageBenchmark{}
 	judgedBy := func(least string) {
 		t.Helper()
@@ -145,11 +145,11 @@ func TestVerbs(t *testing.T) {
 	run("list").says(t, 0, "followed-4", "3.5 MB/s")
 	run("report", "followed").says(t, 2, "Regressed: run followed-4: slower than before")
 
-	// A live run is stopped, and what it has measured is shown.
+	// cancel stops a live run and shows what it has measured.
 	go func() { operated <- operate(ctx, namespace, "followed", "followed-5", nil) }()
 	run("rerun", "followed", "--watch=false").says(t, 0, "followed-5")
 	must(t, <-operated)
-	// Its line has the phase that it is in, and not the figure of another run.
+	// The line of a live run shows its current phase, and no figure of another run.
 	got = run("list")
 	got.says(t, 0, "followed-5", ": write")
 	if strings.Contains(got.stdout, "3.5 MB/s") {
@@ -162,11 +162,11 @@ func TestVerbs(t *testing.T) {
 		t.Errorf("the run is still there: %v", err)
 	}
 
-	// If the last run was deleted, earlier ones can be chosen.
+	// If the last run was deleted, the message points to earlier ones.
 	must(t, cluster.Delete(ctx, &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "followed-4"}}))
 	run("report", "followed").says(t, 1, "the last run of StorageBenchmark followed was deleted", "kubectl storagebench list followed -n cli-verbs")
 
-	// A run of an earlier specification is none that the benchmark could repeat.
+	// A run of an earlier specification cannot be repeated.
 	must(t, cluster.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "followed"}, benchmark))
 	benchmark.Spec.Run.Clients.Count = 3
 	benchmark.Spec.Suspend = new(true)
@@ -175,7 +175,7 @@ func TestVerbs(t *testing.T) {
 	run("rerun", "followed").says(t, 1, "StorageBenchmark followed is suspended: set spec.suspend to false")
 }
 
-// TestVersionFindsTheOperator reads the versions of Deployments.
+// TestVersionFindsTheOperator checks that `version` reads the operator's version from its Deployment.
 func TestVersionFindsTheOperator(t *testing.T) {
 	namespace, run := inNamespace(t, "cli-version")
 	run("version").says(t, 1, "Client:", "the cluster has no storagebench operator")
@@ -190,7 +190,7 @@ func TestVersionFindsTheOperator(t *testing.T) {
 	must(t, cluster.Delete(t.Context(), deployment))
 }
 
-// trialOf waits for the benchmark of a trial.
+// trialOf waits for the benchmark of a trial and returns it.
 func trialOf(ctx context.Context, namespace string) (*v1alpha1.StorageBenchmark, error) {
 	for {
 		var all v1alpha1.StorageBenchmarkList
@@ -208,7 +208,7 @@ func trialOf(ctx context.Context, namespace string) (*v1alpha1.StorageBenchmark,
 	}
 }
 
-// timed checks that Kubernetes deletes the benchmark automatically: a Job without pods owns it.
+// timed checks that Kubernetes will delete the benchmark automatically: its owner is a Job without pods that has a TTL.
 func timed(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) error {
 	job := &batchv1.Job{}
 	if err := cluster.Get(ctx, client.ObjectKeyFromObject(benchmark), job); err != nil {
@@ -236,7 +236,7 @@ func storageClass(t *testing.T, name string, policy corev1.PersistentVolumeRecla
 	must(t, cluster.Create(t.Context(), &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: "example.com/none", ReclaimPolicy: &policy}))
 }
 
-// TestRunOnClass measures a storage class by one command, and leaves nothing.
+// TestRunOnClass checks that one command measures a storage class and leaves nothing behind.
 func TestRunOnClass(t *testing.T) {
 	namespace, run := inNamespace(t, "cli-class")
 	ctx := t.Context()
@@ -266,7 +266,7 @@ func TestRunOnClass(t *testing.T) {
 	nothingLeft(t, namespace)
 }
 
-// TestInterruptedRunOnClass stops such a run by Ctrl-C: it leaves nothing either.
+// TestInterruptedRunOnClass checks that Ctrl-C stops such a run and leaves nothing behind, either.
 func TestInterruptedRunOnClass(t *testing.T) {
 	namespace, run := inNamespace(t, "cli-interrupted")
 	ctx := t.Context()
@@ -277,7 +277,7 @@ func TestInterruptedRunOnClass(t *testing.T) {
 		if err == nil {
 			err = operate(ctx, namespace, benchmark.Name, benchmark.Name+"-1", nil)
 		}
-		// The program waits for the run since before the benchmark was there, so that the signal meets it.
+		// The program has been waiting for the run since before the benchmark existed, so it handles the signal.
 		operated <- errors.Join(err, syscall.Kill(os.Getpid(), syscall.SIGINT))
 	}()
 	got := run("run", "--storage-class", "slow", "--profile", "rand-write-4k-qd1")

@@ -18,8 +18,9 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// A benchmark that was stored when documented was still called limits keeps its limits and can be updated. A new one
-// is refused. To store one, the rule that refuses it is removed for a moment.
+// TestFormerName checks that a benchmark that was stored when the field documented was still called limits keeps its
+// limits and can be updated, but that a new one is refused. To store one, the test removes the rule that refuses it for
+// a moment.
 func TestFormerName(t *testing.T) {
 	needsCluster(t)
 	const rule = "!has(self.limits)"

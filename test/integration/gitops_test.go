@@ -31,9 +31,9 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// TestSecondApplyChangesNothing applies each sample and each accepted case as GitOps tools do, and again: nothing may
-// change, and no tool may find a difference between the file and the live object. A default inside a list would be
-// one: the list belongs to the file as a whole, so Argo CD with server-side apply would be OutOfSync forever.
+// TestSecondApplyChangesNothing applies each sample and each accepted case twice, as GitOps tools do. The second apply
+// must change nothing, and no tool may find a difference between the file and the live object. A default inside a list
+// would be one: the file owns the list as a whole, so Argo CD with server-side apply would be OutOfSync forever.
 func TestSecondApplyChangesNothing(t *testing.T) {
 	needsCluster(t)
 	schema := publishedSchema(t)
@@ -73,7 +73,7 @@ func appliedByServer(t *testing.T, file *unstructured.Unstructured, schema *mana
 	if diff := cmp.Diff(live.Object, again.Object); diff != "" {
 		t.Errorf("a second apply has changed the object (-first +second)\n%s", diff)
 	}
-	// Flux, after Argo CD.
+	// Flux applies after Argo CD.
 	apply("kustomize-controller")
 	if diff := cmp.Diff(live.Object["spec"], get(t, file, like(file)).Object["spec"]); diff != "" {
 		t.Errorf("another manager's apply has changed the spec (-first +second)\n%s", diff)
@@ -101,7 +101,7 @@ func appliedByClient(t *testing.T, file *unstructured.Unstructured) {
 	if found, err := gates.ArgoDiff(file, live); err != nil || found != "" {
 		t.Errorf("Argo CD is OutOfSync: %v (-live +expected)\n%s", err, found)
 	}
-	// What kubectl apply sends; {} is "unchanged".
+	// The patch that kubectl apply sends; {} means "unchanged".
 	documents := make([][]byte, 2)
 	for i, object := range []*unstructured.Unstructured{modified, live} {
 		if documents[i], err = json.Marshal(object); err != nil {
@@ -114,7 +114,7 @@ func appliedByClient(t *testing.T, file *unstructured.Unstructured) {
 	}
 }
 
-// applied returns the objects of all samples, and the accepted cases of kinds that people apply.
+// applied returns the objects of all samples, and the accepted cases of the kinds that people apply.
 func applied(t *testing.T) map[string]*unstructured.Unstructured {
 	t.Helper()
 	all := map[string]*unstructured.Unstructured{}
@@ -148,7 +148,7 @@ func applied(t *testing.T) map[string]*unstructured.Unstructured {
 	for _, one := range cases {
 		object := &unstructured.Unstructured{Object: one.Object}
 		if object.GetKind() == v1alpha1.BenchmarkRunKind || holdsNull(one.Object) {
-			continue // people apply no runs, and server-side apply refuses null
+			continue // people do not apply runs, and server-side apply refuses null
 		}
 		all["case "+one.Name] = object
 	}
@@ -172,7 +172,7 @@ func holdsNull(value any) bool {
 	return false
 }
 
-// publishedSchema returns the schema by which Argo CD merges. The API server publishes that of a CRD after a while.
+// publishedSchema returns the schema by which Argo CD merges. The API server publishes that of a CRD with a delay.
 func publishedSchema(t *testing.T) *managedfields.GvkParser {
 	t.Helper()
 	asked, err := discovery.NewDiscoveryClientForConfig(administrator)
@@ -231,8 +231,9 @@ func removeAfter(t *testing.T, object *unstructured.Unstructured) {
 	})
 }
 
-// The hashes were recorded when the schema set the defaults inside lists. A benchmark that is stored with them has the
-// hash of its file without them: an update of the operator, or the next apply, starts no run.
+// TestHashesOfStoredBenchmarks checks that a benchmark that was stored with defaults inside lists, which an earlier
+// schema set, has the same hash as its file without them. Otherwise an update of the operator, or the next apply, would
+// start a run. The golden hashes were recorded with that schema.
 func TestHashesOfStoredBenchmarks(t *testing.T) {
 	var lines []string
 	for name, file := range applied(t) {

@@ -9,7 +9,8 @@ import (
 	"github.com/storagebench/storagebench/test/controlplane"
 )
 
-// cluster is the client of the one API server of this package, and administrator how to reach it; nil with -short.
+// cluster is the client of the API server that the tests of this package share, and administrator its configuration.
+// Both are nil with -short.
 var (
 	cluster       client.Client
 	administrator *rest.Config

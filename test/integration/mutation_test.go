@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/internal/admission/admissiontest"
 )
 
-// Hand-written cases only hold what somebody thought of. Here accepted objects
-// are damaged at random, and both judges have to agree on each.
+// TestDamagedObjectsAreJudgedAlike damages accepted objects at random and checks that the API server and
+// admission.Check agree on each. Hand-written cases cover only what their authors thought of.
 func TestDamagedObjectsAreJudgedAlike(t *testing.T) { judgesAlike(t, 25) }
 
 func judgesAlike(t *testing.T, damagedPerCase int) {
@@ -61,8 +61,8 @@ func judgesAlike(t *testing.T, damagedPerCase int) {
 	}
 }
 
-// toTyped makes sure that what the API server takes can be read by Go clients:
-// one stored object that cannot would stop every controller that lists.
+// toTyped checks that Go clients can read what the API server accepts. A single stored object that they cannot read
+// would stop every controller that lists its kind.
 func toTyped(t *testing.T, object map[string]any) {
 	t.Helper()
 	kind, _ := object["kind"].(string)
@@ -75,7 +75,7 @@ func toTyped(t *testing.T, object map[string]any) {
 	}
 }
 
-// damage changes one field at random below spec and says what it did.
+// damage changes a random field below spec and returns what it did.
 func damage(random *rand.Rand, object map[string]any) string {
 	var container = object["spec"]
 	for {

@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/internal/admission/admissiontest"
 )
 
-// stored creates the accepted case of a name and removes it with the test.
+// stored creates the accepted case with the given name and deletes it when the test ends.
 func stored(t *testing.T, name string) *unstructured.Unstructured {
 	t.Helper()
 	needsCluster(t)
@@ -90,8 +90,8 @@ func TestBenchmarkSpecCanChange(t *testing.T) {
 	}
 }
 
-// A fresh object must not look as if it had been seen: kstatus compares the
-// two generations.
+// TestObservedGenerationBeginsAtMinusOne checks that a new object does not look as if a controller had seen it: kstatus
+// compares observedGeneration with the generation.
 func TestObservedGenerationBeginsAtMinusOne(t *testing.T) {
 	benchmark := get(t, stored(t, "benchmark with the least"), &v1alpha1.StorageBenchmark{})
 	if got := benchmark.Status.ObservedGeneration; got != -1 {
@@ -137,8 +137,8 @@ func TestStatusIsApart(t *testing.T) {
 	}
 }
 
-// The status is bounded by the API server too: a message that is too long is
-// refused, one that Truncate has shortened is taken.
+// TestStatusMessagesAreBounded checks that the API server limits the messages of a status, too: it refuses one that is
+// too long and accepts one that Truncate has shortened.
 func TestStatusMessagesAreBounded(t *testing.T) {
 	run := get(t, stored(t, "run"), &v1alpha1.BenchmarkRun{})
 	run.Status = fullStatus(run.Generation)

@@ -26,7 +26,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// schedule starts a real kube-scheduler for the time of a test.
+// schedule runs a real kube-scheduler until the test ends.
 func schedule(t *testing.T) {
 	t.Helper()
 	programs, err := binaries.Build(t.Context(), os.Stderr, binaries.Scheduler)
@@ -46,7 +46,7 @@ func schedule(t *testing.T) {
 	command.WaitDelay = 10 * time.Second
 	must(t, command.Start())
 	t.Cleanup(func() {
-		_ = command.Wait() // it was told to end
+		_ = command.Wait() // it was terminated
 		if t.Failed() {
 			t.Log(log.String())
 		}
@@ -60,7 +60,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// fourNodes are nodes that nobody runs.
+// fourNodes creates four Node objects, without machines behind them.
 func fourNodes(t *testing.T) {
 	t.Helper()
 	for i := range 4 {
@@ -68,7 +68,7 @@ func fourNodes(t *testing.T) {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name, corev1.LabelOSStable: "linux"}}}
 		must(t, cluster.Create(t.Context(), node))
 		t.Cleanup(func() { must(t, cluster.Delete(context.Background(), node)) })
-		node.Spec.Taints = nil // that of a node which has not reported yet
+		node.Spec.Taints = nil // the taint of a node that has not reported yet
 		must(t, cluster.Update(t.Context(), node))
 		room := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8"), corev1.ResourceMemory: resource.MustParse("32Gi"), corev1.ResourcePods: resource.MustParse("50"), corev1.ResourceEphemeralStorage: resource.MustParse("100Gi")}
 		node.Status.Capacity, node.Status.Allocatable = room, room
@@ -77,7 +77,7 @@ func fourNodes(t *testing.T) {
 	}
 }
 
-// boundClaim is a claim that a pod can be scheduled with, wherever.
+// boundClaim creates a bound claim that allows a pod on any node.
 func boundClaim(t *testing.T, namespace, name string) {
 	t.Helper()
 	class, modes := "", []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
@@ -96,8 +96,8 @@ func boundClaim(t *testing.T, namespace, name string) {
 	t.Cleanup(func() { must(t, cluster.Delete(context.Background(), volume)) })
 }
 
-// TestPlacement: where the scheduler of Kubernetes puts the pods of a run. Clients of targets that are loaded together
-// never share a node unless they may; those that share a volume of one node are on one.
+// TestPlacement checks where the scheduler of Kubernetes places the pods of a run. Clients of targets that are loaded
+// together never share a node unless they may; clients that share a volume of one node run on that node.
 func TestPlacement(t *testing.T) {
 	needsCluster(t)
 	fourNodes(t)
@@ -113,8 +113,8 @@ func TestPlacement(t *testing.T) {
 	for name, c := range map[string]struct {
 		benchmark *builders.BenchmarkBuilder
 		storage   map[string]objects.Storage
-		placed    int // of the pods
-		nodes     int // that they are on; 0 where that is the scheduler's affair
+		placed    int // number of pods that the scheduler places
+		nodes     int // number of nodes that they are on; 0 means any
 		node      string
 	}{
 		"a node each, over both targets":        {benchmark: two().Clients(2).Spread(v1alpha1.SpreadOnePerNode), placed: 4, nodes: 4},
@@ -154,7 +154,7 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
-// onNodes is a user's own wish.
+// onNodes restricts clients to certain nodes, as a user may.
 func onNodes(names ...string) func(*v1alpha1.RunSpec) {
 	return func(r *v1alpha1.RunSpec) {
 		var terms []corev1.NodeSelectorTerm
@@ -166,9 +166,9 @@ func onNodes(names ...string) func(*v1alpha1.RunSpec) {
 	}
 }
 
-// settled waits until the scheduler has looked at every pod and gives the nodes of those that it has placed. A pod is refused
-// where others that are there keep it away: what the scheduler says before it knows of a claim or a volume, of which it learns
-// by watching, as of pods, it takes back.
+// settled waits until the scheduler has decided on every pod, and returns the nodes of those that it has placed. Only a
+// refusal because of anti-affinity is final: the scheduler takes back what it says before it has seen a pod's claim or
+// volume, which it learns of by watching.
 func settled(t *testing.T, namespace string, count int) []string {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {

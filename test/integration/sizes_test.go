@@ -12,7 +12,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// TestGoClientsMayUpdate changes a benchmark by a client in Go: its sizes in plain bytes are accepted again.
+// TestGoClientsMayUpdate checks that a Go client can update a benchmark with sizes in plain bytes: the API must accept
+// them in the form in which the client writes them back.
 func TestGoClientsMayUpdate(t *testing.T) {
 	needsCluster(t)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "sizes"}}

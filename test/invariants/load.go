@@ -7,11 +7,11 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// causedByLoad are the disqualifying warnings that a busy machine alone can cause: clients that begin late measure too little
-// time together.
+// causedByLoad lists the disqualifying warnings that a busy machine alone can cause: if clients start late, the time
+// that they measure together is too short.
 var causedByLoad = []v1alpha1.WarningType{v1alpha1.WarningCommonWindowTooShort}
 
-// DisqualifiedByLoad reports whether results are not valid, and fails the test where load alone cannot be the cause.
+// DisqualifiedByLoad reports whether results are not valid. It fails the test if load alone cannot be the cause.
 func DisqualifiedByLoad(t testing.TB, phases []v1alpha1.PhaseResult) bool {
 	t.Helper()
 	disqualified := false

@@ -1,5 +1,4 @@
-// Package invariants checks what must hold of every BenchmarkRun at any time, for the tests of all
-// that write one.
+// Package invariants checks what must be true of every BenchmarkRun at any time. All tests that write runs use it.
 package invariants
 
 import (
@@ -19,7 +18,7 @@ import (
 const (
 	maxMessage     = 1024
 	maxStatusBytes = 64 << 10
-	// maxLongStatusBytes is for runs of more than longRun steps.
+	// maxLongStatusBytes applies to runs of more than longRun steps.
 	maxLongStatusBytes = 384 << 10
 	longRun            = 64
 )
@@ -38,13 +37,13 @@ var (
 		v1alpha1.StageRunning, v1alpha1.StageFinishing, v1alpha1.StageComplete, v1alpha1.StageFailed}
 )
 
-// Checker checks one run again and again as it goes: some things must never be taken back.
+// Checker checks one run repeatedly as it progresses, because some facts must never be taken back.
 type Checker struct {
 	failed *metav1.Condition
 	ended  bool
 }
 
-// Check checks the run as it is now.
+// Check checks the current state of the run.
 func (c *Checker) Check(tb testing.TB, run *v1alpha1.BenchmarkRun) {
 	tb.Helper()
 	status := &run.Status
@@ -86,7 +85,7 @@ func checkCondition(tb testing.TB, condition metav1.Condition) {
 	}
 }
 
-// checkFailure sees to it that the first failure stays.
+// checkFailure checks that the first failure never changes.
 func (c *Checker) checkFailure(tb testing.TB, run *v1alpha1.BenchmarkRun) {
 	tb.Helper()
 	failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)
@@ -108,7 +107,7 @@ func (c *Checker) checkFailure(tb testing.TB, run *v1alpha1.BenchmarkRun) {
 	c.failed = failed.DeepCopy()
 }
 
-// checkEnd is for a run that is over: all is said.
+// checkEnd checks that the status of a run that has ended is complete.
 func checkEnd(tb testing.TB, run *v1alpha1.BenchmarkRun) {
 	tb.Helper()
 	for _, kind := range types {
@@ -141,7 +140,7 @@ func checkEnd(tb testing.TB, run *v1alpha1.BenchmarkRun) {
 	checkValid(tb, run)
 }
 
-// checkValid sees to it that Valid follows from the warnings.
+// checkValid checks that a run with a disqualifying warning is not Valid.
 func checkValid(tb testing.TB, run *v1alpha1.BenchmarkRun) {
 	tb.Helper()
 	disqualified := false
@@ -157,8 +156,8 @@ func checkValid(tb testing.TB, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// CheckObject holds the run against the API's own rules and against the size of its status.
-// It takes some milliseconds.
+// CheckObject checks the run against the API's own rules and the limit for the size of its status. It takes some
+// milliseconds.
 func CheckObject(tb testing.TB, run *v1alpha1.BenchmarkRun) {
 	tb.Helper()
 	encoded, err := json.Marshal(run)

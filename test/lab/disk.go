@@ -21,8 +21,8 @@ const (
 	NVMe   Bus = "nvme"
 )
 
-// Disk is a disk of a machine, backed by an empty, sparse file of this computer. Writes go to the page cache, so that
-// only the throttle limits them.
+// Disk is a disk of a machine, backed by an empty, sparse file on this computer. Writes go to the page cache, so only
+// the throttle limits them.
 type Disk struct {
 	Bytes int64
 	// Bus is Virtio by default.

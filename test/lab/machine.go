@@ -139,7 +139,7 @@ func (m Machine) boot(ctx context.Context, t testing.TB, script string) *running
 	r := &running{machine: m, said: &output.Buffer{}, qmp: filepath.Join(scratch, "qmp"), done: map[string]bool{}, ended: make(chan struct{})}
 	r.command = exec.CommandContext(ctx, "qemu-system-x86_64", append(arguments, "-no-shutdown", "-qmp", "unix:"+r.qmp+",server=on,wait=off")...)
 	r.command.Stdout, r.command.Stderr = r.said, r.said
-	r.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a test that is killed leaves no machine
+	r.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // if the test is killed, so is the machine
 	if err := r.command.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// Package leftover finds what the tests of a package have left running.
+// Package leftover finds goroutines and processes that the tests of a package have left running.
 package leftover
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// Check returns an error if a goroutine or a process of the tests is left. It waits for those that end in the background,
-// such as a killed process that has not been reaped.
+// Check returns an error if goroutines or processes of the tests are left. It first waits for those that end in the
+// background, such as a killed process that has not been reaped.
 func Check() error {
 	for end := time.Now().Add(hang.Guard); ; time.Sleep(100 * time.Millisecond) {
 		err := goleak.Find()

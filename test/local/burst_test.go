@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/truth"
 )
 
-// burstFile drains a small bucket: 250 MB, which last for some ten seconds.
+// burstFile drains a small bucket: 250 MB, which last some ten seconds.
 const burstFile = `apiVersion: storagebench.dev/v1alpha1
 kind: StorageBenchmark
 metadata: {name: burst}
@@ -29,7 +29,8 @@ spec:
     - {name: baseline, steady: {duration: 4s}}
 `
 
-// TestBurst drains a store's credits in the steps that the plan has: the figures are within the bounds of the store's record.
+// TestBurst drains a store's credits and checks that the run executes the planned steps and that its figures are within
+// the bounds of the store's record.
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	config := model.Config{Latency: model.Latency{Fixed: time.Millisecond}, Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes,
@@ -53,8 +54,9 @@ func TestBurst(t *testing.T) {
 	}
 	rows := truth.Compare(truth.Of(store.FS), config, document.BenchmarkRunStatus)
 	t.Logf("\n%s", truth.Table(rows))
-	// A machine that was too busy to load the store gave it another course than its parameters: what a detector has to make of that
-	// is no question of truth. Then the phase's bytes alone are held.
+	// If the machine was too busy to load the store, the store's rates differ from its parameters, and what a detector
+	// should find in them is not a matter of truth. Then only the totals of all steps are compared, and no figure of the
+	// phase.
 	starved := map[string]bool{}
 	for _, row := range rows {
 		if row.Parameter > 0 && !row.Bounds.Hold(row.Parameter) || row.Figure == "exhausted" && row.Truth == 0 {

@@ -18,8 +18,8 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/truth"
 )
 
-// zipFile is the test of the AWS post, in small: files of a user's, real zip and real unzip. Between phases nothing
-// happens, so that the store's record of each stands alone.
+// zipFile is a small version of the test in the AWS post: a user's files, real zip and real unzip. Pauses separate the
+// phases in the store's record.
 const zipFile = `apiVersion: storagebench.dev/v1alpha1
 kind: StorageBenchmark
 metadata: {name: zip}
@@ -43,18 +43,18 @@ spec:
 
 const (
 	zipBytes = 24_000_000
-	// pause is the time between two phases. Their I/O is told apart by it, so it is longer than clocks are uncertain.
+	// pause is the time between two phases. It separates their I/O, so it is longer than the uncertainty of the clocks.
 	pause = 4 * time.Second
 )
 
-// commandFile is one phase of a program.
+// commandFile writes a benchmark with one phase that runs a command.
 func commandFile(t *testing.T, workload string) string {
 	t.Helper()
 	head, _, _ := strings.Cut(zipFile, "    - name: files")
 	return Write(t, Usual, head+"    - name: run\n      steady: {duration: 1m}\n      workload: {command: "+workload+"}\n")
 }
 
-// TestZip packs and unpacks files on a store: bytes and rates match its record.
+// TestZip checks that, for zip and unzip on a store, bytes and rates match the store's record.
 func TestZip(t *testing.T) {
 	t.Parallel()
 	store := Mount(t, model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 60e6}}})
@@ -91,7 +91,7 @@ func TestZip(t *testing.T) {
 	Empty(t, store.Path())
 }
 
-// checkCounted holds bytes and rate of an operation against the store's.
+// checkCounted compares the bytes and the rate of an operation with the store's record.
 func checkCounted(t *testing.T, phase, what string, target v1alpha1.TargetResult, operation v1alpha1.Operation, store, expected float64) {
 	t.Helper()
 	var bytes, rate float64
@@ -115,7 +115,7 @@ func checkCounted(t *testing.T, phase, what string, target v1alpha1.TargetResult
 	}
 }
 
-// TestCommandFailures: the run says what failed, with the program's own words, and nothing is left.
+// TestCommandFailures checks that a run reports which command failed, with its output, and leaves nothing behind.
 func TestCommandFailures(t *testing.T) {
 	t.Parallel()
 	for workload, want := range map[string]string{
@@ -137,7 +137,8 @@ func TestCommandFailures(t *testing.T) {
 	}
 }
 
-// TestCommandSpace: what a program says to need is asked for before it runs.
+// TestCommandSpace checks that a run fails before its command runs if the volume has less free space than the command
+// needs.
 func TestCommandSpace(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
@@ -148,12 +149,13 @@ func TestCommandSpace(t *testing.T) {
 	Empty(t, directory)
 }
 
-// TestCommandSucceeds: codes that count, and processes that are left behind.
+// TestCommandSucceeds checks that a command succeeds with an exit code of successExitCodes, and that processes that it
+// leaves behind are reported and killed.
 func TestCommandSucceeds(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	got := Call(t, "run", "--local", "-f", commandFile(t,
-		// It ends when what it leaves behind has become a sleep: until then it is a shell.
+		// The command ends once the process that it leaves behind has become sleep. Before that, the process is a shell.
 		`{command: [sh, -c, "setsid sleep 300 & dd if=/dev/zero of=$0 bs=1M count=20 2>/dev/null; until grep -q sleep /proc/$!/comm; do sleep 0.01; done; exit 5", "file-$(CLIENT)"], successExitCodes: [5]}`),
 		"--target", "data="+directory, "-o", "json")
 	if got.Code == report.ExitFailed {
@@ -179,7 +181,7 @@ func TestCommandSucceeds(t *testing.T) {
 	}
 }
 
-// fileWith has a text.
+// fileWith writes a text to a file and returns its path.
 func fileWith(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "run.json")
@@ -189,7 +191,8 @@ func fileWith(t *testing.T, text string) string {
 	return path
 }
 
-// TestCommandInterrupt: Ctrl-C in the middle of a program leaves neither files nor processes, and tells what was done.
+// TestCommandInterrupt checks that Ctrl-C during a command leaves neither files nor processes, and that the result
+// reports the command as cut short.
 func TestCommandInterrupt(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
@@ -208,8 +211,8 @@ func TestCommandInterrupt(t *testing.T) {
 	leavesNothing(t, directory)
 }
 
-// TestCommandAgentKilled: the agent dies in the middle of a program. Nothing of that is left, and the program runs anew, on
-// what its setup makes anew.
+// TestCommandAgentKilled kills the agent while a command runs, and checks that nothing of that attempt is left and that
+// setup and command run again.
 func TestCommandAgentKilled(t *testing.T) {
 	t.Parallel()
 	directory, gate := t.TempDir(), filepath.Join(t.TempDir(), "open")
@@ -239,7 +242,7 @@ func signalAgent(t *testing.T, run *Running, signal syscall.Signal) {
 		words, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), "cmdline"))
 		return !strings.Contains(string(words), "\x00agent\x00--config=")
 	})
-	// A child of the agent has its command line until it executes a program.
+	// A child of the agent has the agent's command line until it executes its program.
 	parents := map[int]bool{}
 	for _, p := range agents {
 		parents[p.PID] = true
@@ -253,7 +256,7 @@ func signalAgent(t *testing.T, run *Running, signal syscall.Signal) {
 	}
 }
 
-// text is what a file of the only client holds; empty while there is none.
+// text returns the content of a file of the only client, or "" if it does not exist.
 func text(directory, name string) string {
 	files, _ := filepath.Glob(filepath.Join(directory, ".storagebench/*/*/client-0", name))
 	if len(files) != 1 {
@@ -263,7 +266,7 @@ func text(directory, name string) string {
 	return string(content)
 }
 
-// open opens a gate: the file that a program waits for.
+// open opens a gate: it creates the file that a command waits for.
 func open(t *testing.T, gate string) {
 	t.Helper()
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
@@ -280,7 +283,7 @@ func leavesNothing(t *testing.T, directory string) {
 	Empty(t, directory)
 }
 
-// commandsIn are the command lines of the processes that work in a directory or below it.
+// commandsIn returns the command lines of the processes that work in a directory or below it.
 func commandsIn(t *testing.T, directory string) []string {
 	t.Helper()
 	links, err := filepath.Glob("/proc/[0-9]*/cwd")

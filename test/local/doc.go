@@ -1,3 +1,3 @@
-// Package local runs the built program as a user would, on directories of this machine, with real
-// fio, and checks what comes out, what is refused, and that nothing stays behind.
+// Package local runs the built program as a user would, on directories of this machine and with real fio. It checks the
+// results, what is refused, and that nothing stays behind.
 package local

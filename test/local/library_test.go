@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/library"
 )
 
-// TestLibrary runs every fio profile of the library, on little data and for a second, many of them at a time: each is a target
-// with a workload of its own. The command line finds them without a cluster.
+// TestLibrary runs every fio profile of the library for a second on little data, several of them at a time: each is the
+// workload of a target. The command line finds the profiles without a cluster.
 func TestLibrary(t *testing.T) {
 	t.Parallel()
 	all, err := library.Profiles()
@@ -27,20 +27,21 @@ func TestLibrary(t *testing.T) {
 			names, loads = append(names, one.Name), append(loads, loadOf(t, one))
 		}
 	}
-	const most = 9 // the API takes 16 targets; the machine has few processors
+	const most = 9 // the API allows 16 targets, but the machine has few processors
 	for first := 0; first < len(names); first += most {
 		chosen := names[first:min(first+most, len(names))]
 		t.Run(strings.Join(chosen, " "), func(t *testing.T) { runLoads(t, chosen, loads[first:]) })
 	}
 }
 
-// loadOf refers to a profile with little data. A job file has its sizes in it: of that it is a copy with a small one.
+// loadOf returns a workload that refers to a profile, with little data. The sizes of a job file are in the file, so the
+// workload contains a copy of it with smaller sizes.
 func loadOf(t *testing.T, profile library.Profile) string {
 	t.Helper()
 	fio := profile.Spec.Fio
 	if fio.JobFile != "" {
 		file, bytes := strings.Replace(fio.JobFile, "size=4g", "size=64m", 1), int64(64<<20)
-		if strings.Contains(file, "nrfiles=") { // A hundredth of the files, all of which are multiples of 100.
+		if strings.Contains(file, "nrfiles=") { // a hundredth of the files; all counts are multiples of 100
 			file, bytes = strings.ReplaceAll(fio.JobFile, "00\nfilesize=", "\nfilesize="), fio.DatasetSize.Value()/100
 		}
 		if file == fio.JobFile {
@@ -52,7 +53,7 @@ func loadOf(t *testing.T, profile library.Profile) string {
 	if fio.DatasetSize.Value() > 64<<20 {
 		size = ", datasetSize: 42Mi"
 		if fio.FilesPerJob != nil && *fio.FilesPerJob > 16 {
-			size = ", datasetSize: 168Mi" // it divides by the jobs and files of all of them
+			size = ", datasetSize: 168Mi" // a multiple of the jobs and files of each such profile
 		}
 	}
 	return fmt.Sprintf("{profileRef: {kind: ClusterWorkloadProfile, name: %s%s}}", profile.Name, size)

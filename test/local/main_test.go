@@ -9,11 +9,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The tests wait more than they compute. A -parallel of the command line comes later and wins.
+	// The tests wait more than they compute. A -parallel on the command line is parsed later and takes precedence.
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
-	if signal.Ignored(syscall.SIGHUP) { // as by nohup; what the tests start would ignore it as well
+	if signal.Ignored(syscall.SIGHUP) { // as under nohup; the programs that the tests start would ignore it, too
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	os.Exit(Main(m))

@@ -29,16 +29,16 @@ spec:
     - {name: metadata, steady: {duration: 1m}, workload: {mdtest: {filesPerProcess: 50, iterations: 2, fileSize: 4Ki}}}
 `
 
-// mpiWritten are the bytes of all files: four ranks with one block each.
+// mpiWritten is the size of all files: four ranks with one block each.
 const mpiWritten = 4 * 8 << 20
 
-// mpiBenchmark makes the file; pairs replace parts of it.
+// mpiBenchmark writes mpiFile with replacements, which are pairs of an old and a new text.
 func mpiBenchmark(t *testing.T, replacements ...string) string {
 	t.Helper()
 	return Write(t, Usual, strings.NewReplacer(replacements...).Replace(mpiFile))
 }
 
-// TestMPI runs IOR and mdtest on a store of a known bandwidth: the figures match its record.
+// TestMPI runs IOR and mdtest on a store with a known bandwidth and checks that the figures match its record.
 func TestMPI(t *testing.T) {
 	t.Parallel()
 	WithIOR(t)
@@ -59,7 +59,7 @@ func TestMPI(t *testing.T) {
 	Empty(t, store.Path())
 }
 
-// checkIOR holds what IOR says of itself against what was asked for.
+// checkIOR compares what IOR reports with what was requested.
 func checkIOR(t *testing.T, target v1alpha1.TargetResult, phase string) {
 	t.Helper()
 	own := target.IOR
@@ -71,7 +71,7 @@ func checkIOR(t *testing.T, target v1alpha1.TargetResult, phase string) {
 	}
 }
 
-// checkBandwidth holds a rate against the bounds of the store's record.
+// checkBandwidth checks that a rate is within the bounds of the store's record.
 func checkBandwidth(t *testing.T, phase string, target v1alpha1.TargetResult, record truth.Record, step v1alpha1.StepStatus) {
 	t.Helper()
 	if len(target.Operations) != 1 || target.Operations[0].BytesPerSecond == nil || step.MeasuredTime == nil {
@@ -103,7 +103,8 @@ func checkMdtest(t *testing.T, target v1alpha1.TargetResult) {
 	}
 }
 
-// TestMPIFiles: what is on the disk is what the figures say was written, all of it below one client's directory.
+// TestMPIFiles checks that the files on the disk are as large as the figures say, all below the directory of one
+// client.
 func TestMPIFiles(t *testing.T) {
 	t.Parallel()
 	WithIOR(t)
@@ -118,7 +119,7 @@ func TestMPIFiles(t *testing.T) {
 	if layout.IOR == nil || len(layout.IOR.Operations) != 1 || layout.IOR.Operations[0].Bytes != mpiWritten {
 		t.Errorf("the layout is %+v, want %d bytes", layout.IOR, mpiWritten)
 	}
-	// They count all that a rank writes, also what it says to MPI.
+	// The counters include everything that a rank writes, also its messages over MPI.
 	if len(layout.Operations) != 1 || layout.Operations[0].Bytes < mpiWritten || layout.Operations[0].Bytes > mpiWritten*101/100 {
 		t.Errorf("the ranks' own counters have %+v, want %d bytes", layout.Operations, mpiWritten)
 	}
@@ -139,7 +140,7 @@ func TestMPIFiles(t *testing.T) {
 	}
 }
 
-// TestMPIInterrupt: a run that is interrupted leaves no rank, no file, and tells what it had.
+// TestMPIInterrupt checks that an interrupted run leaves no rank and no file.
 func TestMPIInterrupt(t *testing.T) {
 	t.Parallel()
 	WithIOR(t)
@@ -155,7 +156,7 @@ func TestMPIInterrupt(t *testing.T) {
 	leavesNothing(t, directory)
 }
 
-// ranksIn counts the processes of ior that work in a directory or below it.
+// ranksIn counts the ior processes that work in a directory or below it.
 func ranksIn(t *testing.T, directory string) (ranks int) {
 	t.Helper()
 	for _, line := range commandsIn(t, directory) {

@@ -8,11 +8,12 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// TestObjectives: each is judged with its figure, a percentile that no result has by its name among them, and one that
-// is missed decides the exit code.
+// TestObjectives checks that each objective is judged by its figure, including a percentile for which results have no
+// field, and that a missed objective determines the exit code.
 func TestObjectives(t *testing.T) {
 	t.Parallel()
-	// One client: two that begin apart on a busy machine may have too little time in common, and then nothing is judged.
+	// One client: on a busy machine, two may start so far apart that they have too little time in common, and then nothing
+	// is judged.
 	file := Write(t, "count: 2", "count: 1", "duration: 1s", "duration: 4s", "spec:\n", `spec:
   objectives:
   - {name: some, phase: mixed, operation: Read, throughput: {min: 1k}}

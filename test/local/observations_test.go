@@ -22,7 +22,7 @@ import (
 	"github.com/storagebench/storagebench/test/prometheus"
 )
 
-// observedFile drains a bucket, with which the layout has begun, and asks the store for its level.
+// observedFile drains a bucket, of which the layout has already used some, and queries the store for its level.
 const observedFile = `apiVersion: storagebench.dev/v1alpha1
 kind: StorageBenchmark
 metadata: {name: observed}
@@ -71,8 +71,8 @@ func export(t *testing.T, store *burstfs.Mounted, bucket model.Bucket) *exporter
 	return e
 }
 
-// around returns the lowest and the highest of the levels that Prometheus may give at an instant: the last two that were
-// served before it, and the next, because a sample has the time at which its scrape began.
+// around returns the lowest and the highest level that Prometheus may return for an instant, of the last two levels
+// that were served before it and the next. The next counts because a sample has the time at which its scrape began.
 func (e *exporter) around(at time.Time) (least, most float64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -87,8 +87,8 @@ func (e *exporter) around(at time.Time) (least, most float64) {
 	return least, most
 }
 
-// TestObservations runs the built program beside a real Prometheus, which scrapes an exporter of the store's own credits:
-// the level at the start of the drain, and its course, are those that the store served.
+// TestObservations runs the built program with a real Prometheus, which scrapes an exporter of the store's own credits.
+// It checks that the observed level, at the start of the drain and during it, is the one that the store served.
 func TestObservations(t *testing.T) {
 	t.Parallel()
 	bucket := model.Bucket{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 5e6, BurstPerSecond: 30e6, Size: 100e6}
@@ -161,7 +161,7 @@ func TestObservations(t *testing.T) {
 	}
 }
 
-// TestRefusedObservation lets Prometheus refuse a query: the run does not begin.
+// TestRefusedObservation checks that a run does not start if Prometheus rejects a query.
 func TestRefusedObservation(t *testing.T) {
 	t.Parallel()
 	server := prometheus.Holding(t, "# TYPE a gauge\na 1 1\n")

@@ -23,7 +23,7 @@ import (
 // Program is the built kubectl-storagebench, while Main runs.
 var Program string
 
-// Main builds the program, runs the tests and gives their exit code.
+// Main builds the program, runs the tests and returns their exit code.
 func Main(m *testing.M) int {
 	directory, err := os.MkdirTemp("", "storagebench-test-")
 	if err != nil {
@@ -38,7 +38,7 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// Outcome is what a command left behind.
+// Outcome is the exit code and the output of a command.
 type Outcome struct {
 	Code           int
 	Stdout, Stderr string
@@ -50,7 +50,7 @@ func Call(t *testing.T, arguments ...string) Outcome {
 	return Start(t, arguments...).Wait(t)
 }
 
-// Running is the program at work.
+// Running is a started program.
 type Running struct {
 	command        *exec.Cmd
 	stdout, stderr output.Buffer
@@ -58,13 +58,13 @@ type Running struct {
 	err            error // once it has ended
 }
 
-// Start starts the program. It is interrupted where the test ends before it does.
+// Start starts the program. It is interrupted if it still runs when the test ends.
 func Start(t *testing.T, arguments ...string) *Running {
 	t.Helper()
 	return startCommand(t, exec.Command(Program, arguments...))
 }
 
-// startCommand is Start for a command that starts the program in another way, or has its own standard error.
+// startCommand is Start for a command that starts the program in another way or has its own standard error.
 func startCommand(t *testing.T, command *exec.Cmd) *Running {
 	t.Helper()
 	r := &Running{command: command, ended: make(chan struct{})}
@@ -80,19 +80,19 @@ func startCommand(t *testing.T, command *exec.Cmd) *Running {
 		r.err = r.command.Wait()
 	}()
 	t.Cleanup(func() {
-		_ = r.command.Process.Signal(os.Interrupt) // most have ended
+		_ = r.command.Process.Signal(os.Interrupt) // most have ended already
 		<-r.ended
 	})
 	return r
 }
 
-// Until waits for words on standard error.
+// Until waits until standard error contains the words.
 func (r *Running) Until(t *testing.T, words string) {
 	t.Helper()
 	r.UntilFact(t, fmt.Sprintf("standard error says %q", words), func() bool { return strings.Contains(r.stderr.String(), words) })
 }
 
-// UntilFact waits for a fact of a program that must go on until then.
+// UntilFact waits until a fact holds. It fails the test if the program ends before.
 func (r *Running) UntilFact(t *testing.T, fact string, holds func() bool) {
 	t.Helper()
 	hang.Until(t, fact, func() bool {
@@ -113,7 +113,7 @@ func (r *Running) Signal(t *testing.T, signal os.Signal) {
 	}
 }
 
-// Wait waits for the end of the program. One that hangs prints its goroutines.
+// Wait waits for the end of the program. If the program hangs, it makes it print its goroutines.
 func (r *Running) Wait(t *testing.T) Outcome {
 	t.Helper()
 	return r.WaitFor(t, hang.Guard)
@@ -143,7 +143,7 @@ func (o Outcome) Document(t *testing.T) report.Document {
 	if err != nil {
 		t.Fatalf("%v\nexit code %d\n%s%s", err, o.Code, o.Stdout, o.Stderr)
 	}
-	// The operator stores the same status, so the API has to accept it.
+	// The operator stores the same status, so the API must accept it.
 	invariants.CheckObject(t, &v1alpha1.BenchmarkRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.BenchmarkRunKind},
 		ObjectMeta: metav1.ObjectMeta{Name: document.Run, Namespace: document.Namespace},
@@ -152,7 +152,8 @@ func (o Outcome) Document(t *testing.T) report.Document {
 	return document
 }
 
-// ValidButForLoad checks that a run is complete, met its objectives and is valid, or not valid for what load alone can cause.
+// ValidButForLoad checks that a run is complete, met its objectives and is valid, or is not valid only because of what
+// load can cause.
 func ValidButForLoad(t *testing.T, got Outcome) report.Document {
 	t.Helper()
 	document := got.Document(t)
@@ -166,7 +167,7 @@ func ValidButForLoad(t *testing.T, got Outcome) report.Document {
 	return document
 }
 
-// Write makes a file with a benchmark; the pairs replace parts of the usual one.
+// Write writes Usual to a file, with replacements, which are pairs of an old and a new text.
 func Write(t *testing.T, replacements ...string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "bench.yaml")
@@ -176,7 +177,7 @@ func Write(t *testing.T, replacements ...string) string {
 	return name
 }
 
-// Usual is the benchmark of most tests.
+// Usual is the benchmark that most tests use.
 const Usual = `apiVersion: storagebench.dev/v1alpha1
 kind: StorageBenchmark
 metadata: {name: usual}
@@ -190,7 +191,7 @@ spec:
     - {name: mixed, steady: {duration: 1s}}
 `
 
-// Empty checks that a directory holds nothing.
+// Empty checks that a directory is empty.
 func Empty(t *testing.T, directory string) {
 	t.Helper()
 	var left []string

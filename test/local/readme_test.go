@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/test/terminal"
 )
 
-// readmeCommands are the lines of the block of the README's section on runs without a cluster, as they stand.
+// readmeCommands returns the lines of the command block in the README's section on runs without a cluster.
 func readmeCommands(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../README.md")
@@ -27,15 +27,15 @@ func readmeCommands(t *testing.T) []string {
 	return strings.Split(block, "\n")
 }
 
-// TestReadme types the README's local commands into a terminal: the run shows a live view and a result, and writes a page. The
-// test shortens the sample's phases and has the run save its result as JSON as well.
+// TestReadme types the README's local commands into a terminal and checks that the run shows a live view and a result,
+// and writes a page. The test shortens the sample's phases and also saves the result as JSON.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	commands := readmeCommands(t)
 	if commands[0] != "make build" || len(commands) != 3 {
-		t.Fatalf("the commands are %q; the first one, the build, is what was done before the tests", commands)
+		t.Fatalf("the commands are %q, want 3 that begin with \"make build\", which ran before the tests", commands)
 	}
-	// A folder that looks like a clone after the build.
+	// A directory that looks like a clone after the build.
 	folder := t.TempDir()
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -75,7 +75,7 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	if frame, result := strings.LastIndex(after, "✓ read"), strings.LastIndex(after, "quickstart  complete"); result < frame {
-		t.Errorf("the last frame is to stand above the result:\n%s", after)
+		t.Errorf("the last frame is not above the result:\n%s", after)
 	}
 	page, err := os.ReadFile(filepath.Join(folder, "bin", "report.html"))
 	if err != nil {

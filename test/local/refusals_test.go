@@ -34,8 +34,8 @@ spec:
     - {name: write, steady: {duration: 1s}}
 `
 
-// TestRefusedBeforeAnyHarm gives bad input to each check before a run: the error names the cause, and neither the directory nor
-// anything else is touched. Each check's own test has all its cases.
+// TestRefusedBeforeAnyHarm gives each check before a run one bad input. The error must name the cause, and neither the
+// directory nor anything else may be touched. Each check's own test covers all of its cases.
 func TestRefusedBeforeAnyHarm(t *testing.T) {
 	t.Parallel()
 	harm := filepath.Join(t.TempDir(), "harm")
@@ -89,13 +89,13 @@ func TestRefusedBeforeAnyHarm(t *testing.T) {
 				Empty(t, directory)
 			}
 			if _, err := os.Lstat(harm); !os.IsNotExist(err) {
-				t.Error("harm was done")
+				t.Error("a refused job file created the file harm")
 			}
 		})
 	}
 }
 
-// lastLines is standard error from the error on.
+// lastLines returns the text from the error on.
 func lastLines(text string) string {
 	if at := strings.Index(text, "error: "); at >= 0 {
 		return text[at:]
@@ -103,7 +103,7 @@ func lastLines(text string) string {
 	return text
 }
 
-// tmpfs mounts a small file system; tests that need it are for root.
+// tmpfs mounts a small file system. It skips the test without root.
 func tmpfs(t *testing.T, options string, flags uintptr) string {
 	t.Helper()
 	directory := t.TempDir()
@@ -137,7 +137,8 @@ func TestFullDiskBeforehand(t *testing.T) {
 	Empty(t, directory)
 }
 
-// TestFullDiskOfTwoTargetsBeforehand: each target fits, but not both, as they share a file system.
+// TestFullDiskOfTwoTargetsBeforehand checks that a run is refused if each of its targets fits, but not both, because
+// they share a file system.
 func TestFullDiskOfTwoTargetsBeforehand(t *testing.T) {
 	t.Parallel()
 	shared := tmpfs(t, "size=24m", 0)
@@ -162,7 +163,7 @@ func TestFullDiskOfTwoTargetsBeforehand(t *testing.T) {
 	}
 }
 
-// TestFullDiskMeanwhile fills the file system after the check, before fio writes: fio is held at a gate.
+// TestFullDiskMeanwhile fills the file system after the check and before fio writes. A gate holds fio back until then.
 func TestFullDiskMeanwhile(t *testing.T) {
 	t.Parallel()
 	directory, gate := tmpfs(t, "size=400m", 0), filepath.Join(t.TempDir(), "open")
@@ -178,7 +179,7 @@ func TestFullDiskMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for piece := int64(0); piece < 350 && err == nil; piece++ { // in pieces: one that fails is taken back
+	for piece := int64(0); piece < 350 && err == nil; piece++ { // in pieces, because a call that fails allocates nothing
 		err = unix.Fallocate(int(file.Fd()), 0, piece<<20, 1<<20)
 	}
 	if err := errors.Join(err, file.Close()); err != nil && !errors.Is(err, unix.ENOSPC) {
@@ -196,7 +197,7 @@ func TestFullDiskMeanwhile(t *testing.T) {
 	Empty(t, directory)
 }
 
-// TestNoFio says what is missing.
+// TestNoFio checks that the message of a run without fio says what is missing.
 func TestNoFio(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
@@ -208,7 +209,7 @@ func TestNoFio(t *testing.T) {
 	Empty(t, directory)
 }
 
-// TestRelativeFio names fio by a path below the working directory, which is not that of the clients.
+// TestRelativeFio gives fio as a path relative to the working directory, which the clients do not share.
 func TestRelativeFio(t *testing.T) {
 	path, err := exec.LookPath("fio")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// TestRepeatedRuns does a run twice, each with files of its own, and shows how much the two differ.
+// TestRepeatedRuns checks that --repeat 2 does two runs, each with its own files, and shows how much they vary.
 func TestRepeatedRuns(t *testing.T) {
 	t.Parallel()
 	directory, saved := t.TempDir(), filepath.Join(t.TempDir(), "result.json")
@@ -40,10 +40,10 @@ func TestRepeatedRuns(t *testing.T) {
 		all = append(all, document)
 	}
 	if all[0].RunUID == all[1].RunUID || all[0].Spec.Hash != all[1].Spec.Hash {
-		t.Errorf("they are no two runs of one specification: %s, %s", all[0].Run, all[1].Run)
+		t.Errorf("want two runs of one specification: %s, %s", all[0].Run, all[1].Run)
 	}
 	want, err := report.NewRepeats(all)
-	if err != nil { // the machine disturbed a run, which then does not count: the command says so and shows the last run
+	if err != nil { // the machine disturbed a run, so it does not count: the command says so and shows the last run
 		last, unread := report.Read(strings.NewReader(got.Stdout))
 		if got.Code != report.ExitInvalid || !strings.Contains(got.Stderr, err.Error()) || unread != nil || last.RunUID != all[1].RunUID {
 			t.Errorf("exit code %d for runs without a variance (%v), read %v:\n%s", got.Code, err, unread, got.Stderr)
@@ -59,8 +59,8 @@ func TestRepeatedRuns(t *testing.T) {
 	}
 }
 
-// TestLaterRunIsRefused does a run whose program removes the benchmark's file: the second run cannot start, and the first
-// one is shown as it ended.
+// TestLaterRunIsRefused does a run whose command removes the benchmark's file, so the second run cannot start. The
+// result of the first one must be shown all the same.
 func TestLaterRunIsRefused(t *testing.T) {
 	t.Parallel()
 	directory, file := t.TempDir(), filepath.Join(t.TempDir(), "bench.yaml")
@@ -80,7 +80,8 @@ func TestLaterRunIsRefused(t *testing.T) {
 	Empty(t, directory)
 }
 
-// TestRunnerKilledInALaterRun kills the runner in the third run: the guard shows all three, and saves the third.
+// TestRunnerKilledInALaterRun kills the runner during the third run and checks that the guard shows all three runs and
+// saves the third.
 func TestRunnerKilledInALaterRun(t *testing.T) {
 	t.Parallel()
 	directory, log, saved := t.TempDir(), filepath.Join(t.TempDir(), "runs"), filepath.Join(t.TempDir(), "result.json")
@@ -95,7 +96,7 @@ func TestRunnerKilledInALaterRun(t *testing.T) {
 	if got.Code != report.ExitFailed || !strings.Contains(got.Stderr, "run 3 of 4: ") {
 		t.Errorf("exit code %d:\n%s", got.Code, got.Stderr)
 	}
-	// If the machine disturbed one of the runs that ended, there is no variance, and the command says why.
+	// If the machine disturbed one of the completed runs, there is no variance, and the command says why.
 	var shown report.Repeats
 	if err := json.Unmarshal([]byte(got.Stdout), &shown); err != nil || len(shown.Runs) != 3 && !strings.Contains(got.Stderr, "of 3 runs") {
 		t.Errorf("shows %d runs, %v:\n%s%s", len(shown.Runs), err, got.Stdout, got.Stderr)
@@ -106,7 +107,7 @@ func TestRunnerKilledInALaterRun(t *testing.T) {
 	Empty(t, directory)
 }
 
-// signalRunner sends a signal to the process that conducts the run.
+// signalRunner sends a signal to the runner, the process that conducts the run.
 func signalRunner(t *testing.T, run *Running, signal syscall.Signal) {
 	t.Helper()
 	guard := run.command.Process.Pid

@@ -16,7 +16,8 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// TestGoodRun checks the figures of a run against each other and against what was asked for, and reports its saved result.
+// TestGoodRun checks the figures of a run against each other and the specification, and that `report` shows its saved
+// result.
 func TestGoodRun(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
@@ -30,7 +31,7 @@ func TestGoodRun(t *testing.T) {
 		t.Fatalf("the document is not that of the run: %s", got.Stdout)
 	}
 	layout, mixed := document.Phases[0].Targets[0], document.Phases[1].Targets[0]
-	// If the machine let a client begin late, all repeated the step, and none wrote again what it had written.
+	// If a client started late, all clients repeated the step, without writing again what they had written.
 	repeated := slices.ContainsFunc(document.Steps, func(step v1alpha1.StepStatus) bool { return step.Attempt > 1 })
 	if bytes := layout.Operations[0].Bytes; bytes != 2*8<<20 && !repeated || !layout.WorkBound {
 		t.Errorf("the layout wrote %d bytes, want 2 clients x 8 MiB", bytes)
@@ -50,11 +51,12 @@ func TestGoodRun(t *testing.T) {
 	checkReportAgain(t, got)
 }
 
-// checkOperation checks what must hold of any operation with 4 KiB blocks.
+// checkOperation checks what must be true of any operation with 4 KiB blocks.
 func checkOperation(t *testing.T, operation v1alpha1.OperationResult) {
 	t.Helper()
 	name := operation.Operation
-	// What is outstanding when fio notices the end of a warm-up may be in the bytes and not be timed (docs/limits.md).
+	// The bytes may include operations that were outstanding when fio noticed the end of the warm-up and that it did not
+	// time (docs/limits.md).
 	const untimed = 2 * 4 // clients x queue depth
 	if more := operation.Bytes/4096 - operation.Operations; operation.Bytes%4096 != 0 || more < 0 || more > untimed {
 		t.Errorf("%s: %d bytes in %d operations of 4 KiB", name, operation.Bytes, operation.Operations)
@@ -63,7 +65,7 @@ func checkOperation(t *testing.T, operation v1alpha1.OperationResult) {
 	if l.Samples != operation.Operations {
 		t.Errorf("%s: %d latencies of %d operations", name, l.Samples, operation.Operations)
 	}
-	// A busy machine may leave too few samples for the high ones.
+	// A busy machine may leave too few samples for the high percentiles.
 	order := []int64{l.MinNanoseconds}
 	for _, percentile := range []*int64{l.P50Nanoseconds, l.P95Nanoseconds, l.P99Nanoseconds, l.P999Nanoseconds} {
 		if percentile != nil {
@@ -75,7 +77,7 @@ func checkOperation(t *testing.T, operation v1alpha1.OperationResult) {
 	}
 }
 
-// TestPageCacheIsNotStorage runs on tmpfs, which takes O_DIRECT and caches all the same.
+// TestPageCacheIsNotStorage checks that a run on tmpfs, which accepts O_DIRECT but caches all the same, is not valid.
 func TestPageCacheIsNotStorage(t *testing.T) {
 	t.Parallel()
 	directory, err := os.MkdirTemp("/dev/shm", "storagebench-test-")
@@ -83,7 +85,7 @@ func TestPageCacheIsNotStorage(t *testing.T) {
 		t.Skip("there is no tmpfs at /dev/shm: ", err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(directory) })
-	// One client: two could have too little time in common, which would be told first.
+	// One client: two may have too little time in common, which would be reported first.
 	got := Call(t, "run", "--local", "-f", Write(t, "count: 2", "count: 1"), "--target", "data="+directory, "-o", "json")
 	document := got.Document(t)
 	if got.Code != report.ExitInvalid {
@@ -96,7 +98,7 @@ func TestPageCacheIsNotStorage(t *testing.T) {
 	Empty(t, directory)
 }
 
-// TestInterrupt stops a run in its measurement: it tidies up, and tells what it had.
+// TestInterrupt stops a run while it measures. The run must clean up and show its results so far.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} { // TestCommandInterrupt sends SIGINT
@@ -123,7 +125,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestNohup does a run that was started with SIGHUP ignored: the signal, which ends a terminal's processes, does not stop it.
+// TestNohup checks that SIGHUP, which a closing terminal sends, does not stop a run that was started with SIGHUP
+// ignored.
 func TestNohup(t *testing.T) {
 	t.Parallel()
 	directory, gate := t.TempDir(), filepath.Join(t.TempDir(), "open")
@@ -140,8 +143,8 @@ func TestNohup(t *testing.T) {
 	Empty(t, directory)
 }
 
-// TestAgentToldToEnd ends an agent after the layout. It removes its data, which its replacement lays out again before
-// the data is read.
+// TestAgentToldToEnd terminates an agent after the layout. The agent removes its data, and its replacement must lay it
+// out again before the data is read.
 func TestAgentToldToEnd(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
@@ -163,7 +166,7 @@ func TestAgentToldToEnd(t *testing.T) {
 	Empty(t, directory)
 }
 
-// TestRetain keeps the data, which the next run finds and replaces without a fuss.
+// TestRetain checks that data is kept with dataPolicy Retain, and that the next run finds and replaces it.
 func TestRetain(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
@@ -178,7 +181,7 @@ func TestRetain(t *testing.T) {
 			t.Fatalf("want the files of two clients, got %v, %v", files, err)
 		}
 	}
-	// With Delete the same benchmark takes it away.
+	// With Delete, the same benchmark removes it.
 	got := Call(t, "run", "--local", "-f", Write(t), "--target", "data="+directory)
 	if got.Code == report.ExitFailed {
 		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
@@ -186,7 +189,7 @@ func TestRetain(t *testing.T) {
 	Empty(t, directory)
 }
 
-// TestPath works in the target's path inside the directory, which has to be there.
+// TestPath checks that a run works in the target's path inside the directory, which must exist.
 func TestPath(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
@@ -204,7 +207,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestOneRunADirectory refuses a second run of the same benchmark while the first one lives.
+// TestOneRunADirectory checks that a second run of the same benchmark is refused while the first one is live.
 func TestOneRunADirectory(t *testing.T) {
 	t.Parallel()
 	directory, gate := t.TempDir(), filepath.Join(t.TempDir(), "open")
@@ -222,7 +225,7 @@ func TestOneRunADirectory(t *testing.T) {
 	Empty(t, directory)
 }
 
-// checkReportAgain: a saved result is shown as the run itself showed it.
+// checkReportAgain checks that `report` shows a saved result as the run itself showed it.
 func checkReportAgain(t *testing.T, got Outcome) {
 	t.Helper()
 	saved := fileWith(t, got.Stdout)
@@ -247,7 +250,8 @@ func find(document report.Document, kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// TestSavedWithoutAReader does a run whose standard output has no reader any more, as after `| head`: the result is saved.
+// TestSavedWithoutAReader checks that the result is saved even if nothing reads the run's standard output any more, as
+// after `| head`.
 func TestSavedWithoutAReader(t *testing.T) {
 	t.Parallel()
 	directory, saved := t.TempDir(), filepath.Join(t.TempDir(), "r.json")
@@ -261,7 +265,7 @@ func TestSavedWithoutAReader(t *testing.T) {
 	command := exec.Command(Program, "run", "--local", "-f", commandFile(t, `{command: [sh, -c, "echo data > file"]}`), "--target", "data="+directory, "--save", saved)
 	command.Stdout = writer
 	if err := command.Run(); err == nil {
-		t.Error("it could show its result")
+		t.Error("the run succeeded without a reader of its result")
 	}
 	if err := writer.Close(); err != nil {
 		t.Fatal(err)
@@ -277,8 +281,8 @@ func TestSavedWithoutAReader(t *testing.T) {
 	Empty(t, directory)
 }
 
-// TestInterruptWithoutAReader stops a run whose standard error has no reader any more, as Ctrl-C does with `2>&1 | tee`:
-// what the run has measured is saved.
+// TestInterruptWithoutAReader stops a run whose standard error has no reader any more, as Ctrl-C does with `2>&1 |
+// tee`. What the run has measured must be saved.
 func TestInterruptWithoutAReader(t *testing.T) {
 	t.Parallel()
 	directory, saved := t.TempDir(), t.TempDir()

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// smallFilesFile is a benchmark of two clients with 200 files each, in two folders, by fio and by mdtest.
+// smallFilesFile is a benchmark of two clients, each with 200 files in two directories, with fio and with mdtest.
 const smallFilesFile = `apiVersion: storagebench.dev/v1alpha1
 kind: StorageBenchmark
 metadata: {name: small-files}
@@ -22,8 +22,8 @@ spec:
     - {name: ranks, steady: {duration: 5m}, workload: {mdtest: {filesPerProcess: 100, filesOnly: true, uniqueDirectories: true}}}
 `
 
-// TestSmallFiles compares what fio and mdtest report of small files with a store that creates and removes a known number
-// per second: no file is left out or counted twice, and no rate is above the store's.
+// TestSmallFiles compares the small-file results of fio and mdtest with a store that creates and removes a known number
+// of files per second. No file may be left out or counted twice, and no rate may exceed the store's.
 func TestSmallFiles(t *testing.T) {
 	t.Parallel()
 	WithIOR(t)
@@ -49,7 +49,7 @@ func TestSmallFiles(t *testing.T) {
 			notAbove(t, string(operation.Operation), *operation.IOPSMilli, perSecond)
 		}
 	}
-	// The empty files are removed before files are written, unmeasured.
+	// Before files are written, the empty files are removed; this is not measured.
 	counted := store.Names()
 	var sum burstfs.Names
 	for _, folder := range []string{"small.0", "small.1"} { // of both clients
@@ -71,7 +71,7 @@ func TestSmallFiles(t *testing.T) {
 	Empty(t, store.Path())
 }
 
-// checkFileOperation checks that an operation was done and timed once with each file.
+// checkFileOperation checks that an operation was done and timed once for each file.
 func checkFileOperation(t *testing.T, operation *v1alpha1.OperationResult, files int64) {
 	t.Helper()
 	l := operation.Latency
@@ -84,8 +84,8 @@ func checkFileOperation(t *testing.T, operation *v1alpha1.OperationResult, files
 	}
 }
 
-// notAbove checks a rate against the pace of the store, which a slow machine can only lower. The tools count whole
-// milliseconds.
+// notAbove checks that a rate does not exceed the pace of the store; a slow machine can only lower it. The tolerance is
+// for the tools, which count whole milliseconds.
 func notAbove(t *testing.T, name string, rateMilli, perSecond int64) {
 	t.Helper()
 	t.Logf("%s: %d.%03d/s on a store of %d/s", name, rateMilli/1000, rateMilli%1000, perSecond)

@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/test/standinior"
 )
 
-// Mount mounts a store whose files are in memory: no disk sets its pace.
+// Mount mounts a store whose files are in memory, so that no disk sets its pace.
 func Mount(t *testing.T, config model.Config) *burstfs.Mounted {
 	t.Helper()
 	backing, err := os.MkdirTemp("/dev/shm", "storagebench-test-")
@@ -26,14 +26,15 @@ func Mount(t *testing.T, config model.Config) *burstfs.Mounted {
 	return burstfs.Mount(t, config, backing)
 }
 
-// OnStore runs a file on a store, in the directory of its target, and waits until the store's record is complete.
+// OnStore runs a benchmark file with a store as the directory of the target, and waits until the store's record is
+// complete.
 func OnStore(t *testing.T, store *burstfs.Mounted, target, file string) report.Document {
 	t.Helper()
 	return Ended(t, Start(t, "run", "--local", "-f", file, "--target", target+"="+store.Path(), "-o", "json"))
 }
 
-// Ended waits for the end of a run that may not fail, and for the store's record of its last second. What the run says
-// about credits and steady states may be as it is.
+// Ended waits for the end of a run, which must not fail, and for the store's record of its last second. It accepts any
+// verdict on credits and steady states.
 func Ended(t *testing.T, run *Running) report.Document {
 	t.Helper()
 	got := run.WaitFor(t, 10*time.Minute)
@@ -44,7 +45,7 @@ func Ended(t *testing.T, run *Running) report.Document {
 	return got.Document(t)
 }
 
-// TargetOf is the result of the only target of a phase.
+// TargetOf returns the result of the only target of a phase.
 func TargetOf(t *testing.T, document report.Document, phase string) v1alpha1.TargetResult {
 	t.Helper()
 	for _, one := range document.Phases {
@@ -56,7 +57,7 @@ func TargetOf(t *testing.T, document report.Document, phase string) v1alpha1.Tar
 	return v1alpha1.TargetResult{}
 }
 
-// WithIOR puts an ior and an mdtest first into the PATH of what the tests start.
+// WithIOR puts ior and mdtest first into the PATH of the programs that the tests start.
 func WithIOR(t *testing.T) {
 	t.Helper()
 	ior, mdtest := standinior.Program(t), standinior.Mdtest(t)
@@ -68,7 +69,7 @@ func WithIOR(t *testing.T) {
 
 var onceInPath sync.Once
 
-// iorInPath changes PATH once: tests that run at the same time share it.
+// iorInPath changes PATH once, because tests that run at the same time share it.
 func iorInPath(ior, mdtest string) (err error) {
 	onceInPath.Do(func() {
 		folder := filepath.Dir(Program)

@@ -9,8 +9,9 @@ import (
 	"github.com/storagebench/storagebench/test/terminal"
 )
 
-// TestLiveView looks at the view of a run in a terminal of 80 columns and 24 lines: what is done, what goes on and what
-// is to come, in place, over a change of size. Ctrl-C ends the load, the data goes, and what was measured so far is shown.
+// TestLiveView watches the view of a run in a terminal of 80 columns and 24 lines. The view must show done, current and
+// later phases in place, also after the terminal was resized. Ctrl-C must end the load, remove the data and show the
+// results so far.
 func TestLiveView(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
@@ -21,7 +22,7 @@ func TestLiveView(t *testing.T) {
 	if !strings.ContainsAny(seen, "▂▃▄▅▆▇█") {
 		t.Errorf("there is no line of bars:\n%s", seen)
 	}
-	// A look may fall into the drawing of a frame; what was drawn twice stays.
+	// The screen may be read while a frame is being drawn; only a view that was drawn twice stays.
 	once := func() {
 		t.Helper()
 		hang.Until(t, "the view is there once", func() bool { return strings.Count(on.Screen(), "▶ mixed") == 1 })
@@ -44,7 +45,7 @@ func TestLiveView(t *testing.T) {
 	Empty(t, directory)
 }
 
-// TestReportOnTerminal: a terminal shows a result with a chart over time, in characters that it has.
+// TestReportOnTerminal checks that a terminal shows a result with a chart over time, in characters that its locale has.
 func TestReportOnTerminal(t *testing.T) {
 	t.Parallel()
 	for locale, sign := range map[string]string{"LC_ALL=C.UTF-8": "█", "LC_ALL=C": "#"} {
@@ -59,7 +60,8 @@ func TestReportOnTerminal(t *testing.T) {
 	}
 }
 
-// TestLiveViewPlain shows ASCII alone where the locale is no UTF-8, and no colours where they are not wanted.
+// TestLiveViewPlain checks that the view is plain ASCII if the locale is not UTF-8, and without colours if NO_COLOR is
+// set.
 func TestLiveViewPlain(t *testing.T) {
 	t.Parallel()
 	file := Write(t, "duration: 1s", "duration: 300s")

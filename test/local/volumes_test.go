@@ -13,13 +13,14 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// reading is the usual benchmark, with reads alone and data that stays.
+// reading writes the usual benchmark with reads only and with data that is kept.
 func reading(t *testing.T, more ...string) string {
 	t.Helper()
 	return Write(t, append([]string{"readPercent: 50", "readPercent: 100", "dataPolicy: Delete", "dataPolicy: Retain"}, more...)...)
 }
 
-// A directory that is mounted read-only is read: what an earlier run has laid out there by another way, and nothing else.
+// TestReadOnlyMount checks that a run on a directory that is mounted read-only reads the data that an earlier run has
+// laid out there through another mount. Any other run there is refused.
 func TestReadOnlyMount(t *testing.T) {
 	t.Parallel()
 	directory := tmpfs(t, "size=200m", 0)
@@ -53,7 +54,8 @@ func TestReadOnlyMount(t *testing.T) {
 	}
 }
 
-// A target of several volumes has a directory for each: its files are spread over them, and all are cleared.
+// TestSeveralDirectories checks that a target of several volumes has a directory for each, over which its files are
+// spread, and that all directories are cleaned.
 func TestSeveralDirectories(t *testing.T) {
 	t.Parallel()
 	one, two := t.TempDir(), t.TempDir()
@@ -82,7 +84,7 @@ func TestSeveralDirectories(t *testing.T) {
 				bytes += info.Size()
 			}
 		}
-		if bytes != 8<<20 { // Half of what two clients have.
+		if bytes != 8<<20 { // half of the data of two clients
 			t.Errorf("%s holds %d bytes in %q", directory, bytes, files)
 		}
 	}
@@ -93,8 +95,8 @@ func TestSeveralDirectories(t *testing.T) {
 	Empty(t, two)
 }
 
-// What a run has left that was killed with all its processes is removed by the next one there; not what a run that lives
-// has, what was kept on purpose, or what an operator of a cluster has made.
+// TestLeftByAKilledRun checks that a run removes the data of an earlier run that was killed with all its processes, but
+// not the data of a live run, data that was kept on purpose, or data of an operator in a cluster.
 func TestLeftByAKilledRun(t *testing.T) {
 	t.Parallel()
 	directory := tmpfs(t, "size=200m", 0)
@@ -118,7 +120,7 @@ func TestLeftByAKilledRun(t *testing.T) {
 		if lives {
 			t.Cleanup(func() { _ = lock.Release() })
 		} else {
-			_ = lock.File().Close() // As when its process was killed.
+			_ = lock.File().Close() // as if its process had been killed
 		}
 	}
 	leave("killed", false, func(*dataset.Owner) {})

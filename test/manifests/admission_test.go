@@ -22,8 +22,8 @@ import (
 
 const admissionFile = "../../config/admission/limit_benchmarks.yaml"
 
-// TestAdmissionPolicy: a real API server refuses by config/admission what the file says, in the namespaces that it is
-// for, and nothing else.
+// TestAdmissionPolicy checks that a real API server with config/admission refuses what the file says, in the namespaces
+// that the policy applies to, and nothing else.
 func TestAdmissionPolicy(t *testing.T) {
 	admin := as(t, "")
 	text, err := os.ReadFile(admissionFile)
@@ -79,7 +79,7 @@ func TestAdmissionPolicy(t *testing.T) {
 		object.Namespace = spaces[space]
 		return admin.Create(t.Context(), object, client.DryRunAll)
 	}
-	// The API server needs a moment to know a new policy.
+	// The API server enforces a new policy after a moment.
 	hang.Until(t, "the policy holds", func() bool { return try("limited", refused["an image"].benchmark) != nil })
 	for name, test := range refused {
 		if err := try("limited", test.benchmark); !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), test.says) {
@@ -88,7 +88,7 @@ func TestAdmissionPolicy(t *testing.T) {
 		if err := try("free", test.benchmark); err != nil {
 			t.Errorf("%s in a namespace without limits: %v", name, err)
 		}
-		// What a benchmark has from a profile is in its run alone.
+		// Settings from a profile are in the run only, so the policy must apply to runs as well.
 		run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: spaces["limited"], Name: "run"}}
 		run.Spec.BenchmarkRef, run.Spec.Hash, run.Spec.Run = v1alpha1.BenchmarkReference{Name: "bench"}, strings.Repeat("a", 64), *test.benchmark.Run()
 		run.Spec.Steps = []v1alpha1.ResolvedStep{{ID: "00-write", Phase: "write", Kind: v1alpha1.PhaseSteady, Purpose: v1alpha1.StepMeasure,
@@ -112,8 +112,8 @@ func TestAdmissionPolicy(t *testing.T) {
 	}
 }
 
-// heldFromThen: what was there before its namespace was limited can be changed beside its specification, and so be
-// labelled, and deleted in the foreground; a new specification is refused.
+// heldFromThen checks that a benchmark that existed before its namespace was limited can still be labelled and deleted
+// in the foreground, but that a new specification is refused.
 func heldFromThen(t *testing.T, admin client.Client, space string, benchmark *v1alpha1.StorageBenchmark) {
 	t.Helper()
 	benchmark.Namespace = space
@@ -139,6 +139,6 @@ func heldFromThen(t *testing.T, admin client.Client, space string, benchmark *v1
 		t.Errorf("a new specification of a benchmark that is not allowed: %v", refusal)
 	}
 	if err := merge(benchmark.DeepCopy(), `{"metadata":{"labels":{"team":"storage"},"finalizers":["foregroundDeletion"]}}`); err != nil {
-		t.Errorf("a benchmark that was there before cannot be labelled or deleted any more: %v", err)
+		t.Errorf("a benchmark that existed before can no longer be labelled or deleted: %v", err)
 	}
 }

@@ -26,7 +26,7 @@ var rendered = sync.OnceValues(func() ([]byte, error) {
 	return render.Folder(os.DirFS("../../config"), render.Default, version)
 })
 
-// all gives every object, in the order in which it is applied.
+// all returns every object, in the order in which they are applied.
 func all(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	manifests, err := rendered()
@@ -44,7 +44,7 @@ func all(t *testing.T) []*unstructured.Unstructured {
 	return objects
 }
 
-// typed gives the objects of a kind, in which every field is one that the API knows.
+// typed returns the objects of a kind. It fails the test if a field is unknown to the API.
 func typed[T any](t *testing.T, kind string) []T {
 	t.Helper()
 	var found []T
@@ -78,7 +78,7 @@ func deployment(t *testing.T) appsv1.Deployment {
 	return theOne[appsv1.Deployment](t, "Deployment")
 }
 
-// operatorRules gives what the operator may do: in the whole cluster, and in its own namespace.
+// operatorRules returns the operator's permissions in the whole cluster and in its own namespace.
 func operatorRules(t *testing.T) (everywhere, own []rbacv1.PolicyRule) {
 	t.Helper()
 	account := deployment(t).Spec.Template.Spec.ServiceAccountName

@@ -21,7 +21,7 @@ import (
 	"github.com/storagebench/storagebench/config/render"
 )
 
-// folder gives the objects of a folder of config by kind and name.
+// folder returns the objects of a directory of config, by kind and name.
 func folder(t *testing.T, name string) map[string]*unstructured.Unstructured {
 	t.Helper()
 	text, err := render.Folder(os.DirFS("../../config"), name, version)
@@ -39,7 +39,7 @@ func folder(t *testing.T, name string) map[string]*unstructured.Unstructured {
 	return objects
 }
 
-// read gives an object of a folder, in which every field is one that the API knows.
+// read returns an object of a directory. It fails the test if a field is unknown to the API.
 func read[T any](t *testing.T, objects map[string]*unstructured.Unstructured, name string) T {
 	t.Helper()
 	var one T
@@ -53,7 +53,7 @@ func read[T any](t *testing.T, objects map[string]*unstructured.Unstructured, na
 	return one
 }
 
-// config/metrics is config/default with metrics, and nothing else is different.
+// TestMetricsFolder checks that config/metrics adds metrics to config/default and changes nothing else.
 func TestMetricsFolder(t *testing.T) {
 	plain, with := folder(t, render.Default), folder(t, render.Metrics)
 	more := map[string]bool{}
@@ -61,7 +61,7 @@ func TestMetricsFolder(t *testing.T) {
 		if plain[name] == nil {
 			more[name] = true
 		} else if name != "Deployment "+operatorDeployment && !equalJSON(t, plain[name], object) {
-			t.Errorf("%s is another one", name)
+			t.Errorf("%s differs from config/default", name)
 		}
 		delete(plain, name)
 	}
@@ -95,16 +95,17 @@ func equalJSON(t *testing.T, a, b *unstructured.Unstructured) bool {
 	return bytes.Equal(left, right)
 }
 
-// Whoever reads metrics has proven who they are; the port is the one of the Service, the policy and the container.
+// TestMetricsAreProtected checks that reading metrics requires authentication, and that the Service, the policy and the
+// container use the same port.
 func TestMetricsAreProtected(t *testing.T) {
 	objects := folder(t, render.Metrics)
 	pod := read[appsv1.Deployment](t, objects, "Deployment "+operatorDeployment).Spec.Template
 	container := pod.Spec.Containers[0]
 	if !slices.Contains(container.Args, "--metrics-secure") {
-		t.Errorf("metrics are for everybody: %v", container.Args)
+		t.Errorf("metrics are not protected: %v", container.Args)
 	}
 	if len(restricted(t, pod)) > 0 || container.Command == nil || len(container.Env) == 0 {
-		t.Errorf("the patch has taken something away: %+v", container)
+		t.Errorf("the patch removed something: %+v", container)
 	}
 	ports := map[string]int32{}
 	for _, port := range container.Ports {
@@ -122,7 +123,7 @@ func TestMetricsAreProtected(t *testing.T) {
 		len(open.Spec.Ingress[0].Ports) != 1 || open.Spec.Ingress[0].Ports[0].Port.StrVal != "metrics" {
 		t.Errorf("the policy opens %+v", open.Spec)
 	}
-	// What it may do more is to ask, and not to read.
+	// The additional permissions are for access reviews only, not for reading.
 	role := read[rbacv1.ClusterRole](t, objects, "ClusterRole storagebench-metrics-auth")
 	for _, rule := range role.Rules {
 		if !slices.Equal(rule.Verbs, []string{"create"}) || len(rule.Resources) != 1 || !strings.HasSuffix(rule.Resources[0], "reviews") {
@@ -135,7 +136,7 @@ func TestMetricsAreProtected(t *testing.T) {
 	}
 }
 
-// What the Prometheus operator and Grafana look for fits what is installed.
+// TestMonitoringFolder checks that the objects for the Prometheus operator and Grafana match what is installed.
 func TestMonitoringFolder(t *testing.T) {
 	objects := folder(t, render.Monitoring)
 	service := read[corev1.Service](t, objects, "Service storagebench-operator-metrics")
@@ -145,7 +146,7 @@ func TestMonitoringFolder(t *testing.T) {
 		t.Errorf("the ServiceMonitor %+v does not find the Service %+v", monitor.Spec, service)
 	}
 	if !monitor.Spec.Endpoints[0].HonorLabels {
-		t.Error("the namespace of a benchmark would be the operator's")
+		t.Error("without honorLabels, metrics would have the operator's namespace")
 	}
 	if rules := read[monitoringv1.PrometheusRule](t, objects, "PrometheusRule storagebench-operator"); len(rules.Spec.Groups) == 0 || rules.Namespace != namespace {
 		t.Errorf("rules %+v", rules)

@@ -23,10 +23,10 @@ import (
 
 const operatorUser = "system:serviceaccount:" + namespace + ":" + name
 
-// clientPod is a pod as the operator makes it, in a namespace that enforces no Pod Security.
+// clientPod returns a client's pod as the operator creates it, in a namespace that enforces no Pod Security.
 func clientPod(space string) *corev1.Pod { return clientPodOf("bench-1", space) }
 
-// clientPodOf is clientPod for a run of that name.
+// clientPodOf is clientPod for a run with the given name.
 func clientPodOf(name, space string) *corev1.Pod {
 	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name, UID: "1"}}
 	run.Spec.BenchmarkRef.Name = "bench"
@@ -35,7 +35,7 @@ func clientPodOf(name, space string) *corev1.Pod {
 		objects.Client{Target: "data", Index: 1, Attempt: 1}, objects.Storage{})
 }
 
-// strangeTo is what no pod of the operator has, each with a part of the refusal.
+// strangeTo lists changes that no pod of the operator has, each with a part of the refusal.
 var strangeTo = map[string]struct {
 	change func(*corev1.Pod)
 	says   string
@@ -85,7 +85,7 @@ func volume(source corev1.VolumeSource) func(*corev1.Pod) {
 	}
 }
 
-// debug adds what kubectl debug adds.
+// debug adds an ephemeral container, as kubectl debug does.
 func debug(pod *corev1.Pod) {
 	pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
 		Name: "debug", Image: "debug", TerminationMessagePolicy: corev1.TerminationMessageReadFile,
@@ -93,7 +93,7 @@ func debug(pod *corev1.Pod) {
 	}}}
 }
 
-// called names a pod and its Secret.
+// called renames a pod and its Secret.
 func called(name string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Name = name
@@ -105,13 +105,13 @@ func called(name string) func(*corev1.Pod) {
 	}
 }
 
-// refusedBy reports whether one of the operator's policies refuses with these words.
+// refusedBy reports whether one of the operator's policies refuses with the given words.
 func refusedBy(err error, says string) bool {
 	return err != nil && strings.Contains(err.Error(), "storagebench-operator-") && strings.Contains(err.Error(), says)
 }
 
-// TestTheOperatorsPods: the API server lets the operator make the pods of a run, and no others: not where Pod Security
-// allows anything. It binds the operator's account only.
+// TestTheOperatorsPods checks that the API server lets the operator create the pods of a run and no others, even in a
+// namespace that enforces no Pod Security, and that this limits only the operator's account.
 func TestTheOperatorsPods(t *testing.T) {
 	admin, operator := as(t, ""), as(t, operatorUser)
 	space := freeSpace(t, admin)
@@ -124,7 +124,7 @@ func TestTheOperatorsPods(t *testing.T) {
 	if err := try(operator, func(*corev1.Pod) {}); err != nil {
 		t.Errorf("a client: %v", err)
 	}
-	// The end of a long name is a hash.
+	// A long name ends in a hash.
 	if err := operator.Create(t.Context(), clientPodOf(strings.Repeat("b", 250), space), client.DryRunAll); err != nil {
 		t.Errorf("a client with a long name: %v", err)
 	}
@@ -132,7 +132,7 @@ func TestTheOperatorsPods(t *testing.T) {
 		LocalObjectReference: corev1.LocalObjectReference{Name: "authorities"}}})); err != nil {
 		t.Errorf("a client with a volume that a webhook has added: %v", err)
 	}
-	// The API refuses this itself, so the policies need not.
+	// The API itself refuses this, so the policies do not check it.
 	if err := try(operator, debug); err == nil || !strings.Contains(err.Error(), "cannot be set on create") {
 		t.Errorf("a client with an ephemeral container: %v", err)
 	}
@@ -146,7 +146,8 @@ func TestTheOperatorsPods(t *testing.T) {
 	}
 }
 
-// TestTheOperatorsChanges: the operator annotates its own pods where it may, and changes and deletes nothing of others.
+// TestTheOperatorsChanges checks that the operator, given the permission to patch pods, can only annotate its own ones,
+// and that it can neither delete objects of others nor create Secrets that are none of its own.
 func TestTheOperatorsChanges(t *testing.T) {
 	admin, operator := as(t, ""), as(t, operatorUser)
 	space := freeSpace(t, admin)
@@ -227,7 +228,7 @@ func TestTheOperatorsChanges(t *testing.T) {
 	}
 }
 
-// freeSpace is a namespace that enforces no Pod Security.
+// freeSpace creates a namespace that enforces no Pod Security.
 func freeSpace(t *testing.T, admin client.Client) string {
 	t.Helper()
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "free-"}}
@@ -237,7 +238,7 @@ func freeSpace(t *testing.T, admin client.Client) string {
 	return space.Name
 }
 
-// policiesHold waits until the API server goes by the policies and by the operator's roles, which it learns of by
+// policiesHold waits until the API server enforces the policies and the operator's roles, which it learns of by
 // watching.
 func policiesHold(t *testing.T, refused func() error) {
 	t.Helper()
@@ -252,8 +253,8 @@ func policiesHold(t *testing.T, refused func() error) {
 	}
 }
 
-// TestKueueFolder: config/kueue gives the operator the right that it needs for Kueue and no other, which it has nowhere
-// else.
+// TestKueueFolder checks that config/kueue grants the operator the permission that it needs for Kueue and no other, and
+// that the operator does not have it otherwise.
 func TestKueueFolder(t *testing.T) {
 	objects := folder(t, render.Kueue)
 	role, binding := kueueRole(t)
@@ -269,7 +270,7 @@ func TestKueueFolder(t *testing.T) {
 	}
 }
 
-// kueueRole gives the right that goes with Kueue.
+// kueueRole returns the role for Kueue and its binding.
 func kueueRole(t *testing.T) (*rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding) {
 	t.Helper()
 	objects := folder(t, render.Kueue)

@@ -21,7 +21,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// restricted gives what the strictest Pod Security says against a pod, by the API server's own code.
+// restricted returns how a pod violates the strictest Pod Security level, by the API server's own code.
 func restricted(t *testing.T, pod corev1.PodTemplateSpec) []string {
 	t.Helper()
 	evaluator, err := podsecurity.NewEvaluator(podsecurity.DefaultChecks(), nil)
@@ -42,7 +42,7 @@ func TestTheOperatorIsRestricted(t *testing.T) {
 	if problems := restricted(t, template); len(problems) > 0 {
 		t.Errorf("Pod Security: %s", strings.Join(problems, "; "))
 	}
-	// The test can fail.
+	// Check that the check can fail.
 	template.Spec.Containers[0].SecurityContext.AllowPrivilegeEscalation = nil
 	if len(restricted(t, template)) == 0 {
 		t.Error("the check finds nothing in a pod that is not restricted")
@@ -96,7 +96,8 @@ func TestTheOperatorsContainer(t *testing.T) {
 	}
 }
 
-// Agents admit connections from pods by these labels, so a change here cuts the operator off.
+// TestRunsAdmitTheOperator checks that the NetworkPolicy of a run admits the operator's pods by their labels. Changing
+// these labels alone would cut the operator off from its agents.
 func TestRunsAdmitTheOperator(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
 	run.Name, run.Namespace = "run", "users"
@@ -106,7 +107,7 @@ func TestRunsAdmitTheOperator(t *testing.T) {
 	if !wanted.Matches(labels.Set(template.Labels)) {
 		t.Errorf("the policy of a run wants %s, the operator's pods have %v", wanted, template.Labels)
 	}
-	// Clients of the operator's own namespace are not the operator.
+	// Pods in the operator's namespace without its labels are not admitted.
 	if len(peer.PodSelector.MatchLabels) == 0 || peer.NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"] != namespace {
 		t.Errorf("a run admits %+v", peer)
 	}
@@ -139,7 +140,7 @@ func TestTheNamespaceEnforcesRestricted(t *testing.T) {
 	}
 }
 
-// An object that is applied before its namespace or its kind exists is refused.
+// TestOrder checks the order of the objects: applying an object before its namespace or its kind exists would fail.
 func TestOrder(t *testing.T) {
 	var kinds []string
 	for _, object := range all(t) {

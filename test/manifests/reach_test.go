@@ -17,21 +17,21 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// These tests read the NetworkPolicies as their specification says they are read: who may connect to which port of
-// whom. That is all they are. Whether packets are really dropped is the network plugin's doing, and the cluster of
-// test/cluster has none that enforces policies (docs/limits.md).
+// These tests evaluate the NetworkPolicies as their specification defines: who may connect to which port of which pod.
+// They do not check that packets are dropped, because that is up to the network plugin, and the cluster of test/cluster
+// has none that enforces policies (docs/limits.md).
 
 // endpoint is a pod as a policy sees it.
 type endpoint struct {
 	namespace string
 	labels    map[string]string
 	ports     []corev1.ContainerPort
-	// outside is an address that is no pod's.
+	// outside is true for an address that belongs to no pod.
 	outside bool
 }
 
-// reaches reports whether these policies let a connection to a port through. Policies add up; a pod that none selects is
-// open to all.
+// reaches reports whether the policies allow a connection to a port. Policies add up, and a pod that no policy selects
+// is open to all.
 func reaches(t *testing.T, policies []networkingv1.NetworkPolicy, from, to endpoint, protocol corev1.Protocol, port int32) bool {
 	t.Helper()
 	selected := false
@@ -66,7 +66,7 @@ func selects(t *testing.T, selector *metav1.LabelSelector, of map[string]string)
 	return compiled.Matches(labels.Set(of))
 }
 
-// opens reports whether a rule is for a port. One that names no ports is for all.
+// opens reports whether a rule applies to a port. A rule without ports applies to all.
 func opens(ports []networkingv1.NetworkPolicyPort, to endpoint, protocol corev1.Protocol, port int32) bool {
 	return len(ports) == 0 || slices.ContainsFunc(ports, func(one networkingv1.NetworkPolicyPort) bool {
 		switch {
@@ -85,7 +85,8 @@ func opens(ports []networkingv1.NetworkPolicyPort, to endpoint, protocol corev1.
 	})
 }
 
-// admits reports whether a peer of a rule is who connects. A peer without a selector of namespaces is of the policy's own.
+// admits reports whether a peer of a rule matches the source. A peer without a namespace selector is in the policy's
+// own namespace.
 func admits(t *testing.T, peer networkingv1.NetworkPolicyPeer, own string, from endpoint) bool {
 	t.Helper()
 	if peer.IPBlock != nil {
@@ -103,8 +104,8 @@ func admits(t *testing.T, peer networkingv1.NetworkPolicyPeer, own string, from 
 	return peer.PodSelector == nil || selects(t, peer.PodSelector, from.labels)
 }
 
-// Who reaches the clients of a run: the operator and the run's other clients, at the agent's port alone; with MPI, the
-// other clients reach all TCP ports.
+// TestWhoReachesTheClientsOfARun checks that only the operator and the run's other clients reach a client, and only at
+// the agent's port. With MPI, the other clients reach all of its TCP ports.
 func TestWhoReachesTheClientsOfARun(t *testing.T) {
 	settings := objects.Settings{AgentImage: "a", FioImage: "f", IORImage: "i", OperatorNamespace: namespace}
 	pod := deployment(t).Spec.Template
@@ -156,13 +157,14 @@ func TestWhoReachesTheClientsOfARun(t *testing.T) {
 			}
 		}
 		if !reaches(t, policies, endpoint{outside: true}, endpoint{namespace: "users"}, corev1.ProtocolTCP, 80) {
-			t.Error("the policies of runs close pods that are none of theirs")
+			t.Error("the policies of runs restrict pods of no run")
 		}
 	}
 }
 
-// Who reaches the operator: everybody at its port for probes, because no policy can name the kubelet, and nobody
-// elsewhere. With config/metrics everybody at that of the metrics too, who then has to say who they are.
+// TestWhoReachesTheOperator checks that everything reaches the operator's port for probes, because no policy can name
+// the kubelet, and no other port. With config/metrics, everything reaches the metrics port, too, which requires
+// authentication.
 func TestWhoReachesTheOperator(t *testing.T) {
 	for of, open := range map[string][]int32{render.Default: {8081}, render.Metrics: {8081, 8443}} {
 		installed := folder(t, of)

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// What nobody installs who looks at what he installs. A rule for all of a group's resources, or for
-// all verbs, grants what does not exist yet.
+// TestNoRuleIsWiderThanItSays checks that no rule has wildcards or dangerous verbs and resources, which careful
+// administrators do not install. A wildcard also grants what does not exist yet.
 func TestNoRuleIsWiderThanItSays(t *testing.T) {
 	everywhere, own := operatorRules(t)
 	rules := slices.Concat(everywhere, own)
@@ -44,7 +44,7 @@ func TestNoRuleIsWiderThanItSays(t *testing.T) {
 	}
 }
 
-// verbsOn gives what some rules allow to do with a resource, with any name.
+// verbsOn returns the verbs that rules allow on a resource, for all or for certain names.
 func verbsOn(rules []rbacv1.PolicyRule, group, resource string) []string {
 	var verbs []string
 	for _, rule := range rules {
@@ -61,16 +61,16 @@ func sorted(words ...string) []string {
 	return words
 }
 
-// What an operator that is taken over could do to the rest of the cluster. The list is written by
-// hand: whoever widens it does so with open eyes. What is not listed must not be granted at all.
+// TestTheOperatorsReach limits what a compromised operator could do to the cluster. The list is written by hand, so
+// that widening it is a deliberate act. Whatever it does not list must not be granted.
 func TestTheOperatorsReach(t *testing.T) {
 	everywhere, _ := operatorRules(t)
 	allowed := map[[2]string][]string{
 		{"", "pods"}:                                       sorted("get", "list", "watch", "create", "delete"),
 		{"", "secrets"}:                                    {"create"}, // the garbage collector removes them with their run
 		{"", "persistentvolumeclaims"}:                     sorted("get", "list", "watch", "create", "delete"),
-		{"", "persistentvolumes"}:                          sorted("get", "list"), // what storage is behind a claim, and who else has it
-		{"", "configmaps"}:                                 {"create"},            // the series of a step; they go with their run
+		{"", "persistentvolumes"}:                          sorted("get", "list"), // the storage behind a claim, and its other users
+		{"", "configmaps"}:                                 {"create"},            // the series of a step; deleted with their run
 		{"", "nodes"}:                                      {"get"},               // the instance types of the clients
 		{"storage.k8s.io", "storageclasses"}:               {"get"},
 		{"storage.k8s.io", "volumeattributesclasses"}:      {"get"},
@@ -97,7 +97,7 @@ func TestTheOperatorsReach(t *testing.T) {
 			for _, resource := range rule.Resources {
 				most, known := allowed[[2]string{group, resource}]
 				if !known {
-					t.Errorf("%q of group %q is none of the operator's business: %v", resource, group, rule)
+					t.Errorf("%q of group %q is not on the list: %v", resource, group, rule)
 					continue
 				}
 				if resource == "clusterworkloadprofiles" && len(rule.ResourceNames) > 0 {
@@ -117,7 +117,7 @@ func TestInItsOwnNamespaceItReadsOneSecretAndOneConfigMap(t *testing.T) {
 	_, own := operatorRules(t)
 	for _, rule := range own {
 		for _, verb := range rule.Verbs {
-			// A right to create cannot be given for a name.
+			// A permission to create cannot be limited to a name.
 			if verb != "create" && len(rule.ResourceNames) == 0 {
 				t.Errorf("%s of any name: %v", verb, rule)
 			}
@@ -142,7 +142,8 @@ func TestInItsOwnNamespaceItReadsOneSecretAndOneConfigMap(t *testing.T) {
 
 const aggregate = "rbac.authorization.k8s.io/aggregate-to-"
 
-// Creating a StorageBenchmark is creating pods, so whoever may not create pods may not create one.
+// TestOnlyEditorsAskForBenchmarks checks that editors, but not viewers, may create StorageBenchmarks: creating one
+// creates pods, so users who may not create pods may not create one.
 func TestOnlyEditorsAskForBenchmarks(t *testing.T) {
 	var view, edit []rbacv1.PolicyRule
 	for _, role := range typed[rbacv1.ClusterRole](t, "ClusterRole") {
@@ -175,7 +176,7 @@ func TestOnlyEditorsAskForBenchmarks(t *testing.T) {
 			t.Errorf("editors of %s may only %v", kind, got)
 		}
 	}
-	// A run is a record; a cluster's profiles are everybody's.
+	// A run is a record, and the profiles of the cluster are shared by all namespaces.
 	for _, kind := range []string{"benchmarkruns", "clusterworkloadprofiles"} {
 		for _, verb := range []string{"create", "update", "patch"} {
 			if slices.Contains(verbsOn(edit, v1alpha1.Group, kind), verb) {

@@ -25,8 +25,8 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// api connects as an administrator to the one API server of this package, to which the manifests
-// were applied; nil with -short.
+// api connects as an administrator to the API server that the tests of this package share and to which the manifests
+// were applied. It is nil with -short.
 var api *rest.Config
 
 func TestMain(m *testing.M) {
@@ -38,8 +38,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// apply does what `kubectl apply -k config/default --server-side` does, and takes no field that the
-// API server does not know.
+// apply does the same as `kubectl apply -k config/default --server-side`. Server-side apply refuses unknown fields.
 func apply(config *rest.Config) error {
 	api = config
 	manifests, err := render.Folder(os.DirFS("../../config"), render.Default, version)
@@ -63,7 +62,7 @@ func apply(config *rest.Config) error {
 	return nil
 }
 
-// as gives a client that acts for somebody.
+// as returns a client that impersonates a user, or the administrator's if user is empty.
 func as(t *testing.T, user string) client.Client {
 	t.Helper()
 	if api == nil {
@@ -80,7 +79,8 @@ func as(t *testing.T, user string) client.Client {
 	return made
 }
 
-// kubectl apply without --server-side keeps the whole object in an annotation.
+// TestObjectsFitIntoAnAnnotation checks the size of the objects, because kubectl apply without --server-side keeps the
+// whole object in an annotation.
 func TestObjectsFitIntoAnAnnotation(t *testing.T) {
 	const limit = 256 << 10
 	for _, object := range all(t) {
@@ -94,7 +94,8 @@ func TestObjectsFitIntoAnAnnotation(t *testing.T) {
 	}
 }
 
-// The namespace's own Pod Security admits the operator, and would not admit anything lesser.
+// TestTheNamespaceAdmitsTheOperator checks that the namespace's Pod Security admits the operator, but not a pod that
+// keeps its capabilities.
 func TestTheNamespaceAdmitsTheOperator(t *testing.T) {
 	admin := as(t, "")
 	template := deployment(t).Spec.Template
@@ -109,8 +110,8 @@ func TestTheNamespaceAdmitsTheOperator(t *testing.T) {
 	}
 }
 
-// bind gives a user a ClusterRole in one namespace, which it makes. Here, only this role is bound; in a cluster, its
-// rules are part of view, edit and admin. It returns when the verb that the role allows on benchmarks is allowed.
+// bind creates a namespace and binds a ClusterRole to a user in it. Only this role is bound here; in a cluster, its
+// rules are part of view, edit and admin. It returns once the API server allows the user the verb on benchmarks.
 func bind(t *testing.T, user, role, verb string) string {
 	t.Helper()
 	admin := as(t, "")
@@ -130,7 +131,7 @@ func bind(t *testing.T, user, role, verb string) string {
 	return space.Name
 }
 
-// allowed waits until the API server goes by a new binding, which allows a verb: it learns of it as everybody does, by
+// allowed waits until the API server enforces a new binding, which allows a verb. The API server learns of bindings by
 // watching.
 func allowed(t *testing.T, admin client.Client, user, space, verb string) {
 	t.Helper()

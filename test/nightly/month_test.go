@@ -22,12 +22,13 @@ const (
 	keptRuns, keptFailures = 2, 1
 )
 
-// lives is the most writes that an operator lives for.
+// lives is the maximum number of writes before an operator dies.
 const lives = 20
 
-// TestNights: three benchmarks are run each night, in two namespaces and zones, over a change to summer time. Two are of one
-// queue, and the third has a volume of the second under another name. The operator dies at random writes all the time. Each due
-// run happened once, none overlapped with one that it must not, and the history is as short as it should be.
+// TestNights runs three benchmarks each night, in two namespaces and time zones, across the start of daylight saving
+// time. Two of them share a queue, and the third has the same volume as the second under another name. The operator
+// keeps dying at random writes. Each due run must happen exactly once, no runs that conflict may overlap, and the
+// history must be pruned to its limits.
 func TestNights(t *testing.T) { nights(t, 5) }
 
 func nights(t *testing.T, days int) {
@@ -45,7 +46,7 @@ func nights(t *testing.T, days int) {
 	w.bound(here, "other", "vol-of-the-month")
 	w.bound(here, "data", "vol-data-"+here)
 	w.bound(there, "same", "vol-of-the-month")
-	// Summer time begins in Europe on March 29th, and ends in none of these nights.
+	// Daylight saving time starts in Europe on March 29th and ends in none of these nights.
 	first := time.Date(2026, 3, 28-days/2, 12, 0, 0, 0, time.UTC)
 	w.clock.SetTime(first)
 	w.benchmark(here, "first", "data", "nights", "0 4 * * *", "Europe/Berlin")
@@ -66,7 +67,7 @@ func nights(t *testing.T, days int) {
 		due["third"] = append(due["third"], time.Date(2026, 3, first.Day()+1+day, 11, 30, 0, 0, tokyo).UTC().Format(time.RFC3339))
 	}
 	for now, end := w.clock.Now(), first.AddDate(0, 0, days); now.Before(end); {
-		// An operator that looks at no particular time, at least each half day.
+		// The operator checks at arbitrary times, at least every half day.
 		now = now.Add(time.Duration(4*60+w.random.IntN(8*60)) * time.Minute)
 		if now.After(end) {
 			now = end
@@ -96,13 +97,14 @@ func nights(t *testing.T, days int) {
 	}
 	w.history(here, there)
 	t.Logf("%d nights of three benchmarks: %d operators died at a write; %d runs waited for others", days, w.deaths, len(w.waited))
-	// One of two waits each night. A night takes some 35 writes, of which an operator lives for 20 at most.
+	// Each night, one of the two runs in the queue waits. A night takes some 35 writes, and an operator dies after 20 at
+	// most.
 	if w.deaths < days || len(w.waited) < days {
 		t.Errorf("%d operators died and %d runs waited: this test shows little", w.deaths, len(w.waited))
 	}
 }
 
-// benchmark creates one on a claim.
+// benchmark creates a benchmark on a claim.
 func (w *world) benchmark(namespace, name, claim, queue, line, zone string) {
 	w.Helper()
 	benchmark := builders.Benchmark(name).Target("data").Steady("write", "10s").Mutate(func(run *v1alpha1.RunSpec) {
@@ -115,8 +117,8 @@ func (w *world) benchmark(namespace, name, claim, queue, line, zone string) {
 	must(w.T, api.Create(w.Context(), benchmark))
 }
 
-// observed waits until an operator has seen the benchmarks: from then on times count. The API server's clock
-// tells when they were created, and it is not ours.
+// observed waits until an operator has seen the benchmarks. Schedules count from then on, because the creation times of
+// the benchmarks are by the API server's clock and not by the test's.
 func (w *world) observed() {
 	w.Helper()
 	w.operate()
@@ -130,7 +132,7 @@ func (w *world) observed() {
 	})
 }
 
-// settle lets what is due at this moment happen.
+// settle waits until everything that is due now has happened.
 func (w *world) settle(namespaces ...string) {
 	w.Helper()
 	w.poke()
@@ -151,7 +153,7 @@ func (w *world) settle(namespaces ...string) {
 	}
 }
 
-// poke wakes the controller, as the passing of time would.
+// poke triggers the controller, as the passing of time would.
 func (w *world) poke() {
 	w.Helper()
 	for _, benchmark := range w.benchmarks() {
@@ -161,7 +163,7 @@ func (w *world) poke() {
 	}
 }
 
-// history is pruned to its limits, once the last operator had the time.
+// history checks that the history is pruned to its limits after the last operator had time to do so.
 func (w *world) history(namespaces ...string) {
 	w.Helper()
 	complete, failed := map[string]int{}, map[string]int{}

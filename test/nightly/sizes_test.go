@@ -23,12 +23,12 @@ import (
 	"github.com/storagebench/storagebench/test/invariants"
 )
 
-// maxRequestBytes is what etcd takes by default in one write. The whole object has to be below it, with room
-// for what others put into its metadata.
+// maxRequestBytes is etcd's default limit for one write. The whole object must be smaller, with room for what others
+// add to its metadata.
 const maxRequestBytes = 3 << 19
 
-// TestSizes: the largest runs that people make are recorded within the sizes of the design, and the API server
-// takes them.
+// TestSizes checks that the records of the largest realistic runs are within the sizes of the design, and that the API
+// server accepts them.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	if api == nil {
@@ -37,10 +37,10 @@ func TestSizes(t *testing.T) {
 	for name, test := range map[string]struct {
 		benchmark *builders.BenchmarkBuilder
 		length    time.Duration
-		// most is how large the status may be, leastSteps how many steps there are.
+		// most is the maximum size of the status, and leastSteps the minimum number of steps.
 		most, leastSteps int
 	}{
-		// How long it was measured has no part in the size.
+		// The measured time does not affect the size.
 		"1000 clients": {length: time.Hour, most: 64 << 10, leastSteps: 2,
 			benchmark: builders.Benchmark("long").Target("none").Target("lz4").Clients(500).OnLoss(v1alpha1.OnLossContinueDegraded, 0).
 				Prepare("layout").Steady("burst", "12h")},
@@ -84,7 +84,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestSeriesOfALongRun: twelve hours of two targets, a point a second, are stored in one ConfigMap.
+// TestSeriesOfALongRun checks that one ConfigMap can store twelve hours of two targets, with a point per second.
 func TestSeriesOfALongRun(t *testing.T) {
 	t.Parallel()
 	if api == nil {
@@ -113,7 +113,7 @@ func TestSeriesOfALongRun(t *testing.T) {
 	t.Logf("12 hours of two targets and 1000 clients: %d bytes", len(text))
 }
 
-// carryOut gives a run results in which clients have much to say.
+// carryOut gives a run results with large environments and many notices.
 func carryOut(run *v1alpha1.BenchmarkRun, planned plan.Plan, length time.Duration) {
 	record.Begin(run, builders.Start)
 	var environments []v1alpha1.Environment

@@ -35,7 +35,7 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// api is for the administrator; nil with -short.
+// api acts as an administrator. It is nil with -short.
 var (
 	api        client.WithWatch
 	restConfig *rest.Config
@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 
 var errDied = errors.New("the operator died")
 
-// world is some namespaces, the operator, and who plays the runs.
+// world holds some namespaces, the operator, and the simulation of the runs.
 type world struct {
 	*testing.T
 	random     *rand.Rand
@@ -67,18 +67,18 @@ type world struct {
 
 	epoch  uint64
 	master identity.Master
-	// stopOperator ends the one that runs; died is closed when it dies by itself.
+	// stopOperator ends the current operator. died is closed when an operator dies by itself.
 	stopOperator func()
 	died         chan struct{}
 	deaths       int
 
-	// what was seen by the watch
+	// What the watch has seen:
 	mu              sync.Mutex
-	seen            map[types.UID]string // the resource versions
+	seen            map[types.UID]string // resource versions
 	live            map[string]*v1alpha1.BenchmarkRun
 	created         map[string]map[string]bool
 	begun           map[string]int
-	turns           map[string]int // how often runs of a benchmark have begun
+	turns           map[string]int // how many runs of a benchmark have started
 	ended           int
 	waited          map[string]bool
 	scheduled       map[string][]string
@@ -111,7 +111,8 @@ func (w *world) bound(namespace, claim, handle string) {
 			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: handle}}}}))
 }
 
-// mortal is a client that fails from its nth write on; that one happens or does not.
+// mortal returns clients that fail from the given write on. That write returns an error, too, but it takes effect if
+// happens is true.
 func (w *world) mortal(writes int, happens bool) client.NewClientFunc {
 	var mu sync.Mutex
 	left, died := writes, w.died
@@ -127,7 +128,7 @@ func (w *world) mortal(writes int, happens bool) client.NewClientFunc {
 			return do()
 		}
 		if happens {
-			_ = do() // nobody hears what came of it
+			_ = do() // the operator never sees the result
 		}
 		close(died)
 		return errDied
@@ -154,7 +155,7 @@ func (w *world) mortal(writes int, happens bool) client.NewClientFunc {
 	}
 }
 
-// operate starts an operator that will die.
+// operate starts an operator that will die after a random number of writes.
 func (w *world) operate() {
 	w.Helper()
 	if w.epoch++; w.epoch == 1 {
@@ -199,7 +200,7 @@ func (w *world) stop() {
 	}
 }
 
-// until waits for something, and starts another operator whenever one has died.
+// until waits for a condition. Whenever the operator dies, it starts another one.
 func (w *world) until(what string, holds func() bool) {
 	w.Helper()
 	deadline := time.Now().Add(hang.Guard)
@@ -223,7 +224,7 @@ func (w *world) until(what string, holds func() bool) {
 					w.Logf("run %s %s, ended %v, labels %v, finalizers %v", run.Name, run.UID, run.Status.EndTime, run.Labels, run.Finalizers)
 				}
 			}
-			w.Fatalf("in vain until %s, at %s", what, w.clock.Now())
+			w.Fatalf("hung: not yet: %s, at %s", what, w.clock.Now())
 		}
 	}
 }
@@ -246,7 +247,7 @@ func (w *world) runs(namespace string) []v1alpha1.BenchmarkRun {
 	return list.Items
 }
 
-// watch sees every version of every run and benchmark, each kind in the order of its writes, and plays the runs.
+// watch records every version of every run and benchmark, each kind in the order of its writes, and simulates the runs.
 func (w *world) watch() {
 	w.Helper()
 	w.seen = map[types.UID]string{}
@@ -286,7 +287,7 @@ func (w *world) watch() {
 	w.Cleanup(w.enough)
 }
 
-// enough ends the watch, once it has seen what was written. Nobody writes any more.
+// enough ends the watch once it has seen all writes. There must be no more writers.
 func (w *world) enough() {
 	w.Helper()
 	if w.stopWatch == nil {
@@ -295,7 +296,7 @@ func (w *world) enough() {
 	w.plays.Wait()
 	for deadline := time.Now().Add(hang.Guard); !w.T.Failed() && !w.seenAll(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			w.Error("hung: the watch has not told of all that is there")
+			w.Error("hung: the watch has not delivered the current version of every object")
 			break
 		}
 	}
@@ -304,7 +305,7 @@ func (w *world) enough() {
 	w.watching.Wait()
 }
 
-// seenAll reports whether the watch has told of every run and benchmark as it is now.
+// seenAll reports whether the watch has delivered the current version of every run and benchmark.
 func (w *world) seenAll() bool {
 	w.Helper()
 	now := map[types.UID]string{}
@@ -326,7 +327,7 @@ func (w *world) seenAll() bool {
 	return true
 }
 
-// sees judges one version of a run.
+// sees checks one version of a run.
 func (w *world) sees(ctx context.Context, run *v1alpha1.BenchmarkRun) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -359,10 +360,11 @@ func (w *world) sees(ctx context.Context, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// rivals are benchmarks of one queue that are due at the same time.
+// rivals are benchmarks of the same queue that are due at the same time.
 var rivals = map[string]string{"first": "second", "second": "first"}
 
-// contested says that the rival of a run is due in the same night, and waits or has begun.
+// contested reports whether the rival's run of the same night waits or has started. It is true for a benchmark without
+// a rival.
 func (w *world) contested(name string, night int) bool {
 	rival := rivals[name]
 	if rival == "" {
@@ -379,7 +381,7 @@ func (w *world) contested(name string, night int) bool {
 	return seen >= night
 }
 
-// play lets a run go on until its rival wants its turn, and end.
+// play keeps a run live until its rival waits for its turn, and then ends it.
 func (w *world) play(ctx context.Context, run *v1alpha1.BenchmarkRun, night int, bad bool) {
 	for !w.contested(run.Spec.BenchmarkRef.Name, night) {
 		select {

@@ -1,2 +1,2 @@
-// Package prometheus starts a real Prometheus, of the system's package, for tests, and asks it.
+// Package prometheus starts a real Prometheus, from Debian's package, for tests, and queries it.
 package prometheus

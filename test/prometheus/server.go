@@ -21,8 +21,8 @@ import (
 	"time"
 )
 
-// Program gives the path of a program of Debian's package prometheus. Where it is missing the test is skipped, except
-// where STORAGEBENCH_REQUIRE_PROMETHEUS or CI is set: then it fails.
+// Program returns the path of a program of Debian's package prometheus. If it is missing, the test is skipped, or fails
+// if STORAGEBENCH_REQUIRE_PROMETHEUS or CI is set.
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -37,26 +37,28 @@ func Program(t testing.TB, name string) string {
 	return ""
 }
 
-// Server is a Prometheus of a test.
+// Server is a Prometheus that runs for a test.
 type Server struct {
 	t       testing.TB
 	address string
 	client  http.Client
 }
 
-// Start runs a Prometheus with a configuration until the test is over. Files are written beside it, by their names.
+// Start runs a Prometheus with a configuration until the test ends. The files are written to the configuration's
+// directory.
 func Start(t testing.TB, configuration string, files map[string][]byte) *Server {
 	t.Helper()
 	return start(t, t.TempDir(), "127.0.0.1", configuration, files)
 }
 
-// Reachable is Start on an address of this machine that others reach.
+// Reachable is Start with an address of this machine that others can reach.
 func Reachable(t testing.TB, host, configuration string) *Server {
 	t.Helper()
 	return start(t, t.TempDir(), host, configuration, nil)
 }
 
-// Holding runs a Prometheus that scrapes nothing and holds the given samples, in the OpenMetrics format with timestamps.
+// Holding runs a Prometheus that scrapes nothing and holds the given samples, in the OpenMetrics format with
+// timestamps.
 func Holding(t testing.TB, samples string) *Server {
 	t.Helper()
 	folder := t.TempDir()
@@ -86,7 +88,7 @@ func start(t testing.TB, folder, host, configuration string, files map[string][]
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started, ended := make(chan error), make(chan struct{})
 	go func() {
-		// The thread that starts it must live as long: its end is what Pdeathsig looks at.
+		// Pdeathsig is sent when the thread that started the process ends, so keep that thread.
 		runtime.LockOSThread()
 		started <- command.Start()
 		_ = command.Wait() // it is killed
@@ -111,14 +113,14 @@ func start(t testing.TB, folder, host, configuration string, files map[string][]
 		default:
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("Prometheus is not ready after a minute")
+			t.Fatal("Prometheus is not ready after five minutes")
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 	return s
 }
 
-// URL is its address.
+// URL returns the address of the server.
 func (s *Server) URL() string { return "http://" + s.address }
 
 func (s *Server) ready() bool {
@@ -130,10 +132,10 @@ func (s *Server) ready() bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// Series is one of an answer.
+// Series is a series of an answer.
 type Series struct {
 	Labels map[string]string
-	// Points are in order; an instant query gives one.
+	// Points are in order of time; an instant query returns one.
 	Points []Point
 }
 
@@ -143,20 +145,20 @@ type Point struct {
 	Value float64
 }
 
-// Last value.
+// Last returns the value of the last point.
 func (s *Series) Last() float64 { return s.Points[len(s.Points)-1].Value }
 
-// Query asks for the value of an expression at an instant.
+// Query returns the value of an expression at an instant.
 func (s *Server) Query(expression string, at time.Time) ([]Series, error) {
 	return s.ask("query", url.Values{"query": {expression}, "time": {stamp(at)}})
 }
 
-// Range asks for the values of an expression, one a second.
+// Range returns the values of an expression, one per second.
 func (s *Server) Range(expression string, from, to time.Time) ([]Series, error) {
 	return s.ask("query_range", url.Values{"query": {expression}, "start": {stamp(from)}, "end": {stamp(to)}, "step": {"1"}})
 }
 
-// Get asks for something else of the API, such as rules, and gives its data.
+// Get reads another endpoint of the API, such as rules, and decodes its data.
 func (s *Server) Get(what string, into any) error {
 	return s.get(what, nil, into)
 }
@@ -217,7 +219,7 @@ func (s *Server) ask(what string, values url.Values) ([]Series, error) {
 	return all, nil
 }
 
-// pair is how the API writes a point: [seconds, "value"].
+// pair is a point as the API encodes it: [seconds, "value"].
 type pair struct {
 	time  time.Time
 	value float64

@@ -9,11 +9,11 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// trimmedShare is the share of the values that is left out at each end: a pair that another tenant of the machine
-// disturbed says nothing about what is compared.
+// trimmedShare is the share of the values that is left out at each end. A pair that another tenant of the machine
+// disturbed says nothing about the difference between the two.
 const trimmedShare = 0.2
 
-// Interval is a typical ratio with its 95 % confidence interval, from Pairs pairs.
+// Interval is a typical ratio with its 95 % confidence interval, computed from Pairs pairs.
 type Interval struct {
 	Center, Lower, Upper float64
 	Pairs                int
@@ -26,9 +26,10 @@ func (i Interval) String() string {
 	return fmt.Sprintf("%.4f (%.4f to %.4f)", i.Center, i.Lower, i.Upper)
 }
 
-// Of returns the 20 % trimmed mean of the logarithms of ratios, with the interval of Tukey and McLaughlin
-// (1963), which is the one-sample case of Yuen's: the standard error is from the winsorized variance, and Student's t
-// has one degree of freedom less than values are kept. Logarithms give a ratio and its inverse the same weight.
+// Of returns the 20 % trimmed mean of the logarithms of ratios, with the interval of Tukey and McLaughlin (1963), which
+// is the one-sample case of Yuen's: the standard error comes from the winsorized variance, and the degrees of freedom
+// of Student's t are one less than the number of values that are kept. Logarithms give a ratio and its inverse the same
+// weight.
 func Of(ratios []float64) Interval {
 	n := len(ratios)
 	cut := int(trimmedShare * float64(n))

@@ -7,7 +7,7 @@ import (
 )
 
 func TestOfByHand(t *testing.T) {
-	// Ten values: two are cut at each end, six are kept, and their logarithms are 3 to 8.
+	// Of ten values, two are cut at each end and six are kept, whose logarithms are 3 to 8.
 	var ratios []float64
 	for i := 1; i <= 10; i++ {
 		ratios = append(ratios, math.Exp(float64(i)))
@@ -24,7 +24,7 @@ func TestOfByHand(t *testing.T) {
 	}
 }
 
-// TestOfCovers draws ratios of which every tenth was disturbed grossly.
+// TestOfCovers checks how often the interval covers the true ratio if every tenth ratio is grossly disturbed.
 func TestOfCovers(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	covered := 0

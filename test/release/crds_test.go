@@ -19,7 +19,7 @@ const (
 	kindsReleased = root + "/config/crd/released"
 )
 
-// The kinds break nobody who uses those of the last release. That release's kinds are as `make release` wrote them.
+// TestKindsAreCompatible checks that the kinds break no user of the last release's kinds, which `make release` wrote.
 func TestKindsAreCompatible(t *testing.T) {
 	report, err := compatible.Folders(kindsReleased, kindsNow)
 	if err != nil {
@@ -50,10 +50,10 @@ func TestKindsAreCompatible(t *testing.T) {
 	}
 }
 
-// at gives the schema at a path of the kind, such as spec run clients count; * is what is in a list.
+// at changes the schema at a path of the kind, such as "spec run clients count". * stands for the items of a list.
 func at(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, path string, change func(*apiextensionsv1.JSONSchemaProps)) {
 	t.Helper()
-	// Properties are values in a map, so each is written back.
+	// Properties is a map of values, so each changed value is written back.
 	var walk func(schema *apiextensionsv1.JSONSchemaProps, names []string)
 	walk = func(schema *apiextensionsv1.JSONSchemaProps, names []string) {
 		if len(names) == 0 {
@@ -74,7 +74,7 @@ func at(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, path string
 	walk(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, strings.Fields(path))
 }
 
-// Each change that breaks somebody is found, by its field, and others are not.
+// TestBreaksAreFound checks that each breaking change is reported with its field, and that compatible changes are not.
 func TestBreaksAreFound(t *testing.T) {
 	type schema = apiextensionsv1.JSONSchemaProps
 	number := func(value float64) *float64 { return &value }
@@ -87,7 +87,7 @@ func TestBreaksAreFound(t *testing.T) {
 	for name, test := range map[string]struct {
 		path   string
 		change func(*schema)
-		want   string // empty: nobody is broken
+		want   string // empty if the change is compatible
 	}{
 		"a field is removed": {"spec run clients", func(s *schema) { delete(s.Properties, "count") }, ".spec.run.clients.count: the field was removed"},
 		"a field is renamed": {"status", func(s *schema) {
@@ -121,7 +121,7 @@ func TestBreaksAreFound(t *testing.T) {
 			found := compatible.CRD(crd, next)
 			switch {
 			case test.want == "" && len(found) > 0:
-				t.Errorf("nobody is broken, and yet: %v", found)
+				t.Errorf("a compatible change is reported as breaking: %v", found)
 			case test.want != "" && (len(found) != 1 || !strings.Contains(found[0].String(), test.want)):
 				t.Errorf("found %v, want %q", found, test.want)
 			}
@@ -129,7 +129,7 @@ func TestBreaksAreFound(t *testing.T) {
 	}
 }
 
-// What is said of a kind and its versions is compared too.
+// TestBreaksOfVersions checks that the versions, scope, names and subresources of a kind are compared, too.
 func TestBreaksOfVersions(t *testing.T) {
 	kinds, err := compatible.Read(kindsNow)
 	if err != nil {
@@ -157,7 +157,7 @@ func TestBreaksOfVersions(t *testing.T) {
 	}
 }
 
-// A rule that is new is told, for people to look at.
+// TestNewRulesAreTold checks that new CEL rules are listed for review.
 func TestNewRulesAreTold(t *testing.T) {
 	kinds, err := compatible.Read(kindsNow)
 	if err != nil {
@@ -165,7 +165,7 @@ func TestNewRulesAreTold(t *testing.T) {
 	}
 	crd := kinds["storagebenchmarks.storagebench.dev"]
 	if told := compatible.Rules(crd, crd); len(told) != 0 {
-		t.Errorf("nothing is new, and yet: %v", told)
+		t.Errorf("nothing is new, but reported: %v", told)
 	}
 	next := crd.DeepCopy()
 	at(t, next, "spec run clients", func(s *apiextensionsv1.JSONSchemaProps) {

@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/images/image/imagetest"
 )
 
-// opened gives the index of an image of the release, as who loads the archive reads it.
+// opened returns the index of an image of the release, read from its archive.
 func opened(t *testing.T, name string) v1.ImageIndex {
 	t.Helper()
 	folder := t.TempDir()
@@ -54,7 +54,7 @@ func opened(t *testing.T, name string) v1.ImageIndex {
 	return index
 }
 
-// forArchitecture gives the image that a machine would pull.
+// forArchitecture returns the image that a machine of an architecture would pull.
 func forArchitecture(t *testing.T, name, architecture string) v1.Image {
 	t.Helper()
 	index := opened(t, name)
@@ -75,7 +75,7 @@ func forArchitecture(t *testing.T, name, architecture string) v1.Image {
 	return nil
 }
 
-// content of an image, as imagetest has it.
+// content returns the content of an image, in the form of imagetest.
 func content(t *testing.T, of v1.Image) imagetest.Opened {
 	t.Helper()
 	config, err := of.ConfigFile()
@@ -109,7 +109,7 @@ func content(t *testing.T, of v1.Image) imagetest.Opened {
 	}
 }
 
-// Every image is whole, says what it is, and runs as no root.
+// TestImages checks that every image is complete, has its metadata, and does not run as root.
 func TestImages(t *testing.T) {
 	for _, name := range []string{"operator", "fio"} {
 		index := opened(t, name)
@@ -149,7 +149,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// The programs for this machine run in their images, and are of the version.
+// TestImagesRun checks that the programs for this machine run in their images and print the version.
 func TestImagesRun(t *testing.T) {
 	folder := content(t, forArchitecture(t, "operator", runtime.GOARCH)).Unpack(t)
 	for _, program := range []string{"/storagebench-operator", "/storagebench-agent"} {

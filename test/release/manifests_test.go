@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The manifest for krew names each archive that there is, with its true sum.
+// TestKrew checks that the krew manifest lists every archive with its checksum.
 func TestKrew(t *testing.T) {
 	folder := made(t)
 	var manifest struct {
@@ -34,7 +34,7 @@ func TestKrew(t *testing.T) {
 		manifest.Spec.Version != version {
 		t.Errorf("it is %+v", manifest)
 	}
-	// krew's own rules for what is in its index.
+	// krew's own rules for manifests in its index.
 	if d := manifest.Spec.ShortDescription; d == "" || len(d) > 80 || strings.HasSuffix(d, ".") || manifest.Spec.Description == "" {
 		t.Errorf("the descriptions are %q and %q", d, manifest.Spec.Description)
 	}
@@ -63,7 +63,7 @@ func TestKrew(t *testing.T) {
 	}
 }
 
-// The chart is of the version of the release and of its programs.
+// TestChart checks that the chart and its images have the version of the release.
 func TestChart(t *testing.T) {
 	content := files(t, filepath.Join(made(t), "storagebench-"+strings.TrimPrefix(version, "v")+".tgz"))
 	var chart struct{ Name, Version, AppVersion string }
@@ -93,7 +93,7 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// published gives the name of an image of the release, by its digest.
+// published returns the reference of an image of the release, with its digest.
 func published(t *testing.T, name string) string {
 	t.Helper()
 	found := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(registry+"/"+name+":"+version) + `@sha256:[0-9a-f]{64}$`).Find(readFile(t, filepath.Join(made(t), "images.txt")))
@@ -103,7 +103,7 @@ func published(t *testing.T, name string) string {
 	return string(found)
 }
 
-// install.yaml runs the images of the release, by their digests, and no other.
+// TestInstall checks that install.yaml runs the images of the release, by their digests, and no others.
 func TestInstall(t *testing.T) {
 	text := readFile(t, filepath.Join(made(t), "install.yaml"))
 	images := regexp.MustCompile(`(?m)^\s*(?:- )?image: (.*)$`).FindAllSubmatch(text, -1)

@@ -14,7 +14,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// The images of the release are pushed as they are: each can be pulled by the digest that chart and install.yaml name.
+// TestPush checks that the images of the release are pushed unchanged: each can be pulled by the digest that the chart
+// and install.yaml name.
 func TestPush(t *testing.T) {
 	server := httptest.NewServer(memory.New(memory.Logger(log.New(t.Output(), "", 0))))
 	defer server.Close()

@@ -22,11 +22,11 @@ import (
 const (
 	root    = "../.."
 	version = "v0.1.0-rc.7"
-	// registry is where the images of the release would be.
+	// registry is where the images of the release would be published.
 	registry = "registry.example/storagebench"
 )
 
-// here is what a release of `make test` is for.
+// here is the only platform of a release that `make test` makes.
 var here = "linux/" + runtime.GOARCH
 
 var scratch string
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// made is the folder of the release.
+// made returns the directory of the release.
 func made(t *testing.T) string {
 	t.Helper()
 	folder, err := once()
@@ -56,13 +56,13 @@ var once = sync.OnceValues(func() (string, error) {
 	folder := filepath.Join(scratch, "made")
 	arguments := []string{"-output", folder, "-registry", registry}
 	if !soak.Enabled() {
-		// Debian's mirrors keep the newest packages only, and a test must not fail by the day.
+		// Debian's mirrors keep the newest packages only, and a test must not fail because one was replaced.
 		arguments = append(arguments, "-platforms", here, "-locked=false")
 	}
 	return folder, makeIn(root, arguments...)
 })
 
-// makeIn makes a release of the tree in a folder.
+// makeIn makes a release of the source in a directory.
 func makeIn(tree string, arguments ...string) error {
 	command := exec.Command("go", append([]string{"run", "./hack/release", "-version", version}, arguments...)...)
 	command.Dir = tree
@@ -72,7 +72,7 @@ func makeIn(tree string, arguments ...string) error {
 	return nil
 }
 
-// platforms that there are archives for.
+// platforms returns the platforms of the archives.
 func platforms() []string {
 	if soak.Enabled() {
 		return []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
@@ -93,7 +93,7 @@ func readFile(t *testing.T, name string) []byte {
 	return data
 }
 
-// files of an archive, by name.
+// files returns the files of an archive by name.
 func files(t *testing.T, name string) map[string][]byte {
 	t.Helper()
 	file, err := os.Open(name)
@@ -118,7 +118,7 @@ func files(t *testing.T, name string) map[string][]byte {
 			t.Fatal(err)
 		}
 		if header.Uid != 0 || header.Uname != "" || header.ModTime.Unix() != 0 {
-			t.Errorf("%s of %s tells of the machine that it was made on: %+v", header.Name, name, header)
+			t.Errorf("%s of %s reveals the machine that it was made on: %+v", header.Name, name, header)
 		}
 		if found[header.Name], err = io.ReadAll(archive); err != nil {
 			t.Fatal(err)
@@ -126,7 +126,7 @@ func files(t *testing.T, name string) map[string][]byte {
 	}
 }
 
-// All files are there, and each is in SHA256SUMS with its sum.
+// TestSums checks that all files exist and that SHA256SUMS has the checksum of each.
 func TestSums(t *testing.T) {
 	folder := made(t)
 	want := []string{"install.yaml", "storagebench.yaml", "images.txt", "storagebench-" + strings.TrimPrefix(version, "v") + ".tgz",
@@ -148,7 +148,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// The archive for this machine, unpacked onto the PATH, is a plugin of kubectl.
+// TestPlugin checks that the archive for this machine, unpacked into a directory of PATH, works as a kubectl plugin.
 func TestPlugin(t *testing.T) {
 	content := files(t, filepath.Join(made(t), archiveOf(here)))
 	for _, name := range []string{"LICENSE", "cli.md", "licenses/go/LICENSE", "licenses/k8s.io/client-go/LICENSE"} {
@@ -189,7 +189,7 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// What is no version is refused before anything is made or removed.
+// TestVersionIsRefused checks that an invalid version is refused before anything is made or removed.
 func TestVersionIsRefused(t *testing.T) {
 	for _, bad := range []string{"", "0.1.0", "v1", "v1.2", "v01.2.3", "v1.2.3+dirty", "1f2e3d-dirty"} {
 		kept := t.TempDir()

@@ -14,7 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// bill is what a bill of materials says.
+// bill is the part of a bill of materials that the tests read.
 type bill struct {
 	Metadata struct {
 		Component struct{ Name, Version, PURL string }
@@ -48,7 +48,7 @@ func billOf(t *testing.T, name string) bill {
 	return read
 }
 
-// conforms holds a bill against CycloneDX's own schema, which the module that writes bills carries.
+// conforms validates a bill with CycloneDX's own schema, which the module that writes the bills contains.
 func conforms(t *testing.T, name string, text []byte) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/CycloneDX/cyclonedx-go")
@@ -80,7 +80,7 @@ func conforms(t *testing.T, name string, text []byte) {
 	}
 }
 
-// checkModules looks for each module that a program says it is made of.
+// checkModules checks that a bill contains each module in a program's build information.
 func checkModules(t *testing.T, in bill, name string, program []byte) {
 	t.Helper()
 	info, err := buildinfo.Read(bytes.NewReader(program))
@@ -110,7 +110,8 @@ func TestBillsOfArchives(t *testing.T) {
 	}
 }
 
-// The packages are taken from what dpkg's own descriptions in the image say, not from the list that the bill was made of.
+// TestBillsOfImages compares the bills with dpkg's own package descriptions in the images, not with the list from which
+// the bills were made.
 func TestBillsOfImages(t *testing.T) {
 	for _, platform := range platforms() {
 		system, architecture, _ := strings.Cut(platform, "/")
@@ -148,7 +149,7 @@ func TestBillsOfImages(t *testing.T) {
 	}
 }
 
-// control reads the fields of a package's description.
+// control parses the fields of a package's description.
 func control(text []byte) map[string]string {
 	fields := map[string]string{}
 	for line := range strings.Lines(string(text)) {

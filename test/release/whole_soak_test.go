@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// What `make test` checks of a release for this machine holds for one of all platforms.
+// TestAllPlatforms checks a release for all platforms as `make test` checks one for this machine.
 func TestAllPlatforms(t *testing.T) {
 	soak.Only(t)
 	for name, test := range map[string]func(*testing.T){
@@ -25,7 +25,8 @@ func TestAllPlatforms(t *testing.T) {
 	}
 }
 
-// The archives for darwin hold programs for it, of its processors, of the version. They cannot be run here.
+// TestDarwin checks that the archives for darwin contain programs for darwin, for the right processor and with the
+// version. They cannot run here.
 func TestDarwin(t *testing.T) {
 	soak.Only(t)
 	for architecture, want := range map[string]macho.Cpu{"amd64": macho.CpuAmd64, "arm64": macho.CpuArm64} {
@@ -44,8 +45,8 @@ func TestDarwin(t *testing.T) {
 	}
 }
 
-// The programs for the other processor run on a simulated one. What is simulated is the processor alone: system calls
-// are those of this machine's kernel.
+// TestOtherProcessor runs the programs for arm64 on a simulated processor. Only the processor is simulated: system
+// calls go to this machine's kernel.
 func TestOtherProcessor(t *testing.T) {
 	soak.Only(t)
 	if runtime.GOARCH != "amd64" {
@@ -55,7 +56,7 @@ func TestOtherProcessor(t *testing.T) {
 	if err != nil {
 		t.Fatalf("hack/ensure-packages qemu-user-static: %v", err)
 	}
-	// run runs a program inside of an image.
+	// run runs a program inside an image.
 	run := func(folder string, arguments ...string) string {
 		if err := os.WriteFile(filepath.Join(folder, "simulator"), readFile(t, simulator), 0o755); err != nil {
 			t.Fatal(err)
@@ -87,7 +88,8 @@ func TestOtherProcessor(t *testing.T) {
 	}
 }
 
-// Who makes the release of the same source elsewhere gets the same bytes: in another folder, of another user's settings.
+// TestReproducible checks that a release of the same source has the same bytes if it is made in another directory and
+// with another user's settings.
 func TestReproducible(t *testing.T) {
 	soak.Only(t)
 	tree := filepath.Join(t.TempDir(), "elsewhere")
@@ -105,7 +107,7 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// copyTree copies what Git knows of this tree, as it is.
+// copyTree copies the files that Git tracks or would add, in their current state.
 func copyTree(t *testing.T, to string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -118,7 +120,7 @@ func copyTree(t *testing.T, to string) {
 		from := filepath.Join(root, name)
 		info, err := os.Lstat(from)
 		if os.IsNotExist(err) {
-			continue // removed, and not yet from Git's list
+			continue // removed, but still in Git's index
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The workflow that publishes has no right but those that it needs, runs no code that can change under its name, signs
-// and attests, and no name of a tag can become a command of its scripts.
+// TestWorkflow checks the workflow that publishes a release: it has only the permissions that it needs, runs only
+// actions pinned by commit, signs and attests, and its scripts cannot execute a tag's name as a command.
 func TestWorkflow(t *testing.T) {
 	text := readFile(t, root+"/.github/workflows/release.yml")
 	var workflow struct {
@@ -61,7 +61,7 @@ func TestWorkflow(t *testing.T) {
 	}
 }
 
-// A fork can say where its archives will be, for its krew manifest.
+// TestMakePassesTheURL checks that a fork can set the address of its archives for its krew manifest.
 func TestMakePassesTheURL(t *testing.T) {
 	recipes := 0
 	for line := range strings.SplitSeq(string(readFile(t, root+"/Makefile")), "\n") {
@@ -78,7 +78,7 @@ func TestMakePassesTheURL(t *testing.T) {
 	}
 }
 
-// The bases of Dockerfiles are named by their digests.
+// TestBasesArePinned checks that Dockerfiles name their base images by digest.
 func TestBasesArePinned(t *testing.T) {
 	files, err := filepath.Glob(root + "/images/*/Dockerfile")
 	if err != nil || len(files) == 0 {

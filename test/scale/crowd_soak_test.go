@@ -31,7 +31,7 @@ func (u *usage) fits(t *testing.T) {
 	}
 }
 
-// connected waits until the operator is connected to so many agents.
+// connected waits until the operator is connected to the given number of agents.
 func (w *world) connected(agents int) {
 	w.Helper()
 	hang.Until(w, fmt.Sprintf("%d agents are connected", agents), func() bool {
@@ -39,8 +39,8 @@ func (w *world) connected(agents int) {
 	})
 }
 
-// TestLargestRuns: five runs of the most clients that a run may have, and an operator that is killed beside them: the next
-// one reads all logs again, and counts each sample once.
+// TestLargestRuns measures five runs with the maximum number of clients, and kills the operator while they load. The
+// next operator must read all logs again and count each sample once.
 func TestLargestRuns(t *testing.T) {
 	soak.Only(t)
 	w := newWorld(t)
@@ -69,10 +69,10 @@ func TestLargestRuns(t *testing.T) {
 	w.end(&record)
 	soak.Report(t, "times", "from apply to the load of all runs %.1f s; after the operator was killed, the next one "+
 		"led after %.1f s and had all agents after %.1f s", loading.Seconds(), leading.Seconds(), reached.Seconds())
-	judge(t, record.Figures[:1]) // In the second window the status is also as old as the time without an operator.
+	judge(t, record.Figures[:1]) // in the second window, the age of the status includes the time without an operator
 }
 
-// TestHistory: what an operator costs beside thousands of runs that have ended, and how soon it leads and has a run load.
+// TestHistory measures what thousands of completed runs cost an operator, and how soon it leads and a new run loads.
 func TestHistory(t *testing.T) {
 	soak.Only(t)
 	w := newWorld(t)
@@ -100,7 +100,7 @@ func TestHistory(t *testing.T) {
 	with.fits(t)
 }
 
-// copies makes runs like one that has ended, of benchmarks with as many runs as a benchmark may keep.
+// copies creates copies of a completed run, for benchmarks with as many runs as a benchmark may keep.
 func (w *world) copies(of types.NamespacedName, count int) {
 	w.Helper()
 	const each = 200 // successfulRunsHistoryLimit
@@ -133,8 +133,8 @@ func (w *world) copies(of types.NamespacedName, count int) {
 	workers.Wait()
 }
 
-// TestCrowdedNamespace: a tenant's runs of the most clients, in a namespace whose quota allows no pod, keep no one else
-// from measuring.
+// TestCrowdedNamespace checks that a tenant's runs with the maximum number of clients, in a namespace whose quota
+// allows no pods, do not keep other tenants from measuring.
 func TestCrowdedNamespace(t *testing.T) {
 	soak.Only(t)
 	w := newWorld(t)
@@ -145,7 +145,7 @@ func TestCrowdedNamespace(t *testing.T) {
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "crowd", Name: "none"},
 		Spec: corev1.ResourceQuotaSpec{Hard: none}}
 	must(t, w.api.Create(t.Context(), quota))
-	quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none} // as the controller of quotas notes it
+	quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none} // as the quota controller would set it
 	must(t, w.api.Status().Update(t.Context(), quota))
 	for i := range 4 {
 		w.benchmark("crowd", fmt.Sprintf("crowd-%d", i), fmt.Sprintf("claim-%d", i), v1alpha1.MaxRunClients, time.Minute,
@@ -178,8 +178,8 @@ func TestCrowdedNamespace(t *testing.T) {
 // hostileAgents is the number of agents of a run that flood the operator.
 const hostileAgents = 32
 
-// TestHostileAgents: agents that report without end take no more memory than the Deployment has, neither before nor after
-// the operator was killed, and another run beside them is measured right.
+// TestHostileAgents checks that agents that report without end do not make the operator exceed the memory limit of its
+// Deployment, neither before nor after it is killed, and that another run at the same time is measured correctly.
 func TestHostileAgents(t *testing.T) {
 	soak.Only(t)
 	w := newWorld(t)

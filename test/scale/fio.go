@@ -46,7 +46,7 @@ func (f *fio) Load(step *tool.Step) (tool.Load, error) {
 	return made, nil
 }
 
-// Close implements io.Closer. The agent calls it when it has been told to finish. Close waits until the run's counts
+// Close implements io.Closer. The agent calls it when it is asked to finish. Close waits until the run's counts
 // have been compared, so that they can be read from the operator while they no longer change.
 func (f *fio) Close() error {
 	if f.flood {

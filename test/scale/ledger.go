@@ -50,7 +50,7 @@ type ledger struct {
 	measured map[loadOf]measure.Counter
 	// latest is the longest delay of a sample.
 	latest time.Duration
-	// holding is the number of agents that have been told to finish and wait for released.
+	// holding is the number of agents that have received the request to finish and wait for released.
 	holding  int
 	released chan struct{}
 }
@@ -80,7 +80,6 @@ func add(sums map[loadOf]measure.Counter, key loadOf, each measure.Counter) {
 	sums[key] = sum
 }
 
-// late records the delay of a sample.
 func (l *ledger) late(by time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -181,7 +181,6 @@ func (w *world) profile(kind, name string) {
 	}
 }
 
-// recordFile returns a path in bin/scale.
 func recordFile(t *testing.T, name string) string {
 	t.Helper()
 	root, err := binaries.RepositoryRoot()

@@ -76,7 +76,7 @@ func (w *world) operate(environment ...string) *operator {
 		"--agent-image=operator:test", "--fio-image=fio:test", "--ior-image=ior:test", "--profile-library=false",
 		"--metrics-bind-address="+o.metrics, "--pprof-bind-address="+o.profiles, "--health-probe-bind-address=0",
 		"--max-clients="+strconv.Itoa(maxClients), "--max-clients-per-namespace="+strconv.Itoa(w.perNamespace),
-		// Clients are not lost even if the machine stalls for minutes.
+		// No client may count as lost, even if the machine stalls for minutes.
 		"--loss-timeout=30m")
 	hang.Until(w, "the operator leads", func() bool {
 		select {
@@ -111,7 +111,6 @@ type usage struct {
 	AllocatedBytes int64
 }
 
-// cpu returns the CPU time of the process.
 func (o *operator) cpu(t *testing.T) time.Duration {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", o.Process.Pid))
@@ -154,7 +153,8 @@ func number(text, word string) int64 {
 	return n
 }
 
-// web is a client for servers on this machine. Its timeout is long, because a CPU profile takes as long as requested.
+// web is a client for servers on this machine. Its timeout is long, because a request for a CPU profile lasts as long
+// as the profile.
 var web = http.Client{Transport: &http.Transport{Proxy: nil}, Timeout: hang.Guard}
 
 func body(url string) (string, error) {

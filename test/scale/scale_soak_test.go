@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// Smaller sizes are for work on the operator: `make soak PARTS=scale` has the full ones.
+// The defaults are the sizes of `make soak PARTS=scale`. Smaller sizes help when working on the operator.
 var (
 	sizes    = flag.String("scale.agents", "125,250,500,1000,2000", "`numbers` of agents of TestManyRuns")
 	window   = flag.Duration("scale.window", 2*time.Minute, "`time` to measure at each size")
@@ -23,31 +23,34 @@ var (
 	profiles = flag.Bool("scale.profile", false, "keep profiles of the operator at each size in bin/scale")
 )
 
-// memoryLimit is the GOMEMLIMIT of the Deployment.
+// memoryLimit is the GOMEMLIMIT that the operator's Deployment sets.
 const memoryLimit = "GOMEMLIMIT=450MiB"
 
-// clientsPerRun is the number of clients of each run where there are many runs.
+// clientsPerRun is the number of clients per run in tests with many runs.
 const clientsPerRun = 10
 
 const (
-	// mostWrites are the writes to the API server a second for a run, and statusAge is how far its status may be behind.
+	// mostWrites is the maximum number of writes to the API server per run and second. statusAge is the maximum age of the
+	// live figures in a status.
 	mostWrites = 0.2
 	statusAge  = 10 * time.Second
-	// mostLate is the longest delay of a sample of the simulator: a machine that is busier than that measures itself.
+	// mostLate is the maximum delay of a simulated sample. If samples are later, the machine is too busy to judge the
+	// operator.
 	mostLate = 2 * time.Second
 )
 
-// Record holds the results of a test of this part for programs.
+// Record holds the results of a scale test in machine-readable form.
 type Record struct {
 	Figures []Figures `json:"figures"`
-	// Runs are those that were compared, Samples what their agents have sent, Wrong what the operator counted otherwise.
+	// Runs is the number of runs whose counts were compared, and Samples the number of samples that their agents sent.
+	// Wrong lists the differences in the operator's counts.
 	Runs    int      `json:"runs"`
 	Samples uint64   `json:"samples"`
 	Wrong   []string `json:"wrong,omitempty"`
 }
 
-// TestManyRuns: what the operator costs beside more and more agents with a sample a second, while runs begin and end all
-// the time; and that it counts each sample once.
+// TestManyRuns measures the operator's CPU, memory and API writes with increasing numbers of agents, each of which
+// sends a sample per second, while runs continually begin and end. The operator must count each sample once.
 func TestManyRuns(t *testing.T) {
 	soak.Only(t)
 	w := newWorld(t)
@@ -78,12 +81,12 @@ func TestManyRuns(t *testing.T) {
 	slots.all.Wait()
 	w.end(&record)
 	if record.Runs != slots.begun {
-		t.Errorf("%d runs were compared of %d", record.Runs, slots.begun)
+		t.Errorf("compared %d runs of %d", record.Runs, slots.begun)
 	}
 	judge(t, record.Figures)
 }
 
-// end waits until nothing is left of the runs, and keeps the record.
+// end waits until nothing is left of the runs, and saves the record.
 func (w *world) end(record *Record) {
 	w.Helper()
 	w.nothingLeft()
@@ -101,7 +104,7 @@ func (w *world) end(record *Record) {
 	}
 }
 
-// judge holds the figures against what is promised, unless the machine was too busy.
+// judge compares the figures with their bounds, unless the machine was too busy.
 func judge(t *testing.T, all []Figures) {
 	t.Helper()
 	for _, one := range all {

@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestCounts: all that the agents of several runs report reaches the operator, once, and nothing is left of the runs.
+// TestCounts checks that the operator counts each sample of several runs exactly once, and that nothing is left of the
+// runs.
 func TestCounts(t *testing.T) {
 	w := newWorld(t)
 	w.operate()
@@ -51,11 +52,11 @@ func TestCounts(t *testing.T) {
 		t.Error(one)
 	}
 	if w.checked != len(all) {
-		t.Errorf("%d runs were compared of %d", w.checked, len(all))
+		t.Errorf("compared %d runs of %d", w.checked, len(all))
 	}
 }
 
-// TestDifference: what is lost, doubled or reported elsewhere is told.
+// TestDifference checks that lost samples, duplicate samples and samples with the wrong phase are reported.
 func TestDifference(t *testing.T) {
 	t.Parallel()
 	sent := newLedger("n", "b", "r")

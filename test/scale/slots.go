@@ -40,7 +40,7 @@ func (w *world) newSlots(seed uint64, clients int32, shortest, longest time.Dura
 // namespaces is the number of namespaces that the runs are spread over.
 const namespaces = 10
 
-// grow adds slots until there are the given number, and returns when the run of each slot is in its load phase.
+// grow adds slots up to the given number, and returns when the run of each slot is in its load phase.
 func (s *slots) grow(runs int) {
 	s.Helper()
 	for slot := len(s.live); slot < runs; slot++ {

@@ -234,7 +234,6 @@ func figures(run *v1alpha1.BenchmarkRun) map[loadOf]measure.Counter {
 	return made
 }
 
-// isClosed reports whether a channel is closed.
 func isClosed(channel <-chan struct{}) bool {
 	select {
 	case <-channel:
@@ -351,13 +350,13 @@ func (w *world) compare() {
 	}
 	points, err := get("http://" + operator.metrics + "/metrics")
 	if err != nil {
-		return // The operator is restarting; the next call compares.
+		return // The operator is restarting; the next call retries.
 	}
 	counted := tallies(points)
 	for one, sent := range told {
 		got := counted[types.NamespacedName{Namespace: one.namespace, Name: one.run}]
 		if got == nil {
-			continue // The operator was restarted and is still reading the agents' logs again.
+			continue // The operator was restarted and is still replaying the agents' logs.
 		}
 		w.mu.Lock()
 		if why := sent.difference(got.tally); why != "" || got.lost > 0 {

@@ -11,14 +11,16 @@ import (
 	"github.com/storagebench/storagebench/test/sim"
 )
 
-// copies is a run of a command on two clients: a setup that writes 64 MiB, and the given words.
+// copies returns a benchmark of a command on two clients: a setup that writes 64 MiB, and a program with the given
+// arguments.
 func copies(words ...string) *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("store").Clients(2).
 		Load(v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Setup: []string{"load", "write=67108864"}, Command: append([]string{"load"}, words...)}}).
 		Prepare("setup").Steady("copy", "5m")
 }
 
-// TestCommand: of a program that reads half of its data from memory, the figures are what the store has answered.
+// TestCommand checks that the figures of a program count only I/O that the store has answered, although half of the
+// program's reads come from the page cache.
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -52,7 +54,8 @@ func TestCommand(t *testing.T) {
 	})
 }
 
-// TestCommandFails: a program that fails ends the run with its last words, unless its exit code is one of success.
+// TestCommandFails checks that a program that fails also fails the run, with the program's last output as the reason,
+// unless its exit code is in successExitCodes.
 func TestCommandFails(t *testing.T) {
 	t.Parallel()
 	for name, codes := range map[string][]int32{"fails": nil, "succeeds": {0, 12}} {
@@ -78,8 +81,9 @@ func TestCommandFails(t *testing.T) {
 	}
 }
 
-// TestCommandLoss: a client is lost in the middle of its program. The step is repeated, or the run goes on without the
-// client, or it fails. The setup runs again as the layout, which is lost with the client, and before the repeated step.
+// TestCommandLoss kills a client in the middle of its program. Depending on the policy, the step is repeated, the run
+// continues without the client, or the run fails. The setup serves as the layout: it runs again because the client's
+// data is lost, and once more before the repeated step.
 func TestCommandLoss(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -117,7 +121,8 @@ func TestCommandLoss(t *testing.T) {
 	}
 }
 
-// TestCommandDeadline: a program that takes longer than its phase is told to end then. What it has done counts.
+// TestCommandDeadline checks that a program that exceeds its phase's duration is terminated then, and that its I/O
+// until then counts.
 func TestCommandDeadline(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -137,8 +142,8 @@ func TestCommandDeadline(t *testing.T) {
 	})
 }
 
-// TestCommandOperatorDies is TestOperatorDies with a command. No program runs twice, or the store would have answered more; an
-// attempt that was begun too late is repeated, and its setup before it.
+// TestCommandOperatorDies is TestOperatorDies with a command. The bytes that the store has answered prove that no
+// program ran twice. An attempt that began too late is repeated after its setup.
 func TestCommandOperatorDies(t *testing.T) {
 	words := func() *builders.BenchmarkBuilder { return copies("read=67108864", "write=67108864") }
 	operatorDies(t, words, func(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {

@@ -12,12 +12,12 @@ import (
 	"github.com/storagebench/storagebench/test/sim"
 )
 
-// plain is a store of one limit, in bytes per second.
+// plain returns a store with a single limit, in bytes per second.
 func plain(bytesPerSecond float64) model.Config {
 	return model.Config{Buckets: []model.Bucket{bytes("volume", bytesPerSecond, 0, 0, 0)}, Latency: model.Latency{Fixed: 2 * time.Millisecond}}
 }
 
-// worldOf makes a world of several targets, each with its own store.
+// worldOf returns a world with several targets, each with its own store.
 func worldOf(t *testing.T, benchmark *builders.BenchmarkBuilder, targets []string, configs map[string]model.Config) *sim.World {
 	t.Helper()
 	stores := map[string]*sim.Store{}
@@ -33,7 +33,8 @@ func worldOf(t *testing.T, benchmark *builders.BenchmarkBuilder, targets []strin
 	return w
 }
 
-// TestComparison: the comparison of targets whose stores differ by half, or not at all, matches the stores' limits.
+// TestComparison compares targets whose stores differ by 50 % or not at all. The differences and verdicts must match
+// the stores' limits.
 func TestComparison(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -62,7 +63,8 @@ func TestComparison(t *testing.T) {
 	})
 }
 
-// TestObjectives: an objective below the store's rate is met, one above it is missed, and the observed figure is that rate.
+// TestObjectives checks that an objective below the store's rate is met and one above it is missed, and that the
+// observed figure is the store's rate.
 func TestObjectives(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -92,12 +94,13 @@ func quantity(text string) *resource.Quantity {
 const (
 	// toolsApart is the delay of the second client's simulated fio before its first I/O, relative to the first client's.
 	toolsApart = 20 * time.Millisecond
-	// driftApart is the drift of two clocks, 200 ppm, over the minute between two comparisons of clocks, and a start.
+	// driftApart is the difference that a drift of 200 ppm between two clocks causes in the minute between two comparisons
+	// of the clocks and until the start.
 	driftApart = 13 * time.Millisecond
 )
 
-// TestDrift: two clients whose clocks move apart by 8.6 s in twelve hours still start together, and their figures match the
-// store's record.
+// TestDrift checks that two clients whose clocks drift apart by 8.6 s in twelve hours still start together, and that
+// their figures match the store's record.
 func TestDrift(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {

@@ -17,22 +17,22 @@ import (
 	"github.com/storagebench/storagebench/test/sim"
 )
 
-// even is a store without credits.
+// even returns a store without credits.
 func even() model.Config {
 	return model.Config{Buckets: []model.Bucket{bytes("volume", 40e6, 0, 0, 0)}, Latency: model.Latency{Fixed: 2 * time.Millisecond}}
 }
 
-// usual is a run of three steps.
+// usual returns a benchmark with three steps: a layout, writes and reads.
 func usual() *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("store").Clients(2).Workload(load(random, 0, "64Ki", 8).Dataset("16Mi")).Prepare("layout").
 		Steady("write", "10s").Steady("read", "10s").With(load(random, 100, "64Ki", 8).Dataset("16Mi"))
 }
 
-// client is one of the only target.
+// client returns the key of a client of the target "store".
 func client(index int) decide.ClientKey { return decide.ClientKey{Target: "store", Index: index} }
 
-// once fails where fio began an attempt of a step more than once, or an attempt that ended well is not the only one of
-// its step that did.
+// once checks that no attempt of a step began twice, that each attempt that succeeded had begun on each client, and
+// that each step has an attempt that succeeded.
 func once(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	begunOnce(t, w)
@@ -54,8 +54,8 @@ func once(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// TestOperatorDies: an operator dies at every action, before and after the facts are stored, and another one goes on.
-// Each step starts once, and the figures are the store's.
+// TestOperatorDies kills the operator at each of its actions, before and after the facts are stored. Its successor must
+// continue the run: no attempt of a step starts twice, and the figures match the store's record.
 func TestOperatorDies(t *testing.T) {
 	operatorDies(t, usual, func(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {
 		t.Helper()
@@ -98,7 +98,7 @@ func operatorDies(t *testing.T, usual func() *builders.BenchmarkBuilder, check f
 	}
 }
 
-// during does something once a step has been running for a time.
+// during calls do when the step has been running for the given time.
 func during(w *sim.World, step string, after time.Duration, do func()) {
 	begun := false
 	w.Stored = func(action decide.Action) bool {
@@ -110,12 +110,13 @@ func during(w *sim.World, step string, after time.Duration, do func()) {
 	}
 }
 
-// TestLoss: a client dies in the middle of a step, under each policy.
+// TestLoss kills a client in the middle of a step, with each policy. The run repeats the step, continues without the
+// client, or fails.
 func TestLoss(t *testing.T) {
 	for _, test := range []struct {
 		policy   v1alpha1.OnLoss
 		stage    string
-		attempts map[string]int32 // of steps, where there is more than one
+		attempts map[string]int32 // by step; other steps have one
 		degraded bool
 	}{
 		{policy: v1alpha1.OnLossRestartStep, stage: v1alpha1.StageComplete, attempts: map[string]int32{"00-layout": 2, "02-read": 2}},
@@ -145,11 +146,11 @@ func TestLoss(t *testing.T) {
 				}
 				read := run.Status.Phases[len(run.Status.Phases)-1].Targets[0]
 				if clients := map[bool]int32{false: 2, true: 1}[test.degraded]; read.Clients != clients {
-					t.Errorf("%d clients have a part in the result, not %d", read.Clients, clients)
+					t.Errorf("the result is of %d clients, not %d", read.Clients, clients)
 				}
 				if !test.degraded {
 					once(t, w, run)
-					// The attempt that was lost counts for nothing.
+					// The figures must not include the lost attempt.
 					for _, operation := range read.Operations {
 						near(t, "read", float64(*operation.BytesPerSecond), 40e6)
 					}
@@ -159,7 +160,7 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-// TestUpgradedReplacement: a replacement of a client has another fio than the run began with. The run warns of it.
+// TestUpgradedReplacement checks that a run warns if the replacement of a client has another version of fio.
 func TestUpgradedReplacement(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := world(t, usual(), even(), 1)
@@ -177,8 +178,8 @@ func TestUpgradedReplacement(t *testing.T) {
 	})
 }
 
-// TestLossOfSmallFiles: a client dies while small files are read. Its replacement has none, so they are written again
-// before the step is repeated.
+// TestLossOfSmallFiles kills a client while small files are read. Its replacement has no files, so they must be written
+// again before the step is repeated.
 func TestLossOfSmallFiles(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -198,8 +199,9 @@ func TestLossOfSmallFiles(t *testing.T) {
 	})
 }
 
-// TestOperatorDiesAfterLoss: a client dies with its data while a step runs, and an operator dies at any action. The next
-// one repeats the layout before it has heard of the other client, which is still at the step.
+// TestOperatorDiesAfterLoss kills a client, which loses its data, during a step, and then the operator at any of its
+// actions. The next operator must be able to repeat the layout before it hears from the other client, which is still
+// running the step.
 func TestOperatorDiesAfterLoss(t *testing.T) {
 	for at := range 18 {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
@@ -221,8 +223,8 @@ func TestOperatorDiesAfterLoss(t *testing.T) {
 	}
 }
 
-// exact holds the rates of steady phases against what the store answered in the very same window, and the bytes of all
-// steps against all that it answered.
+// exact compares the rates of steady phases with what the store answered in exactly the measured time, and checks the
+// bytes of all steps with exactBytes.
 func exact(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	exactBytes(t, w, run)
@@ -255,8 +257,9 @@ func exact(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// exactBytes holds the bytes of all steps against all that the store answered. Ranks are read each 50 ms: what they do
-// between their last reading before the end of a step's time and the end of IOR's is in no sample.
+// exactBytes compares the bytes of all steps with all bytes that the store answered. For MPI jobs, up to 50 ms of I/O
+// may be missing per step: the agent samples ranks at this interval, and does not see what they do after their last
+// sample.
 func exactBytes(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	var all int64
@@ -280,7 +283,7 @@ func exactBytes(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// near fails where a figure is further off than it may be.
+// near fails the test if got differs from want by more than percent.
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
 	if got < want*(1-percent/100) || got > want*(1+percent/100) {
@@ -288,7 +291,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// TestCutWire: a client is out of reach for less than the loss timeout. Nothing is lost of it, and nothing twice.
+// TestCutWire disconnects a client for less than the loss timeout. None of its I/O may be lost or counted twice.
 func TestCutWire(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -307,7 +310,7 @@ func TestCutWire(t *testing.T) {
 	})
 }
 
-// TestCutForGood: a client that stays out of reach is replaced.
+// TestCutForGood checks that a client that remains unreachable is replaced.
 func TestCutForGood(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -322,7 +325,7 @@ func TestCutForGood(t *testing.T) {
 	})
 }
 
-// TestActiveDeadline: a run that takes longer than it may is ended then, with what it has.
+// TestActiveDeadline checks that a run that exceeds its activeDeadline ends at that time and keeps its results.
 func TestActiveDeadline(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -343,7 +346,7 @@ func TestActiveDeadline(t *testing.T) {
 	})
 }
 
-// TestCancelled: a run that is stopped keeps what it has measured.
+// TestCancelled checks that a cancelled run keeps what it has measured.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -358,8 +361,7 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// TestOrphans: when no operator comes back, agents let the step that runs come to its end, wait for the orphan
-// timeout, and leave.
+// TestOrphans checks that agents exit when no operator has connected to them for the orphan timeout.
 func TestOrphans(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -381,8 +383,8 @@ func TestOrphans(t *testing.T) {
 	})
 }
 
-// TestPlanAgainstRun: each step takes its load's time at least and no more than was planned, and the next one begins at
-// once.
+// TestPlanAgainstRun checks that each step takes at least the time of its load and at most the planned time, and that
+// the next step begins immediately.
 func TestPlanAgainstRun(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -412,7 +414,7 @@ func TestPlanAgainstRun(t *testing.T) {
 	})
 }
 
-// begunOnce fails where fio began an attempt of a step more than once.
+// begunOnce checks that no attempt of a step began more than once.
 func begunOnce(t *testing.T, w *sim.World) {
 	t.Helper()
 	for name, times := range w.House.Begun() {

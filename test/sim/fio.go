@@ -29,7 +29,7 @@ type Fio struct {
 	clock Clock
 	files *Files
 	delay time.Duration
-	// version is the version that it reports.
+	// version is the version of fio that the model reports.
 	version string
 	// begun is called whenever fio is started for an attempt of a step.
 	begun func(*agentapi.StepKey)
@@ -177,7 +177,7 @@ type fioLoad struct {
 	total  [measure.NumOperations]measure.Latency
 	bytes  [measure.NumOperations]uint64
 	minute [measure.NumOperations]measure.Histogram
-	// since is the start of the minute.
+	// since is the start of the interval that minute covers.
 	since time.Time
 }
 
@@ -302,7 +302,7 @@ func (l *fioLoad) sample(until time.Time) {
 	}
 }
 
-// flush reports the latencies of the minute.
+// flush reports the latencies since the last flush, usually of a minute.
 func (l *fioLoad) flush() {
 	record := &agentapi.LatencyMinute{StartNanoseconds: l.clock.At(l.since), EndNanoseconds: l.clock.At(l.sampled)}
 	for operation := range l.minute {
@@ -342,7 +342,7 @@ func (l *fioLoad) ended(why string, last, latest time.Time) *agentapi.Ended {
 		}
 		encoded, err := l.total[operation].MarshalBinary()
 		if err != nil {
-			panic(err) // As above.
+			panic(err) // The counts do not overflow.
 		}
 		ended.Operations = append(ended.Operations, &agentapi.OperationResult{
 			Operation: uint32(operation), Bytes: l.bytes[operation], Operations: l.total[operation].Count,

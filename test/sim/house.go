@@ -36,7 +36,7 @@ type House struct {
 	DriftPPM int64
 
 	mu sync.Mutex
-	// fioVersion is the version of fio of agents that start from now on.
+	// fioVersion is the version of fio for agents that start from now on.
 	fioVersion string
 	members    map[decide.ClientKey]*Member
 	files      map[decide.ClientKey]*Files
@@ -69,7 +69,6 @@ type Member struct {
 	left   time.Time
 }
 
-// newHouse returns a House without clients.
 func newHouse(runUID string, orphanTimeout time.Duration, stores map[string]*Store) (*House, error) {
 	master, err := identity.NewMaster()
 	if err != nil {
@@ -132,7 +131,7 @@ func (h *House) Member(key decide.ClientKey) *Member {
 	return h.members[key]
 }
 
-// Upgrade gives agents that start from now on another version of fio.
+// Upgrade sets the version of fio for agents that start from now on.
 func (h *House) Upgrade(fioVersion string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -212,7 +211,7 @@ func (m *Member) stay() {
 	<-m.agent.Finished()
 	cancel()
 	<-orphaned
-	// Let the answer to Finish arrive.
+	// Wait until the response to Finish has been delivered.
 	time.Sleep(10 * time.Millisecond)
 	m.server.Stop()
 	m.left = time.Now()
@@ -238,7 +237,6 @@ func (m *Member) lives() bool {
 	}
 }
 
-// address returns the address of a client's agent.
 func (h *House) address(key decide.ClientKey) string {
 	targets := slices.Sorted(maps.Keys(h.stores))
 	return fmt.Sprintf("10.0.%d.%d:9000", slices.Index(targets, key.Target), key.Index+1)
@@ -345,7 +343,7 @@ func (m *Member) Mend() {
 	m.down, m.unheard = false, false
 }
 
-// Kill kills a client with its agent and its tools at once, without any further message.
+// Kill kills a client at once, with its agent and its tools. The agent sends no further message.
 func (h *House) Kill(key decide.ClientKey) {
 	m := h.Member(key)
 	if m == nil || !m.lives() {

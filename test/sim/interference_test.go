@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/test/sim"
 )
 
-// neighbours makes a world of targets that share one store, or have one each of the same kind.
+// neighbours returns a world whose targets share one store, or each have a store of the same kind.
 func neighbours(t *testing.T, b *builders.BenchmarkBuilder, config model.Config, shared bool, targets ...string) *sim.World {
 	t.Helper()
 	stores := map[string]*sim.Store{}
@@ -35,7 +35,7 @@ func neighbours(t *testing.T, b *builders.BenchmarkBuilder, config model.Config,
 	return w
 }
 
-// beside is a run of a victim with 8 requests under way beside aggressors.
+// beside returns a benchmark that measures a victim with 8 outstanding requests beside aggressors.
 func beside(each v1alpha1.Duration, counts ...int32) *builders.BenchmarkBuilder {
 	var aggressors []string
 	for i := range counts[len(counts)-1] {
@@ -57,7 +57,7 @@ func resultOf(t *testing.T, w *sim.World, target string) *v1alpha1.TargetResult 
 	return found
 }
 
-// hits reports whether a ratio is within 0.5 % of the truth or, if that is wider, has it within its interval.
+// hits reports whether a ratio is within 0.5 % of the true value, or its interval contains the true value.
 func hits(ratio *v1alpha1.Estimate, truth float64) bool {
 	if ratio == nil || ratio.Lower == nil || ratio.Upper == nil {
 		return false
@@ -65,8 +65,8 @@ func hits(ratio *v1alpha1.Estimate, truth float64) bool {
 	return math.Abs(float64(ratio.Value)/1e6/truth-1) <= 0.005 || float64(*ratio.Lower)/1e6 <= truth && truth <= float64(*ratio.Upper)/1e6
 }
 
-// TestInterferenceShare: on a store with one limit, requests are answered in turn, so a victim with 8 of 32 under way
-// gets a quarter, and each of its requests takes four times as long.
+// TestInterferenceShare checks the figures on a store with one limit, which answers requests in turn: a victim with 8
+// of 32 outstanding requests gets a quarter of the rate, and each of its requests takes four times as long.
 func TestInterferenceShare(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestInterferenceShare(t *testing.T) {
 			t.Errorf("%+v, and the share is a quarter", level.RateRatioPPM)
 		}
 		for name, ratio := range map[string]*v1alpha1.Estimate{"p50": level.Operations[0].P50RatioPPM, "p99": level.Operations[0].P99RatioPPM} {
-			// The width of two buckets of a histogram.
+			// The tolerance is the width of two histogram buckets.
 			if ratio == nil || math.Abs(float64(ratio.Value)/4e6-1) > 0.016 {
 				t.Errorf("%s: %+v, and it is four times as long", name, ratio)
 			}
@@ -93,7 +93,7 @@ func TestInterferenceShare(t *testing.T) {
 	})
 }
 
-// TestInterferenceRamp: beside n aggressors with the same load, the share is 1/(n+1).
+// TestInterferenceRamp checks that beside n aggressors with the same load, a victim keeps 1/(n+1) of its rate.
 func TestInterferenceRamp(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestInterferenceRamp(t *testing.T) {
 	})
 }
 
-// TestInterferenceOfNone: targets with limits of their own cost each other nothing.
+// TestInterferenceOfNone checks that no loss is shown if each target has a store of its own.
 func TestInterferenceOfNone(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -121,8 +121,9 @@ func TestInterferenceOfNone(t *testing.T) {
 	})
 }
 
-// TestInterferenceControl: on stores of their own whose latency varies, at most 5 % of the runs show a cost of
-// throughput, and at most 5 % a change of p99: no more than 6 of 40 each, which 5 % exceed once in 300 times.
+// TestInterferenceControl checks for false positives with targets that have stores of their own with varying latency.
+// At most 5 % of runs may show a loss of throughput, and at most 5 % a change of p99. The test allows 6 of 40 runs,
+// which a rate of 5 % exceeds once in 300 times.
 func TestInterferenceControl(t *testing.T) {
 	t.Parallel()
 	const runs, most = 40, 6
@@ -144,8 +145,8 @@ func TestInterferenceControl(t *testing.T) {
 	}
 }
 
-// TestInterferenceOnTheBaseline: with credits that are drained first, the share is computed on the baseline, and no
-// block began with credits.
+// TestInterferenceOnTheBaseline checks that with the regime Baseline, credits are drained first, the share is that of
+// the baseline, and no block begins with credits.
 func TestInterferenceOnTheBaseline(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -162,8 +163,8 @@ func TestInterferenceOnTheBaseline(t *testing.T) {
 	})
 }
 
-// TestFairness: targets that share a store get what their requests under way are of all. Jain's index of 1 and 3 is
-// 16/20.
+// TestFairness checks that targets that share a store get its rate in proportion to their outstanding requests. Jain's
+// index of the shares 1 and 3 is 16/20.
 func TestFairness(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -41,7 +41,7 @@ var _ agent.System = (*Machine)(nil)
 // firstPID is higher than the highest PID of Linux.
 const firstPID = 1 << 23
 
-// started is the I/O that the kernel counts for a program before it begins its work, such as loading its libraries.
+// started is the I/O that the kernel counts for a program before its actual work, such as loading its libraries.
 var started = process.IO{ReadBytes: 107 << 10, WriteBytes: 4 << 10, ReadCalls: 350, WriteCalls: 90}
 
 // Process is a process of a Machine. The machine's mu guards it.
@@ -57,7 +57,7 @@ type Process struct {
 	flow    *flow
 	exit    *tool.Exit
 	waited  bool
-	// term is closed by SIGTERM, and exited when the process ends.
+	// term is closed by SIGTERM, and exited is closed when the process ends.
 	term, exited chan struct{}
 	terminate    func()
 }
@@ -267,7 +267,7 @@ func (m *Machine) DeviceIO(uint64) (process.DeviceIO, error) {
 	return sum, nil
 }
 
-// Sync implements agent.System. It does nothing, because data is on the store when a write returns.
+// Sync implements agent.System. It does nothing, because data is on the store as soon as a write returns.
 func (m *Machine) Sync(string) error { return nil }
 
 // Find implements agent.System.

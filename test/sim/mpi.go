@@ -176,7 +176,7 @@ func (m *Machine) mpirun(p *Process, command *exec.Cmd) int {
 		select {
 		case <-p.term:
 			interrupt(errTerminated)
-		case <-p.exited: // mpirun was killed, and its launchers with it
+		case <-p.exited: // mpirun was killed together with its launchers
 			interrupt(context.Canceled)
 			hangUp()
 		case <-j.over:
@@ -285,8 +285,8 @@ func await(flows []*flow, interrupted <-chan struct{}) bool {
 	}
 }
 
-// together starts the same load for each rank, limits it to atMost unless that is 0, and returns the bytes of all ranks
-// when all have reached the barrier.
+// together starts the same load for each rank, and returns the bytes of all ranks when all have reached the barrier. If
+// atMost is not 0, it limits the duration of the load.
 func (j *job) together(ctx context.Context, d demand, atMost time.Duration) (bytes uint64, err error) {
 	var flows []*flow
 	for _, rank := range j.ranks {

@@ -17,7 +17,7 @@ import (
 
 const transferSize = 64 << 10
 
-// ior is an IOR of some operations, with files of 1 MiB a rank.
+// ior returns an IOR workload with the given operations and a file of 1 MiB per rank.
 func ior(operations ...v1alpha1.Operation) v1alpha1.Engine {
 	return builders.IOR().Block("1Mi").Overwrites().Mutate(func(p *v1alpha1.IORProfile) {
 		p.TransferSize.Set(transferSize)
@@ -25,13 +25,14 @@ func ior(operations ...v1alpha1.Operation) v1alpha1.Engine {
 	}).Engine()
 }
 
-// ranks is a run of IOR in three steps, of two clients with two ranks each.
+// ranks returns a benchmark of IOR with three steps, and two clients with two ranks each.
 func ranks() *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("store").Clients(2).Processes(2).Load(ior(v1alpha1.OperationWrite)).Prepare("layout").
 		Steady("write", "10s").Steady("read", "10s").WithLoad(ior(v1alpha1.OperationRead))
 }
 
-// sound fails where IOR's own figures, the samples and the store do not agree, and where operations are not transfers.
+// sound checks that IOR's own figures, the samples and the store's record agree, and that the number of operations
+// matches the number of transfers.
 func sound(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	steps := map[string]v1alpha1.StepStatus{}
@@ -63,7 +64,7 @@ func sound(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {
 				if own.Operation == v1alpha1.OperationRead {
 					sum = sums[measure.Read]
 				}
-				// The repetition in which a drain is stopped is not among IOR's own.
+				// IOR does not report the repetition during which a drain is stopped.
 				if unfinished := sum.Bytes - uint64(own.Bytes); unfinished != 0 && (phase.Kind != v1alpha1.PhaseBurstDrain || unfinished > 4<<20) {
 					t.Errorf("%s: IOR says %d bytes, the store has answered %d", phase.Name, own.Bytes, sum.Bytes)
 				}
@@ -72,7 +73,8 @@ func sound(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// TestIOR: IOR writes and reads in turn until the credits end, then it only reads. All figures are the store's.
+// TestIOR runs IOR in a drain, where it writes and reads in turn until the credits end, and then in a read-only phase.
+// All figures must match the store's record.
 func TestIOR(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -105,7 +107,7 @@ func TestIOR(t *testing.T) {
 	})
 }
 
-// TestMPIOperatorDies is TestOperatorDies with jobs of MPI.
+// TestMPIOperatorDies is TestOperatorDies with MPI jobs.
 func TestMPIOperatorDies(t *testing.T) {
 	operatorDies(t, ranks, func(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun) {
 		t.Helper()
@@ -115,7 +117,8 @@ func TestMPIOperatorDies(t *testing.T) {
 	})
 }
 
-// TestMPILoss: the head of a job or another member dies in the middle of a step, under each policy that a job allows.
+// TestMPILoss kills the head of an MPI job or another member in the middle of a step, with each policy that MPI jobs
+// support.
 func TestMPILoss(t *testing.T) {
 	for _, policy := range []v1alpha1.OnLoss{v1alpha1.OnLossRestartStep, v1alpha1.OnLossFailRun} {
 		for _, gone := range []int{0, 1} {
@@ -156,11 +159,12 @@ func TestMPILoss(t *testing.T) {
 	}
 	_, problems := plan.Make(ranks().OnLoss(v1alpha1.OnLossContinueDegraded, 2).Run(), 1)
 	if len(problems) == 0 {
-		t.Error("a job would go on without a client")
+		t.Error("the plan allows an MPI job to continue without a client")
 	}
 }
 
-// TestMPICutWire: the operator has no way to the head of a job for less than the loss timeout.
+// TestMPICutWire disconnects the operator from the head of an MPI job for less than the loss timeout. The run must not
+// lose the client or any I/O.
 func TestMPICutWire(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -180,7 +184,7 @@ func TestMPICutWire(t *testing.T) {
 	})
 }
 
-// TestMPIActiveDeadline: a job is ended when the run's time is over. What it has done counts, and no rank is left.
+// TestMPIActiveDeadline checks that an MPI job ends at the run's activeDeadline: its I/O counts, and no rank remains.
 func TestMPIActiveDeadline(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -196,7 +200,7 @@ func TestMPIActiveDeadline(t *testing.T) {
 	})
 }
 
-// TestMdtest: the rates of mdtest are those at which the store has answered.
+// TestMdtest checks that the rates of mdtest match those at which the store answered.
 func TestMdtest(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -229,7 +233,7 @@ func TestMdtest(t *testing.T) {
 	})
 }
 
-// TestMdtestDeadline: mdtest that does not end within its phase has no result, and no rank of it is left.
+// TestMdtestDeadline checks that the run fails if mdtest does not complete within its phase, and that no rank remains.
 func TestMdtestDeadline(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {

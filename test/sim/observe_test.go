@@ -16,10 +16,10 @@ import (
 	"github.com/storagebench/storagebench/test/sim"
 )
 
-// answering is a Prometheus: it takes a second for an answer, and knows the store's level only some time after the fact.
-// It falls by one a second.
+// answering simulates a Prometheus. It takes a second to answer, and has a value only some time after the instant of
+// the value. The values decrease by one per second.
 type answering struct {
-	late   time.Duration // after which a value is known
+	late   time.Duration // the time until a value is available
 	silent bool
 
 	mu      sync.Mutex
@@ -75,12 +75,12 @@ func observedBenchmark() *builders.BenchmarkBuilder {
 	})
 }
 
-// TestObservations lets a run ask a Prometheus whose values come in time, late, too late, or never. The run completes in
-// each case, and says what is missing.
+// TestObservations runs with a Prometheus whose values arrive in time, late, too late, or never. The run must complete
+// in each case, and report what is missing.
 func TestObservations(t *testing.T) {
 	for name, test := range map[string]struct {
 		prometheus *answering
-		points     int32 // 0 for no series
+		points     int32 // minimum; 0 means no series
 		within     time.Duration
 		warning    string
 	}{
@@ -123,8 +123,8 @@ func expectObserved(t *testing.T, w *sim.World, run *v1alpha1.BenchmarkRun, poin
 	}
 }
 
-// TestObservationsOutliveOperators kills the operator before and after it stores each of its decisions about the
-// observations. The next one asks again, and the result is the same.
+// TestObservationsOutliveOperators kills the operator before and after it stores each of its decisions about
+// observations. The next operator must query again and get the same result.
 func TestObservationsOutliveOperators(t *testing.T) {
 	for _, kind := range []decide.Kind{decide.Observe, decide.RecordObservations} {
 		for _, stored := range []bool{false, true} {
@@ -152,7 +152,7 @@ func TestObservationsOutliveOperators(t *testing.T) {
 	}
 }
 
-// TestObservationsWithoutPrometheus says that there is nothing to ask, and does not wait for it.
+// TestObservationsWithoutPrometheus checks that without a Prometheus, the run completes with a warning.
 func TestObservationsWithoutPrometheus(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		run := conduct(t, world(t, observedBenchmark(), facts(), 4096))

@@ -23,13 +23,13 @@ import (
 
 const (
 	runUID = "run-1"
-	// lossTimeout is the time for which an agent may be unreachable.
+	// lossTimeout is the time after which an unreachable agent is lost.
 	lossTimeout = 30 * time.Second
 	// downtime is the time between an operator's death and the start of its successor.
 	downtime = 2 * time.Second
 )
 
-// errDied is the error with which an operator dies.
+// errDied is the error of an operator that dies.
 var errDied = errors.New("the operator has died")
 
 // World is a run with everything that it needs.

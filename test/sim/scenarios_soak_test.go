@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// longScenarios have hours of samples at gigabytes a second: they take a minute of CPU together.
+// longScenarios simulate hours of samples at gigabytes per second. Together, they take a minute of CPU time.
 var longScenarios = []scenario{
 	{name: "fsx-lustre-none", store: model.Config{Latency: model.Latency{Fixed: 500 * time.Microsecond}, Buckets: []model.Bucket{
 		{Name: "network", Counts: model.CountsBytes, ServesCache: true, BaselinePerSecond: 11428e6, BurstPerSecond: 12460e6, Size: 1032e6 * 28800},

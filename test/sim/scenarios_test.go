@@ -16,10 +16,11 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/truth"
 )
 
-// percent is how far a figure may be off the store's own record, and the record off the parameters.
+// percent is the maximum difference of a figure from the store's parameters, or from the store's own record if no
+// parameter applies.
 const percent = 0.5
 
-// bytes and operations are buckets; without size they are plain limits.
+// bytes and operations return buckets. With a size of 0, a bucket is a limit without credits.
 func bytes(name string, baseline, burst, size, refill float64) model.Bucket {
 	bucket := model.Bucket{Name: name, Counts: model.CountsBytes, BaselinePerSecond: baseline, BurstPerSecond: burst, Size: size}
 	if refill > 0 {
@@ -32,7 +33,7 @@ func operations(name string, baseline, burst, size float64) model.Bucket {
 	return model.Bucket{Name: name, Counts: model.CountsOperations, BaselinePerSecond: baseline, BurstPerSecond: burst, Size: size}
 }
 
-// load is fio with blocks of a size, so many under way.
+// load returns a fio workload. depth is its number of outstanding blocks.
 func load(pattern v1alpha1.FioPattern, reads int32, block string, depth int32) *builders.FioBuilder {
 	return builders.Fio().BlockSize(block).ReadPercent(reads).Mutate(func(p *v1alpha1.FioProfile) {
 		p.Pattern, p.QueueDepth = pattern, &depth
@@ -40,8 +41,9 @@ func load(pattern v1alpha1.FioPattern, reads int32, block string, depth int32) *
 	})
 }
 
-// scenario is a real system at its full size, what is done with it, and how many blocks of its load are one request
-// of the model. The stores in small are those of test/burstfs; their files say where the figures come from.
+// scenario is a model of a real system at its full size, and the benchmark that runs on it. blocks is the number of
+// blocks of the load that form one request of the model. test/burstfs has small versions of the stores; its files
+// document the sources of the parameters.
 type scenario struct {
 	name    string
 	store   model.Config
@@ -49,7 +51,7 @@ type scenario struct {
 	phases  func(*builders.BenchmarkBuilder) *builders.BenchmarkBuilder
 	blocks  int64
 	clients int32
-	// drains is the bucket whose credits end; empty where none do.
+	// drains names the bucket whose credits end, or is empty if no credits end.
 	drains string
 }
 
@@ -71,7 +73,7 @@ const (
 	tebibyte   = 1 << 40
 )
 
-// fsxDisk is the disk of FSx for Windows at 32 MB/s: 30 minutes of burst that come back within a day.
+// fsxDisk is the disk limit of FSx for Windows at 32 MB/s: a burst of 30 minutes, which takes a day to refill.
 var fsxDisk = bytes("disk", 32e6, 260e6, (260e6-5.3e6)*1800, 5.3e6)
 
 var scenarios = []scenario{
@@ -107,8 +109,8 @@ var azureVM = model.Config{Latency: model.Latency{Fixed: 3 * time.Millisecond, F
 	bytes("machine", 768e6, 0, 0, 0), operations("machine-operations", 51200, 0, 0),
 	bytes("disks", 800e6, 0, 0, 0), operations("disks-operations", 20000, 0, 0)}}
 
-// TestScenarios: what a run says of each system is what the store has let through, and that is what the system's
-// parameters say.
+// TestScenarios checks that the figures of a run on each system match the system's parameters, or the store's own
+// record where no parameter applies.
 func TestScenarios(t *testing.T) { carryOut(t, scenarios) }
 
 func carryOut(t *testing.T, scenarios []scenario) {
@@ -130,8 +132,8 @@ func carryOut(t *testing.T, scenarios []scenario) {
 	}
 }
 
-// TestRefill: a volume of hard disks is drained, left alone for a day, and drained again; what came back in between is
-// what its parameters say, though that is not the baseline.
+// TestRefill drains a volume of hard disks, leaves it idle for six hours, and drains it again. The measured refill must
+// match the volume's refill rate, which differs from its baseline.
 func TestRefill(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -149,8 +151,9 @@ func TestRefill(t *testing.T) {
 	})
 }
 
-// TestSpentAgain: a bucket that was drained, kept empty and refilled has the same size when it is drained again. What
-// the store let through at its baseline, which is above the refill, was not in the bucket.
+// TestSpentAgain drains a bucket, keeps it empty for a while, lets it refill, and drains it again. Both drains must
+// find the same size of the bucket. What the store answered at its baseline, which is above the refill rate, is not
+// part of the bucket.
 func TestSpentAgain(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -175,7 +178,7 @@ func TestSpentAgain(t *testing.T) {
 	})
 }
 
-// TestScenariosAreThere: each store of test/burstfs is here at its full size.
+// TestScenariosAreThere checks that each store of test/burstfs has a scenario at its full size.
 func TestScenariosAreThere(t *testing.T) {
 	for _, name := range burstfs.Scenarios() {
 		found := name == "fsx-windows-32-hdd-dips"
@@ -188,7 +191,7 @@ func TestScenariosAreThere(t *testing.T) {
 	}
 }
 
-// complete fails when a run is not, or has a warning that says that figures are not to be trusted.
+// complete fails the test unless the run is complete.
 func complete(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	if run.Status.Stage != v1alpha1.StageComplete {
@@ -196,7 +199,8 @@ func complete(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// against holds the figures of a run against the store's own record, and those of the record against the parameters.
+// against compares the figures of a run with the store's parameters, or with the store's own record where no parameter
+// applies.
 func against(t *testing.T, record truth.Record, config model.Config, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	rows := truth.Compare(record, config, run.Status)
@@ -205,10 +209,10 @@ func against(t *testing.T, record truth.Record, config model.Config, run *v1alph
 	}
 	for _, row := range rows {
 		if row.Figure == "spent" && row.Phase == "burst" && config.Buckets[0].Refill() != config.Buckets[0].BaselinePerSecond {
-			continue // Without documented limits the refill is assumed to be the baseline, and the amount follows from it.
+			continue // Without documented limits, the credits are computed with the baseline as the refill rate.
 		}
 		if !math.IsNaN(row.Parameter) {
-			// In small steps of a second the record knows the end of the credits less well than arithmetic does.
+			// The record has a resolution of one second, so the parameters are more precise about the end of the credits.
 			row.Truth = row.Parameter
 		}
 		if row.Off(percent) {

@@ -18,7 +18,8 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/truth"
 )
 
-// server is one server of constant service time, in operations per second: with random arrivals the queue M/D/1.
+// server returns a store that serves one operation at a time, in constant time. With random arrivals, it is an M/D/1
+// queue.
 func server(perSecond float64) model.Config {
 	return model.Config{Buckets: []model.Bucket{operations("server", perSecond, 0, 0)}}
 }
@@ -27,8 +28,8 @@ func searched(reads int32) *builders.FioBuilder {
 	return load(random, reads, "4Ki", 32).Mutate(func(p *v1alpha1.FioProfile) { p.FileSharing = v1alpha1.FilesShared })
 }
 
-// TestSearch: what a search finds on a single server of constant service time is at most the rate at which the queue
-// M/D/1 has that percentile, and at least 95 % of it.
+// TestSearch searches the highest rate of a server with constant service time. The result must be at most the rate at
+// which an M/D/1 queue reaches the bound of the latency percentile, and at least 95 % of it.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -68,7 +69,8 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestSearchAtTheBound: a search whose rate.max meets the objective says that the highest rate may be higher.
+// TestSearchAtTheBound checks that if rate.max meets the objective, the search reports that the highest rate may be
+// higher.
 func TestSearchAtTheBound(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -85,7 +87,7 @@ func TestSearchAtTheBound(t *testing.T) {
 	})
 }
 
-// TestSearchOfNothing: a store whose every operation takes longer than the bound has no such rate.
+// TestSearchOfNothing checks that the search finds no rate on a store where each operation takes longer than the bound.
 func TestSearchOfNothing(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -103,7 +105,7 @@ func TestSearchOfNothing(t *testing.T) {
 	})
 }
 
-// TestSearchBaseline: with credits that are drained first, no rate above the baseline is offered.
+// TestSearchBaseline checks that once the credits are drained, the search offers no rate above the baseline.
 func TestSearchBaseline(t *testing.T) {
 	t.Parallel()
 	store := model.Config{Latency: model.Latency{Fixed: time.Millisecond}, Buckets: []model.Bucket{operations("credits", 300, 2000, 100_000)}}
@@ -152,8 +154,8 @@ func TestSearchBaseline(t *testing.T) {
 	}
 }
 
-// TestSearchOnALowBaseline: ten clients cannot offer a mix of reads and writes at a baseline of 30/s. Only the first
-// rate is offered, which misses the objective.
+// TestSearchOnALowBaseline checks a search on a store with a baseline of 30 IOPS, too low for ten clients with a mix of
+// reads and writes. The search offers only the lowest possible rate, which misses the objective.
 func TestSearchOnALowBaseline(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
@@ -174,8 +176,8 @@ func TestSearchOnALowBaseline(t *testing.T) {
 	})
 }
 
-// TestSearchOperatorDies: an operator that dies at each action, before or after its facts are stored, is followed by one
-// that goes on with the same search: each rate is the recorded one, and follows from the results before it.
+// TestSearchOperatorDies kills the operator at each action, before and after its facts are stored. The next operator
+// must continue the same search: each step offers the recorded rate, which follows from the previous results.
 func TestSearchOperatorDies(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ func bubble(t *testing.T, test func(t *testing.T)) {
 	synctest.Test(t, test)
 }
 
-// world makes a world with one target, "store".
+// world returns a world with one target, "store".
 func world(t *testing.T, benchmark *builders.BenchmarkBuilder, config model.Config, blocks int64) *sim.World {
 	t.Helper()
 	stores, err := sim.StoreOf("store", config, blocks)
@@ -36,7 +36,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// conduct carries a run out to its end.
 func conduct(t *testing.T, w *sim.World) *v1alpha1.BenchmarkRun {
 	t.Helper()
 	run, err := w.Conduct(context.Background())

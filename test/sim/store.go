@@ -136,14 +136,13 @@ type flow struct {
 	submitted   int64 // bytes
 	outstanding int
 	lastDone    time.Duration
-	// done and sum count what was done since the last take.
+	// done and sum count what was answered since the last take.
 	done [measure.NumOperations]measure.Latency
 	sum  [measure.NumOperations]uint64
-	// moved counts everything that was done.
+	// moved counts everything that was answered.
 	moved [measure.NumOperations]measure.Counter
 }
 
-// begin starts a load.
 func (s *Store) begin(d demand) *flow {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +215,6 @@ func (f *flow) submit(now time.Duration) {
 	f.ask(now, 0)
 }
 
-// ask submits a request.
 func (f *flow) ask(now time.Duration, job int) {
 	bytes := f.blockBytes * f.store.Blocks
 	operation, kind := measure.Write, model.Write
@@ -260,7 +258,7 @@ func (f *flow) look() progress {
 	}
 }
 
-// take returns what was done since the last take.
+// take returns what was answered since the last take.
 func (f *flow) take() (done [measure.NumOperations]measure.Latency, bytes [measure.NumOperations]uint64) {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/storagebench/storagebench/test/sim"
 )
 
-// TestStoredRuns conducts runs that operators of each format have stored: every step of theirs, in their order, once. A run that
-// was live when its operator was upgraded goes on this way.
+// TestStoredRuns conducts runs that operators stored in each plan format. All stored steps must run once, in their
+// order: this is how a live run continues after an upgrade of the operator.
 func TestStoredRuns(t *testing.T) {
 	files, err := filepath.Glob("../../internal/plan/testdata/runs/format-*/*.yaml")
 	must(t, err)
@@ -26,7 +26,7 @@ func TestStoredRuns(t *testing.T) {
 		run := &v1alpha1.BenchmarkRun{}
 		must(t, yaml.UnmarshalStrict(text, run))
 		if run.Spec.Run.Workload.Command != nil {
-			continue // the model knows only a program of its own
+			continue // The model can run only its own program.
 		}
 		conducted++
 		t.Run(filepath.Join(filepath.Base(filepath.Dir(file)), filepath.Base(file)), func(t *testing.T) {

@@ -26,7 +26,6 @@ type message struct {
 	due  time.Time
 }
 
-// slow returns a slowConn for a connection.
 func slow(fast net.Conn) *slowConn {
 	c := &slowConn{Conn: fast, sent: make(chan message, 1<<12), closed: make(chan struct{})}
 	go c.deliver()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// seedEnvironment is the environment variable with the seed that the runner drew or was given.
+// seedEnvironment is the environment variable with the seed of the run.
 const seedEnvironment = "SOAK_SEED"
 
 // Seed returns the seed of this soak run, for tests with random choices. The record contains it, and -seed sets it to

@@ -77,7 +77,7 @@ func Report(t testing.TB, title, format string, arguments ...any) {
 	keepFinding(t, Finding{Test: t.Name(), Title: title, Text: text})
 }
 
-// Compare logs a row of the table of performance and adds it to the record of the running part. title names the figure.
+// Compare logs a row of the performance table and adds it to the record of the running part. title names the figure.
 func Compare(t testing.TB, title string, row Row) {
 	t.Helper()
 	t.Logf("%s: %s; %s: %s; bound: %s, met: %t", title, row.Ours, row.Versus, row.Control, row.Bound, row.Met)
@@ -95,7 +95,7 @@ func keepFinding(t testing.TB, finding Finding) {
 	}
 }
 
-// AppendFinding adds a measurement to the file for findings.
+// AppendFinding adds a measurement to a file of findings.
 func AppendFinding(name string, finding Finding) error {
 	line, err := json.Marshal(finding)
 	if err != nil {

@@ -28,31 +28,31 @@ import (
 	"github.com/storagebench/storagebench/internal/objects"
 )
 
-// lookEvery is how often pods are looked at.
+// lookEvery is the interval at which the kubelet lists pods.
 const lookEvery = 100 * time.Millisecond
 
-// addresses counts the pods of this process, each of which gets a loopback address of its own.
+// addresses counts the pods of this process. Each pod gets its own loopback address.
 var addresses atomic.Uint32
 
 // Kubelet runs pods as processes.
 type Kubelet struct {
-	// Client of the API server.
+	// Client is a client of the API server.
 	Client client.Client
-	// Agent is the program to run.
+	// Agent is the path of the agent's program.
 	Agent string
-	// Directory is what every volume is.
+	// Directory replaces every volume.
 	Directory string
-	// Environment is added to that of the processes.
+	// Environment is added to the environment of the processes.
 	Environment []string
 
-	// Hold keeps pods that do not run yet from being started, as a node without room does.
+	// Hold, if true, keeps new pods from starting, as on a node without room.
 	Hold atomic.Bool
 
 	mu   sync.Mutex
 	pods map[types.UID]*process
 }
 
-// process is one pod that runs.
+// process is a running pod.
 type process struct {
 	command *exec.Cmd
 	stderr  bytes.Buffer
@@ -60,7 +60,7 @@ type process struct {
 	deleted bool
 }
 
-// Run runs pods until the context ends; then it kills what is left.
+// Run runs pods until the context ends, and then kills their processes.
 func (k *Kubelet) Run(ctx context.Context) {
 	k.pods = map[types.UID]*process{}
 	ticker := time.NewTicker(lookEvery)
@@ -83,7 +83,7 @@ func (k *Kubelet) Run(ctx context.Context) {
 	}
 }
 
-// Kill ends the process of a pod at once, as the kernel ends one that takes too much memory.
+// Kill kills the process of a pod at once, as the kernel does when a pod exceeds its memory limit.
 func (k *Kubelet) Kill(pod types.UID) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -94,8 +94,8 @@ func (k *Kubelet) Kill(pod types.UID) error {
 	return running.command.Process.Kill()
 }
 
-// Processes says what the machine runs of the pods: a line a process of those whose environment they have, with what the kernel
-// has it wait for. It is for tests that hang.
+// Processes describes the live processes of the pods, one per line, with the kernel function in which each waits. It
+// finds them by their environment. It helps to debug tests that hang.
 func (k *Kubelet) Processes() string {
 	var told strings.Builder
 	folders, _ := filepath.Glob("/proc/[0-9]*")
@@ -110,7 +110,7 @@ func (k *Kubelet) Processes() string {
 		state, _ := os.ReadFile(filepath.Join(folder, "stat"))
 		waits, _ := os.ReadFile(filepath.Join(folder, "wchan"))
 		_, state, _ = bytes.Cut(state, []byte(") "))
-		state = state[:min(len(state), 12)] // its state and its parent
+		state = state[:min(len(state), 12)] // the state and the parent's PID
 		fmt.Fprintf(&told, "%s [%s] in %s: %.200s\n", filepath.Base(folder), state, waits, bytes.ReplaceAll(command, []byte{0}, []byte{' '}))
 	}
 	return told.String()
@@ -145,18 +145,19 @@ func isClosed(channel <-chan struct{}) bool {
 	}
 }
 
-// start starts a pod's agent, once its Secret is there.
+// start starts the agent of a pod whose Secret exists.
 func (k *Kubelet) start(ctx context.Context, pod *corev1.Pod) {
 	var secret corev1.Secret
 	err := k.Client.Get(ctx, client.ObjectKeyFromObject(pod), &secret)
 	if err != nil {
-		return // The next look finds it.
+		return // The next sync tries again.
 	}
-	// A pod that is on no node is gone at once when it is deleted, and nobody is told to end.
+	// Bind the pod to a node first: the API server deletes a pod without a node at once, and its agent would not be
+	// terminated.
 	if pod.Spec.NodeName == "" {
 		node := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "standin"}}
 		_ = k.Client.SubResource("binding").Create(ctx, pod, node)
-		return // The next look finds it bound, or tries again.
+		return // The next sync starts the pod, or binds it again.
 	}
 	number := addresses.Add(1)
 	address := fmt.Sprintf("127.44.%d.%d", number>>8&255, number&255)
@@ -184,8 +185,8 @@ func (k *Kubelet) start(ctx context.Context, pod *corev1.Pod) {
 	k.status(ctx, pod, corev1.PodRunning, address, "")
 }
 
-// killLeft ends what a dead agent has left running in its client's directory: in a container it would
-// have gone with process 1.
+// killLeft kills the processes that a dead agent has left in its client's directory. In a container, the kernel kills
+// them with process 1.
 func (k *Kubelet) killLeft(client string) {
 	folders, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -202,8 +203,7 @@ func (k *Kubelet) killLeft(client string) {
 	}
 }
 
-// configure writes the agent's configuration with this machine's address and directory in place of
-// the pod's.
+// configure writes the agent's configuration, with this machine's address and directory in place of the pod's.
 func (k *Kubelet) configure(data []byte, address string) (string, error) {
 	config, err := agent.ReadConfig(bytes.NewReader(data))
 	if err != nil {
@@ -225,7 +225,7 @@ func (k *Kubelet) configure(data []byte, address string) (string, error) {
 	return path, os.WriteFile(path, encoded, 0o600)
 }
 
-// report says how a pod ended.
+// report updates the status of a pod whose process has ended.
 func (k *Kubelet) report(ctx context.Context, pod *corev1.Pod, ended *process) {
 	state := ended.command.ProcessState
 	phase, code := corev1.PodSucceeded, state.ExitCode()

@@ -21,37 +21,37 @@ import (
 //go:embed source
 var sources embed.FS
 
-// The environment variables that name real programs.
+// IORVariable and MdtestVariable are the environment variables with the paths of the real programs.
 const (
 	IORVariable    = "IOR_BINARY"
 	MdtestVariable = "MDTEST_BINARY"
 )
 
-// Programs are the paths of an ior and an mdtest.
+// Programs holds the paths of an ior and an mdtest.
 type Programs struct {
 	IOR, Mdtest string
 }
 
-// flags of the compiler; they are part of what the cache goes by.
+// flags are the compiler's flags. They are part of the cache key.
 var flags = []string{"-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"}
 
-// shared are the sources of both programs.
+// shared lists the sources that both programs use.
 var shared = []string{"options.c", "common.c", "data.c"}
 
-// Program gives the path of an ior: what IOR_BINARY names, else the stand-in. Without either the test fails
-// with what is missing.
+// Program returns the path of ior: the value of IOR_BINARY, or else the stand-in. If the stand-in cannot be compiled,
+// the test fails with the reason.
 func Program(t testing.TB) string {
 	t.Helper()
 	return required(t).IOR
 }
 
-// Mdtest is Program for mdtest and MDTEST_BINARY.
+// Mdtest returns the path of mdtest, from MDTEST_BINARY or the stand-in, like Program.
 func Mdtest(t testing.TB) string {
 	t.Helper()
 	return required(t).Mdtest
 }
 
-// Real tells that both are the real programs.
+// Real reports whether both programs are the real ones.
 func Real() bool {
 	return os.Getenv(IORVariable) != "" && os.Getenv(MdtestVariable) != ""
 }
@@ -65,7 +65,7 @@ func required(t testing.TB) Programs {
 	return programs
 }
 
-// Given gives the programs of the environment, and for those that it does not name the stand-ins.
+// Given returns the programs that the environment names, and stand-ins for those that it does not.
 func Given(ctx context.Context) (Programs, error) {
 	programs := Programs{IOR: os.Getenv(IORVariable), Mdtest: os.Getenv(MdtestVariable)}
 	for variable, path := range map[string]string{IORVariable: programs.IOR, MdtestVariable: programs.Mdtest} {
@@ -94,7 +94,7 @@ func Given(ctx context.Context) (Programs, error) {
 
 var lock sync.Mutex
 
-// StandIns gives the stand-ins, compiled if the cache does not have them. Errors say what is missing.
+// StandIns returns the stand-ins. It compiles them if they are not in the cache.
 func StandIns(ctx context.Context) (Programs, error) {
 	lock.Lock()
 	defer lock.Unlock()
@@ -114,7 +114,7 @@ func StandIns(ctx context.Context) (Programs, error) {
 	return programs, nil
 }
 
-// cacheFolder is named by the digest of all that the programs are made of.
+// cacheFolder returns a path with a digest of the sources and flags.
 func cacheFolder() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -136,7 +136,7 @@ func cacheFolder() (string, error) {
 	return filepath.Join(cache, "storagebench", "standinior-"+hex.EncodeToString(digest.Sum(nil)[:12])), nil
 }
 
-// compile makes the folder, whole or not at all: another process may do the same.
+// compile creates the folder atomically, because another process may create it at the same time.
 func compile(ctx context.Context, folder string) error {
 	if err := ensurePackages(ctx); err != nil {
 		return err
@@ -167,7 +167,7 @@ func compile(ctx context.Context, folder string) error {
 	}
 	err = os.Rename(temporary, folder)
 	if errors.Is(err, fs.ErrExist) || err != nil && strings.Contains(err.Error(), "not empty") {
-		return nil // somebody else was faster
+		return nil // Another process was faster.
 	}
 	if err != nil {
 		return fmt.Errorf("keep it in the cache: %w", err)

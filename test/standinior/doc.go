@@ -1,15 +1,14 @@
-// Package standinior gives tests an ior and an mdtest to run under MPI.
+// Package standinior provides tests with an ior and an mdtest to run under MPI.
 //
-// Neither is in any registry that tests could fetch from. So there are stand-ins: two small programs in C, in
-// source, which are NOT IOR and NOT mdtest and say so in their help, in the version that they print and here.
-// They take the options that internal/engine/ior writes, refuse others as IOR does, really do that I/O with all
-// ranks, take the times by IOR's definitions and print its rows (CSV and table) and mdtest's summary. Options
-// without effect in them are named in their help. What they write is what IOR 4.0.0 writes, byte for byte, of
-// the patterns that can be told again.
+// No registry that tests can use contains IOR or mdtest. The stand-ins are two small C programs. They are NOT IOR and
+// NOT mdtest, and say so in their help and in the version that they print. They accept the options that
+// internal/engine/ior writes, and refuse others as IOR does. They perform the I/O with all ranks, measure times by
+// IOR's definitions, and print its rows (CSV and table) and mdtest's summary. Their help lists the options that they
+// accept and ignore. For reproducible data patterns, they write the same bytes as IOR 4.0.0.
 //
-// Where the environment has IOR_BINARY and MDTEST_BINARY those are used in their place, by all tests; Real tells.
-// The stand-in's own tests then hold it against them.
+// If the environment sets IOR_BINARY and MDTEST_BINARY, all tests use these programs instead, and Real returns true.
+// The stand-ins' own tests then compare the stand-ins with them.
 //
-// To compile them takes mpicc (Debian: libopenmpi-dev, openmpi-bin and gcc), once; the result stays in the user's
-// cache under the digest of the sources.
+// The stand-ins are compiled once with mpicc (Debian: libopenmpi-dev, openmpi-bin and gcc). They are kept in the user's
+// cache, under a digest of the sources.
 package standinior

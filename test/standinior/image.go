@@ -11,9 +11,8 @@ import (
 	"github.com/storagebench/storagebench/images/packaged"
 )
 
-// Image makes an image for client pods: Debian's Open MPI and fio, and as ior and mdtest what Given gives. Its
-// name tells which: storagebench-ior-standin, or storagebench-ior-of-tests with the real programs. Neither
-// is released.
+// Image returns an image for client pods with Debian's Open MPI and fio, and the ior and mdtest that Given returns. Its
+// name is storagebench-ior-standin, or storagebench-ior-of-tests if both programs are real. Neither image is released.
 func Image(ctx context.Context, version string, progress io.Writer) (image.Image, error) {
 	programs, err := Given(ctx)
 	if err != nil {

@@ -19,7 +19,7 @@ var (
 	treeRates      = []string{"Tree creation", "Tree removal"}
 )
 
-// trees are tried alone and beside the real one.
+// trees are the workloads that run with the stand-in, and for comparison with the real mdtest.
 var trees = map[string]struct {
 	change func(*v1alpha1.MdtestProfile)
 	rates  [][]string
@@ -87,13 +87,13 @@ func TestSameAsRealMdtest(t *testing.T) {
 	for name := range trees {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(doTree(t, program, name), doTree(t, standIns(t).Mdtest, name)); diff != "" {
-				t.Errorf("other rates than the real one's:\n%s", diff)
+				t.Errorf("rates differ from the real mdtest's:\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestMdtestRefuses: what is not in the stand-in is not left out without a word.
+// TestMdtestRefuses checks that the stand-in refuses an option that it does not implement, instead of ignoring it.
 func TestMdtestRefuses(t *testing.T) {
 	done := run(t, t.TempDir(), standIns(t).Mdtest, "-n", "4", "-S", "-d", "made")
 	output, err := ior.ReadMdtestOutput(strings.NewReader(done.stdout))

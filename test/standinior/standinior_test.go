@@ -25,7 +25,7 @@ import (
 
 const ranks = 3
 
-// outcome is what a program left.
+// outcome is the result of a program.
 type outcome struct {
 	stdout, stderr string
 	exit           ior.Exit
@@ -67,14 +67,14 @@ func profile(change func(*v1alpha1.IORProfile)) *v1alpha1.IORProfile {
 	return p
 }
 
-// whole is all that three ranks with four segments of 128 KiB have.
+// whole is the number of bytes of three ranks with four segments of 128 KiB each.
 const whole = ranks * 4 * 128 << 10
 
-// workloads are what is tried alone and beside the real one.
+// workloads run with the stand-in, and for comparison with the real IOR.
 var workloads = map[string]struct {
 	change     func(*v1alpha1.IORProfile)
 	parameters ior.Parameters
-	// bytes of each repetition, and repetitions of each operation.
+	// bytes is the number of bytes of each repetition, and repetitions the number of repetitions of each operation.
 	bytes       int64
 	repetitions int
 }{
@@ -100,7 +100,7 @@ var workloads = map[string]struct {
 	}, ior.Parameters{}, whole, 1},
 }
 
-// do runs a workload and gives its judgement and the folder with its files.
+// do runs a workload, and returns its result and the folder with its files.
 func do(t *testing.T, program, name string) (ior.Result, string) {
 	t.Helper()
 	workload := workloads[name]
@@ -118,7 +118,8 @@ func do(t *testing.T, program, name string) (ior.Result, string) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	// So long that four digits of a second belie other bytes. Where reads are checked neither program waits.
+	// The delay makes repetitions so long that their times, which have four decimals, would expose wrong byte counts.
+	// Neither program delays reads that it verifies.
 	done := run(t, folder, program, append(arguments, "-G", "7", "-O", "interIODelay=1000")...)
 	stream := ior.Stream{Segments: ior.SegmentsOf(arguments)} // as the agent reads it
 	if _, err := io.WriteString(&stream, done.stdout); err != nil {
@@ -137,7 +138,8 @@ func do(t *testing.T, program, name string) (ior.Result, string) {
 	return result, folder
 }
 
-// TestWorkloads: what is printed is read, and what is on the disk is what was asked for.
+// TestWorkloads checks that the product can read the stand-in's output, and that the files on disk are those that the
+// workload defines.
 func TestWorkloads(t *testing.T) {
 	for name, workload := range workloads {
 		t.Run(name, func(t *testing.T) {
@@ -169,7 +171,7 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-// TestSameAsReal: the real one leaves the same bytes at the same places, and tells of the same work.
+// TestSameAsReal checks that the real IOR writes the same bytes to the same places and reports the same work.
 func TestSameAsReal(t *testing.T) {
 	program := os.Getenv(standinior.IORVariable)
 	if program == "" {
@@ -188,18 +190,18 @@ func TestSameAsReal(t *testing.T) {
 				return all
 			}
 			if diff := cmp.Diff(work(theirs), work(own)); diff != "" {
-				t.Errorf("another work than the real one:\n%s", diff)
+				t.Errorf("work differs from the real IOR's:\n%s", diff)
 			}
 			realFiles, ownFiles := files(t, realFolder), files(t, ownFolder)
 			if diff := cmp.Diff(slices.Sorted(maps.Keys(realFiles)), slices.Sorted(maps.Keys(ownFiles))); diff != "" {
-				t.Fatalf("other files than the real one:\n%s", diff)
+				t.Fatalf("files differ from the real IOR's:\n%s", diff)
 			}
 			for file, data := range realFiles {
-				if name == "shared, random" { // who writes where is by lot
+				if name == "shared, random" { // Which rank writes which block is random.
 					continue
 				}
 				if !bytes.Equal(data, ownFiles[file]) {
-					t.Errorf("%s has other bytes than the real one's, from %d on", file, firstDifference(data, ownFiles[file]))
+					t.Errorf("%s differs from the real IOR's file from byte %d on", file, firstDifference(data, ownFiles[file]))
 				}
 			}
 		})
@@ -232,15 +234,16 @@ func files(t *testing.T, folder string) map[string][]byte {
 	return found
 }
 
-// TestTimes: a stonewall ends a repetition at its time, its bytes are those on the disk, wearing out evens the
-// ranks, also before each reads another's file, and what is too small is begun again.
+// TestTimes checks the options that depend on time. A stonewall ends a repetition on time, and the repetition reports
+// the bytes on disk. With wear-out, and before ranks read each other's files, all ranks write equally much. A load that
+// is too small for its duration starts again.
 func TestTimes(t *testing.T) {
 	second := v1alpha1.Duration("1s")
 	for name, test := range map[string]struct {
 		change     func(*v1alpha1.IORProfile)
 		parameters ior.Parameters
-		// least seconds of a repetition. All would take a quarter of an hour or more where nothing ends them; half a minute
-		// is as good as at their time, also where the machine stands still for a while.
+		// least is the minimum duration of a repetition in seconds. The maximum is 30 s, so that a short stall of the machine
+		// does not matter: without an end in time, all of them would take a quarter of an hour or more.
 		least float64
 		check func(t *testing.T, result ior.Result, sizes []int)
 	}{
@@ -274,7 +277,7 @@ func TestTimes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := profile(func(p *v1alpha1.IORProfile) {
 				p.Operations, p.Segments = []v1alpha1.Operation{v1alpha1.OperationWrite}, new(int64(100_000))
-				p.Args = []string{"-O", "interIODelay=2000"} // so that a disk is not filled
+				p.Args = []string{"-O", "interIODelay=2000"} // Do not fill the disk.
 				test.change(p)
 			})
 			test.parameters.Purpose = ior.Measure
@@ -304,7 +307,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestRefusals: what IOR refuses is refused in its words, so that it is classified alike.
+// TestRefusals checks that the stand-in fails with IOR's exit codes and messages, so that the product classifies the
+// failures as those of IOR.
 func TestRefusals(t *testing.T) {
 	for name, test := range map[string]struct {
 		arguments []string
@@ -331,7 +335,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestFailedSync: a failed fsync is no more than a warning to IOR, as on a device that has none.
+// TestFailedSync checks that a failed fsync is only a warning, as in IOR: the exit code is 0, but the product must
+// report an I/O failure. /dev/null does not support fsync.
 func TestFailedSync(t *testing.T) {
 	done := run(t, t.TempDir(), standIns(t).IOR, "-w", "-e", "-E", "-k", "-o", "/dev/null", "-O", "summaryFormat=CSV")
 	output, err := ior.ReadOutput(strings.NewReader(done.stdout))
@@ -344,7 +349,7 @@ func TestFailedSync(t *testing.T) {
 	}
 }
 
-// TestSaysWhatItIs: nobody takes the stand-ins for the real programs.
+// TestSaysWhatItIs checks that the stand-ins identify themselves in their help, version and output.
 func TestSaysWhatItIs(t *testing.T) {
 	programs := standIns(t)
 	for _, line := range [][]string{
@@ -356,7 +361,7 @@ func TestSaysWhatItIs(t *testing.T) {
 			t.Errorf("%v does not say what it is:\n%s%s", line, done.stdout, done.stderr)
 		}
 	}
-	// The ways to ask for a version: none does anything to a disk.
+	// None of the ways to query the version may write files.
 	for _, question := range [][]string{ior.VersionArguments(), {"-a", "DUMMY", "-w", "-t", "8", "-b", "8", "-o", "nothing"}} {
 		folder := t.TempDir()
 		output, err := ior.ReadOutput(strings.NewReader(run(t, folder, programs.IOR, question...).stdout))

@@ -1,5 +1,5 @@
-// Package stillness measures, beside a test, how long the machine kept a process waiting that wanted to run: what a machine that
-// stands still, or is busy with other things, may take from all that a test measures meanwhile.
+// Package stillness measures for how long the machine keeps this process waiting when it is ready to run. A test that
+// measures time can subtract or tolerate these waits, because the machine was stalled or busy.
 package stillness
 
 import (
@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// look is how long each sleep is, and usual from how long a wait beyond it on counts.
+	// look is the length of each sleep. A sleep that ends late by more than usual counts as a wait.
 	look, usual = 5 * time.Millisecond, 10 * time.Millisecond
 )
 
-// Watch is what was found so far.
+// Watch holds the waits that were found so far.
 type Watch struct {
 	mu    sync.Mutex
 	waits []wait
 }
 
-// wait is a time in which the process wanted to run, and did not.
+// wait is a time for which the process was ready to run but did not run.
 type wait struct{ from, to time.Time }
 
-// During measures to the end of a test.
+// During starts to measure, until the end of the test.
 func During(t *testing.T) *Watch {
 	t.Helper()
 	found := &Watch{}
@@ -37,7 +37,7 @@ func During(t *testing.T) *Watch {
 			}
 		}
 	}()
-	t.Cleanup(func() { <-ended }) // The context of a test ends before.
+	t.Cleanup(func() { <-ended }) // The test's context ends before cleanup functions run.
 	return found
 }
 
@@ -47,7 +47,7 @@ func (w *Watch) add(one wait) {
 	w.waits = append(w.waits, one)
 }
 
-// Between is how long it waited from one instant to another.
+// Between returns the total waiting time between two instants.
 func (w *Watch) Between(from, to time.Time) (sum time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -64,5 +64,5 @@ func (w *Watch) Between(from, to time.Time) (sum time.Duration) {
 	return sum
 }
 
-// Total is how long it waited, in all.
+// Total returns the total waiting time so far.
 func (w *Watch) Total() time.Duration { return w.Between(time.Time{}, time.Now()) }

@@ -1,4 +1,4 @@
-// Package terminal runs commands in a real terminal of so many columns and lines, by tmux, and looks at its screen.
+// Package terminal runs commands in a real terminal of a given size, with tmux, and reads its screen.
 package terminal
 
 import (
@@ -14,14 +14,14 @@ import (
 	"unicode/utf8"
 )
 
-// Terminal is one in which a command runs, or has run. It ends with the test.
+// Terminal is a terminal in which a command runs or has run. It ends with the test.
 type Terminal struct {
 	t      testing.TB
 	socket string
 }
 
-// New runs a command in a terminal; what it ends with stays on the screen behind "exit code". The environment is the
-// test's own with what is given; tmux is its terminal.
+// New runs a command in a terminal. When the command ends, the screen shows "exit code N". The command's environment is
+// that of the test plus the given variables; tmux sets TERM.
 func New(t testing.TB, width, height int, environment []string, words ...string) *Terminal {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -36,11 +36,11 @@ func New(t testing.TB, width, height int, environment []string, words ...string)
 	return on
 }
 
-// Tmux runs one of its commands on the terminal, such as send-keys or resize-window, and gives what it printed.
+// Tmux runs a tmux command on the terminal, such as send-keys or resize-window, and returns its output.
 func (on *Terminal) Tmux(arguments ...string) string {
 	on.t.Helper()
 	command := exec.Command("tmux", append([]string{"-S", on.socket}, arguments...)...)
-	// tmux shows what a terminal of UTF-8 would, whatever the test's own locale is.
+	// tmux must behave as in a UTF-8 terminal, regardless of the test's own locale.
 	command.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "TERM=xterm-256color")
 	var errors bytes.Buffer
 	command.Stderr = &errors
@@ -51,13 +51,13 @@ func (on *Terminal) Tmux(arguments ...string) string {
 	return string(output)
 }
 
-// Screen is what is seen now.
+// Screen returns the visible text.
 func (on *Terminal) Screen() string { return on.Tmux("capture-pane", "-p") }
 
-// All is the screen with what has left it at the top.
+// All returns the visible text together with the scrollback.
 func (on *Terminal) All() string { return on.Tmux("capture-pane", "-p", "-S", "-", "-J") }
 
-// Until waits for all of the words to be on the screen at once.
+// Until waits until all words are on the screen at the same time, and returns the screen.
 func (on *Terminal) Until(patience time.Duration, words ...string) string {
 	on.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
@@ -77,7 +77,7 @@ func (on *Terminal) Until(patience time.Duration, words ...string) string {
 	}
 }
 
-// Ended waits for the end of the command and returns its exit code, which must be one of those given.
+// Ended waits for the end of the command and returns its exit code, which must be one of the given codes.
 func (on *Terminal) Ended(patience time.Duration, codes ...int) int {
 	on.t.Helper()
 	seen := strings.TrimSpace(on.Until(patience, "\nexit code "))
@@ -90,7 +90,7 @@ func (on *Terminal) Ended(patience time.Duration, codes ...int) int {
 	return 0
 }
 
-// Fits checks that no line of a screen reaches the last of so many columns, where some terminals wrap.
+// Fits checks that no line reaches the last column of the terminal, where some terminals wrap.
 func (on *Terminal) Fits(seen string, columns int) {
 	on.t.Helper()
 	for number, line := range strings.Split(seen, "\n") {

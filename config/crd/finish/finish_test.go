@@ -115,14 +115,14 @@ func TestFinish(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(record), "a size") || !strings.Contains(string(record), "what is run") {
-		t.Errorf("below spec.run of a BenchmarkRun only its own description stays\n%s", record)
+		t.Errorf("below spec.run, a BenchmarkRun must keep no description but that of spec.run\n%s", record)
 	}
 	if strings.Contains(string(record), "not nothing") || !strings.Contains(text, "not nothing") {
-		t.Errorf("the rules of spec.run are a StorageBenchmark's, and not asked again of a BenchmarkRun\n%s", record)
+		t.Errorf("the rules of spec.run must stay in a StorageBenchmark and be removed from a BenchmarkRun\n%s", record)
 	}
 }
 
-// TestFinishKeepsTheRest checks that everything else remains unchanged.
+// TestFinishKeepsTheRest checks that finish does not change a schema that has nothing to shorten.
 func TestFinishKeepsTheRest(t *testing.T) {
 	const kept = `---
 apiVersion: apiextensions.k8s.io/v1
@@ -185,6 +185,6 @@ func TestRunWritesInPlace(t *testing.T) {
 		t.Errorf("not finished:\n%s", data)
 	}
 	if err := run(filepath.Join(directory, "nowhere")); err == nil {
-		t.Error("a folder that is not there is no error")
+		t.Error("a missing folder is not an error")
 	}
 }

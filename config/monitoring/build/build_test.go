@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/test/prometheus"
 )
 
-// TestFilesAreCurrent checks that the files of config/monitoring match the output of this package.
+// TestFilesAreCurrent checks that the files in config/monitoring match the output of this package.
 func TestFilesAreCurrent(t *testing.T) {
 	files, err := build.Files()
 	if err != nil {
@@ -33,7 +33,7 @@ func TestFilesAreCurrent(t *testing.T) {
 	}
 }
 
-// queries returns all queries of alerts and dashboards by their location.
+// queries returns the queries of all alerts and dashboards, by location.
 func queries() map[string]string {
 	all := map[string]string{}
 	for _, alert := range build.Alerts() {
@@ -54,7 +54,7 @@ func queries() map[string]string {
 	return all
 }
 
-// TestQueriesAskForWhatThereIs checks that each query uses existing metrics, and labels that these metrics have.
+// TestQueriesAskForWhatThereIs checks that queries use only existing metrics, and only labels that these metrics have.
 func TestQueriesAskForWhatThereIs(t *testing.T) {
 	labels := map[string][]string{"storagebench_limits_catalog_valid": nil}
 	for _, family := range metrics.Families() {
@@ -65,34 +65,34 @@ func TestQueriesAskForWhatThereIs(t *testing.T) {
 	for where, expression := range queries() {
 		found := selector.FindAllStringSubmatch(expression, -1)
 		if len(found) == 0 {
-			t.Errorf("%s asks for none of our metrics: %s", where, expression)
+			t.Errorf("%s uses none of our metrics: %s", where, expression)
 		}
 		for _, one := range found {
 			has, known := labels[one[1]]
 			if !known {
-				t.Errorf("%s asks for %s, which there is not", where, one[1])
+				t.Errorf("%s uses %s, which does not exist", where, one[1])
 				continue
 			}
 			for _, by := range matcher.FindAllStringSubmatch(one[2], -1) {
 				if !slices.Contains(has, by[1]) {
-					t.Errorf("%s asks for %s by %s, which has %v", where, one[1], by[1], has)
+					t.Errorf("%s selects %s by label %s, want one of %v", where, one[1], by[1], has)
 				}
 			}
 		}
 	}
-	// Make sure that the test can fail.
+	// Verify that the pattern matches a query.
 	if selector.FindStringSubmatch("rate(storagebench_run_bytes_total{run=\"a\"}[5m])")[1] != "storagebench_run_bytes_total" {
 		t.Error("the names of metrics are not found")
 	}
 }
 
-// TestDashboards checks what Grafana requires of a dashboard: its panels have unique IDs and do not overlap, and its
-// variables are the ones that queries use.
+// TestDashboards checks that the panels of a dashboard have unique IDs and do not overlap, as Grafana requires, and
+// that queries use only declared variables.
 func TestDashboards(t *testing.T) {
 	uids := map[string]bool{}
 	for _, board := range build.Dashboards() {
 		if uids[board.UID] {
-			t.Errorf("two dashboards are %s", board.UID)
+			t.Errorf("two dashboards have the UID %s", board.UID)
 		}
 		uids[board.UID] = true
 		declared := map[string]bool{"__rate_interval": true}
@@ -119,7 +119,7 @@ func TestDashboards(t *testing.T) {
 			for _, target := range panel.Targets {
 				for _, variable := range regexp.MustCompile(`\$([a-z_]+)`).FindAllStringSubmatch(target.Expr, -1) {
 					if !declared[variable[1]] {
-						t.Errorf("%s, %s: nobody chooses $%s", board.Title, panel.Title, variable[1])
+						t.Errorf("%s, %s: variable $%s is not declared", board.Title, panel.Title, variable[1])
 					}
 				}
 			}
@@ -127,7 +127,7 @@ func TestDashboards(t *testing.T) {
 	}
 }
 
-// TestRules checks the rules with promtool, and runs the cases of testdata/rules_test.yaml.
+// TestRules checks the alerts with promtool, and runs the cases in testdata/rules_test.yaml.
 func TestRules(t *testing.T) {
 	promtool := prometheus.Program(t, "promtool")
 	folder := t.TempDir()
@@ -153,7 +153,7 @@ func TestRules(t *testing.T) {
 	}
 	for _, alert := range build.Alerts() {
 		if !bytes.Contains(cases, []byte("alertname: "+alert.Name+"\n")) {
-			t.Errorf("no case of testdata/rules_test.yaml is about %s", alert.Name)
+			t.Errorf("testdata/rules_test.yaml has no case for %s", alert.Name)
 		}
 	}
 }

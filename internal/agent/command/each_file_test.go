@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// unreadable is a file system with one directory that cannot be listed.
+// unreadable is a file system in which one directory cannot be listed.
 type unreadable struct {
 	fstest.MapFS
 	directory string
@@ -20,7 +20,8 @@ func (u unreadable) ReadDir(name string) ([]fs.DirEntry, error) {
 	return u.MapFS.ReadDir(name)
 }
 
-// An unreadable directory does not hide other files, and the walk stops on request.
+// TestEachFileBesideAnUnreadableDirectory checks that an unreadable directory does not hide other files, and that the
+// walk stops when the callback returns false.
 func TestEachFileBesideAnUnreadableDirectory(t *testing.T) {
 	t.Parallel()
 	root := unreadable{directory: "a", MapFS: fstest.MapFS{"a/1": {}, "b/1": {}, "c": {}, "d": {}}}

@@ -14,12 +14,13 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// self is this process as a program that was started.
+// self makes this process appear as a program that the agent has started.
 type self struct{ tool.Program }
 
 func (self) PID() int { return os.Getpid() }
 
-// A command that was started in another directory than the checked one is refused, also on the same file system.
+// TestStartedInAnotherDirectory checks that a command is refused if it started in another directory than the checked
+// one, even on the same file system.
 func TestStartedInAnotherDirectory(t *testing.T) {
 	env := &tool.Environment{Timeouts: tool.DefaultTimeouts(), Config: tool.Config{RunUID: "run-1", RunName: "run", Target: "target",
 		Benchmark: "benchmark", BenchmarkUID: "benchmark-1", DatasetHash: "hash", Volumes: []tool.VolumeConfig{{Name: "data", Path: t.TempDir()}}}}

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agent/agenttest"
 )
 
-// The texts are from the kernel's documentation and source, because no server is available here.
+// These texts follow the kernel's documentation and source, because no server is available here.
 const (
 	nfsText = `device proc mounted on /proc with fstype proc
 device 10.0.0.1:/other mounted on /data2 with fstype nfs4 statvers=1.1

@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// words returns text of a small vocabulary, in which noise percent of the lines are random bytes.
+// words returns text with a small vocabulary, in which noise percent of the lines are random bytes.
 func words(random *rand.Rand, size, noise int) []byte {
 	var b bytes.Buffer
 	for b.Len() < size {
@@ -35,7 +35,7 @@ func words(random *rand.Rand, size, noise int) []byte {
 	return b.Bytes()[:size]
 }
 
-// The data that fio writes compresses as well as the user's own data, measured on the written files.
+// TestDataLikeTheUsers checks that the files that fio writes are as compressible as the user's own data.
 func TestDataLikeTheUsers(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -75,7 +75,7 @@ func TestDataLikeTheUsers(t *testing.T) {
 		}
 		t.Logf("%s: %.2f:1, fio is given %d %% and makes %.2f:1", name, float64(sample.RatioMilli)/1000, sample.Percent, float64(made.RatioMilli)/1000)
 		if off := float64(made.RatioMilli)/float64(sample.RatioMilli) - 1; math.Abs(off) > 0.05 && sample.RatioMilli < 20_000 {
-			t.Errorf("%s: the files are compressed %d, what fio wrote %d, in thousandths", name, sample.RatioMilli, made.RatioMilli)
+			t.Errorf("%s: the compression ratio of the user's files is %d, of fio's files %d, in thousandths", name, sample.RatioMilli, made.RatioMilli)
 		}
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestRecordLength replays samples over ten minutes: the first records come early, and later ones end at whole minutes.
+// TestRecordLength checks the lengths of latency records over ten minutes: early records are short, and later ones end
+// at whole minutes.
 func TestRecordLength(t *testing.T) {
 	for _, sample := range []time.Duration{time.Second, 990 * time.Millisecond, 1010 * time.Millisecond, 1700 * time.Millisecond} {
 		var ends []time.Duration

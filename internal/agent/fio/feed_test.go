@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// replay feeds dumps at the instants at which they were written. offset is the error of the wall clock at each dump, in
-// milliseconds, which fio's timestamps share.
+// replay feeds dumps at the times at which they were written. offset returns the error of the wall clock, and so of
+// fio's timestamps, at each dump in milliseconds.
 func replay(t *testing.T, dumps []agenttest.Dump, offset func(i int) int64) ([]*agentapi.Record, *feed) {
 	t.Helper()
 	clock := &agenttest.Clock{}
@@ -36,7 +36,7 @@ func replay(t *testing.T, dumps []agenttest.Dump, offset func(i int) int64) ([]*
 		clock.Set(one.Milliseconds+3, offset(i))
 		moved := one.Stamped(one.Milliseconds + offset(i))
 		for _, part := range [][]byte{moved, []byte("\n"), []byte("\n")} {
-			// A write returns once the feed has read it and processed everything before it.
+			// A write returns once the feed has processed everything before it.
 			_, err := writer.Write(part)
 			agenttest.Must(t, err)
 		}
@@ -46,7 +46,7 @@ func replay(t *testing.T, dumps []agenttest.Dump, offset func(i int) int64) ([]*
 	return records, f
 }
 
-// Changes of the wall clock during a step do not shift its samples.
+// TestWallClockJumps checks that changes of the wall clock during a step do not shift its samples.
 func TestWallClockJumps(t *testing.T) {
 	t.Parallel()
 	dumps := agenttest.Dumps(t, "../../engine/fio/testdata/runs/late-dump.stdout")

@@ -11,7 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// TestSettle: the result leaves out the latencies of the samples that begin while the load settles, and nothing else.
+// TestSettle checks that the result leaves out the latencies of samples that begin while the load settles, and only
+// these.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	const slow, usual = 20 * time.Millisecond, time.Millisecond
@@ -36,7 +37,7 @@ func TestSettle(t *testing.T) {
 		const begin = int64(100 * time.Second)
 		for second := range int64(5) {
 			delta := fio.Delta{Sample: measure.Sample{StartNanoseconds: begin + second*1e9, EndNanoseconds: begin + (second+1)*1e9}}
-			if second == 0 { // all jobs at once
+			if second == 0 { // the first operation of each job
 				delta.Histograms[measure.Read].AddNanoseconds(uint64(slow), 30)
 				total.Total.AddNanoseconds(uint64(slow), 30)
 			}
@@ -60,7 +61,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestSettleAfterStall: a stall while the load settles changes neither the mean of the later latencies nor the outcome,
+// TestSettleAfterStall checks that a stall while the load settles affects neither the later latencies nor the outcome,
 // even if the stalled operations took longer than all later ones together.
 func TestSettleAfterStall(t *testing.T) {
 	t.Parallel()

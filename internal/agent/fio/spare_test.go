@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// opened returns fio, the directory of a step, and how to spawn fio there.
+// opened returns the tool, the open directory of a step, and how to spawn fio there.
 func opened(t *testing.T) (*Tool, *volumes.Files, spawning) {
 	t.Helper()
 	env := &tool.Environment{Timeouts: tool.DefaultTimeouts(), Config: tool.Config{RunUID: "run-1", RunName: "run", Target: "target",
@@ -31,7 +31,7 @@ func opened(t *testing.T) (*Tool, *volumes.Files, spawning) {
 	return f, files, how
 }
 
-// No fio is spawned in a directory that replaced the checked one.
+// TestSpawnInAnotherDirectory checks that no fio is spawned in a directory that has replaced the checked one.
 func TestSpawnInAnotherDirectory(t *testing.T) {
 	t.Parallel()
 	f, files, how := opened(t)
@@ -46,7 +46,7 @@ func TestSpawnInAnotherDirectory(t *testing.T) {
 	}
 }
 
-// A spare fio whose input has ended exits, and is not taken.
+// TestSpareWhoseInputHasEnded checks that a spare fio exits when its input ends, and is not used afterwards.
 func TestSpareWhoseInputHasEnded(t *testing.T) {
 	t.Parallel()
 	f, files, how := opened(t)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Command lines of daemons from Open MPI 4.1.4 of Debian and 5.0.11 of PyPI, for our own jobs.
+// These are command lines of daemons that Open MPI 4.1.4 of Debian and 5.0.11 of PyPI printed for our own jobs.
 var (
 	given4 = []string{
 		" orted", "-mca", "orte_leave_session_attached", `"1"`, "-mca", "ess", `"env"`, "-mca", "ess_base_jobid", `"25296896"`,
@@ -44,7 +44,7 @@ func TestDaemonsThatMPIGives(t *testing.T) {
 	}
 }
 
-// Every form in which MPI writes the command for a shell yields the same command.
+// TestPlainCommand checks that all forms in which MPI writes the command for a shell yield the same command.
 func TestPlainCommand(t *testing.T) {
 	t.Parallel()
 	want := plainCommand(given4)
@@ -66,7 +66,6 @@ func TestPlainCommand(t *testing.T) {
 	}
 }
 
-// with returns a valid command with more arguments.
 func with(words ...string) []string {
 	return append(plainCommand(given4), words...)
 }
@@ -136,7 +135,7 @@ func FuzzCheckDaemon(f *testing.F) {
 			return
 		}
 		for _, word := range words {
-			// No argument of a daemon has a blank, a quote or a variable.
+			// No argument of a daemon contains a blank, a quote or a variable.
 			if strings.ContainsAny(word, " \t\n\r'\"`$<>|&\\*?~=") || strings.Contains(word, "../") {
 				t.Errorf("%q is let through in %q", word, words)
 			}

@@ -82,7 +82,8 @@ func TestMPIHostsRefuses(t *testing.T) {
 	}
 }
 
-// A rank gets only the environment that MPI and the tool need, and above all no key to other clients.
+// TestRankEnvironment checks that a rank gets only the variables that MPI and the tool need, and above all no key that
+// gives access to other clients.
 func TestRankEnvironment(t *testing.T) {
 	t.Parallel()
 	got := strings.Join(rankEnvironment([]string{
@@ -96,7 +97,8 @@ func TestRankEnvironment(t *testing.T) {
 	}
 }
 
-// Only the first rank prints to standard output, so that the messages of others cannot split its lines.
+// TestRankLeavesOutputToFirst checks that only the first rank of IOR prints to standard output, so that no other rank
+// splits its lines.
 func TestRankLeavesOutputToFirst(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// TestOutputLeavesOutWhatIsExpected: warnings about existing files are expected, in the wording of every version of
-// IOR; all other warnings become notices.
+// TestOutputLeavesOutWhatIsExpected checks that warnings about existing files, as each version of IOR words them, do
+// not become notices. All other warnings do.
 func TestOutputLeavesOutWhatIsExpected(t *testing.T) {
 	t.Parallel()
 	output := newOutput(&part{load: &agentapi.MpiTool{Program: "ior", Arguments: []string{"-w", "-s", "12"}}})
@@ -19,7 +19,7 @@ func TestOutputLeavesOutWhatIsExpected(t *testing.T) {
 		t.Errorf("it reads %d segments", output.ior.Segments)
 	}
 	for text, expected := range map[string]bool{
-		`The file "ior.data.00000001" exists already and will be overwritten`: true, // 4.0.0, and later with -E
+		`The file "ior.data.00000001" exists already and will be overwritten`: true, // 4.0.0; later versions with -E
 		`The file "ior.data.00000001" exists already and will be deleted`:     true, // after 4.0.0
 		"inconsistent file size by different tasks":                           false,
 	} {
@@ -29,7 +29,7 @@ func TestOutputLeavesOutWhatIsExpected(t *testing.T) {
 	}
 }
 
-// A result with more repetitions than fit into a message has only the first ones, and a warning.
+// TestOutputOfManyRepetitions checks that a result is cut to the repetitions that fit into a message, with a notice.
 func TestOutputOfManyRepetitions(t *testing.T) {
 	t.Parallel()
 	for _, count := range []int{maxSentRepetitions, maxSentRepetitions + 1} {
@@ -56,7 +56,8 @@ func TestOutputOfManyRepetitions(t *testing.T) {
 	}
 }
 
-// If a stonewall ends the repetitions, hosts do different amounts of work, unless the ranks wear out.
+// TestOutputComparesEqualWork checks that the bytes of hosts are compared only if all hosts do the same work: not after
+// a stonewall, unless the ranks wear it out.
 func TestOutputComparesEqualWork(t *testing.T) {
 	t.Parallel()
 	repetitions := []ior.Repetition{{Operation: measure.Write, Bytes: 100 * mebibyte}}

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agent/tool"
 )
 
-// TestVersionIsAskedAgain checks that a program is asked for its version again if it did not have the time to answer.
+// TestVersionIsAskedAgain checks that a program is asked for its version again if it did not answer in time.
 func TestVersionIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	system := &asked{hangs: true}
@@ -35,11 +35,11 @@ func TestVersionIsAskedAgain(t *testing.T) {
 		}
 	}
 	if system.started != 6 {
-		t.Errorf("3 programs were started %d times in total, want each to be asked twice", system.started)
+		t.Errorf("3 programs were started %d times in total, want each twice", system.started)
 	}
 }
 
-// asked is a machine whose programs print the version of IOR and mdtest, or hang.
+// asked is a system whose programs print their versions, or hang.
 type asked struct {
 	System
 	hangs   bool

@@ -11,7 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// A meter whose directory has a symbolic link in its path counts from the first open file, as any other.
+// TestRankMeterFollowsLinks checks that the meter detects open files in its directory even if the path of the directory
+// contains a symbolic link.
 func TestRankMeterFollowsLinks(t *testing.T) {
 	t.Parallel()
 	directory, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
@@ -31,7 +32,7 @@ func TestRankMeterFollowsLinks(t *testing.T) {
 	}
 }
 
-// endedRanks is a system whose daemon has already reaped its ranks.
+// endedRanks is a system whose daemon has reaped its ranks already.
 type endedRanks struct {
 	ThisMachine
 	counters process.IO
@@ -40,7 +41,8 @@ type endedRanks struct {
 func (e endedRanks) ReadIO(int) (process.IO, error)             { return e.counters, nil }
 func (e endedRanks) Descendants(int) ([]process.Process, error) { return nil, nil }
 
-// The load of ranks that have ended before the first reading counts, and the start of a daemon without ranks does not.
+// TestRankMeterOfEndedRanks checks that the load of ranks that end before the first reading counts, and that the I/O of
+// a daemon that starts without ranks does not.
 func TestRankMeterOfEndedRanks(t *testing.T) {
 	t.Parallel()
 	start := process.IO{ReadBytes: 158_398, WriteBytes: 168, ReadCalls: 448, WriteCalls: 12}

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// cut is a program that has exited with 0, and of whose output the end was not read.
+// cut is a program that exits with 0 although its output was not read to the end.
 type cut struct{ Program }
 
 func (cut) Wait() *Exit { return &Exit{Cut: true} }
 func (cut) Kill() error { return nil }
 
-// TestAnswerThatWasCut: an answer whose end was not read is an error, not a shorter answer.
+// TestAnswerThatWasCut checks that output that was not read to the end is an error, not a shorter answer.
 func TestAnswerThatWasCut(t *testing.T) {
 	answer, err := Ask(t.Context(), exec.Command("echo"), func(*exec.Cmd) (Program, error) { return cut{}, nil })
 	if err == nil || !strings.Contains(err.Error(), "the program exited, but its output stayed open") {

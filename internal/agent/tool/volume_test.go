@@ -8,7 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// In a pod the remedies refer to the specification.
+// TestAdvice checks that the remedy for a volume problem names the field of the specification in a pod, and is
+// unchanged for a local directory.
 func TestAdvice(t *testing.T) {
 	claim := VolumeConfig{Expect: dataset.Expectation{MustBeMountPoint: true}}
 	for reason, want := range map[error]string{

@@ -7,7 +7,8 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// Callers join a pending probe that hangs, and get the last good description of the volume.
+// TestProbeThatDoesNotComeBack checks that callers join a probe that hangs instead of starting another one, and get the
+// last good description of the volume.
 func TestProbeThatDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	set := newSet(t)

@@ -15,8 +15,9 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// No Lustre is available here. standInLfs is a script that takes the arguments of lfs, logs them, and remembers the
-// striping of one directory. Its output follows the manual of lfs and was not compared with a real one.
+// standInLfs replaces Lustre's lfs, which is not available here. The script accepts the arguments of lfs, logs them,
+// and remembers the striping of one directory. Its output follows the lfs manual; it has not been compared with real
+// output.
 const standInLfs = `here=$(dirname "$0")
 echo "$@" >>"$here/said"
 case "$1" in
@@ -33,7 +34,7 @@ getstripe)
 esac
 `
 
-// installLfs puts a script into PATH as lfs, and returns its folder.
+// installLfs installs a script as lfs in PATH and returns its folder.
 func installLfs(t *testing.T, script string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -64,13 +65,13 @@ func TestStripe(t *testing.T) {
 			folder := installLfs(t, standInLfs)
 			files := filesOf(t, newSet(t), "lustre", &agentapi.Dataset{Striping: test.wanted}, Use{})
 			agenttest.Must(t, files.stripe())
-			// The next step does not call lfs.
+			// The next step of the same run does not call lfs.
 			agenttest.Must(t, os.WriteFile(filepath.Join(files.Path(), "data.0.0"), nil, 0o600))
 			agenttest.Must(t, files.stripe())
 			if said := saidTo(t, folder, files.Path()); !slices.Equal(said, test.said) {
 				t.Errorf("lfs was called with %q, want %q", said, test.said)
 			}
-			// A later run finds a directory with files and the requested striping.
+			// A later run finds a directory that has files and the requested striping.
 			files.set.striped.proven = ""
 			agenttest.Must(t, files.stripe())
 			if said := saidTo(t, folder, files.Path()); !slices.Equal(said, append(test.said, test.said[1:]...)) {
@@ -122,7 +123,7 @@ func TestStripeIsRefused(t *testing.T) {
 				}
 			}
 			if files.set.striped.proven != "" {
-				t.Error("it is remembered as proven")
+				t.Error("the striping is remembered as proven")
 			}
 		})
 	}
@@ -136,7 +137,6 @@ func TestNoStripingAsksNobody(t *testing.T) {
 	}
 }
 
-// reasonIn returns the machine-readable reason of an error.
 func reasonIn(err error) string {
 	for _, detail := range status.Convert(err).Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok {

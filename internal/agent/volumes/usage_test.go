@@ -12,14 +12,14 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// newSet returns the volumes of a client: one temporary directory.
+// newSet returns the volumes of a client with a single temporary directory.
 func newSet(t *testing.T) *Set {
 	t.Helper()
 	return New(&tool.Environment{Timeouts: tool.DefaultTimeouts(), Config: tool.Config{RunUID: "run-1", RunName: "run", Target: "target",
 		Benchmark: "benchmark", BenchmarkUID: "benchmark-1", DatasetHash: "hash", Volumes: []tool.VolumeConfig{{Name: "data", Path: t.TempDir()}}}})
 }
 
-// filesOf returns the files of a step in a new directory whose mount claims to have the given type of file system.
+// filesOf returns the files of a step in a new directory. Its mount reports the given file system type.
 func filesOf(t *testing.T, set *Set, filesystem string, wanted *agentapi.Dataset, use Use) *Files {
 	t.Helper()
 	mount, err := set.env.Config.Volumes[0].Place().Make()
@@ -33,7 +33,8 @@ func filesOf(t *testing.T, set *Set, filesystem string, wanted *agentapi.Dataset
 		volume: set.env.Config.Volumes[0]}
 }
 
-// A step measures the disk usage on request, unless it failed or another client does.
+// TestWhoMeasuresUsage checks that a step measures disk usage on request, unless the step failed or another client
+// measures it.
 func TestWhoMeasuresUsage(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -55,7 +56,8 @@ func TestWhoMeasuresUsage(t *testing.T) {
 	}
 }
 
-// If the usage cannot be measured completely, there is no figure, and a notice says so.
+// TestUsageThatIsNotKnown checks that usage that cannot be measured completely is reported as a notice, without a
+// figure.
 func TestUsageThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	files := filesOf(t, newSet(t), "ext4", &agentapi.Dataset{MeasureUsage: true}, Use{})
@@ -68,7 +70,7 @@ func TestUsageThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// The usage of several volumes is unknown if the usage of one is unknown.
+// TestUsageOfAVolumeThatIsNotKnown checks that the usage of several volumes is unknown if that of any volume is.
 func TestUsageOfAVolumeThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	known := func() *agentapi.Usage { return &agentapi.Usage{AllocatedBytes: 5, Files: 1, Settled: true} }

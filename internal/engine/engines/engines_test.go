@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// TestOf checks that each field of the API's Engine has an engine of its kind, which refuses an empty profile, and that
-// the linter keeps other packages from asking for it.
+// TestOf checks that each field of the API's Engine has an engine that rejects an empty profile, and that the linter
+// forbids other packages to access these fields.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	settings, err := os.ReadFile("../../../.golangci.yml")

@@ -2,7 +2,7 @@ package fio
 
 import "testing"
 
-// Decoding one dump per second must cost a negligible amount of CPU time compared to the load.
+// BenchmarkDecode measures the cost of decoding a dump. At one dump per second, it must be negligible beside the load.
 func BenchmarkDecode(b *testing.B) {
 	var stream Stream
 	output := readRecording(b, "mixed-four-jobs").stdout

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// failing returns an output of fio with one failed job.
+// failing returns output of fio in which one job has failed.
 func failing(errno syscall.Errno) Output {
 	document := dump("fio-3.33", 2000, 1000, 1000, 1)
 	document.Jobs[0].Name, document.Jobs[0].Errno = "load", int(errno)
@@ -45,12 +45,12 @@ func TestFailuresByErrnoAndWords(t *testing.T) {
 		{syscall.EINVAL, "fio: io_u error on file data.0.0: Invalid argument: write offset=1011712, buflen=512\n", FailureDirect},
 		{syscall.EINVAL, "", FailureOther},
 		{syscall.EDEADLK, "fio seems to be stuck grabbing stat_sem, forcibly exiting\nfio: pid=7, err=35/\n", FailureStuck},
-		// io_uring under the default seccomp profile, and in an old kernel; libaio at fs.aio-max-nr.
+		// io_uring with the default seccomp profile, io_uring in an old kernel, and libaio at its limit fs.aio-max-nr.
 		{syscall.EPERM, said(syscall.EPERM, "io_queue_init"), FailureEngineBlocked},
 		{syscall.ENOSYS, said(syscall.ENOSYS, "io_queue_init"), FailureEngineBlocked},
 		{syscall.EAGAIN, said(syscall.EAGAIN, "io_queue_init"), FailureEngineBlocked},
 		{syscall.ENOSYS, "fio: your kernel doesn't support io_uring\n", FailureEngineBlocked},
-		// A full volume takes precedence over other messages.
+		// A full volume takes precedence over what other messages suggest.
 		{syscall.ENOSPC, "fio: first direct IO errored. File system may not support direct IO\n", FailureNoSpace},
 	} {
 		result := Final(failing(test.errno), Exit{Code: 1}, test.stderr, Expectation{})
@@ -60,7 +60,8 @@ func TestFailuresByErrnoAndWords(t *testing.T) {
 	}
 }
 
-// Some messages mean failure although the exit status and the document do not show one.
+// TestFailuresByWordsAlone checks that some messages of fio count as a failure even if neither exit status nor document
+// shows one.
 func TestFailuresByWordsAlone(t *testing.T) {
 	t.Parallel()
 	for stderr, want := range map[string]Failure{
@@ -89,7 +90,7 @@ func TestFailuresByWordsAlone(t *testing.T) {
 	}
 }
 
-// Every failure has its own text.
+// TestFailuresHaveWords checks that each failure has a text of its own.
 func TestFailuresHaveWords(t *testing.T) {
 	t.Parallel()
 	seen := map[string]Failure{}
@@ -101,7 +102,7 @@ func TestFailuresHaveWords(t *testing.T) {
 	}
 	for _, known := range complaints {
 		if failureText[known.failure] == "" {
-			t.Errorf("%s has no words", known.failure)
+			t.Errorf("%s has no text", known.failure)
 		}
 	}
 	for number := range errno(133) {
@@ -111,7 +112,7 @@ func TestFailuresHaveWords(t *testing.T) {
 	}
 }
 
-// The numbers and texts match the Linux that runs this test.
+// TestErrnosOfLinux checks that numbers, names and texts of errors match the Linux that runs this test.
 func TestErrnosOfLinux(t *testing.T) {
 	t.Parallel()
 	for number, known := range errnos {
@@ -121,7 +122,7 @@ func TestErrnosOfLinux(t *testing.T) {
 	}
 }
 
-// Every name that messages show is the name of an error, and no other names are shown.
+// TestErrorsHaveNames checks that all error names in our lists exist, and that messages use no other names.
 func TestErrorsHaveNames(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}

@@ -19,7 +19,8 @@ func TestPercentFor(t *testing.T) {
 	}
 }
 
-// Partly compressible data is new for each write, whatever the profile sets for refillBuffers.
+// TestRefill checks that a profile cannot disable refill_buffers for partly compressible data. Without the option, fio
+// generates new data for each write; with refill_buffers=0, it would repeat a few buffers.
 func TestRefill(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*v1alpha1.FioProfile)

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// The name of the content differs only if the bytes are of a different kind.
+// TestContentOf checks that two profiles have the same content name exactly if they write the same kind of bytes.
 func TestContentOf(t *testing.T) {
 	compressible := func(percent int32, chunk string) func(*v1alpha1.FioProfile) {
 		return func(p *v1alpha1.FioProfile) {

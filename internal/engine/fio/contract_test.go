@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// The product's assumptions about fio, each tested once with the fio of this machine. All other tests that depend on
-// fio's behavior use recorded output, in testdata/runs.
+// These are the product's assumptions about fio. Each is tested once with the fio of this machine; other tests that
+// depend on fio's behavior use recorded output in testdata/runs.
 //
 //	after SIGINT it says so, prints all results and exits with 128    TestContractInterrupt
 //	samples add up to the result, even if a ramp resets the totals    TestContractSamplesAddUp
@@ -26,7 +26,7 @@ import (
 //	it waits for a job of which one part was killed                   internal/agent TestKilledTool
 //	it creates the files, bytes and operations that a job requests    *WithRealFio
 
-// endlessJob returns a job file whose jobs run until they are stopped.
+// endlessJob returns a job file with jobs that run until they are stopped.
 func endlessJob(jobs, ramp int) string {
 	return fmt.Sprintf("[global]\nioengine=psync\nsize=4m\nbs=64k\nrw=write\nrate=10m\nnumjobs=%d\ntime_based\nruntime=86400\nramp_time=%d\n"+
 		"fallocate=none\ngroup_reporting\nlat_percentiles=1\nfilename_format=data.$jobnum.$filenum\n[job]\n", jobs, ramp)
@@ -49,7 +49,7 @@ func (l *liveFio) signal(t *testing.T, pid int, signal syscall.Signal) {
 	}
 }
 
-// interrupt stops fio and returns its result.
+// interrupt sends SIGINT to fio and returns its result.
 func (l *liveFio) interrupt(t *testing.T) Result {
 	t.Helper()
 	l.signal(t, l.command.Process.Pid, syscall.SIGINT)
@@ -85,14 +85,15 @@ func TestContractSamplesAddUp(t *testing.T) {
 	}
 }
 
-// To fio, a job that SIGSTOP has stopped looks like a job inside a long I/O.
+// TestContractStuckJob checks that no I/O is lost or counted twice if a stuck job delays the dumps. To fio, a job
+// stopped by SIGSTOP looks like one in a long I/O.
 func TestContractStuckJob(t *testing.T) {
 	t.Parallel()
 	live := startFio(t, t.TempDir(), endlessJob(4, 0), Arguments(often)...)
 	live.dumped(t, 3)
 	job := live.jobProcesses(t)[0]
 	live.signal(t, job, syscall.SIGSTOP)
-	time.Sleep(5 * often) // Long enough for several dumps to be due.
+	time.Sleep(5 * often) // Several dumps become due in this time.
 	live.signal(t, job, syscall.SIGCONT)
 	live.dumped(t, 3)
 	live.interrupt(t)
@@ -109,7 +110,7 @@ func TestContractHeldJob(t *testing.T) {
 	}
 }
 
-// heldJob is a job file that arrives after a delay that is longer than the job runs.
+// heldJob is a job file that arrives late: the delay is longer than the job's runtime.
 type heldJob struct {
 	text *strings.Reader
 	held bool
@@ -123,7 +124,7 @@ func (h *heldJob) Read(p []byte) (int, error) {
 	return h.text.Read(p)
 }
 
-// Recorded runs that need no preparation end as they did when they were recorded.
+// TestContractRecordings checks that runs that need no preparation still end as in their recordings.
 func TestContractRecordings(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"bad-option", "bad-value", "bad-engine", "no-job", "write"} {

@@ -6,8 +6,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// TestDataSyncs checks that an fdatasync, which fio counts as a short read, and a sync_file_range, which fio counts as a
-// short write, count as syncs. Otherwise the log of a database would appear to be a run with short operations.
+// TestDataSyncs checks that fdatasync and sync_file_range count as syncs. fio counts them as short reads and short
+// writes, so a database log would appear to have short operations.
 func TestDataSyncs(t *testing.T) {
 	t.Parallel()
 	for name, job := range map[string]string{
@@ -37,7 +37,7 @@ func TestDataSyncs(t *testing.T) {
 	}
 }
 
-// TestShortOperations checks that real short reads and writes are still counted.
+// TestShortOperations checks that genuine short reads and writes are still counted when data syncs are subtracted.
 func TestShortOperations(t *testing.T) {
 	for name, test := range map[string]struct{ moved, short, synced, timed, wantShort, wantSynced uint64 }{
 		"no syncs":               {moved: 100, short: 3, wantShort: 3},

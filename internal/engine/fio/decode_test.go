@@ -46,8 +46,8 @@ func TestDecodeClientServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 100 reads and 100 writes per second for 2 s from each of 2 clients: the entry "All clients" is not a third
-	// client.
+	// Each of 2 clients does 100 reads and 100 writes per second for 2 s. The entry "All clients" must not count as a
+	// third client.
 	if got := snapshot.Operations[measure.Read].Operations; got < 390 || got > 410 {
 		t.Errorf("%d reads, want 400", got)
 	}
@@ -66,7 +66,7 @@ func lastDocument(t *testing.T, name string) []byte {
 	return bytes.TrimSpace(output[at:])
 }
 
-// Each case changes a real document in one place, so that a figure is wrong or missing.
+// TestDecodeRefuses checks that a real document is refused if one change makes a figure wrong or missing.
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
 	original := string(lastDocument(t, "write"))
@@ -107,7 +107,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// Histograms with inconsistent or invalid bins.
+// TestDecodeRefusesBins checks that invalid histogram bins are refused, and that bins that do not add up to the count
+// are reported.
 func TestDecodeRefusesBins(t *testing.T) {
 	t.Parallel()
 	original := string(lastDocument(t, "write"))
@@ -148,7 +149,7 @@ func TestDecodeChecksPercentiles(t *testing.T) {
 
 func TestDecodeTakesRepeatedOptions(t *testing.T) {
 	t.Parallel()
-	// fio repeats an option that the job file sets twice.
+	// fio prints an option twice that the job file sets twice.
 	document, err := Decode(lastDocument(t, "enospc"))
 	if err != nil || document.Jobs[0].Errno != 28 {
 		t.Errorf("%v", err)

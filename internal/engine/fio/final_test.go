@@ -16,7 +16,7 @@ func judged(run recording) Result {
 	return Final(output, run.exit, run.stderr, Expectation{})
 }
 
-// The golden file lists the outcome of every recorded run for review.
+// TestFinalGolden checks the outcomes of all recorded runs against a golden file, which shows any change as a diff.
 func TestFinalGolden(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
@@ -43,8 +43,8 @@ func TestFinalGolden(t *testing.T) {
 	golden.Check(t, "final", text.String())
 }
 
-// The expected outcome of each recorded run, written by hand, because the golden file could be updated without a
-// review.
+// TestFinalOutcomes checks the outcome of each recorded run against a list written by hand, because the golden file can
+// be updated without looking at it.
 func TestFinalOutcomes(t *testing.T) {
 	t.Parallel()
 	wanted := map[string]string{
@@ -155,7 +155,8 @@ func TestFinalWithExpectations(t *testing.T) {
 	}
 }
 
-// A run that is stopped in its ramp has measured nothing, although fio prints the figures of the ramp.
+// TestFinalOfAStopInTheRamp checks that a run stopped during its ramp has measured nothing, although fio prints the
+// figures of the ramp.
 func TestFinalOfAStopInTheRamp(t *testing.T) {
 	t.Parallel()
 	output, _ := ReadOutput(bytes.NewReader(readRecording(t, "ramp").stdout))
@@ -173,7 +174,8 @@ func TestFinalOfAStopInTheRamp(t *testing.T) {
 	}
 }
 
-// A result with other text before and after it, as in a file of --output-format=json,normal.
+// TestFinalOfTheOnlyDocument checks that a result is found between other text, as in the output of
+// --output-format=json,normal.
 func TestFinalOfTheOnlyDocument(t *testing.T) {
 	t.Parallel()
 	run := readRecording(t, "write")

@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// liveFio is a real fio that a test started.
+// liveFio is a running fio that a test started.
 type liveFio struct {
 	command *exec.Cmd
 	stream  *Stream
 	stderr  bytes.Buffer
 	done    chan error
-	// documents is written while fio runs and may be read after wait; read is their number.
+	// documents grows while fio runs: read it only after wait. read counts its documents and is safe at any time.
 	documents []*Document
 	read      atomic.Int64
 }
@@ -33,7 +33,7 @@ func startFio(t *testing.T, directory, job string, arguments ...string) *liveFio
 	return startFioOn(t, directory, strings.NewReader(job), arguments...)
 }
 
-// startFioOn is like startFio, but reads the job when fio is ready for it.
+// startFioOn is startFio with the job from a reader, which may delay it.
 func startFioOn(t *testing.T, directory string, job io.Reader, arguments ...string) *liveFio {
 	t.Helper()
 	path, err := exec.LookPath("fio")
@@ -73,7 +73,7 @@ func startFioOn(t *testing.T, directory string, job io.Reader, arguments ...stri
 	return live
 }
 
-// wait waits until fio has ended, and returns its output and exit status.
+// wait waits for fio to exit and returns its output and exit status.
 func (l *liveFio) wait(t *testing.T) (Output, Exit) {
 	t.Helper()
 	err := <-l.done
@@ -91,7 +91,7 @@ func exitOf(state *os.ProcessState) Exit {
 	return Exit{Code: state.ExitCode()}
 }
 
-// jobProcesses returns the processes that fio forked.
+// jobProcesses returns the PIDs of the processes that fio forked.
 func (l *liveFio) jobProcesses(t *testing.T) []int {
 	t.Helper()
 	pid := l.command.Process.Pid
@@ -110,7 +110,7 @@ func (l *liveFio) jobProcesses(t *testing.T) []int {
 	return children
 }
 
-// recording is a run of testdata/runs.
+// recording is one recorded run of fio in testdata/runs.
 type recording struct {
 	name   string
 	stdout []byte
@@ -140,7 +140,7 @@ func readRecording(tb testing.TB, name string) recording {
 	}
 	exit := Exit{Code: code}
 	if code > stoppedCode {
-		exit = Exit{Signal: syscall.Signal(code - stoppedCode)} // as shells encode a signal
+		exit = Exit{Signal: syscall.Signal(code - stoppedCode)} // shells report a signal this way
 	}
 	return recording{name: name, stdout: read(".stdout"), stderr: string(read(".stderr")), exit: exit}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// independent is fio's output as encoding/json reads it, which shares no code with Decode.
+// independent holds fio's output as decoded by encoding/json. It shares no code with Decode.
 type independent struct {
 	Version string           `json:"fio version"`
 	Jobs    []independentJob `json:"jobs"`
@@ -45,10 +45,10 @@ type independentLatency struct {
 	Bins map[string]uint64 `json:"bins"`
 }
 
-// notNumbers matches what C prints for a division by zero; such a field is not read.
+// notNumbers matches what C prints for a division by zero. Decode does not read such fields.
 var notNumbers = regexp.MustCompile(`([:,\[]\s*)-?(?:nan|inf)\b`)
 
-// checkIndependently verifies a result, using only the bytes of its document.
+// checkIndependently checks a result against the bytes of its document.
 func checkIndependently(raw []byte, snapshot *Snapshot) error {
 	var document independent
 	raw = notNumbers.ReplaceAll(raw, []byte("$1 0 "))
@@ -102,7 +102,7 @@ func checkIndependently(raw []byte, snapshot *Snapshot) error {
 	return nil
 }
 
-// proven judges an output and fails the test on a success that the bytes do not prove.
+// proven returns the result of an output. It fails the test if the result is a success that the bytes do not prove.
 func proven(t *testing.T, stdout []byte) Result {
 	t.Helper()
 	output, err := ReadOutput(bytes.NewReader(stdout))
@@ -127,7 +127,7 @@ func proven(t *testing.T, stdout []byte) Result {
 	}
 	for line := range strings.Lines(string(stdout[end:])) {
 		if output.Documents == 1 {
-			break // text after the only document cannot hide another one
+			break // a single document cannot be hidden by the text after it
 		}
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "fio: terminating on signal ") {
 			t.Fatalf("a success although %q follows", line)
@@ -136,10 +136,10 @@ func proven(t *testing.T, stdout []byte) Result {
 	return result
 }
 
-// FuzzDecode reads arbitrary output. An independent decoder must confirm the document of every Complete result, no
-// unread text may follow that document, and the pieces in which the output arrives must not matter.
+// FuzzDecode decodes arbitrary output. An independent decoder must confirm the document of every Complete result, no
+// unread text may follow that document, and the result must not depend on how the output is split into pieces.
 func FuzzDecode(f *testing.F) {
-	// Small inputs, because long ones slow the fuzzer down.
+	// Keep the inputs small, because long ones slow the fuzzer down.
 	for _, name := range []string{"write", "unified", "all-256-fail-errno", "bad-value"} {
 		f.Add(readRecording(f, name).stdout, 100)
 	}
@@ -163,7 +163,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// damageBases returns a dump of a running fio followed by its result, which must not be confused with each other.
+// damageBases returns a dump of a running fio followed by its result. The decoder must not confuse the two.
 func damageBases(tb testing.TB) []byte {
 	tb.Helper()
 	output := readRecording(tb, "sync-writes").stdout
@@ -172,7 +172,7 @@ func damageBases(tb testing.TB) []byte {
 	return append(compact(tb, output[:first]), compact(tb, output[last:])...)
 }
 
-// FuzzDamage removes bytes from a real output with a dump and a result, and inserts others.
+// FuzzDamage removes and inserts bytes in a real output that consists of a dump and a result.
 func FuzzDamage(f *testing.F) {
 	base := damageBases(f)
 	original := resultText(proven(&testing.T{}, base))
@@ -186,7 +186,7 @@ func FuzzDamage(f *testing.F) {
 		end := min(at+uint(cut), uint(len(base)))
 		damaged := append(append(append([]byte{}, base[:at]...), inserted...), base[end:]...)
 		if result := proven(t, damaged); result.Outcome == Complete && resultText(result) != original {
-			// Figures that differ from the original must at least be possible, which proven has checked.
+			// Figures may differ from the original, but must be possible: proven has checked that.
 			t.Logf("another result: %s", resultText(result))
 		}
 	})
@@ -208,13 +208,13 @@ func resultText(result Result) string {
 	return text.String()
 }
 
-// Single bytes throughout a result are removed, duplicated or changed. The damaged result must be refused or be
-// unchanged.
+// TestBytesOfAResult removes, duplicates and changes single bytes throughout a result. The damaged result must be
+// refused or have the same figures.
 func TestBytesOfAResult(t *testing.T) {
 	t.Parallel()
 	base := compact(t, readRecording(t, "write").stdout)
 	original := resultText(proven(t, base))
-	const step = 29 // covers every kind of position; all positions take a minute
+	const step = 29 // hits every kind of position; testing all positions takes a minute
 	others := 0
 	for at := 0; at < len(base)-1; at += step {
 		for _, replacement := range []string{"", "0", "7", "\"", "}", ",", string(base[at]) + string(base[at])} {
@@ -228,19 +228,19 @@ func TestBytesOfAResult(t *testing.T) {
 			}
 		}
 	}
-	// No second figure of the document contradicts some changes: the low digits of a mean, or of a latency inside its
-	// bin.
+	// Some changes contradict no other figure of the document: those of the low digits of a mean, or of a latency within
+	// its bin.
 	if others > 3 {
 		t.Errorf("%d changes of one byte gave another result", others)
 	}
 }
 
-// stripPointer removes the address of the last document.
+// stripPointer removes the addresses that fmt prints for pointers.
 func stripPointer(text string) string { return pointer.ReplaceAllString(text, "") }
 
 var pointer = regexp.MustCompile(`0x[0-9a-f]+`)
 
-// compact returns a document without the parts that are not read, so that a fuzzer's changes hit relevant parts.
+// compact returns a document without the parts that Decode ignores, so that the fuzzer changes only relevant bytes.
 func compact(tb testing.TB, output []byte) []byte {
 	tb.Helper()
 	var document map[string]any
@@ -265,11 +265,10 @@ func compact(tb testing.TB, output []byte) []byte {
 	return fmt.Appendf(nil, "{\"fio version\" : %q,%s\n", version, rest[1:])
 }
 
-// asFio reads a job file as fio's __parse_jobs_ini does, in init.c of fio 3.33: leniently. It
-// shares no code with parseJobFile.
+// asFio parses a job file as leniently as __parse_jobs_ini in init.c of fio 3.33. It shares no code with parseJobFile.
 func asFio(text string) (options []string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		// fgets reads pieces of at most 4095 bytes; C strings end at a zero byte.
+		// fgets reads at most 4095 bytes at a time; C strings end at a zero byte.
 		for len(line) > 0 {
 			piece := line[:min(len(line), 4095)]
 			line = line[len(piece):]
@@ -293,7 +292,7 @@ func asFio(text string) (options []string) {
 	return options
 }
 
-// dangerous is an independent list of options that must never be accepted.
+// dangerous matches options that must never be accepted. It does not depend on the product's own lists.
 var dangerous = regexp.MustCompile(`^(filename|directory|opendir|lockfile|exec_|include|read_iolog|write_.*(log|iolog)|merge_blktrace|replay_|verify|` +
 	`cgroup|uid|gid|profile|ioscheduler|unlink|allow_mounted|unique_filename|file_append|fill_device|runtime|timeout|ramp|` +
 	`stonewall|loops|startdelay|kb_base|unit_base|unified|ignore_error|trigger|daemonize|aux|create_)`)
@@ -305,8 +304,8 @@ var (
 	strictNames   = regexp.MustCompile(`^filename_format=data\.[0-9]+\.(\$jobnum|[0-9]+)\.\$filenum$`)
 )
 
-// FuzzJobFile checks that an accepted job file has no dangerous option, as fio would read it, and that the rendered
-// job file is so plain that it can only be read in one way.
+// FuzzJobFile checks that fio finds no dangerous option in an accepted job file, and that the rendered job file is
+// unambiguous.
 func FuzzJobFile(f *testing.F) {
 	f.Add(userJobFile)
 	f.Add("[a]\nsize=1m\n")
@@ -328,7 +327,7 @@ func FuzzJobFile(f *testing.F) {
 				t.Fatalf("accepted although fio reads the option %q", name)
 			}
 		}
-		// Any dataset size is fine, so use the size that the error names.
+		// Any dataset size will do, so use the one that the error suggests.
 		what, err := jobFileLoad(text, 0)
 		if err != nil {
 			_, number, found := strings.Cut(err.Error(), "set datasetSize to ")

@@ -145,7 +145,7 @@ func fioCommand(t *testing.T, input string, arguments ...string) (string, error)
 	return string(output), err
 }
 
-// fio reads the same sections, options and values from an accepted file.
+// TestFioReadsAJobFileAsWeDo checks that fio reads the same sections, options and values from an accepted job file.
 func TestFioReadsAJobFileAsWeDo(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -168,7 +168,7 @@ func TestFioReadsAJobFileAsWeDo(t *testing.T) {
 	}
 }
 
-// readShownCommand parses the output of fio --showcmd: the global options, then the options of each job.
+// readShownCommand parses the output of fio --showcmd: first the global options, then the options of each job.
 func readShownCommand(t *testing.T, printed string) []section {
 	t.Helper()
 	var sections []section
@@ -208,7 +208,7 @@ func describeSections(sections []section) string {
 	return text.String()
 }
 
-// samples has a value for each allowed option, and the engine it needs.
+// samples maps each allowed option to a valid value, followed by lines with the other options that it needs.
 var samples = map[string]string{
 	"rw": "randrw:8k", "rwmixread": "70", "rwmixwrite": "30", "bs": "4k,8k", "bsrange": "4k-64k,8k-16k", "bssplit": "4k/60:64k/40,8k/100",
 	"numjobs": "2", "iodepth": "4", "size": "1g", "filesize": "1m", "nrfiles": "4", "direct": "1", "buffered": "0", "ioengine": "psync",
@@ -231,16 +231,15 @@ var samples = map[string]string{
 	"group_reporting": "", "time_based": "", "lat_percentiles": "1", "clat_percentiles": "1", "fallocate": "none", "description": "a load",
 }
 
-// fio has every allowed option and accepts a value that our rule accepts.
+// TestFioKnowsEveryAllowedOption checks that fio has every allowed option and accepts a value that we accept.
 func TestFioKnowsEveryAllowedOption(t *testing.T) {
 	t.Parallel()
 	if missing := slices.DeleteFunc(slices.Sorted(maps.Keys(allowedOptions)), func(name string) bool { _, ok := samples[name]; return ok }); len(missing) > 0 {
 		t.Errorf("no sample value for %v", missing)
 	}
-	// One job file with a job for each option, because fio takes a fifth of a second to start.
+	// Use one job file with a job for each option, because fio takes a fifth of a second to start.
 	var text strings.Builder
 	for name, value := range samples {
-		// Some options need others, which are further lines of the sample.
 		value, more, _ := strings.Cut(value, "\n")
 		_, written, err := checkOption(name, value, place{}, false)
 		if err != nil {
@@ -268,7 +267,7 @@ func TestFioKnowsEveryAllowedOption(t *testing.T) {
 	}
 }
 
-// An option that is refused with its own reason must not also be allowed.
+// TestRefusedOptionsAreNotAllowed checks that no option is both allowed and refused for a reason of its own.
 func TestRefusedOptionsAreNotAllowed(t *testing.T) {
 	t.Parallel()
 	for name := range refusedOptions {
@@ -302,7 +301,7 @@ func TestParseSize(t *testing.T) {
 	}
 }
 
-// fio reads the same sizes.
+// TestFioReadsSizesAsWeDo checks that fio and parseSize agree on sizes.
 func TestFioReadsSizesAsWeDo(t *testing.T) {
 	t.Parallel()
 	var text, want strings.Builder

@@ -11,14 +11,14 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// TestOpenLoopJobs checks that there are 40 x rate x latency jobs, or the maximum if that is at least 10 x, and that
-// each job does at least one operation of each kind per second.
+// TestOpenLoopJobs checks the number of jobs of an open loop: 40 x rate x latency, or the maximum if that is at least
+// 10 x rate x latency. Each job must do at least one operation of each kind per second.
 func TestOpenLoopJobs(t *testing.T) {
 	for _, test := range []struct {
 		reads   int32
 		iops    int64
 		latency time.Duration
-		jobs    int32 // 0 if the offer is refused
+		jobs    int32 // 0 if the offered rate is refused
 	}{
 		{100, 1000, 5 * time.Millisecond, 200}, {100, 10, time.Millisecond, 1}, {100, 35, 100 * time.Millisecond, 35},
 		{0, 20_480, 5 * time.Millisecond, 1024}, {0, 20_600, 5 * time.Millisecond, 0}, {50, 101, 50 * time.Millisecond, 50},
@@ -41,7 +41,7 @@ func TestOpenLoopJobs(t *testing.T) {
 	}
 }
 
-// TestOpenLoopKeepsTheProfile checks that openLoop does not change the profile, which other phases use.
+// TestOpenLoopKeepsTheProfile checks that openLoop does not modify the profile, because other phases use it too.
 func TestOpenLoopKeepsTheProfile(t *testing.T) {
 	profile := profileWith(shared, withOption("norandommap", ""))
 	if _, err := openLoop(profile, engine.Offer{IOPS: 100, Latency: time.Millisecond}); err != nil {

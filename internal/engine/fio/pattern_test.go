@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// The pattern of a job file follows from its options, however they are written.
+// TestPatternOfAJobFile checks that the pattern follows from the options of a job file, however they are written.
 func TestPatternOfAJobFile(t *testing.T) {
 	for options, want := range map[string]int64{
 		"buffer_compress_percentage=75 ; like photos\n":       4000,
@@ -24,7 +24,8 @@ func TestPatternOfAJobFile(t *testing.T) {
 	}
 }
 
-// The pattern follows from the option that fio obeys, if several determine the content of its buffers.
+// TestPatternOfSeveralOptions checks that the pattern follows from the option that fio obeys if several options set the
+// content of its buffers.
 func TestPatternOfSeveralOptions(t *testing.T) {
 	half := func(p *v1alpha1.FioProfile) { p.Compressibility = &v1alpha1.Compressibility{Percent: 50} }
 	full := func(p *v1alpha1.FioProfile) { p.Compressibility = &v1alpha1.Compressibility{Percent: 100} }

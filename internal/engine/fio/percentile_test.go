@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestPercentilesAreFiosOwn compares every percentile that fio printed in the recorded runs with the percentile of
-// the histogram in the same document.
+// TestPercentilesAreFiosOwn checks every percentile that fio printed in a recorded run against the percentile of the
+// histogram in the same document.
 func TestPercentilesAreFiosOwn(t *testing.T) {
 	files, err := filepath.Glob("testdata/runs/*.stdout")
 	if err != nil || len(files) == 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// runStep renders a step, runs it with a real fio and requires it to be complete.
+// runStep renders a step and runs it with a real fio. The result must be complete.
 func runStep(t *testing.T, directory string, profile *v1alpha1.FioProfile, parameters Parameters) *Snapshot {
 	t.Helper()
 	text, err := Render(profile, parameters)
@@ -41,7 +41,7 @@ func runStep(t *testing.T, directory string, profile *v1alpha1.FioProfile, param
 	return result.Snapshot
 }
 
-// checkFiles checks that exactly the expected files exist, with their sizes and without holes.
+// checkFiles checks that a directory holds exactly the expected files, with their sizes and without holes.
 func checkFiles(t *testing.T, directory string, sizes map[string]uint64) {
 	t.Helper()
 	entries, err := os.ReadDir(directory)
@@ -136,7 +136,8 @@ func TestPreconditionWithRealFio(t *testing.T) {
 	}
 }
 
-// A precondition writes every block, also if ba turns off fio's random map in the load.
+// TestPreconditionOfAlignedBlocksWithRealFio checks that a precondition writes every block even if the load sets ba,
+// which turns off fio's random map.
 func TestPreconditionOfAlignedBlocksWithRealFio(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
@@ -160,7 +161,8 @@ func TestPreconditionOfAlignedBlocksWithRealFio(t *testing.T) {
 	}
 }
 
-// Reads of files that were not laid out must fail, and fio must not create the files.
+// TestMeasureWithoutPrepareWithRealFio checks that reading files that were not laid out fails, and that fio does not
+// create them.
 func TestMeasureWithoutPrepareWithRealFio(t *testing.T) {
 	t.Parallel()
 	for _, percent := range []int32{100, 50} {
@@ -179,8 +181,8 @@ func TestMeasureWithoutPrepareWithRealFio(t *testing.T) {
 	}
 }
 
-// Sequential jobs that write a shared file each have their own part of it, with and without rates that need a section
-// per job. A job begins at the start of its part.
+// TestSharedPartsWithRealFio checks that sequential jobs that write a shared file each write a part of their own, from
+// its start. Rates require a section for each job, so the test runs with and without them.
 func TestSharedPartsWithRealFio(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []edit{func(*v1alpha1.FioProfile) {}, withRate("", 4003)} {
@@ -207,7 +209,8 @@ func TestSharedPartsWithRealFio(t *testing.T) {
 	}
 }
 
-// Jobs do not exceed their share of a rate. On a busy machine they may do less.
+// TestRatesWithRealFio checks that jobs do not exceed their share of a rate limit. On a busy machine they may be
+// slower.
 func TestRatesWithRealFio(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -233,7 +236,8 @@ func TestRatesWithRealFio(t *testing.T) {
 	}
 }
 
-// A layout writes data of the requested compressibility, so that reads use such data too.
+// TestPreparedContentWithRealFio checks that a layout writes data of the requested compressibility, so that later reads
+// return such data.
 func TestPreparedContentWithRealFio(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()

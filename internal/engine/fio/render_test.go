@@ -16,10 +16,9 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// edit changes a valid profile.
 type edit func(*v1alpha1.FioProfile)
 
-// profileWith returns a profile of 4 KiB random reads by one job on 8 MiB, changed by edits.
+// profileWith returns a profile with 4 KiB random reads by one job on 8 MiB, modified by edits.
 func profileWith(edits ...edit) *v1alpha1.FioProfile {
 	profile := &v1alpha1.FioProfile{
 		Pattern: v1alpha1.FioRandom, ReadPercent: new(int32(100)),
@@ -180,7 +179,8 @@ func TestRenderGolden(t *testing.T) {
 	}
 }
 
-// A layout and a precondition keep at most 128 MiB outstanding over all jobs of all sections.
+// TestLayoutMemory checks that a layout and a precondition keep at most 128 MiB outstanding in all jobs of all sections
+// together.
 func TestLayoutMemory(t *testing.T) {
 	var sections strings.Builder
 	for i := range 40 {
@@ -207,7 +207,7 @@ func TestLayoutMemory(t *testing.T) {
 	}
 }
 
-// outstandingBytes adds up the bytes that the jobs of a job file keep outstanding with their largest blocks.
+// outstandingBytes returns how many bytes all jobs of a job file keep outstanding with their largest blocks.
 func outstandingBytes(t *testing.T, jobFile string) uint64 {
 	t.Helper()
 	var all uint64
@@ -222,7 +222,7 @@ func outstandingBytes(t *testing.T, jobFile string) uint64 {
 			case name == "iodepth":
 				depth = number
 			case name == "bssplit":
-				block = 16 << 20 // the largest block of the only bssplit in the tests
+				block = 16 << 20 // the largest block of the only bssplit in these tests
 			case name == "bs" && err == nil:
 				block = number
 			}
@@ -386,7 +386,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// A job file and typed fields for the same load are described alike.
+// TestDescribeOfOrder checks that a job file and the equivalent typed fields are described alike.
 func TestDescribeOfOrder(t *testing.T) {
 	for name, test := range map[string]struct {
 		profile *v1alpha1.FioProfile
@@ -404,8 +404,8 @@ func TestDescribeOfOrder(t *testing.T) {
 	}
 }
 
-// Writes that are synchronous count as flushed, except with mmap, which writes to memory. Each section counts for
-// itself.
+// TestDescribeOfDirtyPages checks which loads leave dirty pages. Synchronous writes count as flushed, except with mmap,
+// which writes to memory. Each section of a job file is judged on its own.
 func TestDescribeOfDirtyPages(t *testing.T) {
 	buffered := func(edits ...edit) *v1alpha1.FioProfile {
 		return profileWith(append([]edit{withReadPercent(0), withDirect(false), withEngine(v1alpha1.FioPsync)}, edits...)...)
@@ -444,7 +444,8 @@ func TestDescribeOfDirtyPages(t *testing.T) {
 	}
 }
 
-// TestDescribeOfRates checks the rate limit of a job file: that of all jobs, if all of their operations have one.
+// TestDescribeOfRates checks the rate limit of a job file: the sum over all jobs if every operation has a limit,
+// otherwise none.
 func TestDescribeOfRates(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, second     string
@@ -477,7 +478,8 @@ func TestDescribeOfRates(t *testing.T) {
 	}
 }
 
-// The files must be the same whether the jobs are rendered as one section or as several.
+// TestDescribeOfSplitSections checks that the files are the same whether the jobs are rendered as one section or as
+// several.
 func TestDescribeOfSplitSections(t *testing.T) {
 	whole, err := Describe(profileWith(withJobs(4), withFiles(2)), Parameters{})
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// apart simulates a fio whose jobs begin one after the other, and also end their ramps one after the other.
+// apart simulates a fio whose jobs start one after the other, so that their ramps also end one after the other.
 type apart struct {
 	jobs, spread, ramp, length, iops int64
 }
 
-// dump returns what fio prints at an instant, in milliseconds since the first job began.
+// dump returns fio's dump at an instant, in milliseconds since the first job started.
 func (a apart) dump(now int64) *Document {
 	const epoch, block = 10_000, 4096
 	var bytes, issued, timed uint64
@@ -42,8 +42,8 @@ func (a apart) dump(now int64) *Document {
 	return document
 }
 
-// On a starved machine, the only dump of the ramp may be written seconds after it was requested. The ramp then seems to
-// begin later than it did, but the measured work is still sampled.
+// TestSamplesAfterALateDumpOfTheRamp delays the only dump of the ramp by seconds, as happens on an overloaded machine.
+// The ramp then seems to start too late, but the measured time must still be sampled.
 func TestSamplesAfterALateDumpOfTheRamp(t *testing.T) {
 	t.Parallel()
 	fio := apart{jobs: 2, ramp: 1000, length: 4000, iops: 64}
@@ -70,8 +70,8 @@ func TestSamplesAfterALateDumpOfTheRamp(t *testing.T) {
 	}
 }
 
-// Dumps that mix jobs in their ramp with jobs after it must be dropped. Such a dump once made the ramp of a second
-// part of the measured time, and the rate came out 20 % too low.
+// TestSamplesOfJobsThatBeginApart checks that dumps that mix jobs in their ramp with jobs after it are dropped. Such a
+// dump once added the ramp of a second to the measured time, and the rate was 20 % too low.
 func TestSamplesOfJobsThatBeginApart(t *testing.T) {
 	t.Parallel()
 	for _, spread := range []int64{0, 20, 50, 90, 150, 300, 600} {
@@ -105,7 +105,7 @@ func TestSamplesOfJobsThatBeginApart(t *testing.T) {
 						operations += sample.Counters[measure.Read].Operations
 					}
 				}
-				// The rate reaches this value only while all jobs are running.
+				// Only while all jobs run does the rate reach this value.
 				all := float64(fio.jobs * fio.iops)
 				least := all * float64(fio.length) / float64(fio.length+fio.spread+50)
 				if rate := float64(operations) / (float64(to-from) / 1e9); rate < 0.99*least || rate > 1.01*all {
@@ -116,7 +116,8 @@ func TestSamplesOfJobsThatBeginApart(t *testing.T) {
 	}
 }
 
-// A dump at the very instant at which the ramp ends has no figures, and must not count as the first dump of the ramp.
+// TestSamplesAfterADumpOfNothing checks that a dump at the very instant at which the ramp ends, which has no figures,
+// does not count as the first dump of the ramp.
 func TestSamplesAfterADumpOfNothing(t *testing.T) {
 	t.Parallel()
 	sampler := NewSampler(SamplerOptions{WarmUp: time.Second})
@@ -133,7 +134,8 @@ func TestSamplesAfterADumpOfNothing(t *testing.T) {
 	}
 }
 
-// If the wall clock is set back between two dumps, only the time between them is lost.
+// TestSamplesWithAClockThatIsSetBack checks that only the time between two dumps is lost if the wall clock is set back
+// between them.
 func TestSamplesWithAClockThatIsSetBack(t *testing.T) {
 	t.Parallel()
 	sampler := NewSampler(SamplerOptions{})
@@ -153,6 +155,6 @@ func TestSamplesWithAClockThatIsSetBack(t *testing.T) {
 		operations += last.Sample.Counters[measure.Write].Operations
 	}
 	if told != 1 || operations != 3000 {
-		t.Errorf("it was told %d times; %d operations, want 3,000 of 4,000", told, operations)
+		t.Errorf("%d errors were reported; %d operations, want 3,000 of 4,000", told, operations)
 	}
 }

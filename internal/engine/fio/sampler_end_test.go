@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// queued returns a dump of a job that writes 64 KiB blocks, with its completed, issued and timed operations.
+// queued returns a dump of a job that writes 64 KiB blocks. The counts are operations; timed ones have a latency.
 func queued(written, runtime int64, completed, issued, timed uint64) *Document {
 	document := dump("fio-3.33", written, runtime, completed<<16, issued)
 	document.Jobs[0].Operations[measure.Write].Total = measure.Latency{}
@@ -15,9 +15,9 @@ func queued(written, runtime int64, completed, issued, timed uint64) *Document {
 	return document
 }
 
-// On a machine without spare CPU time, fio read the latencies of a dump a third of a second before the issued
-// operations. The operations in between appear to be in flight, which is impossible at a queue depth of 1. They
-// belong to the load.
+// TestTornDumpBeforeTheEnd replays a dump from a machine without spare CPU time: fio read the latencies a third of a
+// second before the number of issued operations. The operations in between seem to be in flight, which is impossible at
+// a queue depth of 1, so they must count as part of the load.
 func TestTornDumpBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	const origin = 100_000
@@ -43,15 +43,16 @@ func TestTornDumpBeforeTheEnd(t *testing.T) {
 				loaded.Bytes += delta.Sample.Counters[measure.Write].Bytes
 			}
 		}
-		// If the depth is unknown, 81 operations may really be in flight.
+		// With an unknown queue depth, 81 operations may really be in flight.
 		if want := map[uint64]uint64{1: 975, 0: 895}[outstanding]; loaded.Operations != want || outstanding == 1 && loaded.Bytes != want<<16 {
 			t.Errorf("%s: in the load there were %d operations, of %d blocks; want %d", name, loaded.Operations, loaded.Bytes>>16, want)
 		}
 	}
 }
 
-// The dumps are from fio 3.33, run for 4 s at a queue depth of 256 on a store of 244 such operations per second. No
-// sample of the load contains operations that were in flight at its end, and only completed operations count.
+// TestWhatWasInFlightAtTheEnd checks that no sample of the load contains operations that were in flight at its end:
+// only completed ones count. The dumps are from fio 3.33, which ran for 4 s at a queue depth of 256 on a store that
+// completes 244 such operations per second.
 func TestWhatWasInFlightAtTheEnd(t *testing.T) {
 	t.Parallel()
 	const origin = 100_000
@@ -60,7 +61,7 @@ func TestWhatWasInFlightAtTheEnd(t *testing.T) {
 		queued(origin+1869, 1869, 438, 694, 438),
 		queued(origin+2869, 2869, 694, 950, 695),
 		queued(origin+3869, 3869, 940, 1197, 941),
-		queued(origin+5000, 4870, 973, 1228, 1228), // requested, then waiting while the job collects completions
+		queued(origin+5000, 4870, 973, 1228, 1228), // requested, but delayed while the job collects completions
 		queued(origin+5050, 5050, 1228, 1228, 1228),
 	}
 	for _, test := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// recorded feeds a recorded run to a sampler, as if fio had just printed it.
+// recorded feeds a recorded run to a sampler as if fio were printing it.
 func recorded(t *testing.T, name string, options SamplerOptions) (*liveFio, []Delta) {
 	t.Helper()
 	live := &liveFio{stream: &Stream{}}
@@ -51,7 +51,8 @@ func rateOf(sample *measure.Sample) float64 {
 	return float64(sample.Counters[measure.Write].Bytes) / seconds(sample)
 }
 
-// checkSamples checks what holds for any run: the samples are in order, and the measured ones add up to fio's result.
+// checkSamples checks what must hold for every run: the samples are in order, and the measured ones add up to fio's
+// result.
 func checkSamples(t *testing.T, live *liveFio, deltas []Delta) {
 	t.Helper()
 	var sum [measure.NumOperations]measure.Counter
@@ -80,7 +81,7 @@ func checkSamples(t *testing.T, live *liveFio, deltas []Delta) {
 	for operation := range sum {
 		want := final.Operations[operation].Counter
 		if timed := final.Operations[operation].Total.Count; timed > 0 {
-			want.Operations = timed // what was issued lacks what was in flight at the end of a ramp
+			want.Operations = timed // the issued operations omit those in flight at the end of a ramp
 		}
 		if sum[operation] != want {
 			t.Errorf("%v: the samples add up to %+v, fio's result is %+v", measure.Operation(operation), sum[operation], want)
@@ -91,8 +92,9 @@ func checkSamples(t *testing.T, live *liveFio, deltas []Delta) {
 	}
 }
 
-// Four jobs of 10 MiB/s, one stopped for 3.5 s: the bytes of the late dump belong to the instant at which it was
-// requested. By its timestamp, the rate would be 7 MB/s, and 5,000 MB/s in the next sample.
+// TestSamplesOfARecordedLateDump replays four jobs of 10 MiB/s, one of which was stopped for 3.5 s. The bytes of the
+// late dump must count until the instant at which it was requested. With the timestamp of the dump, the rate would be 7
+// MB/s, and 5,000 MB/s in the next sample.
 func TestSamplesOfARecordedLateDump(t *testing.T) {
 	t.Parallel()
 	_, deltas := recorded(t, "late-dump", SamplerOptions{Jobs: 4})
@@ -148,7 +150,7 @@ func TestSamplesOfRecordedRamps(t *testing.T) {
 			if warm < test.warm {
 				t.Errorf("%d warm-up samples, want %d", warm, test.warm)
 			}
-			// A sampler that does not know about the ramp must report the reset.
+			// Without a configured warm-up, the sampler must report the reset at the end of the ramp.
 			sampler := NewSampler(SamplerOptions{Jobs: test.jobs})
 			var stream Stream
 			_, _ = stream.Write(readRecording(t, test.name).stdout)
@@ -167,8 +169,8 @@ func TestSamplesOfRecordedRamps(t *testing.T) {
 	}
 }
 
-// TestOperationsAfterARamp has operations of 1 MiB, 31 of which were in flight when the ramp ended. Each sample has one
-// for each MiB, and so has the load without what was in flight at its end.
+// TestOperationsAfterARamp replays a run with operations of 1 MiB, 31 of which were in flight when the ramp ended.
+// Every sample, and the load without the operations in flight at its end, must have one operation per MiB.
 func TestOperationsAfterARamp(t *testing.T) {
 	t.Parallel()
 	for _, outstanding := range []uint64{0, 32} {
@@ -191,7 +193,7 @@ func TestOperationsAfterARamp(t *testing.T) {
 	}
 }
 
-// dump returns a document of one job that writes.
+// dump returns a dump of a single job that writes.
 func dump(version string, written, runtime int64, bytes, operations uint64) *Document {
 	document := &Document{Version: version, TimestampMilliseconds: written, Jobs: make([]Job, 1)}
 	job := &document.Jobs[0]
@@ -252,8 +254,8 @@ func TestSamplerSharesOperationsOutByTime(t *testing.T) {
 	}
 }
 
-// After a stop with a long queue, the last dump waits for all operations in flight and has counted none of their
-// bytes, and the result is written in the same millisecond. No byte may be lost.
+// TestSamplerKeepsWhatCameInNoTime checks that no byte is lost if a run with a long queue is stopped: the last dump
+// waits for all operations in flight and counts none of their bytes, and the result follows in the same millisecond.
 func TestSamplerKeepsWhatCameInNoTime(t *testing.T) {
 	t.Parallel()
 	first := dump("fio-3.33", 19_756, 0, 0, 1)
@@ -289,7 +291,7 @@ func TestSamplerKeepsWhatCameInNoTime(t *testing.T) {
 	}
 }
 
-// If a total decreases without a ramp, the sampler reports it and continues.
+// TestSamplerTellsAReset checks that the sampler reports a total that decreases without a ramp, and then continues.
 func TestSamplerTellsAReset(t *testing.T) {
 	t.Parallel()
 	sampler := NewSampler(SamplerOptions{})
@@ -317,11 +319,11 @@ func TestSamplerTellsAReset(t *testing.T) {
 		t.Errorf("%d resets, %d samples, %d bytes: %+v", resets, len(deltas), bytes, deltas)
 	}
 	if _, err := sampler.Add(dump("fio-3.33", 100, 100, 1, 1)); err == nil {
-		t.Error("a clock that went back was not told")
+		t.Error("a clock that went back was not reported")
 	}
 }
 
-// A dump is not used if one job is still in its ramp while another is not.
+// TestSamplerSkipsDumpsOfTwoParts checks that a dump is not used while only some of the jobs are in their ramp.
 func TestSamplerSkipsDumpsOfTwoParts(t *testing.T) {
 	t.Parallel()
 	ramp := func(written, runtime int64, bytes uint64) *Document {

@@ -96,7 +96,7 @@ func TestSmallFilesRefuses(t *testing.T) {
 	}
 }
 
-// fileRun does operations with the files of a directory, with the fio of this machine.
+// fileRun performs operations on the files of a directory with the installed fio.
 type fileRun struct {
 	engine    Engine
 	directory string
@@ -115,7 +115,7 @@ func (r *fileRun) do(t *testing.T, operation v1alpha1.Operation) Result {
 	return Final(output, exit, live.stderr.String(), Expectation{Operations: tool.GetOperations(), WrittenBytes: tool.GetWrittenBytes()})
 }
 
-// complete checks that fio did, counted and timed one operation with each file, and nothing else.
+// complete checks that fio performed, counted and timed one operation on each file, and nothing else.
 func (r *fileRun) complete(t *testing.T, operation v1alpha1.Operation, did measure.Operation, files, bytes uint64) {
 	t.Helper()
 	result := r.do(t, operation)
@@ -134,7 +134,7 @@ func (r *fileRun) complete(t *testing.T, operation v1alpha1.Operation, did measu
 	}
 }
 
-// failed checks that an operation fails because a file is missing.
+// failed checks that an operation fails because of a missing file.
 func (r *fileRun) failed(t *testing.T, operation v1alpha1.Operation) {
 	t.Helper()
 	if result := r.do(t, operation); result.Outcome != Failed || result.Failure != FailureNoSuchFile {
@@ -156,7 +156,7 @@ func (r *fileRun) folders(t *testing.T) {
 	}
 }
 
-// holds checks the number of files and their size.
+// holds checks the number of files and the size of each.
 func (r *fileRun) holds(t *testing.T, files int, bytes int64) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(r.directory, "small.*", "*"))
@@ -174,13 +174,13 @@ func TestContractSmallFiles(t *testing.T) {
 	t.Parallel()
 	const files, bytes = 40, 4096
 	r := &fileRun{engine: Engine{smallFiles()}, directory: t.TempDir()}
-	r.failed(t, v1alpha1.OperationCreate) // fio does not create folders.
+	r.failed(t, v1alpha1.OperationCreate) // fio does not create folders
 	r.folders(t)
 	r.complete(t, v1alpha1.OperationCreate, measure.Create, files, 0)
 	r.holds(t, files, 0)
-	// fio counts existing files as created, so the agent must remove them first.
+	// fio also counts existing files as created, so the agent must remove them first.
 	r.complete(t, v1alpha1.OperationCreate, measure.Create, files, 0)
-	// fio neither extends nor replaces files that it only examines or removes.
+	// stat and delete neither extend nor replace files.
 	r.complete(t, v1alpha1.OperationStat, measure.Stat, files, 0)
 	r.holds(t, files, 0)
 	r.complete(t, v1alpha1.OperationDelete, measure.Delete, files, 0)

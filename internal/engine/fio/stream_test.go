@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// collect feeds an output to a Stream in pieces and returns what it found as text.
+// collect feeds an output to a Stream in pieces and returns the documents that it found as text.
 func collect(output []byte, piece int) string {
 	var stream Stream
 	var found strings.Builder
@@ -58,7 +58,7 @@ func TestStreamGivesDocumentsAtOnce(t *testing.T) {
 	}
 }
 
-// Noise around documents does not change them.
+// TestStreamAroundNoise checks that noise around a document does not change it.
 func TestStreamAroundNoise(t *testing.T) {
 	t.Parallel()
 	run := readRecording(t, "write")
@@ -119,7 +119,7 @@ func (e endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Hostile output of any length needs bounded memory and linear time.
+// TestStreamIsBounded checks that hostile output of any length needs bounded memory and linear time.
 func TestStreamIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{"{", `{"`, "\n{\"a\":", `{"a":`, "[", "\"", "\n{}", "noise\n", "\n{\"a\":[", "\n{\"a\":1}"} {

@@ -14,7 +14,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// volumesIn creates a folder per volume, and a working directory with numbered links to them in turn.
+// volumesIn creates a folder for each volume, and a working directory whose numbered links point to the folders in
+// turn.
 func volumesIn(t *testing.T, volumes, links int) (work string, folders []string) {
 	t.Helper()
 	work = t.TempDir()
@@ -29,8 +30,8 @@ func volumesIn(t *testing.T, volumes, links int) (work string, folders []string)
 	return work, folders
 }
 
-// Every volume gets an equal share of the files, a layout writes all of it, and the load uses the files of the
-// layout.
+// TestSeveralVolumesWithRealFio checks that every volume gets an equal share of the files, that a layout writes all of
+// them, and that the load uses the files of the layout.
 func TestSeveralVolumesWithRealFio(t *testing.T) {
 	t.Parallel()
 	for name, profile := range map[string]*v1alpha1.FioProfile{
@@ -47,7 +48,7 @@ func TestSeveralVolumesWithRealFio(t *testing.T) {
 			spread := func(p Parameters) Parameters { p.Volumes = volumes; return p }
 			traits, err := Describe(profile, spread(Parameters{}))
 			if err != nil {
-				t.Skipf("this profile is none for three volumes: %v", err)
+				t.Skipf("this profile is invalid for three volumes: %v", err)
 			}
 			plain, err := Describe(profile, Parameters{})
 			if err != nil || plain.ClientBytes != traits.ClientBytes || plain.MaxOutstanding != traits.MaxOutstanding {
@@ -79,7 +80,8 @@ func TestSeveralVolumesWithRealFio(t *testing.T) {
 	}
 }
 
-// Jobs on a raw device have their own regions after the mark, complete and without gaps, and change nothing else.
+// TestDevicesWithRealFio checks that jobs on a raw device use adjacent regions after the mark and write nothing outside
+// of them.
 func TestDevicesWithRealFio(t *testing.T) {
 	t.Parallel()
 	writer := "[writer]\nioengine=libaio\ndirect=1\nbs=64k\nsize=2m\nnumjobs=2\nrw="
@@ -146,8 +148,8 @@ func TestDevicesWithRealFio(t *testing.T) {
 	}
 }
 
-// A precondition overwrites only whole blocks of each job's part of a device, and the agent expects no more. A prepare
-// writes the whole part.
+// TestDeviceSizes checks that a precondition overwrites only the whole blocks of each job's part of a device, and that
+// the agent expects no more. A prepare writes the whole part.
 func TestDeviceSizes(t *testing.T) {
 	profile := Engine{profileWith(withReadPercent(0), withBlock("1Mi"), withDataset("1000Mi"))}
 	for purpose, want := range map[v1alpha1.StepPurpose]struct {
@@ -200,7 +202,8 @@ func TestSpreadRefuses(t *testing.T) {
 	}
 }
 
-// The agent expects the number of jobs and the queue depth that a layout has, not those of the load.
+// TestLayoutJobs checks that the agent expects the number of jobs and the queue depth of the layout during a layout,
+// not those of the load.
 func TestLayoutJobs(t *testing.T) {
 	profile := profileWith(shared, withJobs(8), withDepth(32))
 	for name, test := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// iorProfile returns the workload of the design's section 11, modified by change.
+// iorProfile returns the workload of section 11 of the design, modified by change.
 func iorProfile(change func(*v1alpha1.IORProfile)) *v1alpha1.IORProfile {
 	profile := &v1alpha1.IORProfile{
 		TransferSize: resource.MustParse("1Mi"), BlockSize: resource.MustParse("1Mi"), Segments: new(int64(12000)),
@@ -35,14 +35,14 @@ func mdtestProfile(change func(*v1alpha1.MdtestProfile)) *v1alpha1.MdtestProfile
 	return profile
 }
 
-// meaning returns the options of an IOR command line, independent of their order and without defaults.
+// meaning returns the options of an IOR command line without defaults, so that their order does not matter.
 func meaning(t *testing.T, arguments []string) map[string]string {
 	t.Helper()
 	asked := map[string]string{}
 	for i := 0; i < len(arguments); i++ {
 		name := arguments[i]
 		if !strings.HasPrefix(name, "-") {
-			t.Fatalf("%q is no option", name)
+			t.Fatalf("%q is not an option", name)
 		}
 		if i+1 < len(arguments) && !strings.HasPrefix(arguments[i+1], "-") {
 			i++
@@ -64,8 +64,8 @@ func meaning(t *testing.T, arguments []string) map[string]string {
 	return asked
 }
 
-// TestTheCommandOfThePost checks the command for 144 ranks with 12,000 MiB each for twelve hours (the design's
-// section 11).
+// TestTheCommandOfThePost checks the command of section 11 of the design: 144 ranks write 12,000 MiB each for twelve
+// hours.
 func TestTheCommandOfThePost(t *testing.T) {
 	t.Parallel()
 	arguments, err := Arguments(iorProfile(nil), Parameters{Purpose: Measure, Limit: 12 * time.Hour})
@@ -155,7 +155,7 @@ func TestArgumentsGolden(t *testing.T) {
 	golden.Check(t, "arguments", text.String())
 }
 
-// TestPaceFillsTheDuration checks that the repetitions of a time-bound step take no longer than the step.
+// TestPaceFillsTheDuration checks the number and the length of the repetitions that fill a time-bound step.
 func TestPaceFillsTheDuration(t *testing.T) {
 	t.Parallel()
 	both := []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}
@@ -184,7 +184,8 @@ func TestPaceFillsTheDuration(t *testing.T) {
 	}
 }
 
-// TestEqualFiles checks that ranks write files of equal length before they read those of others.
+// TestEqualFiles checks that ranks extend their files to equal length after a stonewall if they then read the files of
+// others.
 func TestEqualFiles(t *testing.T) {
 	t.Parallel()
 	both := []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}
@@ -216,7 +217,7 @@ func TestEqualFiles(t *testing.T) {
 	}
 }
 
-// TestRefusals checks that every refusal names the field, the value and the remedy.
+// TestRefusals checks that each refusal names the field, the value and the remedy.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	short := v1alpha1.Duration("1500ms")
@@ -306,7 +307,7 @@ func checkRefusal(t *testing.T, wanted string, problems field.ErrorList) {
 	}
 }
 
-// TestVersionsDiffer checks that a setting that a version does not support is refused before the run.
+// TestVersionsDiffer checks that a setting that the tool's version does not support is refused before the run.
 func TestVersionsDiffer(t *testing.T) {
 	t.Parallel()
 	pattern := func(name string) *v1alpha1.IORProfile {

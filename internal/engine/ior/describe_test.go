@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// TestCautions checks the warnings before a run by a word that each contains, and that there are no others.
+// TestCautions checks that exactly the expected warnings appear before a run. Each is identified by a word.
 func TestCautions(t *testing.T) {
 	t.Parallel()
 	both := []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}
@@ -47,7 +47,8 @@ func TestCautions(t *testing.T) {
 	}
 }
 
-// The warnings before a run of mdtest distinguish files without data from data that is not read.
+// TestMdtestCautions checks that the warnings before an mdtest run distinguish files without data from data that is not
+// read.
 func TestMdtestCautions(t *testing.T) {
 	t.Parallel()
 	size := func(text string) *resource.Quantity { return new(resource.MustParse(text)) }
@@ -71,7 +72,7 @@ func TestMdtestCautions(t *testing.T) {
 	}
 }
 
-// A layout writes the files even if the profile only reads.
+// TestLayoutIsWritten checks that a layout writes the files even if the profile only reads.
 func TestLayoutIsWritten(t *testing.T) {
 	t.Parallel()
 	e := Engine{Profile: iorProfile(func(p *v1alpha1.IORProfile) { p.Operations = []v1alpha1.Operation{v1alpha1.OperationRead} })}

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// printedBandwidths matches every figure that could be a bandwidth, without using the parser.
+// printedBandwidths matches every figure that could be a bandwidth. It does not use the parser.
 var printedBandwidths = regexp.MustCompile(`(?:(?:write|read)[ \t,]+|"bwMiB" *: *)([0-9]+(?:\.[0-9]+)?)`)
 
-// hostile lists inputs that have caused problems or might.
+// hostile lists inputs that have broken the parser or might.
 var hostile = []string{
 	"access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),numTasks,iter\nwrite,1,1,0,8,8,0,1,0,1,2,0\nwrite,1,1,0,8,8,0,1,0,1,2,",
 	"access,iter,bw(MiB/s),total(s)\nwrite,0,18446744073709551616,1\nread,0,inf,nan\nwrite,1,-1,1\n",
@@ -24,7 +24,7 @@ var hostile = []string{
 	"3.3.0Sat Nov 21 07:30:42 2026ior",
 	"[1,0]<stdout>:Sat Nov 21 07:13:54 2026[1,0]<stdout>:ERROR: x\n",
 	"\r\n\x00\xff\xfe,,,,\n",
-	// Lines of only spaces that are not ASCII spaces or tabs.
+	// Lines that consist of spaces other than the ASCII space and tab.
 	"access bw(MiB/s) total(s) iter\n\v\n\u00a0\n" + strings.Join(summaryHeading, " ") + "\n\f\n\u0085\n",
 }
 
@@ -53,7 +53,7 @@ func FuzzStream(f *testing.F) {
 		}
 		told = append(told, stream.Repetitions()...)
 		if len(told)+len(whole.Repetitions) > 0 && !reflect.DeepEqual(told, whole.Repetitions) {
-			t.Fatalf("told %v, in the end %v", told, whole.Repetitions)
+			t.Fatalf("the stream returned %v, the output has %v", told, whole.Repetitions)
 		}
 		early := readTold(t, text[:min(int(cut), len(text))], segments).Repetitions
 		if len(early) > len(whole.Repetitions) || len(early) > 0 && !reflect.DeepEqual(early, whole.Repetitions[:len(early)]) {
@@ -72,7 +72,7 @@ func read(t *testing.T, text string) Output {
 	return output
 }
 
-// readTold is like read, with a known number of segments.
+// readTold is read with a known number of segments.
 func readTold(t *testing.T, text string, segments int64) Output {
 	t.Helper()
 	stream := Stream{Segments: segments}
@@ -82,7 +82,7 @@ func readTold(t *testing.T, text string, segments int64) Output {
 	return stream.Close()
 }
 
-// checkResult checks what must be true of any result, independently of the code that computed it.
+// checkResult checks what must hold for every result, independently of the code that computed it.
 func checkResult(t *testing.T, text string, result Result) {
 	t.Helper()
 	if (result.Outcome == Failed || result.Outcome == CutShort) != (result.Failure != "") || result.Outcome < Complete || result.Outcome > Failed {
@@ -132,8 +132,7 @@ func checkResult(t *testing.T, text string, result Result) {
 	}
 }
 
-// printedRates returns the operation followed by the mean of every line that could be a row, without using the
-// parser.
+// printedRates returns the operation and the mean of every line that could be a row. It does not use the parser.
 func printedRates(text string) map[string]bool {
 	printed := map[string]bool{}
 	for _, line := range strings.Split(text, "\n") {

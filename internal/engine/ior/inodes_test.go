@@ -8,7 +8,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// The maximum number of files and directories that exist at the same time, or 0 if mdtest may create fewer.
+// TestInodes checks the number of files and directories that exist at most at the same time. It is 0 if mdtest may
+// create fewer.
 func TestInodes(t *testing.T) {
 	t.Parallel()
 	number := func(n int32) *int32 { return &n }

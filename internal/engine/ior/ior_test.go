@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// recording is a run of the real tool: its output and its exit code.
+// recording is a recorded run of the real tool.
 type recording struct {
 	name           string
 	stdout, stderr string

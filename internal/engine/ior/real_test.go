@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// runReal runs a real tool with two ranks. An environment variable holds its path, because no registry has the tool.
+// runReal runs a real tool with two ranks. An environment variable holds its path, because no package registry has it.
 func runReal(t *testing.T, variable, directory string, arguments []string) (string, string, Exit) {
 	t.Helper()
 	binary := os.Getenv(variable)
@@ -40,8 +40,8 @@ func runReal(t *testing.T, variable, directory string, arguments []string) (stri
 	return stdout.String(), stderr.String(), Exit{Code: command.ProcessState.ExitCode()}
 }
 
-// TestRealIOR checks that the real tool accepts the result of Arguments and does what it should. IOR_BINARY is its
-// path, and IOR_VERSION its version if that is older than 4.0.0.
+// TestRealIOR checks that the real tool accepts the arguments and does what they ask for. IOR_BINARY is its path, and
+// IOR_VERSION its version if older than 4.0.0.
 func TestRealIOR(t *testing.T) {
 	both := []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}
 	second := v1alpha1.Duration("1s")
@@ -49,7 +49,7 @@ func TestRealIOR(t *testing.T) {
 	for name, test := range map[string]struct {
 		change     func(*v1alpha1.IORProfile)
 		parameters Parameters
-		// writes and reads are the numbers of repetitions, bytes the bytes of each; 0 if unknown.
+		// writes and reads are the numbers of repetitions, bytes is the size of each; 0 if unknown.
 		writes, reads int
 		bytes         int64
 	}{
@@ -113,7 +113,7 @@ func TestRealIOR(t *testing.T) {
 	}
 }
 
-// TestRealMdtest does the same for mdtest. MDTEST_BINARY is its path.
+// TestRealMdtest checks that the real mdtest accepts the arguments and completes. MDTEST_BINARY is its path.
 func TestRealMdtest(t *testing.T) {
 	for name, change := range map[string]func(*v1alpha1.MdtestProfile){
 		"plain": nil,
@@ -149,7 +149,7 @@ func TestRealMdtest(t *testing.T) {
 	}
 }
 
-// TestRealVersion checks that VersionArguments make the real tool print its version without writing files.
+// TestRealVersion checks that the real tool prints its version for VersionArguments without writing files.
 func TestRealVersion(t *testing.T) {
 	directory := t.TempDir()
 	stdout, _, _ := runReal(t, "IOR_BINARY", directory, VersionArguments())
@@ -165,7 +165,7 @@ func TestRealVersion(t *testing.T) {
 	}
 }
 
-// TestRealVerifyAcrossSteps checks that a step verifies the data that another step laid out, and detects a change.
+// TestRealVerifyAcrossSteps checks that a step verifies data that another step laid out, and detects modified data.
 func TestRealVerifyAcrossSteps(t *testing.T) {
 	directory, version := t.TempDir(), os.Getenv("IOR_VERSION")
 	profile := &v1alpha1.IORProfile{

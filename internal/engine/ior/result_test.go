@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// TestFinalGolden writes the result of every recorded run of the real tool to golden files for review.
+// TestFinalGolden compares the result of each recorded IOR run with a golden file.
 func TestFinalGolden(t *testing.T) {
 	t.Parallel()
 	for _, run := range recordings(t) {
@@ -23,7 +23,7 @@ func TestFinalGolden(t *testing.T) {
 	}
 }
 
-// TestFinalMdtestGolden does the same for mdtest.
+// TestFinalMdtestGolden compares the result of each recorded mdtest run with a golden file.
 func TestFinalMdtestGolden(t *testing.T) {
 	t.Parallel()
 	for _, run := range recordings(t) {
@@ -38,7 +38,8 @@ func TestFinalMdtestGolden(t *testing.T) {
 	}
 }
 
-// TestFinalOfALongCommandLine: a time limit explains missing repetitions, wherever -T is in the command line.
+// TestFinalOfALongCommandLine checks that a time limit explains missing repetitions, wherever -T is in the command
+// line.
 func TestFinalOfALongCommandLine(t *testing.T) {
 	t.Parallel()
 	program := strings.Repeat("/long", maxQuoteBytes/5) + "/ior"

@@ -24,8 +24,8 @@ func recorded(t *testing.T, name string) recording {
 	return recording{}
 }
 
-// TestOutcomes checks the outcome of each recorded run, with its exit status and by its output alone. The expected
-// outcomes are written by hand, because the golden files could be updated without a review.
+// TestOutcomes checks the outcome of each recorded run. The expected outcomes are listed by hand, because golden files
+// are easily updated without looking at them.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	failed := map[string]Failure{
@@ -60,8 +60,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestEveryCut checks that an output that is truncated at any byte contains the repetitions before that byte, and
-// counts as complete only if no result is missing.
+// TestEveryCut truncates an output at each byte. The repetitions before that byte must be found, and the output may
+// count as complete only if no result is missing.
 func TestEveryCut(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"4.0.0/csv", "3.3.0/stonewall-table", "4.0.0/stonewall-json", "3.3.0/shared-file-write-read-json"} {
@@ -90,8 +90,8 @@ func TestEveryCut(t *testing.T) {
 	}
 }
 
-// TestRowsAreDoubted checks that rows are refused if two ranks could have garbled them, or if their figures
-// contradict each other.
+// TestRowsAreDoubted checks that rows are refused if two ranks could have garbled them or if their figures contradict
+// each other.
 func TestRowsAreDoubted(t *testing.T) {
 	t.Parallel()
 	const heading = "access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),numTasks,iter\n"
@@ -138,7 +138,7 @@ func TestRowsAreDoubted(t *testing.T) {
 	}
 }
 
-// TestOtherRanks checks that messages on standard error count as if they were in the output.
+// TestOtherRanks checks that messages on standard error count like messages in the output.
 func TestOtherRanks(t *testing.T) {
 	t.Parallel()
 	const rows = "access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),numTasks,iter\n" +
@@ -183,7 +183,7 @@ func TestExpectations(t *testing.T) {
 			t.Errorf("%s: %+v %v", name, got, err)
 		}
 	}
-	// A limit may end a run between the write and the read of a repetition.
+	// A time limit may end a run between the write and the read of a repetition.
 	text := recorded(t, "4.0.0/csv").stdout
 	lines := strings.SplitAfter(text, "\n")
 	short := strings.Join(lines[:4], "")
@@ -195,7 +195,7 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// TestExitDecides checks the outcomes of the same rows with different exit statuses and messages.
+// TestExitDecides checks that the outcome of the same rows depends on the exit status and the messages.
 func TestExitDecides(t *testing.T) {
 	t.Parallel()
 	good, cut := recorded(t, "4.0.0/csv"), recorded(t, "4.0.0/csv-stopped")
@@ -233,7 +233,7 @@ func TestExitDecides(t *testing.T) {
 }
 
 // TestStonewallOfAllRanks checks the bandwidth until the stonewall, which 4.0.0 prints per rank and 3.3.0 for all
-// ranks. In both versions, it must be close to the counted transfers times their size, divided by the time.
+// ranks. With both versions, it must be close to transfers x transfer size / time.
 func TestStonewallOfAllRanks(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"3.3.0", "4.0.0", "4.1.0-dev"} {
@@ -244,7 +244,7 @@ func TestStonewallOfAllRanks(t *testing.T) {
 			}
 			var transfers, nanoseconds float64
 			for _, wall := range output.Stonewalled {
-				// With two ranks, the fastest and the slowest are all ranks.
+				// With two ranks, the fastest and the slowest together are all ranks.
 				transfers += float64(wall.MinTransfers + wall.MaxTransfers)
 				nanoseconds += float64(wall.Nanoseconds)
 			}
@@ -256,8 +256,8 @@ func TestStonewallOfAllRanks(t *testing.T) {
 	}
 }
 
-// TestFormsAgree checks that in every recording, whatever its format, the bytes of a repetition match its bandwidth
-// and time within rounding.
+// TestFormsAgree checks that the bytes of a repetition match its bandwidth and time within rounding, in every recording
+// and output format.
 func TestFormsAgree(t *testing.T) {
 	t.Parallel()
 	for _, run := range recordings(t) {
@@ -274,9 +274,9 @@ func TestFormsAgree(t *testing.T) {
 	}
 }
 
-// TestSegmentsTellTheBytes checks the bytes of reads that are too short to compute them from the digits of a row: IOR
-// does not pause after reads that it verifies. The segments of the command determine the bytes, and a row that does
-// not match them is damaged.
+// TestSegmentsTellTheBytes checks the bytes of reads that are too short to be computed from the digits of a row. The
+// segments of the command determine the bytes, and a row that does not match them is damaged. IOR does not pause after
+// reads that it verifies.
 func TestSegmentsTellTheBytes(t *testing.T) {
 	t.Parallel()
 	run := recorded(t, "4.0.0/csv-verify")
@@ -309,8 +309,8 @@ func TestSegmentsTellTheBytes(t *testing.T) {
 	}
 }
 
-// TestSegmentsOfEveryRecording checks for every recording with a number of segments that the number contradicts no
-// row and changes no exact byte count.
+// TestSegmentsOfEveryRecording checks that the number of segments of a recording contradicts none of its rows and
+// changes no byte count that is exact without it.
 func TestSegmentsOfEveryRecording(t *testing.T) {
 	t.Parallel()
 	seen := 0
@@ -337,8 +337,8 @@ func TestSegmentsOfEveryRecording(t *testing.T) {
 	}
 }
 
-// TestMdtestCountsFailures checks that a run with failed operations is not a result, because mdtest includes them in
-// its rates.
+// TestMdtestCountsFailures checks that a run with failed operations has no result, because mdtest includes them in its
+// rates.
 func TestMdtestCountsFailures(t *testing.T) {
 	t.Parallel()
 	good := recorded(t, "4.0.0/mdtest-files-dirs").stdout
@@ -363,7 +363,7 @@ func TestMdtestCountsFailures(t *testing.T) {
 	}
 }
 
-// TestStreamTellsAtOnce checks that a repetition is returned as soon as its line is complete.
+// TestStreamTellsAtOnce checks that the stream returns a repetition as soon as its line is complete.
 func TestStreamTellsAtOnce(t *testing.T) {
 	t.Parallel()
 	var stream Stream

@@ -22,15 +22,15 @@ type Load struct {
 	Runtime                                    time.Duration
 }
 
-// Start starts load.Clients fio processes at once on a mounted store, waits until they have ended, and returns the time
-// from the start to their first request, by the store's record. Nothing else may use the store.
+// Start starts load.Clients fio processes at once on a mounted store and waits until they have ended. It returns the
+// time from the start to their first request according to the store's record. Nothing else may use the store meanwhile.
 func Start(t testing.TB, directory string, load Load, record func() truth.Record) time.Duration {
 	t.Helper()
 	folder, err := os.MkdirTemp(directory, "bare-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(folder) //nolint:errcheck // the store goes with the test
+	defer os.RemoveAll(folder) //nolint:errcheck // the store is removed with the test
 	for i := range load.Clients {
 		if err := os.WriteFile(filepath.Join(folder, strconv.Itoa(i)), nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -63,6 +63,6 @@ func Start(t testing.TB, directory string, load Load, record func() truth.Record
 	for _, pause := range record().Pauses(began, time.Now()) {
 		return pause.To.Sub(began)
 	}
-	t.Fatal("the store has seen no load of bare fio")
+	t.Fatal("the store recorded no load by fio")
 	return 0
 }

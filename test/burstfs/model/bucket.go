@@ -72,8 +72,8 @@ func (b *bucket) untilChange(f flow) float64 {
 	return until
 }
 
-// advance advances the bucket by seconds, at most to the next change, and returns the request that has passed by then,
-// if any.
+// advance advances the bucket by seconds, which must not go beyond the next change. It returns the request that has
+// passed by then, if any.
 func (b *bucket) advance(seconds float64) *request {
 	f := b.flow()
 	b.credits += f.drift * seconds

@@ -12,7 +12,7 @@ import (
 
 const megabyte = 1e6
 
-// facts is the bucket of 200 MB, 60 and 10 MB/s.
+// facts returns a bucket of 200 MB with a burst of 60 MB/s and a baseline of 10 MB/s.
 func facts() model.Bucket {
 	return model.Bucket{Name: "volume", Counts: model.CountsBytes,
 		BurstPerSecond: 60 * megabyte, BaselinePerSecond: 10 * megabyte, Size: 200 * megabyte}
@@ -27,7 +27,7 @@ func store(t testing.TB, config model.Config) *model.Model {
 	return m
 }
 
-// rate of answers by the second between two times.
+// rate returns the rate of answers between two times, in bytes or operations per second.
 func rate(answers []model.Answer, from, to time.Duration, operations bool) float64 {
 	sum := 0.0
 	for _, a := range answers {
@@ -86,7 +86,7 @@ func TestCreditsComeBackAtTheRefillRate(t *testing.T) {
 		drained := time.Duration(b.SecondsOfBurst()*1.1*1e9) + time.Second
 		load := model.Load{Kind: model.Write, Bytes: int64(b.BurstPerSecond*b.SecondsOfBurst()/500) + 1, Depth: 4}
 		load.Run(m, 0, drained)
-		// What is under way at the end is through after at most Depth times the time of one.
+		// Wait until the requests in flight have passed, which takes at most Depth times as long as one.
 		idle := drained + time.Second + time.Duration(float64(4*load.Bytes)/b.BaselinePerSecond*1e9)
 		m.Advance(idle)
 		before, _ := m.Credits(b.Name)
@@ -99,7 +99,7 @@ func TestCreditsComeBackAtTheRefillRate(t *testing.T) {
 	})
 }
 
-// anyBucket is one that bursts.
+// anyBucket returns an arbitrary bucket whose burst exceeds its baseline.
 func anyBucket(t *rapid.T, counts model.Counts) model.Bucket {
 	baseline := rapid.Float64Range(10, 1e8).Draw(t, "baseline")
 	refill := baseline * rapid.SampledFrom([]float64{0, 0.2, 1, 1, 1.5}).Draw(t, "refill of baseline")
@@ -111,8 +111,8 @@ func anyBucket(t *rapid.T, counts model.Counts) model.Bucket {
 	}
 }
 
-// Whatever is asked and when, no window lets more through than the burst rate allows, nor more than the credits at
-// its start and what came in since.
+// TestNothingMoreThanTheBucketHolds checks that, for any requests, no interval passes more than the burst rate allows,
+// nor more than the credits at its start and the income since then.
 func TestNothingMoreThanTheBucketHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := anyBucket(t, model.CountsBytes)
@@ -150,7 +150,7 @@ func TestNothingMoreThanTheBucketHolds(t *testing.T) {
 		for i, start := range points {
 			for _, end := range points[i+1:] {
 				seconds, got := end.at-start.at, end.through-start.through
-				// A request that ends in the window may have begun before it.
+				// A request that completes within the interval may have started before it.
 				if most := b.BurstPerSecond*seconds + largest; got > most*(1+1e-9)+1 {
 					t.Fatalf("%g from %g to %g s, the burst rate allows %g", got, start.at, end.at, most)
 				}
@@ -163,7 +163,8 @@ func TestNothingMoreThanTheBucketHolds(t *testing.T) {
 	})
 }
 
-// A drained bucket under steady demand lets through its baseline, to the rounding, whatever the refill.
+// TestSettlesAtTheBaselineExactly checks that an empty bucket under steady demand passes its baseline, up to rounding,
+// whatever its refill.
 func TestSettlesAtTheBaselineExactly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := anyBucket(t, rapid.SampledFrom([]model.Counts{model.CountsBytes, model.CountsOperations}).Draw(t, "counts"))
@@ -178,7 +179,7 @@ func TestSettlesAtTheBaselineExactly(t *testing.T) {
 		first, last := answers[0], answers[len(answers)-1]
 		took := (last.At - first.At).Seconds()
 		want := b.Amount(load.Bytes) * float64(len(answers)-1) / b.BaselinePerSecond
-		if math.Abs(took-want) > 2e-9+1e-9*want { // times of answers are rounded to a nanosecond
+		if math.Abs(took-want) > 2e-9+1e-9*want { // answer times are rounded to a nanosecond
 			t.Fatalf("%d requests took %.12g s, at the baseline %.12g", len(answers)-1, took, want)
 		}
 	})
@@ -192,7 +193,7 @@ func TestLeastOfSeveralBuckets(t *testing.T) {
 	m := store(t, model.Config{Buckets: []model.Bucket{network, disk, operations}})
 	large := model.Load{Kind: model.Write, Bytes: 1e5, Depth: 32}
 	answers := large.Run(m, 0, 60*time.Second)
-	// The disk is empty after 4 s. The network then loses 2 MB/s of the 792 it has left, for 396 s.
+	// The disk's credits last 4 s. After that, the network spends only 2 MB/s of its remaining 792 MB.
 	near(t, "disk bursts", rate(answers, 0, 3900*time.Millisecond, false), 60*megabyte, 1e-2)
 	near(t, "disk's baseline", rate(answers, 5*time.Second, 60*time.Second, false), 10*megabyte, 1e-3)
 	credits, _ := m.Credits("network")

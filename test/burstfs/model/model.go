@@ -62,7 +62,7 @@ type Model struct {
 	waiting  []*request // because of the queue limit
 	serving  int        // number of reads and writes that count for the queue limit
 	answers  answers    // requests that have passed all buckets, by the time of the answer
-	answered []Answer   // not returned by Advance yet
+	answered []Answer   // not yet returned by Advance
 
 	tenantShare float64
 	truth       truth
@@ -176,12 +176,12 @@ func (m *Model) Advance(now time.Duration) []Answer {
 	return collected
 }
 
-// Next returns the time of the next event if no request or change comes before it. It is at most a second from now,
-// when a line of the record is due.
+// Next returns the time of the next event, unless a request or a change of the configuration comes first. It is at most
+// a second ahead, when the next line of the record is due.
 func (m *Model) Next() time.Duration {
 	event := m.event()
 	next := time.Duration(math.Ceil(event * 1e9))
-	if next.Seconds() < event { // a rounding error, with which the caller would call too early again and again
+	if next.Seconds() < event { // rounded down: the caller would advance too little, again and again
 		next++
 	}
 	return next

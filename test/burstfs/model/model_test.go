@@ -15,7 +15,7 @@ func TestLatencyAndFloor(t *testing.T) {
 		name    string
 		latency model.Latency
 		depth   int
-		want    float64 // operations a second
+		want    float64 // operations per second
 	}{
 		{"fixed", model.Latency{Fixed: 2 * time.Millisecond}, 1, 500},
 		{"floor above fixed", model.Latency{Fixed: time.Millisecond, Floor: 4 * time.Millisecond}, 1, 250},
@@ -94,7 +94,7 @@ func TestTenantTakesItsShare(t *testing.T) {
 		}
 	}
 
-	// While nobody else is there it spends half the burst rate less the refill.
+	// Without other load, the tenant spends half of the burst rate, while credits come back at the refill rate.
 	config.Tenants[0].Schedule = model.Schedule{}
 	for spares, want := range map[bool]float64{false: 100 * megabyte, true: 200 * megabyte} {
 		config.Tenants[0].SparesCredits = spares
@@ -113,7 +113,7 @@ func TestTenantMayStopTheStore(t *testing.T) {
 	load := model.Load{Kind: model.Write, Bytes: 10000, Depth: 4}
 	answers := load.Run(m, 0, 8*time.Second)
 	if got := rate(answers, time.Second, 6*time.Second, false); got != 0 {
-		t.Errorf("%g bytes a second through a store that stands", got)
+		t.Errorf("%g bytes per second pass while the tenant takes everything", got)
 	}
 	near(t, "after it", rate(answers, 6*time.Second, 8*time.Second, false), 60*megabyte, 1e-2)
 }
@@ -205,7 +205,7 @@ func TestReconfigure(t *testing.T) {
 	config := model.Config{Buckets: []model.Bucket{facts()}}
 	m := store(t, config)
 	load := model.Load{Kind: model.Write, Bytes: 10000, Depth: 1}
-	load.Run(m, 0, 2*time.Second) // spends half
+	load.Run(m, 0, 2*time.Second) // spends half of the credits
 
 	faster := facts()
 	faster.BaselinePerSecond, faster.RefillPerSecond = 30*megabyte, model.Pointer(1*megabyte)
@@ -261,7 +261,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// A pause is from the last answer to the next request, also within one second; syncs do not end it.
+// TestPauses checks that a pause lasts from the last answer to the next request, even within one second. Syncs and tiny
+// reads do not end it.
 func TestPauses(t *testing.T) {
 	m := store(t, model.Config{Latency: model.Latency{Fixed: 100 * time.Millisecond}})
 	write := model.Request{Kind: model.Write, Bytes: 4096}
@@ -270,16 +271,16 @@ func TestPauses(t *testing.T) {
 		case 3000:
 			m.Submit(at*time.Millisecond, model.Request{Kind: model.Sync})
 		case 4000:
-			m.Submit(at*time.Millisecond, model.Request{Kind: model.Read, Bytes: 300}) // a note, no load
+			m.Submit(at*time.Millisecond, model.Request{Kind: model.Read, Bytes: 300}) // too small to count as load
 		default:
 			m.Submit(at*time.Millisecond, write)
 		}
 	}
 	m.Advance(7 * time.Second)
 	want := map[int]model.Pause{
-		// Of those that end in a second the longest: 0 to 300 ms, and not 450 to 700.
+		// A second shows the longest pause that ended in it: 0 to 300 ms, not 450 to 700 ms.
 		0: {From: 0, To: 300 * time.Millisecond},
-		5: {From: 800 * time.Millisecond, To: 5200 * time.Millisecond}, // and 5300 to 5303 is none
+		5: {From: 800 * time.Millisecond, To: 5200 * time.Millisecond}, // 5300 to 5303 ms is too short to be a pause
 	}
 	for _, s := range m.Truth(0) {
 		if s.Pause != want[s.Index] {

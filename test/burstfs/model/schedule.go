@@ -42,7 +42,7 @@ func (t Tenant) uses(bucket string) bool {
 	return len(t.Buckets) == 0 || slices.Contains(t.Buckets, bucket)
 }
 
-// nextSchedule returns the time, in seconds, at which the next tenant comes or goes. Failures need no event, because
+// nextSchedule returns the time, in seconds, at which the next tenant starts or stops. Failures need no event, because
 // they are checked when a request is submitted.
 func (m *Model) nextSchedule() float64 {
 	next := time.Duration(math.MaxInt64)

@@ -26,7 +26,7 @@ type Answered struct {
 	StoredWriteBytes int64
 }
 
-// Less returns the difference of a and some.
+// Less returns a minus some.
 func (a Answered) Less(some Answered) Answered {
 	return Answered{
 		ReadBytes: a.ReadBytes - some.ReadBytes, WriteBytes: a.WriteBytes - some.WriteBytes,
@@ -40,7 +40,7 @@ func (a Answered) Less(some Answered) Answered {
 const (
 	// BinsPerSecond is the number of bins into which the record divides a second.
 	BinsPerSecond = 100
-	// binnedSeconds is the number of newest seconds whose bins are kept: an hour, which takes at most 15 MB of memory.
+	// binnedSeconds is the number of seconds for which bins are kept: an hour, which takes at most 15 MB of memory.
 	binnedSeconds = 3600
 )
 
@@ -64,7 +64,7 @@ type Second struct {
 	InFlight      int
 	InFlightBytes int64
 	Waiting       int
-	// TenantShare is the mean share that tenants took of the bucket of which they took most.
+	// TenantShare is the mean share that tenants took of the bucket from which they took most.
 	TenantShare float64
 	// Busy is the share of the second in which at least one bucket contained requests. If it is below 1, the clients did
 	// not ask for more.
@@ -159,10 +159,10 @@ func (t *truth) answered(r *request, now time.Duration) {
 	}
 }
 
-// bin returns the bin of a moment, which must not be before the last bin.
+// bin returns the bin for a time, which must not be before the last bin.
 func (s *Second) bin(now time.Duration) *Bin {
 	index := int((now - time.Duration(s.Index)*time.Second) * BinsPerSecond / time.Second)
-	index = max(0, min(index, BinsPerSecond-1)) // the moment at which a second ends belongs to it
+	index = max(0, min(index, BinsPerSecond-1)) // the end of a second belongs to it
 	if last := len(s.Bins) - 1; last < 0 || s.Bins[last].Index < index {
 		s.Bins = append(s.Bins, Bin{Index: index})
 	}

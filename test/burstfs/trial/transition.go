@@ -70,7 +70,7 @@ func Untouched(record truth.Record, run v1alpha1.BenchmarkRunStatus, slow int) (
 		if window > Phase+Phase/100 {
 			say("%s: its window is %s", phase.Name, window)
 		}
-		// A busy machine may begin a phase late. Its end then lies in the transition, in the store's record too.
+		// On a busy machine, a phase may begin late. Then it ends within the transition, also in the store's record.
 		from := began(run, i).Add(time.Duration(*target.StartSkewNanoseconds))
 		gave := record.Between(from, from.Add(window))
 		wantBytes, wantOperations := gave.WriteBytes/window.Seconds(), gave.WriteOperations/window.Seconds()

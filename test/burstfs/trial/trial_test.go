@@ -9,9 +9,10 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/trial"
 )
 
-// Every scenario of a real system is tried, every trial can be planned, and buckets that drain are there.
+// TestTrials requires that every scenario of a real system has a trial, that every trial can be planned, and that the
+// bucket that it drains exists.
 func TestTrials(t *testing.T) {
-	tried := map[string]bool{"facts": true} // no real system
+	tried := map[string]bool{"facts": true} // simulates no real system
 	for _, one := range append(slices.Clone(trial.All), trial.Quick) {
 		config, err := one.Store()
 		if err != nil {
@@ -38,7 +39,7 @@ func TestTrials(t *testing.T) {
 	}
 	for _, name := range burstfs.Scenarios() {
 		if !tried[name] {
-			t.Errorf("%s is not tried", name)
+			t.Errorf("%s has no trial", name)
 		}
 	}
 }

@@ -157,7 +157,7 @@ func (r Record) silence(from, to int) int {
 	longest, last := 0, from
 	for second := from / model.BinsPerSecond; second < min(len(r.Seconds), to/model.BinsPerSecond+1); second++ {
 		s := r.Seconds[second]
-		if s.MostInFlight == 0 || len(s.Bins) == 0 && s.Bytes() > 0 { // nothing was asked, or the bins are not kept
+		if s.MostInFlight == 0 || len(s.Bins) == 0 && s.Bytes() > 0 { // there was no request, or the bins are not kept
 			last = (second + 1) * model.BinsPerSecond
 			continue
 		}

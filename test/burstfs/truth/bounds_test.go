@@ -9,7 +9,8 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/truth"
 )
 
-// steadyRecord has 1 MB in each bin of ten seconds; change changes the megabytes of some.
+// steadyRecord returns a record of ten seconds with 1 MB in each bin. change, if not nil, returns the megabytes of a
+// bin.
 func steadyRecord(change func(bin int) int64) truth.Record {
 	r := truth.Record{Start: start}
 	for second := range 10 {
@@ -40,13 +41,13 @@ func near(t *testing.T, what string, got, want truth.Bounds) {
 
 func TestRateBounds(t *testing.T) {
 	span := truth.Span{From: at(3), To: at(7), Edge: time.Second}
-	// A store that gives the same all the time leaves what was in flight: 4 MB of 4 s.
+	// At a constant rate, only the amount in flight is uncertain: 4 MB in 4 s.
 	near(t, "steady", steadyRecord(nil).Rate(truth.WriteBytes, span), truth.Bounds{Least: 99e6, Most: 101e6})
 	near(t, "operations", steadyRecord(nil).Rate(truth.Operations, span), truth.Bounds{Least: 99, Most: 101})
 	near(t, "reads", steadyRecord(nil).Rate(truth.ReadBytes, span), truth.Bounds{Least: 0, Most: 1e6})
 
-	// Nothing for half a second in the midst: it is in all spans, the shortest of which lacks most. The edges are moved by as
-	// much more: the span is of 1 to 7 s.
+	// A stall of half a second moves the edges by another half second, so the span may be 1 s to 7 s long. All such spans
+	// contain the stall; it lowers the rate of the shortest one most.
 	stall := steadyRecord(func(bin int) int64 {
 		if bin >= 500 && bin < 550 {
 			return 0
@@ -55,7 +56,7 @@ func TestRateBounds(t *testing.T) {
 	})
 	near(t, "a stall", stall.Rate(truth.WriteBytes, span), truth.Bounds{Least: 50e6 - 1e6, Most: 650e6/7 + 1e6})
 
-	// Twice as much in the second before the end, which may be in the span or not.
+	// The rate doubles for the second before the end, which the span may include or not.
 	rise := steadyRecord(func(bin int) int64 {
 		if bin >= 600 && bin < 700 {
 			return 2
@@ -64,12 +65,13 @@ func TestRateBounds(t *testing.T) {
 	})
 	near(t, "at an edge", rise.Rate(truth.WriteBytes, span), truth.Bounds{Least: 99e6, Most: 400e6/3 + 1e6})
 
-	// A span that is shorter than both edges has what was done in it for a bound.
+	// The two edges of a short span may meet. Then only the amount within the edges bounds the rate.
 	short := truth.Span{From: at(5), To: at(6), Edge: time.Second}
 	near(t, "short", steadyRecord(nil).Rate(truth.WriteBytes, short), truth.Bounds{Least: 0, Most: 304e6})
 }
 
-// A rate that is interpolated between samples is within the bounds, wherever the samples are, and a rate that lacks one is not.
+// TestRateBoundsHoldSampledRates requires that a rate interpolated between samples is within the bounds, whenever the
+// samples are taken, and that, before the credits end, a rate that lacks one sample is not.
 func TestRateBoundsHoldSampledRates(t *testing.T) {
 	m, err := model.New(disk)
 	if err != nil {
@@ -87,7 +89,7 @@ func TestRateBoundsHoldSampledRates(t *testing.T) {
 	}
 	for phase := range 10 {
 		offset := float64(phase) / 10
-		between := func(seconds float64) float64 { // samples on both sides of it
+		between := func(seconds float64) float64 { // interpolates between the samples around it
 			before := math.Floor(seconds-offset) + offset
 			return done(before) + (done(before+1)-done(before))*(seconds-before)
 		}
@@ -111,7 +113,8 @@ func TestAmountBounds(t *testing.T) {
 	near(t, "above a refill", steadyRecord(nil).Amount(truth.WriteBytes, span, 100e6), truth.Bounds{Least: -4e6, Most: 4e6})
 }
 
-// Of a second whose bins are not kept, all may have been at its begin or at its end.
+// TestBoundsWithoutBins requires that, for a second whose bins are not kept, the bounds allow for its whole amount at
+// its start or at its end.
 func TestBoundsWithoutBins(t *testing.T) {
 	r := steadyRecord(nil)
 	for i := range r.Seconds {
@@ -123,7 +126,7 @@ func TestBoundsWithoutBins(t *testing.T) {
 	near(t, "parts", r.Rate(truth.WriteBytes, parts), truth.Bounds{Least: 74e6, Most: 126e6})
 }
 
-// The bins of a second add up to it, and those of old seconds are not kept.
+// TestBins requires that the bins of a second add up to its counts, and that only the last hour keeps its bins.
 func TestBins(t *testing.T) {
 	m, err := model.New(disk)
 	if err != nil {
@@ -141,7 +144,7 @@ func TestBins(t *testing.T) {
 			}
 		}
 		if kept := s.Index >= 5; kept && (bytes != s.WriteBytes || operations != s.WriteOperations) || !kept && len(s.Bins) > 0 {
-			t.Errorf("second %d: %d bytes and %d operations in its bins, %d and %d in all", s.Index, bytes, operations, s.WriteBytes, s.WriteOperations)
+			t.Errorf("second %d: %d bytes and %d operations in its bins, %d and %d in its counts", s.Index, bytes, operations, s.WriteBytes, s.WriteOperations)
 		}
 		if s.MostInFlight != 4 || s.MostInFlightBytes != 4<<20 {
 			t.Errorf("second %d: %d in flight, %d bytes", s.Index, s.MostInFlight, s.MostInFlightBytes)

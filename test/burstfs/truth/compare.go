@@ -128,8 +128,8 @@ func (c *comparison) figure(name, unit string, ours *v1alpha1.Estimate, scale, t
 // within sets the bounds of the newest row.
 func (c *comparison) within(bounds Bounds) { c.rows[len(c.rows)-1].Bounds = bounds }
 
-// levels compares the rates before and after the end of the credits, the time until then, and the credits spent since
-// the time since.
+// levels compares the rates before and after the end of the credits, the time until then, and the credits spent from
+// the time since on.
 func (c *comparison) levels(s series, burst v1alpha1.BurstResult, truth Drain, since time.Time, size float64) {
 	found := s.of(burst)
 	segment := func(i int) Bounds {

@@ -6,8 +6,8 @@
 //
 //	record       a mounted store's seconds, or its CSV
 //	Drain        burst, baseline, time and credits of a drain in a span of the record
-//	Refill       what came back in a pause
-//	Compare      the phases of a run beside all that
+//	Refill       the credits that came back in a pause, per second
+//	Compare      the figures of a run beside those of the record
 //
 // Times are times of day, so a run and its store must use the same clock, as they do on one machine.
 package truth

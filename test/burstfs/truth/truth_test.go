@@ -24,7 +24,7 @@ var start = time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
 
 func at(seconds float64) time.Time { return start.Add(time.Duration(seconds * 1e9)) }
 
-// drained is the record of a store that was loaded from 3.3 to 40 s, and from 80.6 to 100 s again.
+// drained returns the record of a store that was loaded from 3.3 s to 40 s and from 80.6 s to 100 s.
 func drained(t *testing.T, config model.Config) truth.Record {
 	t.Helper()
 	m, err := model.New(config)
@@ -62,30 +62,31 @@ func TestDrainAndRefill(t *testing.T) {
 	if !ok {
 		t.Fatal("there is no pause")
 	}
-	// What was in flight at 40 s took four more.
+	// The store took about 4 s to answer the requests that were in flight at 40 s.
 	within(t, "the end of the pause", pause.To.Sub(start).Seconds(), 80.6, 1e-6)
 	within(t, "its begin", pause.From.Sub(start).Seconds(), 40+32*1.048576/8, 0.005)
 	within(t, "refill", r.Refill(disk, "disk", pause), 4e6, 1e-3)
-	// Without credits at the begin, what came back is what is spent.
+	// The pause began without credits, so the second drain spends what came back in it.
 	again := r.Drain(disk, pause.To, pause.To, at(100))
 	if again.Bucket == "" {
-		t.Fatal("the second drain is not found")
+		t.Fatal("found no second drain")
 	}
 	want := 4e6 * pause.Length().Seconds()
 	within(t, "spent again", again.Spent, want, 0.01)
 	within(t, "seconds again", again.Seconds, want/61e6, 0.01)
 
-	// A span that ends before the credits do has none that ended.
+	// A span that ends before the credits run out has no drained bucket.
 	if none := r.Drain(disk, at(0), at(3.3), at(15)); none.Bucket != "" || math.Abs(none.MeanBytes/65e6-1) > 0.005 {
 		t.Errorf("before the end: %+v", none)
 	}
-	// Nor does one that begins after.
+	// Nor has a span that begins after they ran out.
 	if none := r.Drain(disk, at(0), at(26), at(40)); none.Bucket != "" {
 		t.Errorf("after the end: %+v", none)
 	}
 }
 
-// What was spent in the first second of a store is spent too, though the record has no second before it.
+// TestDrainFromTheFirstSecondOn requires that the credits spent in the first second of a store count, although the
+// record has no earlier second.
 func TestDrainFromTheFirstSecondOn(t *testing.T) {
 	m, err := model.New(disk)
 	if err != nil {
@@ -96,10 +97,11 @@ func TestDrainFromTheFirstSecondOn(t *testing.T) {
 	within(t, "spent", r.Drain(disk, at(0.1), at(0.1), at(40)).Spent, 1220e6, 1e-6)
 }
 
-// A store that gives less than its configuration says is measured by what it gave.
+// TestTheRecordCountsNotTheConfiguration requires that the figures of a store that is slower than its configuration
+// come from the record. A long latency makes the store slow.
 func TestTheRecordCountsNotTheConfiguration(t *testing.T) {
 	slow := disk
-	slow.Latency = model.Latency{Floor: 800 * time.Millisecond} // 32 requests in that time: 42 MB/s
+	slow.Latency = model.Latency{Floor: 800 * time.Millisecond} // 32 requests of 1 MiB in 0.8 s: 42 MB/s
 	drain := drained(t, slow).Drain(slow, at(0), at(3.3), at(40))
 	within(t, "burst", drain.Burst, 32*1.048576e6/0.8, 0.02)
 	within(t, "seconds", drain.Seconds, 1220/(32*1.048576/0.8-4), 0.05)
@@ -128,7 +130,7 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%s: %g of %s: outside %t", row.Figure, row.Ours, row.Bounds, row.Outside())
 		}
 		if row.Figure == "baseline" && (!row.Off(1e9) || row.Parameter != 8e6) {
-			t.Errorf("a figure that is missing: %+v", row)
+			t.Errorf("missing figure: %+v", row)
 		}
 	}
 	delete(off, "baseline") // NaN is never equal
@@ -142,7 +144,7 @@ func TestCompare(t *testing.T) {
 
 func micro(seconds float64) *metav1.MicroTime { m := metav1.NewMicroTime(at(seconds)); return &m }
 
-// The CSV of a mounted store reads as what the store says itself.
+// TestRead requires that reading the CSV of a mounted store returns the store's record.
 func TestRead(t *testing.T) {
 	f := burstfs.Mount(t, disk, "")
 	file := filepath.Join(f.Path(), "file")
@@ -188,11 +190,11 @@ func TestRead(t *testing.T) {
 		t.Error("there was no pause")
 	}
 	if _, err := truth.Read(strings.NewReader("seconds,unix_seconds\n0,1\n")); err == nil || !strings.Contains(err.Error(), "no column") {
-		t.Errorf("of a CSV of something else: %v", err)
+		t.Errorf("reading another CSV: %v", err)
 	}
 }
 
-// The record includes what was written in the second in which it is read.
+// TestOfIncludesTheCurrentSecond requires that the record includes what was written in the second in which it is read.
 func TestOfIncludesTheCurrentSecond(t *testing.T) {
 	f := burstfs.Mount(t, disk, "")
 	for i := range 2 {
@@ -206,7 +208,8 @@ func TestOfIncludesTheCurrentSecond(t *testing.T) {
 	}
 }
 
-// A span that begins and ends within seconds has what was done in it, not a share of these seconds.
+// TestBetween requires that a span which begins or ends within a second contains the I/O of its loaded time, not a
+// share of the second in proportion to the span's length.
 func TestBetween(t *testing.T) {
 	m, err := model.New(model.Config{Buckets: []model.Bucket{{Name: "disk", Counts: model.CountsBytes, BaselinePerSecond: 100e6}}})
 	if err != nil {
@@ -227,7 +230,8 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// A load of little and one of much, with half a second between them that no second's end falls into: each span has its own.
+// TestBetweenLoadsOfOneSecond requires that Between separates two loads with a pause between them that begins and ends
+// within one second: a few writes before the pause, and many reads after it.
 func TestBetweenLoadsOfOneSecond(t *testing.T) {
 	m, err := model.New(disk)
 	if err != nil {

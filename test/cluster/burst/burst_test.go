@@ -22,10 +22,10 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// holdVariable makes the test program one that starts a store and waits to be killed.
+// holdVariable is an environment variable that makes the test program start a store and wait until it is killed.
 const holdVariable = "BURST_TEST_HOLD"
 
-// slow takes three seconds for what write does.
+// slow completes one operation per second, so write takes three seconds.
 var slow = model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsOperations, BaselinePerSecond: 1}}}
 
 func TestMain(m *testing.M) {
@@ -52,7 +52,7 @@ func embedded(t *testing.T) cluster.State {
 	return found.State
 }
 
-// inNode runs a program in the node.
+// inNode runs a program in the node and returns its output.
 func inNode(t *testing.T, state cluster.State, arguments ...string) string {
 	t.Helper()
 	command, err := state.Enter(t.Context(), arguments...)
@@ -66,15 +66,14 @@ func inNode(t *testing.T, state cluster.State, arguments ...string) string {
 	return string(output)
 }
 
-// write writes three blocks.
+// write writes three blocks as a user other than root.
 func write(t *testing.T, state cluster.State, path string) {
 	t.Helper()
-	// Some user who is not root.
 	inNode(t, state, "setpriv", "--reuid=65532", "--regid=65532", "--clear-groups", "--",
 		"dd", "if=/dev/zero", "of="+path+"/file", "bs=4k", "count=3", "oflag=direct")
 }
 
-// gone checks that nothing of a store is left.
+// gone checks that nothing is left of a store.
 func gone(t *testing.T, state cluster.State, name string) {
 	t.Helper()
 	if mounts := inNode(t, state, "cat", "/proc/mounts"); strings.Contains(mounts, "/"+name+"/") {
@@ -87,7 +86,7 @@ func gone(t *testing.T, state cluster.State, name string) {
 	if _, err := os.Stat(fmt.Sprintf("/proc/%d/root/run/storagebench-burst/%s", pid, name)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("files are left: %v", err)
 	}
-	// Whoever entered the node to start it has to notice its end first.
+	// The process that entered the node to start the store ends a moment after the store.
 	for hung := time.Now().Add(5 * time.Minute); len(processes(t, name)) > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(hung) {
 			t.Errorf("processes are left: %v", processes(t, name))
@@ -96,7 +95,7 @@ func gone(t *testing.T, state cluster.State, name string) {
 	}
 }
 
-// processes of a store, on this machine.
+// processes returns the /proc/PID/cmdline files of a store's processes on this machine.
 func processes(t *testing.T, name string) []string {
 	t.Helper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -104,7 +103,7 @@ func processes(t *testing.T, name string) []string {
 		t.Fatal(err)
 	}
 	return slices.DeleteFunc(commands, func(file string) bool {
-		text, _ := os.ReadFile(file) // it may have ended
+		text, _ := os.ReadFile(file) // the process may have ended
 		return !strings.Contains(string(text), "--backing\x00/run/storagebench-burst/"+name+"/")
 	})
 }
@@ -120,7 +119,7 @@ func TestStore(t *testing.T) {
 	t.Cleanup(func() { _ = s.End(context.Background()) })
 	write(t, state, s.Path())
 	if _, err := burst.Start(ctx, state, burst.Options{Name: "a", Config: slow}); err == nil || !strings.Contains(err.Error(), "there already") {
-		t.Errorf("a second one of the name: %v", err)
+		t.Errorf("a second store of the same name: %v", err)
 	}
 	if names, err := burst.List(state); err != nil || !slices.Contains(names, "a") {
 		t.Errorf("the list is %q, %v", names, err)
@@ -135,7 +134,7 @@ func TestStore(t *testing.T) {
 	write(t, state, s.Path())
 	fast.Buckets = nil
 	if err := s.Set(fast); err == nil || !strings.Contains(err.Error(), "make another store") {
-		t.Errorf("without its bucket: %v", err)
+		t.Errorf("a configuration without the bucket: %v", err)
 	}
 	time.Sleep(1100 * time.Millisecond)
 	record, err := s.Truth()
@@ -143,7 +142,7 @@ func TestStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if sums := record.Between(record.Start, time.Now()); sums.WriteOperations != 6 || sums.WriteBytes != 6*4096 {
-		t.Errorf("of six writes the record has %+v", sums)
+		t.Errorf("after six writes, the record has %+v", sums)
 	}
 	if err := s.End(ctx); err != nil {
 		t.Error(err)
@@ -154,7 +153,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// A store that somebody still uses ends all the same, and so does what is left of one that was killed.
+// TestEndOfStoreInUse requires that End removes a store while a process has one of its files open, whether the store is
+// running or was killed.
 func TestEndOfStoreInUse(t *testing.T) {
 	state := embedded(t)
 	for _, kill := range []bool{false, true} {
@@ -199,7 +199,7 @@ func TestEndOfStoreInUse(t *testing.T) {
 	}
 }
 
-// A store ends when its program is killed.
+// TestKilledProgram requires that a store ends when the program that started it is killed.
 func TestKilledProgram(t *testing.T) {
 	state := embedded(t)
 	self := exec.CommandContext(t.Context(), "/proc/self/exe")
@@ -212,7 +212,7 @@ func TestKilledProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if line, err := bufio.NewReader(said).ReadString('\n'); err != nil || line != "started: <nil>\n" {
-		t.Fatalf("it says %q, %v", line, err)
+		t.Fatalf("the program printed %q, %v", line, err)
 	}
 	if err := self.Process.Kill(); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/test/cluster"
 )
 
-// Mounted is a store of a test. Its methods fail the test instead of returning errors.
+// Mounted is a mounted store for a test. Its methods fail the test instead of returning errors.
 type Mounted struct {
 	*Store
 	t testing.TB

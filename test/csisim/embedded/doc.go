@@ -1,4 +1,4 @@
-// Package embedded runs simulated CSI drivers in the node of an embedded cluster, for the kubelet that is there.
+// Package embedded runs simulated CSI drivers in the node of an embedded cluster, for its real kubelet.
 //
 //	this machine                       the node (its mounts, its processes)
 //	test                                 csisim --driver fsx.csi.aws.com ...
@@ -7,6 +7,6 @@
 //	     |  sockets of the stores                                     ^
 //	     +-- truth, set ----------------------------------------------+
 //
-// The drivers end with the test program, however that ends. Stores of volumes that nobody has deleted go on until
-// End, or until the cluster ends; drivers that are started again go on with them.
+// The drivers end with the test program, even if it is killed. The stores of volumes that were not deleted continue
+// until End, or until the cluster ends; drivers that are started again use them.
 package embedded

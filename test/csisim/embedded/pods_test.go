@@ -31,7 +31,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// world is a namespace of a test in a cluster with drivers.
+// world is the namespace of a test in a cluster with simulated drivers.
 type world struct {
 	*testing.T
 	*embedded.Simulation
@@ -79,7 +79,7 @@ func (w *world) until(what string, holds func() bool) {
 	}
 }
 
-// class makes a StorageClass with a name of its own.
+// class creates a StorageClass with a generated name.
 func (w *world) class(driver string, parameters map[string]string) string {
 	w.Helper()
 	mode, grows := storagev1.VolumeBindingWaitForFirstConsumer, true
@@ -106,7 +106,7 @@ func (w *world) claim(name, class string, mode corev1.PersistentVolumeMode, acce
 	must(w.T, err)
 }
 
-// pod runs a pod that has a claim, and waits until it runs.
+// pod creates a pod that uses a claim, and waits until it runs.
 func (w *world) pod(name, claim string, block bool, more ...func(*corev1.PodSpec)) *corev1.Pod {
 	w.Helper()
 	container := corev1.Container{Name: "it", Image: cluster.PauseImage}
@@ -138,7 +138,6 @@ func (w *world) pod(name, claim string, block bool, more ...func(*corev1.PodSpec
 	return pod
 }
 
-// volume is the volume of a claim.
 func (w *world) volume(claim string) *corev1.PersistentVolume {
 	w.Helper()
 	c, err := w.client.CoreV1().PersistentVolumeClaims(w.namespace).Get(w.Context(), claim, metav1.GetOptions{})
@@ -148,12 +147,12 @@ func (w *world) volume(claim string) *corev1.PersistentVolume {
 	return v
 }
 
-// mounted is a path of a pod's volume, as this machine sees it.
+// mounted returns the path of a file in a pod's volume as this machine sees it.
 func (w *world) mounted(pod *corev1.Pod, v *corev1.PersistentVolume, file string) string {
 	return w.Path(filepath.Join("/var/lib/kubelet/pods", string(pod.UID), "volumes/kubernetes.io~csi", v.Name, "mount", file))
 }
 
-// gone deletes a pod and a claim and waits until the volume is deleted, too.
+// gone deletes a pod and its claim, and waits until the volume is deleted.
 func (w *world) gone(pod, claim string, v *corev1.PersistentVolume) {
 	w.Helper()
 	must(w.T, w.client.CoreV1().Pods(w.namespace).Delete(w.Context(), pod, metav1.DeleteOptions{}))
@@ -166,8 +165,9 @@ func (w *world) gone(pod, claim string, v *corev1.PersistentVolume) {
 
 const lustre = "fsx.csi.aws.com"
 
-// A claim is provisioned with the real driver's parameters and attributes, its pod writes at the store's pace, it grows,
-// its store fails on demand, and all of it goes with the claim; what the store did is kept.
+// TestClaimOfAFileSystem takes a claim through its life: it is provisioned with the real driver's parameters and
+// attributes, its pod writes to it, its store fails on demand, and it grows. Deleting the claim deletes the volume, but
+// the store's record is kept.
 func TestClaimOfAFileSystem(t *testing.T) {
 	w := newWorld(t, lustre, "ebs.csi.aws.com")
 	class := w.class(lustre, map[string]string{
@@ -225,7 +225,8 @@ func TestClaimOfAFileSystem(t *testing.T) {
 	}
 }
 
-// A raw device comes from a claim, through the kubelet's own loop device, and goes with it.
+// TestClaimOfADevice checks that a claim can provide a raw device, through a loop device of the kubelet, and that
+// deleting the claim deletes the volume.
 func TestClaimOfADevice(t *testing.T) {
 	w := newWorld(t, "ebs.csi.aws.com=ebs-gp2")
 	class := w.class("ebs.csi.aws.com", map[string]string{"type": "gp2", csisim.SizeParameter: "16Mi"})
@@ -243,13 +244,13 @@ func TestClaimOfADevice(t *testing.T) {
 	store, err := w.Store("ebs.csi.aws.com", v.Spec.CSI.VolumeHandle)
 	must(t, err)
 	w.until("the record has the bytes", func() bool {
-		record, err := store.Truth() // an error until a second has passed
+		record, err := store.Truth() // fails until a second has passed
 		return err == nil && record.Between(record.Start, time.Now()).WriteBytes >= 1<<20
 	})
 	w.gone("first", "disk", v)
 }
 
-// A disk belongs to the pod's group of files, as the kubelet makes it.
+// TestGroupOfFiles checks that the kubelet applies a pod's fsGroup to a disk.
 func TestGroupOfFiles(t *testing.T) {
 	const group = 3000
 	w := newWorld(t, "disk.csi.azure.com=azure-p30")
@@ -267,7 +268,8 @@ func TestGroupOfFiles(t *testing.T) {
 	w.gone("first", "disk", v)
 }
 
-// A PersistentVolume with nothing but what the real driver needs is served by the driver's default scenario.
+// TestStaticVolume checks that the driver's default scenario serves a static PersistentVolume that has only the
+// attributes of the real driver.
 func TestStaticVolume(t *testing.T) {
 	const driver = "smb.csi.k8s.io"
 	w := newWorld(t, driver+"=fsx-windows-32-hdd")

@@ -25,20 +25,20 @@ import (
 	"github.com/storagebench/storagebench/test/csisim"
 )
 
-// Places in the node.
+// Paths in the node.
 const (
 	home    = "/run/csisim"
 	program = "/var/lib/storagebench-csisim/csisim"
 	plugins = "/var/lib/kubelet/plugins_registry"
 )
 
-// starting takes no longer, unless something is wrong.
+// starting is a timeout for the start of the drivers.
 const starting = 5 * time.Minute
 
-// unmounting is how long the kubelet may take for pods that are gone.
+// unmounting is how long End waits for the kubelet to unmount the volumes of deleted pods.
 const unmounting = 20 * time.Second
 
-// Simulation is drivers at work in a node.
+// Simulation is a set of simulated drivers that run in a node.
 type Simulation struct {
 	state   cluster.State
 	node    int
@@ -49,8 +49,8 @@ type Simulation struct {
 	log     string
 }
 
-// Start starts drivers and returns when the kubelet has them. Each is a name, with =SCENARIO for volumes that name
-// none. Only one simulation of a name can be in a cluster at a time.
+// Start starts drivers and returns when the kubelet has registered them. Each driver is a name, optionally followed by
+// =SCENARIO for volumes that name no scenario. A cluster can have only one simulation of a name at a time.
 func Start(ctx context.Context, state cluster.State, drivers ...string) (*Simulation, error) {
 	node, err := state.NodePID()
 	if err != nil {
@@ -72,7 +72,7 @@ func Start(ctx context.Context, state cluster.State, drivers ...string) (*Simula
 	return s, nil
 }
 
-// Run runs drivers for the time of a test; at its end their volumes are gone.
+// Run runs drivers until a test ends, and then removes their volumes.
 func Run(t testing.TB, state cluster.State, drivers ...string) *Simulation {
 	t.Helper()
 	s, err := Start(t.Context(), state, drivers...)
@@ -101,21 +101,20 @@ func clientOf(state cluster.State) (kubernetes.Interface, error) {
 	return client, nil
 }
 
-// outside is where this machine sees a path of the node.
+// outside returns the path on this machine of a path in the node.
 func (s *Simulation) outside(path string) string {
 	return filepath.Join("/proc", strconv.Itoa(s.node), "root", path)
 }
 
-// Path is where this machine sees a path of the node, as that of a pod's volume.
+// Path returns the path on this machine of a path in the node, such as that of a pod's volume.
 func (s *Simulation) Path(inNode string) string { return s.outside(inNode) }
 
-// Store is the store of a volume, by the volume's handle: what it did, and what it does to those who use it. Of a
-// volume that was deleted it is what is kept.
+// Store returns the store of a volume by the volume's handle. For a deleted volume, it returns the kept record.
 func (s *Simulation) Store(driver, handle string) (csisim.Store, error) {
 	return csisim.StoreOf(s.outside(home), driver, handle)
 }
 
-// install builds the program into the node's /var, and gives it the kubeconfig.
+// install builds the program into the node's /var and writes its kubeconfig.
 func (s *Simulation) install(ctx context.Context) error {
 	target := s.outside(program)
 	if err := binaries.BuildOwn(ctx, "./test/csisim/cmd/csisim", target); err != nil {
@@ -134,7 +133,7 @@ func (s *Simulation) install(ctx context.Context) error {
 	return nil
 }
 
-// command runs the program in the node.
+// command returns a command that runs the program in the node.
 func (s *Simulation) command(ctx context.Context, more ...string) (*exec.Cmd, error) {
 	arguments := []string{program, "--home", home, "--instance", s.state.Folder(), "--node", cluster.NodeName}
 	for _, driver := range s.drivers {
@@ -144,7 +143,7 @@ func (s *Simulation) command(ctx context.Context, more ...string) (*exec.Cmd, er
 }
 
 func (s *Simulation) launch(ctx context.Context) error {
-	// It does not end with the context of its start.
+	// It outlives the context of its start.
 	command, err := s.command(context.WithoutCancel(ctx), "--plugins", plugins, "--kubeconfig", home+"/kubeconfig", "--with-stdin")
 	if err != nil {
 		return err
@@ -154,9 +153,9 @@ func (s *Simulation) launch(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("making the log of csisim: %w", err)
 	}
-	defer log.Close() //nolint:errcheck // it has its own
+	defer log.Close() //nolint:errcheck // the child has its own descriptor
 	command.Stdout, command.Stderr = log, log
-	// An interrupt at the terminal is for us; we end it in order.
+	// An interrupt at the terminal must reach only this process, which ends csisim in order.
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if s.hold, err = command.StdinPipe(); err != nil {
 		return fmt.Errorf("holding csisim: %w", err)
@@ -165,13 +164,13 @@ func (s *Simulation) launch(ctx context.Context) error {
 		return fmt.Errorf("starting csisim: %w", err)
 	}
 	go func() {
-		_ = command.Wait() // its log says why
+		_ = command.Wait() // the log has the reason
 		close(s.ended)
 	}()
 	return nil
 }
 
-// wait until the kubelet knows every driver and the API server has its CSIDriver.
+// wait waits until the kubelet has registered every driver and the API server has its CSIDriver.
 func (s *Simulation) wait(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, starting)
 	defer cancel()
@@ -190,7 +189,7 @@ func (s *Simulation) wait(ctx context.Context) error {
 	}
 }
 
-// missing are the drivers that the kubelet or the API server does not have yet.
+// missing returns the drivers that the kubelet or the API server does not have yet.
 func (s *Simulation) missing(ctx context.Context) ([]string, error) {
 	node, err := s.client.StorageV1().CSINodes().Get(ctx, cluster.NodeName, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -215,7 +214,7 @@ func (s *Simulation) missing(ctx context.Context) ([]string, error) {
 	return missing, nil
 }
 
-// names are the drivers without their scenarios.
+// names returns the drivers without their scenarios.
 func (s *Simulation) names() []string {
 	var names []string
 	for _, driver := range s.drivers {
@@ -225,7 +224,7 @@ func (s *Simulation) names() []string {
 	return names
 }
 
-// Log is what the drivers have said.
+// Log returns the log of the drivers.
 func (s *Simulation) Log() string {
 	text, err := os.ReadFile(s.log)
 	if err != nil {
@@ -234,9 +233,9 @@ func (s *Simulation) Log() string {
 	return strings.TrimSpace(string(text))
 }
 
-// stop ends the drivers. Stores go on.
+// stop ends the drivers. Their stores continue.
 func (s *Simulation) stop(ctx context.Context) error {
-	_ = s.hold.Close() // it ends by that
+	_ = s.hold.Close() // csisim ends when its standard input does
 	select {
 	case <-s.ended:
 		return nil
@@ -253,7 +252,7 @@ func (s *Simulation) used() bool {
 	}
 	var roots []string
 	for _, name := range s.names() {
-		records, _ := filepath.Glob(filepath.Join(csisim.Folder(s.outside(home), name), "volumes", "*.json")) // the pattern is right
+		records, _ := filepath.Glob(filepath.Join(csisim.Folder(s.outside(home), name), "volumes", "*.json")) // the pattern is valid
 		for _, record := range records {
 			roots = append(roots, " /"+strings.TrimSuffix(filepath.Base(record), ".json")+" /var/lib/kubelet/")
 		}
@@ -267,8 +266,8 @@ func (s *Simulation) used() bool {
 	return false
 }
 
-// End ends the drivers and removes their volumes, contents too. It waits some seconds for the kubelet to unmount
-// what pods had that are gone, which it cannot do without the drivers. Pods that still use volumes get errors.
+// End ends the drivers and removes their volumes with the contents. First it gives the kubelet some seconds to unmount
+// the volumes of deleted pods, which needs the drivers. Pods that still use a volume get errors.
 func (s *Simulation) End(ctx context.Context) error {
 	for began := time.Now(); time.Since(began) < unmounting && s.used(); time.Sleep(100 * time.Millisecond) {
 		if ctx.Err() != nil {
@@ -286,7 +285,7 @@ func (s *Simulation) End(ctx context.Context) error {
 		return fmt.Errorf("removing the volumes of csisim: %w\n%s", err, output)
 	}
 	for _, name := range s.names() {
-		// Only those of ours: a real driver may have made one of that name.
+		// Delete only simulated ones: a real driver may own a CSIDriver of that name.
 		err := s.client.StorageV1().CSIDrivers().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{
 			LabelSelector: csisim.SimulationLabel, FieldSelector: "metadata.name=" + name,
 		})

@@ -33,7 +33,8 @@ spec:
     - {name: mixed, steady: {duration: 2s}}
 `
 
-// TestKillAnything runs the real program, with real fio, and kills one part of each run.
+// TestKillAnything runs the real program with real fio many times, and kills one process of each run: the guard, the
+// runner, an agent, fio, or a job of fio. No process or file may remain, and the result must report what happened.
 func TestKillAnything(t *testing.T) {
 	program := build(t)
 	random := rand.New(rand.NewPCG(soak.Seed(t), 1))
@@ -53,20 +54,20 @@ func TestKillAnything(t *testing.T) {
 	soak.Report(t, "killed runs", "outcomes: %v; killed: %v", outcomes, killed)
 	for _, victim := range victims {
 		if *kills >= 50 && killed[victim.name] == 0 {
-			t.Errorf("no %s was ever there to be killed", victim.name)
+			t.Errorf("no %s was killed: none was running when it was due", victim.name)
 		}
 	}
 }
 
-// planned is a kill: of whom, and how long after the start of its run.
+// planned is a kill: the victim, and the delay after the start of its run.
 type planned struct {
 	victim victim
 	delay  time.Duration
 }
 
-// draw plans so many kills, in a random order. Each victim has its share of them, and each share is spread over the whole
-// of a run: one in each equal part of it, at a random moment of that part. Were all drawn apart from each other, a fio, which
-// is there for four tenths of a run, would never be met in 0.92^50 of all tests, 1.5 %.
+// draw plans kills in random order. Each victim gets an equal share of them. A victim's kills are spread over the
+// length of a run: one at a random time in each equal part. If victims and times were independent, 1.5 % of all tests
+// (0.92^50) would never kill fio, which is running for four tenths of a run.
 func draw(random *rand.Rand, count int, length time.Duration) []planned {
 	var all []planned
 	for i, victim := range victims {
@@ -80,19 +81,18 @@ func draw(random *rand.Rand, count int, length time.Duration) []planned {
 	return all
 }
 
-// undisturbed is how long a run takes that nobody kills: 4.5 s on an idle machine, twice that on a busy one.
+// undisturbed returns the duration of a run without a kill: 4.5 s on an idle machine, twice as long on a busy one.
 func undisturbed(t *testing.T, program string) time.Duration {
 	t.Helper()
 	command := prepared(t, program, t.TempDir())
 	began := time.Now()
 	err := command.Run()
 	if code := exitCode(err); code == report.ExitFailed {
-		t.Fatalf("a run that nobody kills: %v", err)
+		t.Fatalf("a run without a kill: %v", err)
 	}
 	return time.Since(began)
 }
 
-// prepared is the command of a run.
 func prepared(t *testing.T, program, directory string) *exec.Cmd {
 	t.Helper()
 	spec := filepath.Join(t.TempDir(), "bench.yaml")
@@ -112,7 +112,7 @@ func build(t *testing.T) string {
 	return program
 }
 
-// victim is a part of a run, found among its processes.
+// victim is a kind of process of a run. match finds it among the run's processes.
 type victim struct {
 	name  string
 	match func(process, []process) bool
@@ -135,14 +135,15 @@ func isChildOfFio(p process, all []process) bool {
 	return false
 }
 
-// runAndKill gives a word for how it ended, and whether there was anything to kill.
+// runAndKill starts a run and kills the victim after the delay. It returns a summary of the outcome, and whether a
+// victim was running.
 func runAndKill(t *testing.T, program string, victim victim, delay time.Duration, random *rand.Rand) (string, bool) {
 	t.Helper()
 	directory := t.TempDir()
 	stdout, stderr := create(t, "stdout"), create(t, "stderr")
 	command := prepared(t, program, directory)
 	command.Stdout, command.Stderr = stdout, stderr
-	// A session of its own: whatever is left of the run is found by it.
+	// The session identifies the remaining processes of the run.
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
@@ -183,7 +184,7 @@ func read(t *testing.T, file *os.File) string {
 	return string(text)
 }
 
-// kill reports whether there was such a process at that moment.
+// kill kills a random process that matches the victim. It returns false if there is none.
 func kill(t *testing.T, session int, directory string, victim victim, random *rand.Rand) bool {
 	t.Helper()
 	all := processes(t, session, directory)
@@ -234,14 +235,14 @@ func nothingIsLeft(t *testing.T, directory string) {
 	t.Errorf("these files are left:\n%s", strings.Join(names, "\n"))
 }
 
-// judge reads the result, which must say what happened.
+// judge checks that the result reports what happened, and returns a summary.
 func judge(t *testing.T, victim victim, killed bool, err error, stdout, stderr *os.File) string {
 	t.Helper()
 	text := read(t, stdout)
 	if text == "" {
 		var exit *exec.ExitError
 		if victim.name == "guard" && killed && errors.As(err, &exit) && !strings.Contains(read(t, stderr), "clients per target") {
-			// It died before it had begun anything.
+			// The guard was killed before it started anything.
 			return "nothing begun"
 		}
 		t.Errorf("there is no result; the run ended with %v and said:\n%s", err, read(t, stderr))
@@ -265,7 +266,7 @@ func judge(t *testing.T, victim victim, killed bool, err error, stdout, stderr *
 		t.Logf("failed: %s", document.Message)
 		return "failed"
 	case killed && victim.name == "agent" && len(document.LostClients) == 0:
-		// It was killed when it had nothing left to do.
+		// The agent was killed when its work was complete.
 		return "complete, killed at the end"
 	case len(document.LostClients) > 0:
 		t.Logf("complete with a replacement: %v", document.LostClients[0].Reason)
@@ -285,7 +286,7 @@ func exitCode(err error) int {
 	return 0
 }
 
-// Whatever the seed, each victim has its share of the kills, spread over the whole of a run.
+// TestDraw checks that with each seed, each victim has its share of the kills, spread over the length of a run.
 func TestDraw(t *testing.T) {
 	const length = 4500 * time.Millisecond
 	for seed := range uint64(100) {

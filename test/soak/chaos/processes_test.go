@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// process is one that belongs to a session, zombies left out.
+// process is a process of a run. Zombies do not count.
 type process struct {
 	pid, ppid, session int
 	command            string
@@ -21,8 +21,8 @@ func (p process) is(verb string) bool { return slices.Contains(p.arguments, verb
 
 func (p process) String() string { return fmt.Sprintf("%d %s %v", p.pid, p.command, p.arguments) }
 
-// processes reads those of a run from /proc: of its session, and, because fio's jobs make sessions of
-// their own, those that work in its directory.
+// processes returns the processes of a run from /proc: those of its session, and those whose working directory is in
+// its directory, because fio's jobs create their own sessions.
 func processes(t *testing.T, session int, directory string) []process {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -41,7 +41,7 @@ func processes(t *testing.T, session int, directory string) []process {
 		p.pid, _ = strconv.Atoi(strings.TrimSpace(string(text[:begin])))
 		p.ppid, _ = strconv.Atoi(fields[1])
 		p.session, _ = strconv.Atoi(fields[3])
-		// What cannot be read is of somebody else, or has just ended.
+		// Readlink fails for a process that has just ended or belongs to another user.
 		working, _ := os.Readlink(filepath.Join(filepath.Dir(name), "cwd"))
 		if p.session != session && !strings.HasPrefix(working, directory+"/") || fields[0] == "Z" {
 			continue

@@ -1,4 +1,4 @@
-// Package faults seeds faults into copies of the product's files, and proves that the layer that should catch each
+// Package faults seeds faults into copies of the product's files, and checks that the test that should catch each fault
 // does.
 package faults_test
 
@@ -18,15 +18,16 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// failedCheck is what a test says, and not the trace of a panic.
+// failedCheck matches the message of a failed check, but not the stack trace of a panic.
 var failedCheck = regexp.MustCompile(`^\s+\w+_test\.go:\d+: `)
 
-// fault changes a file of the product; what it does is behind seeded(NAME), so that one program has them all.
+// fault is a change of a file of the product. seeded(NAME) enables it at run time, so that one program contains all
+// faults.
 type fault struct {
 	name, file string
-	// from is there exactly once; to takes its place.
+	// from occurs exactly once in the file, and is replaced by to.
 	from, to string
-	// layer is the package whose test has to fail, and test a pattern of -run.
+	// layer is the package with the test that must fail, and test is a pattern for -run.
 	layer, test string
 }
 
@@ -103,8 +104,8 @@ var faults = []fault{
 		simulation, "^TestCommand$"},
 }
 
-// The product still has the code that each fault changes, builds with all of them, and has the tests that should catch
-// them: until the next soak nothing else would notice.
+// TestFaultsApply checks that the product still contains the code that each fault changes, that it builds with all
+// faults, and that the tests that should catch them exist. Without it, only the next soak run would find out.
 func TestFaultsApply(t *testing.T) {
 	root, err := binaries.RepositoryRoot()
 	must(t, err)
@@ -142,7 +143,7 @@ func TestSeededFaults(t *testing.T) {
 	}
 	try := func(t *testing.T, f fault, seeded string) (string, error) {
 		t.Helper()
-		// The guard is against hanging.
+		// The timeout is for a test that hangs.
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer cancel()
 		command := exec.CommandContext(ctx, programs[f.layer], "-test.v", "-test.run", f.test)
@@ -177,7 +178,8 @@ func TestSeededFaults(t *testing.T) {
 	}
 }
 
-// seed writes the changed files, and an overlay that has them replace those of the product.
+// seed writes the changed files, and an overlay that makes the go command use them in place of the originals. It
+// returns the path of the overlay.
 func seed(t *testing.T, root, folder string) (overlay string) {
 	t.Helper()
 	texts := map[string]string{}

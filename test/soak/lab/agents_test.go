@@ -13,16 +13,16 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// TestNetworkOfAgents runs two clients on a disk that QEMU throttles to 8 MB/s. Meanwhile, the connections to the agents, which
-// use the machine's loopback, are disturbed by the kernel's netem, which counts what it drops. The clients keep running, so
-// that the result is the one of an undisturbed run: QEMU's rate, no gap, and no operation lost or counted twice. If the agents
-// are unreachable for longer than the time after which they are lost, the result says so.
+// TestNetworkOfAgents disturbs the connections to two agents with the kernel's netem on the machine's loopback, while
+// their clients load a disk that QEMU throttles to 8 MB/s. The clients keep running, so the result must equal that of
+// an undisturbed run: QEMU's rate, no gap, and no operation lost or counted twice. If the agents are unreachable for
+// longer than the loss timeout, the result must report it.
 func TestNetworkOfAgents(t *testing.T) {
 	const (
 		bytesPerSecond = 8_000_000
 		start          = "modprobe sch_netem && /sbin/tc qdisc add dev lo root netem "
 		mount          = "mkfs.ext4 -q -E lazy_itable_init=1,lazy_journal_init=1 /dev/vda && mount -t ext4 -o noinit_itable /dev/vda /mnt"
-		// dropped prints the numbers of packets that netem passed and dropped.
+		// dropped prints how many packets netem has passed and dropped.
 		dropped = "/sbin/tc -s qdisc show dev lo | grep Sent"
 	)
 	cut := func(seconds int) string {
@@ -78,7 +78,7 @@ func TestNetworkOfAgents(t *testing.T) {
 				rate += *one.BytesPerSecond
 			}
 			near(t, "bytes/s", rate, bytesPerSecond)
-			// The file system writes and reads a little for itself, and a lost attempt has bytes that no result has.
+			// The file system itself reads and writes a little. The bytes of a lost attempt are in no result.
 			counted := d.disks[0]
 			all := counted.ReadBytes + counted.WriteBytes
 			if bytes > all || written > counted.WriteBytes || !test.loses && all-bytes > bytes/20 {
@@ -107,8 +107,8 @@ func startedOnce(t *testing.T, steps []v1alpha1.StepStatus) {
 	}
 }
 
-// noGaps checks that the measured points of the step "mixed" cover a duration without a gap, but for its first and last
-// second.
+// noGaps checks that the measured points of the step "mixed" have no gaps and cover its duration, except for the first
+// and last second.
 func noGaps(t *testing.T, log *series.Log, duration time.Duration) {
 	t.Helper()
 	if log == nil {

@@ -22,10 +22,10 @@ import (
 // disks is the number of random disks of each bus. The first noBurst of them have no burst.
 const disks, noBurst = 16, 3
 
-// throttled is a disk that QEMU throttles, as docs/throttle.txt and util/throttle.c of QEMU 7.2 define: a bucket of burst ×
-// length leaks at the baseline, and requests wait while it is full. While it fills, the rate is the burst, except that a tenth
-// of a second of it passes at once. With a length of 1 s, nothing limits the rate until the bucket is full. Rates are in bytes
-// per second or in IOPS.
+// throttled is a disk that QEMU throttles, as defined by docs/throttle.txt and util/throttle.c of QEMU 7.2. A bucket of
+// size burst × length leaks at the baseline, and requests wait while it is full. While it fills, the rate is the burst,
+// but the first tenth of a second of it passes at once. With a length of 1 s, nothing limits the rate until the bucket
+// is full. Rates are in bytes per second or in IOPS.
 type throttled struct {
 	Bus        lab.Bus
 	FileSystem string
@@ -41,8 +41,8 @@ type throttled struct {
 	Drain time.Duration
 }
 
-// draw draws a disk with rates that an emulated machine reaches several times over and a burst of 1 to 60 s, and a drain of
-// 1.3 to 5 times the burst.
+// draw returns a random disk. An emulated machine can reach its rates several times over. The Length of its burst is
+// 1 to 60 s, and the drain takes 1.3 to 5 times the time to the end of the burst, plus 20 s.
 func draw(random *rand.Rand, bus lab.Bus, burst bool) throttled {
 	one := func(of ...string) string { return of[random.IntN(len(of))] }
 	d := throttled{
@@ -88,7 +88,8 @@ func (d throttled) work(seconds float64) float64 {
 	return min(most, float64(d.Burst)*(seconds+0.1))
 }
 
-// blockBytes returns a large block size for a throttle that counts bytes, and the smallest for one that counts operations.
+// blockBytes returns a large block size for a throttle that counts bytes, and the smallest one for a throttle that
+// counts operations.
 func (d throttled) blockBytes() int64 {
 	if d.Operations {
 		return 4096
@@ -104,7 +105,7 @@ func (d throttled) idle() time.Duration {
 	return time.Duration(min(d.credits(), 100<<20)/float64(d.Baseline)+2) * time.Second
 }
 
-// machine returns a machine with disks for the run, and as many with a throttle of their own for bare fio.
+// machine returns a machine with disks for the run, and as many disks with a separate throttle for bare fio.
 func (d throttled) machine() lab.Machine {
 	unit := map[bool]string{false: "bps", true: "iops"}[d.Operations] + "-" + d.Of
 	throttling := map[string]int64{unit: d.Baseline}
@@ -204,9 +205,9 @@ func (d throttled) units(bytes, operations int64) float64 {
 	return float64(bytes)
 }
 
-// TestVirtioDisks, TestSCSIDisks and TestNVMeDisks drain disks that are drawn at random and that QEMU throttles. Burst,
-// baseline, end of the burst and credits are within 2 % of the throttle's definition, however long the drain goes on, and no
-// drop is found on a disk without a burst. Each disk is compared with bare fio on the same machine and with the counters of
+// TestVirtioDisks, TestSCSIDisks and TestNVMeDisks drain random disks that QEMU throttles. Burst, baseline, end of the
+// burst and credits must be within 2 % of the throttle's definition, regardless of the length of the drain. No drop may
+// be found on a disk without a burst. Each disk is compared with bare fio on the same machine and with the counters of
 // the machine's kernel and of QEMU.
 func TestVirtioDisks(t *testing.T) { randomDisks(t, lab.Virtio, 0) }
 func TestSCSIDisks(t *testing.T)   { randomDisks(t, lab.SCSI, disks) }
@@ -228,11 +229,12 @@ func randomDisks(t *testing.T, bus lab.Bus, first int) {
 		})
 	}
 	if chosen != "" {
-		t.Skip("only the disks of LAB_DISKS were tried") // This is no pass for the record.
+		t.Skip("only the disks of LAB_DISKS were tried") // The record must not count this as a pass.
 	}
 }
 
-// try measures the disk, again if the machine was too slow for the burst, as bare fio or the kernel's counters show.
+// try measures the disk. It tries again if bare fio or the kernel's counters show that the machine was too slow for the
+// burst.
 func (d throttled) try(t *testing.T, program string) {
 	t.Helper()
 	const tries, leastReached = 3, 0.98
@@ -250,8 +252,8 @@ func (d throttled) try(t *testing.T, program string) {
 	soak.Inconclusive(t, "the machine is too slow for the burst of %+v", d)
 }
 
-// measure measures the disk once. It returns a line for the record, the work during the burst as a share of the throttle's
-// definition (that of bare fio, or that which the kernel counted for the run, whichever is less), and what is wrong.
+// measure measures the disk once. It returns a line for the record, the share of the burst that the machine reached,
+// and a list of errors. The share is that of bare fio or of the run by the kernel's counters, whichever is less.
 func (d throttled) measure(t *testing.T, program string) (line string, reached float64, wrong []string) {
 	t.Helper()
 	machine := d.machine()
@@ -270,7 +272,7 @@ func (d throttled) measure(t *testing.T, program string) (line string, reached f
 	if target.Burst == nil {
 		t.Fatalf("%+v: no drain: %+v\n%s", d, phase, said)
 	}
-	// The totals of the run, of bare fio, of the machine's kernel and of QEMU.
+	// Compare the totals of the run, of bare fio, of the machine's kernel and of QEMU.
 	var bytes, operations int64
 	for _, one := range target.Operations {
 		bytes, operations = bytes+one.Bytes, operations+one.Operations
@@ -280,7 +282,7 @@ func (d throttled) measure(t *testing.T, program string) (line string, reached f
 	wrong = append(outside(fmt.Sprintf("all that was done in %.1f s", window), d.units(bytes, operations), d.work(window), d.slack()),
 		outside(fmt.Sprintf("all that bare fio did in %.1f s", bareSeconds), d.units(bareBytes, bareOperations), d.work(bareSeconds), d.slack())...)
 	for i := range output.Guest {
-		// The firmware reads the first sector of some disks, which only QEMU counts.
+		// The firmware reads the first sector of some disks. Only QEMU counts these reads.
 		if guest, host := output.Guest[i], output.Host[i]; guest.WriteBytes != host.WriteBytes || host.ReadBytes-guest.ReadBytes > 512 || host.ReadBytes < guest.ReadBytes {
 			wrong = append(wrong, fmt.Sprintf("disk %d: its kernel counted %+v, QEMU %+v", i, guest, host))
 		}
@@ -289,10 +291,10 @@ func (d throttled) measure(t *testing.T, program string) (line string, reached f
 	return d.line(target, d.units(bytes, operations)/d.work(window), d.units(bareBytes, bareOperations)/d.work(bareSeconds)), min(d.reached(t, bareLog), d.counted(t, counters)), wrong
 }
 
-// counted returns what the kernel counted on the run's disks until the end of the burst, as a share of what the throttle
-// lets through. Both loads share the machine, so that it may be too slow for the run although it was not for bare fio. The
-// text has a line for each disk and instant: the time in seconds, and the completed reads, read sectors, completed writes
-// and written sectors.
+// counted returns the work that the kernel counted on the run's disks until the end of the burst, as a share of what
+// the throttle lets through. The run and bare fio share the machine, so it can be too slow for the run but not for bare
+// fio. The text has a line for each disk and instant: the time in seconds, and the completed reads, read sectors,
+// completed writes and written sectors.
 func (d throttled) counted(t *testing.T, text string) float64 {
 	t.Helper()
 	if d.end() == 0 {
@@ -303,7 +305,7 @@ func (d throttled) counted(t *testing.T, text string) float64 {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
 		if len(fields) != 5 {
-			break // the output ends inside a line
+			break // The last line is incomplete.
 		}
 		at, work := number(t, fields[0]), 0.0
 		for i, of := range []string{"read", "write"} {
@@ -316,7 +318,7 @@ func (d throttled) counted(t *testing.T, text string) float64 {
 		}
 		points[len(points)-1].work += work
 	}
-	// The drain is the last load. Before it, there are seconds in which only the file system itself writes.
+	// The drain is the last load. In the seconds before it, only the file system itself writes.
 	idle := func(i int) bool {
 		before, after := points[i-1], points[i]
 		return after.work-before.work < 0.2*float64(d.Baseline)*(after.at-before.at)
@@ -348,8 +350,8 @@ func (d throttled) counted(t *testing.T, text string) float64 {
 	return 0
 }
 
-// reached returns what bare fio did until the end of the burst as a share of what the throttle lets through. Less than 1
-// shows that the emulated machine is too slow. The log has a line for each interval, job and direction.
+// reached returns the work of bare fio until the end of the burst, as a share of what the throttle lets through. A
+// share below 1 shows that the emulated machine is too slow. The log has a line for each interval, job and direction.
 func (d throttled) reached(t *testing.T, log string) float64 {
 	t.Helper()
 	if d.end() <= logInterval.Seconds() {
@@ -368,7 +370,7 @@ func (d throttled) reached(t *testing.T, log string) float64 {
 		}
 		at := number(t, fields[0]) / 1000
 		if at < before {
-			job++ // the log of the next job follows
+			job++ // The log of the next job begins.
 		}
 		before = at
 		if of := (stream{job, fields[2]}); at <= d.end() {
@@ -415,7 +417,7 @@ func (d throttled) compareBurst(t *testing.T, target v1alpha1.TargetResult) (wro
 	wrong = append(outside("baseline", float64(found.Baseline.Value)/scale, float64(d.Baseline), 0),
 		outside("credits", float64(found.Drops[0].Spent.Value), d.credits(), d.slack())...)
 	if d.Length >= 2 {
-		// The tenth of a second that passes at once raises the mean of a short burst.
+		// The tenth of a second that passes at once raises the mean rate of a short burst.
 		wrong = append(wrong, outside("burst", float64(found.Burst.Value)/scale, float64(d.Burst), d.work(d.end())/d.end()-float64(d.Burst))...)
 		wrong = append(wrong, outside("seconds to the baseline", time.Duration(target.Burst.NanosecondsToBaseline.Value).Seconds(), d.end(), 0.1)...)
 	}
@@ -424,8 +426,8 @@ func (d throttled) compareBurst(t *testing.T, target v1alpha1.TargetResult) (wro
 
 var fastStart = regexp.MustCompile(`the first ([0-9.]+) s averaged [^ ]+ [^ ]+ and the rest ([0-9.]+) ([kM])B/s: a spike, or a burst`)
 
-// compareFastStart checks the figures of a burst that nothing but the machine's speed limits, so that it may be over in one
-// or two samples. Then the result leaves open whether it was a burst or a spike. It must say so, and show the baseline.
+// compareFastStart checks the figures of a burst whose rate only the machine limits. It can end within one or two
+// samples. The result must then state that it may be a burst or a spike, and show the baseline.
 func (d throttled) compareFastStart(t *testing.T, target v1alpha1.TargetResult) (wrong []string) {
 	t.Helper()
 	shown := fastStart.FindStringSubmatch(target.Burst.Message)
@@ -475,7 +477,7 @@ func (d throttled) line(target v1alpha1.TargetResult, work, bare float64) string
 		time.Duration(target.Burst.NanosecondsToBaseline.Value).Seconds(), found.Drops[0].Spent.Value, work, bare)
 }
 
-// outside returns a sentence if got differs from want by more than 2 % and more.
+// outside returns an error message if got differs from want by more than 2 % plus more.
 func outside(what string, got, want, more float64) []string {
 	if math.Abs(got-want) > 0.02*want+more {
 		return []string{fmt.Sprintf("%s: %.4g, want %.4g (%+.1f %%)", what, got, want, 100*(got/want-1))}
@@ -483,7 +485,7 @@ func outside(what string, got, want, more float64) []string {
 	return nil
 }
 
-// bareTotals returns the bytes, operations and seconds of fio's own report.
+// bareTotals returns the bytes, operations and seconds that fio reports.
 func bareTotals(t *testing.T, text string) (bytes, operations int64, seconds float64) {
 	t.Helper()
 	type side struct {

@@ -28,8 +28,8 @@ spec:
     - {name: read, steady: {duration: 20s}}
 `
 
-// TestDelayedDisk measures a disk whose operations the kernel's dm-delay delays by 50 ms. No latency is shorter, and the IOPS
-// are the queue depth divided by the mean latency (Little's law).
+// TestDelayedDisk measures a disk that the kernel's dm-delay delays by 50 ms per operation. No latency may be shorter,
+// and the IOPS must equal the queue depth divided by the mean latency (Little's law).
 func TestDelayedDisk(t *testing.T) {
 	const delay = 50 * time.Millisecond
 	status := run(t, lab.Machine{Disks: []lab.Disk{{Bytes: 1 << 30}}}, fmt.Sprintf(`modprobe dm-delay
@@ -52,8 +52,8 @@ rmdir /mnt/lost+found`, lab.Path(0), delay.Milliseconds()), steady)
 		time.Duration(*read.Latency.P50Nanoseconds), depth)
 }
 
-// TestFlakyDisk runs on a disk whose operations fail for two of every seven seconds, by the kernel's dm-flakey. The run fails
-// with the reason, does not hang, and does not change other files.
+// TestFlakyDisk runs on a disk whose operations fail for two of every seven seconds (dm-flakey). The run must fail with
+// the reason, must not hang, and must not change other files.
 func TestFlakyDisk(t *testing.T) {
 	machine := lab.Machine{Disks: []lab.Disk{{Bytes: 1 << 30}}, Programs: map[string]string{"kubectl-storagebench": commandLine(t)},
 		Files: map[string]string{"bench.yaml": steady}}
@@ -84,8 +84,8 @@ dmsetup --noudevsync --noudevrules resume flaky; echo 3 > /proc/sys/vm/drop_cach
 	}
 }
 
-// TestBadNetwork runs on SMB and NFS over a network that delays packets by 20 ms and loses or reorders some, by the
-// kernel's netem. The run completes. Without reordering, no read is faster than the network.
+// TestBadNetwork runs on SMB and NFS over a network that delays packets by 20 ms and loses or reorders some (netem).
+// The run must complete. Without reordering, no read may be faster than the network.
 func TestBadNetwork(t *testing.T) {
 	const delay = 20 * time.Millisecond
 	samba, nfs := lab.StartSamba(t, lab.Share{}), lab.StartNFS(t, lab.Disk{Bytes: 4 << 30})

@@ -14,7 +14,8 @@ import (
 // ext4 is a script that makes a file system on the first disk and mounts it.
 var ext4 = fmt.Sprintf("mkfs.ext4 -q -E lazy_itable_init=1,lazy_journal_init=1 %[1]s && mount -t ext4 -o noinit_itable %[1]s /mnt && rmdir /mnt/lost+found || exit 9\n", lab.Path(0))
 
-// TestControlGroup runs in a control group (version 2) with a fifth of a CPU. The result warns that the client was throttled.
+// TestControlGroup runs in a control group (version 2) with a fifth of a CPU. The result must warn that the client was
+// throttled.
 func TestControlGroup(t *testing.T) {
 	machine := lab.Machine{Disks: []lab.Disk{{Bytes: 1 << 30}}, Programs: map[string]string{"kubectl-storagebench": commandLine(t)},
 		Files: map[string]string{"bench.yaml": fmt.Sprintf(mixed, "20s")}}
@@ -41,7 +42,8 @@ code=$?; tail -n 40 said; cat /sys/fs/cgroup/run/cpu.stat; echo LAB-RESULT; cat 
 	soak.Report(t, t.Name(), "%s", found)
 }
 
-// TestRefusals runs where the kernel refuses the I/O. The run fails with the cause and the remedy, and leaves nothing.
+// TestRefusals runs where the kernel refuses the I/O. The run must fail with the cause and the remedy, and leave
+// nothing.
 func TestRefusals(t *testing.T) {
 	for _, test := range []struct {
 		name, before, benchmark string
@@ -72,7 +74,7 @@ code=$?; find /mnt -mindepth 1 | sed 's/^/LAB-LEFT /'; exit $code
 	}
 }
 
-// TestLargeSectors runs on disks with sectors of 4096 bytes, with blocks of that size.
+// TestLargeSectors runs with blocks of 4096 bytes on disks with sectors of that size.
 func TestLargeSectors(t *testing.T) {
 	for _, bus := range []lab.Bus{lab.Virtio, lab.SCSI, lab.NVMe} {
 		t.Run(string(bus), func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { soak.Main(m) }
 
-// commandLine builds kubectl-storagebench for machines: without cgo and debug information. It returns the path.
+// commandLine builds kubectl-storagebench for machines, without cgo and debug information, and returns its path.
 func commandLine(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubectl-storagebench")
@@ -54,8 +54,8 @@ code=$?; tail -n 40 said; echo LAB-RESULT; cat result.json; echo LAB-RESULT; fin
 	return document.BenchmarkRunStatus
 }
 
-// TestMachine boots a machine. It returns the output and exit code of its script, and has the kernel's modules, the packages'
-// programs and its disks. Its kernel and QEMU count the same bytes for each disk.
+// TestMachine checks the machines that the tests use: a machine returns the output and exit code of its script, and has
+// its disks, kernel modules and the programs of packages. Its kernel and QEMU count the same bytes for each disk.
 func TestMachine(t *testing.T) {
 	machine := lab.Machine{Files: map[string]string{"words": "of a file"}, Disks: []lab.Disk{
 		{Bytes: 64 << 20}, {Bytes: 64 << 20, Bus: lab.SCSI}, {Bytes: 64 << 20, Bus: lab.NVMe, SectorBytes: 4096}, {Bytes: 64 << 20, Bus: lab.Virtio}}}
@@ -94,7 +94,7 @@ spec:
       steady: {duration: 5s, warmUp: 1s}
 `
 
-// shareRun runs the quick start on a mounted share. No result may doubt that the dataset was written.
+// shareRun runs the quick start on a mounted share. No warning may doubt that the dataset was written.
 func shareRun(t *testing.T, mount string) {
 	t.Helper()
 	status := run(t, lab.Machine{}, mount+" || exit 9", quickstart)
@@ -113,8 +113,8 @@ func shareRun(t *testing.T, mount string) {
 	}
 }
 
-// TestSMB runs on real SMB mounts. The run completes and knows what was written, although the kernel's client reports the
-// blocks of files late.
+// TestSMB runs on real SMB mounts. The run must complete and detect which data was written, although the kernel's
+// client is late to report the blocks of files.
 func TestSMB(t *testing.T) {
 	for name, options := range map[string]string{
 		"default mount options": "",
@@ -157,8 +157,8 @@ spec:
     - {name: burst, burstDrain: {minDuration: %[1]s, maxDuration: %[1]s}}
 `
 
-// TestThrottledDisk drains a disk that QEMU throttles: a bucket of 60 MB/s × 15 s that leaks at 8 MB/s, so that 900 MB pass at
-// 60 MB/s. A longer drain does not change the result.
+// TestThrottledDisk drains a disk that QEMU throttles: a bucket of 60 MB/s × 15 s leaks at 8 MB/s, and fills while the
+// rate is 60 MB/s. The length of the drain must not change the result.
 func TestThrottledDisk(t *testing.T) {
 	for _, length := range []string{"90s", "3m"} {
 		t.Run(length, func(t *testing.T) {

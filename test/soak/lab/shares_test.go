@@ -36,7 +36,7 @@ spec:
     - {name: mixed, steady: {duration: %s}}
 `
 
-// disturbed is the end of a run that was disturbed.
+// disturbed is the outcome of a disturbed run.
 type disturbed struct {
 	said string
 	// result is nil if the run wrote none.
@@ -46,8 +46,9 @@ type disturbed struct {
 	disks []lab.Counters
 }
 
-// disturb runs a benchmark with a step "mixed" on what mount mounts, and the commands in disturbance 5 s after the step has
-// started. At the end, no fio may run, and /mnt must contain nothing but a file that the run did not create, unchanged.
+// disturb runs a benchmark with a step "mixed" on the share that mount mounts, and executes the commands in disturbance
+// 5 s after the start of the step. At the end, fio must not be running, and /mnt must contain only a file that the run
+// did not create, unchanged.
 func disturb(t *testing.T, machine lab.Machine, mount, disturbance, benchmark string) disturbed {
 	t.Helper()
 	machine.Programs = map[string]string{"kubectl-storagebench": commandLine(t)}
@@ -91,9 +92,9 @@ func (d disturbed) step() *v1alpha1.TargetResult {
 	return nil
 }
 
-// TestOutage makes a share unreachable for a while: it cuts the network, kills the SMB server and starts it again, or
-// freezes the NFS server's machine. The run either completes with a longest operation that shows the outage, or it fails
-// with the reason. It leaves nothing, and other files are unchanged.
+// TestOutage makes a share unreachable for a while: it cuts the network, kills and restarts the SMB server, or freezes
+// the NFS server's machine. The run must either complete with a longest operation that shows the outage, or fail with
+// the reason. It must leave nothing, and not change other files.
 func TestOutage(t *testing.T) {
 	const cut = "modprobe sch_netem; /sbin/tc qdisc add dev eth0 root netem loss 100%%; sleep %d; /sbin/tc qdisc del dev eth0 root"
 	outages := []outage{{"server killed", askHost, 10 * time.Second}}
@@ -123,8 +124,8 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestNFSRestart is TestOutage with an NFS server that is stopped for 10 s and started again, so that it has forgotten
-// which files are open.
+// TestNFSRestart is TestOutage with an NFS server that is stopped for 10 s. After the restart, it does not know which
+// files are open.
 func TestNFSRestart(t *testing.T) {
 	restart := outage{"server restarted", askHost, 10 * time.Second}
 	for _, options := range nfsOptions {
@@ -135,7 +136,7 @@ func TestNFSRestart(t *testing.T) {
 	}
 }
 
-// nfsOptions are the mount options with which NFS is disturbed.
+// nfsOptions are the mount options of NFS in tests with outages.
 var nfsOptions = []string{"vers=4.2,hard", "vers=4.1,soft,timeo=50,retrans=2", "vers=3,hard"}
 
 // outage is a time during which a share is unreachable.
@@ -146,10 +147,11 @@ type outage struct {
 	of          time.Duration
 }
 
-// askHost is the disturbance of an outage that this computer causes.
+// askHost is the disturbance of an outage that the host causes.
 const askHost = "echo; echo LAB-DISTURB; sleep 12"
 
-// check runs on a mounted share during the outage. The function makes the share unreachable if the outage's disturbance is askHost.
+// check runs on a mounted share during the outage. If the outage's disturbance is askHost, cause makes the share
+// unreachable.
 func (o outage) check(t *testing.T, mount string, cause func()) {
 	t.Helper()
 	machine := lab.Machine{On: map[string]func(){"LAB-DISTURB": cause}}
@@ -167,7 +169,7 @@ func (o outage) check(t *testing.T, mount string, cause func()) {
 				longest = max(longest, time.Duration(one.Latency.MaxNanoseconds))
 			}
 		}
-		// Operations that start during the outage are answered only after its end.
+		// Operations that start during the outage complete only after its end.
 		if longest < o.of*8/10 {
 			t.Errorf("the share was unreachable for %v, but the longest operation took %v\n%s", o.of, longest, d.said)
 		}
@@ -185,7 +187,7 @@ func types(warnings []v1alpha1.Warning) []v1alpha1.WarningType {
 	return found
 }
 
-// lastError returns the last line of an output that names an error, without its indentation, or the last line.
+// lastError returns the last line that names an error, without its indentation, or else the last line.
 func lastError(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for _, line := range slices.Backward(lines) {
@@ -196,7 +198,8 @@ func lastError(text string) string {
 	return lines[len(lines)-1]
 }
 
-// TestFullShare runs on shares that are too small for the dataset: the run fails for lack of space and leaves nothing.
+// TestFullShare runs on shares that are too small for the dataset. The run must fail for lack of space and leave
+// nothing.
 func TestFullShare(t *testing.T) {
 	folder := t.TempDir()
 	if err := unix.Mount("tmpfs", folder, "tmpfs", 0, "size=12m"); err != nil {
@@ -217,7 +220,7 @@ func TestFullShare(t *testing.T) {
 	}
 }
 
-// TestReadOnlyShare runs on read-only shares: the run is refused before it writes, with the name of the directory and the
+// TestReadOnlyShare runs on read-only shares. The run must be refused before it writes, with the directory and the
 // cause.
 func TestReadOnlyShare(t *testing.T) {
 	closed, samba, nfs := lab.StartSamba(t, lab.Share{Options: []string{"read only = yes"}}), lab.StartSamba(t, lab.Share{}), lab.StartNFS(t, lab.Disk{Bytes: 1 << 30})
@@ -242,8 +245,8 @@ func TestReadOnlyShare(t *testing.T) {
 	}
 }
 
-// TestTwoMachines runs on two machines that share a file system, over SMB with and without locks and over NFS. Both runs
-// complete, each in its own directory, and leave nothing.
+// TestTwoMachines runs on two machines that share a file system: over SMB with and without locks, and over NFS. Both
+// runs must complete, each in its own directory, and leave nothing.
 func TestTwoMachines(t *testing.T) {
 	pair := func(t *testing.T, mount string) {
 		t.Helper()
@@ -280,8 +283,8 @@ func TestTwoMachines(t *testing.T) {
 	})
 }
 
-// TestShareCounters compares a run on a share with what the kernel's client of the protocol counted, and with bare fio on the
-// same machine: both count the same bytes as the kernel, but for what was in flight and a run's own small files.
+// TestShareCounters compares the bytes of a run on a share, and of bare fio on the same machine, with those that the
+// kernel's SMB or NFS client counted. They may differ only by the bytes in flight and the run's own small files.
 func TestShareCounters(t *testing.T) {
 	const blockBytes, queueDepth = 64 << 10, 8
 	bare := fmt.Sprintf("fio --name=bare --directory=/mnt --size=16m --ioengine=libaio --direct=1 --iodepth=%d --bs=%d --time_based=1 --runtime=5 --output-format=json", queueDepth, blockBytes)
@@ -290,7 +293,7 @@ func TestShareCounters(t *testing.T) {
 	for _, test := range []struct{ name, mount, counters string }{
 		{"SMB", lab.StartSamba(t, lab.Share{}).Command("/mnt", ""),
 			`awk '/Bytes read:/ {r += $3; w += $6} END {print r, w}' /proc/fs/cifs/Stats`},
-		// The fifth and sixth number are the bytes that were read from the server and written to it.
+		// The fifth and sixth numbers are the bytes that were read from the server and written to it.
 		{"NFS", lab.StartNFS(t, lab.Disk{Bytes: 1 << 30}).Command("/mnt", "vers=4.2"),
 			`awk '$1 == "bytes:" {r += $6; w += $7} END {print r, w}' /proc/self/mountstats`},
 	} {
@@ -306,7 +309,8 @@ echo LAB-RESULT; cat result.json; echo LAB-RESULT; cat write.json; echo LAB-RESU
 			if output.Code != 0 || len(sections) != 4 {
 				t.Fatalf("exit code %d: %s", output.Code, output.Text)
 			}
-			// Bytes read and written before the run, after it, and after the layout, the writes and the reads of bare fio.
+			// counted holds the bytes read and written before the run, after it, and after the layout, the writes and the reads
+			// of bare fio.
 			var counted [5][2]int64
 			for i, line := range strings.Split(strings.TrimSpace(sections[0]), "\n") {
 				if _, err := fmt.Sscan(line, &counted[i][0], &counted[i][1]); err != nil {
@@ -325,7 +329,7 @@ echo LAB-RESULT; cat result.json; echo LAB-RESULT; cat write.json; echo LAB-RESU
 					ran[one.Operation] += one.Bytes
 				}
 			}
-			// In flight are the blocks at both edges of a step. A run's own files have some kilobytes.
+			// Blocks may be in flight at both ends of a step. The run's own files have some kilobytes.
 			const most = 2*queueDepth*blockBytes + 256<<10
 			for _, one := range []struct {
 				what             string
@@ -343,8 +347,8 @@ echo LAB-RESULT; cat result.json; echo LAB-RESULT; cat write.json; echo LAB-RESU
 	}
 }
 
-// TestCommandOnShare runs a program on a share. The result takes its bytes from the statistics of the mount, as the kernel of
-// the machine writes them, and these are the bytes that the program copied.
+// TestCommandOnShare runs a program on a share. The result must take the program's bytes from the kernel's statistics
+// of the mount, and they must match what the program copied.
 func TestCommandOnShare(t *testing.T) {
 	const benchmark = `apiVersion: storagebench.dev/v1alpha1
 kind: StorageBenchmark
@@ -378,7 +382,7 @@ spec:
 					t.Fatalf("%s: the bytes are not from the mount: %+v", phase.Name, of)
 				}
 				read, written := of.Sources[0].ReadBytes, of.Sources[0].WriteBytes
-				reads := int64(i) * copied // the first program reads /dev/zero
+				reads := int64(i) * copied // The first program reads only /dev/zero.
 				if read < reads || read > reads+ownFiles || written < copied || written > copied+ownFiles {
 					t.Errorf("%s: the program read %d bytes and wrote %d, reported are %d and %d", phase.Name, reads, copied, read, written)
 				}
@@ -391,10 +395,10 @@ spec:
 	}
 }
 
-// TestShareWithCredits measures a file server with burst credits over the real protocol, like FSx for Windows: Samba on a
-// simulated store. Burst, baseline and credits are within 2 % of the store's, with and without oplocks and leases. At most
-// 1 MiB is in flight, 0.7 % of the credits: what is in flight when they end has been paid for in part, so that blocks of
-// 1 MiB at a queue depth of 8 gave 3 % less.
+// TestShareWithCredits measures a file server with burst credits, like FSx for Windows, over the real protocol: Samba
+// on a simulated store. Burst, baseline and credits must be within 2 % of the store's, with and without oplocks and
+// leases. The load keeps at most 1 MiB in flight, 0.7 % of the credits: the store has already charged for a part of the
+// requests in flight when the credits end, and with blocks of 1 MiB at a queue depth of 8, the result was 3 % too low.
 func TestShareWithCredits(t *testing.T) {
 	const burstRate, baselineRate, seconds = 16e6, 4e6, 12.0
 	for name, options := range map[string][]string{"oplocks and leases": nil, "no oplocks": {"oplocks = no", "level2 oplocks = no", "smb2 leases = no"}} {

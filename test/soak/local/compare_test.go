@@ -30,8 +30,9 @@ spec:
     - {name: alone, mode: Sequential, steady: {duration: 9s, warmUp: 1s}}
 `
 
-// Two stores whose rates are 4 and 6 MB/s: what differs is found, by as much as their own records differ. Loaded together on
-// this one machine they are not compared.
+// TestTwoTargetsCompared compares two stores with rates of 4 and 6 MB/s. The comparison must find the difference
+// between the stores' own records. In the phase that loads both targets from this one machine at once, it must be
+// invalid.
 func TestTwoTargetsCompared(t *testing.T) {
 	limited := func(rate float64) model.Config {
 		return model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: rate}}, Latency: model.Latency{Fixed: time.Millisecond}}
@@ -55,10 +56,10 @@ func TestTwoTargetsCompared(t *testing.T) {
 	low, high := let(t, document, slow), let(t, document, fast)
 	times := high / low
 	t.Logf("the stores let %.3f and %.3f MB/s through", low/1e6, high/1e6)
-	if math.Abs(times/1.5-1) > 0.2 { // a machine that stood still for two of the nine seconds
-		t.Errorf("of 4 and 6 MB/s the stores let %.3f and %.3f through", low/1e6, high/1e6)
+	if math.Abs(times/1.5-1) > 0.2 { // the error if the machine stalls for two of the nine seconds
+		t.Errorf("the stores are limited to 4 and 6 MB/s and let %.3f and %.3f MB/s through", low/1e6, high/1e6)
 	}
-	// Of the operations a queue may not be timed (docs/limits.md): 16 of what 9 s give.
+	// After a warm-up, fio may leave up to one queue of operations uncounted (docs/limits.md): 16 of those of 9 s.
 	const untimed = 16 * 64 << 10
 	queue := 1000 * times * (untimed/(9*low) + untimed/(9*high))
 	for _, figure := range alone.Figures {
@@ -81,8 +82,9 @@ func TestTwoTargetsCompared(t *testing.T) {
 	t.Log(text.String())
 }
 
-// let is what a store let through a second in the longest load of a run, by its own record: of the targets of a sequential
-// phase each has a step of its own, and one store has nothing to do in the step of the other.
+// let returns the rate that a store let through during its step of the phase "alone", according to the store's record.
+// In a sequential phase, each target has its own step. The maximum is that of the store's own step, because the store
+// is idle in the other one.
 func let(t *testing.T, document report.Document, store *burstfs.Mounted) float64 {
 	t.Helper()
 	record, most := truth.Of(store.FS), 0.0

@@ -32,17 +32,17 @@ spec:
       interference: {victims: [victim], aggressors: [noisy], regime: Any, blockDuration: 30s, warmUp: 5s}
 `
 
-// TestInterferenceOnMounts: with real fio, a victim with 8 of 32 requests under way gets a quarter of a store that it
-// shares, and each of its requests takes four times as long; on a store of its own it loses nothing. The second is the
-// control: where it shows a cost, the machine was the limit, and the first tells nothing. It takes about a quarter of an
-// hour.
+// TestInterferenceOnMounts measures interference with real fio. On a shared store, a victim with 8 of 32 outstanding
+// requests must get a quarter of the rate, and each of its requests must take four times as long. On a store of its
+// own, it must lose nothing: this is the control. If the control shows a loss, the machine was the limit, and the test
+// is inconclusive. It takes about a quarter of an hour.
 func TestInterferenceOnMounts(t *testing.T) {
 	soak.Only(t)
 	const bytesPerSecond, margin = 4e6, 0.02
 	limited := model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: bytesPerSecond}}, Latency: model.Latency{Fixed: time.Millisecond}}
 	own := costOn(t, local.Mount(t, limited).Path(), local.Mount(t, limited).Path())
 	if !strings.Contains(own.Message, "no throughput loss shown") {
-		soak.Inconclusive(t, "targets with a store each cost each other something, so the machine was the limit: %s", own.Message)
+		soak.Inconclusive(t, "targets with stores of their own affect each other, so the machine was the limit: %s", own.Message)
 	}
 	store := local.Mount(t, limited).Path()
 	var folders []string
@@ -64,7 +64,7 @@ func TestInterferenceOnMounts(t *testing.T) {
 	}
 }
 
-// costOn runs the benchmark in two directories, and returns what the noisy one costs the victim.
+// costOn runs the benchmark in two directories, and returns the victim's result.
 func costOn(t *testing.T, victim, noisy string) *v1alpha1.InterferenceResult {
 	t.Helper()
 	run := local.Start(t, "run", "--local", "-f", local.Write(t, local.Usual, victimAndNoisy), "--target", "victim="+victim, "--target", "noisy="+noisy, "-o", "json")

@@ -1,5 +1,5 @@
-// Package local runs the built program as test/local does, and holds durations, rates and figures against stores whose
-// truth is known, in real time.
+// Package local runs the built program in real time, as test/local does, and compares durations, rates and figures with
+// the known limits and records of simulated stores.
 package local_test
 
 import (

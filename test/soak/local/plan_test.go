@@ -22,7 +22,7 @@ import (
 	"github.com/storagebench/storagebench/test/stillness"
 )
 
-// planned is what `plan -o json` says of time.
+// planned holds the times in the output of `plan -o json`.
 type planned struct {
 	ExpectedSeconds *float64      `json:"expectedSeconds"`
 	Steps           []plannedStep `json:"steps"`
@@ -46,18 +46,19 @@ func planOf(t *testing.T, file string) planned {
 	return read
 }
 
-// A run may be off its plan by so much of the time, or so long where that is more: as long as a machine may take to start a
-// program. How long it has kept programs waiting meanwhile comes on top, which no plan can know.
+// A time may differ from the plan by planShare or by planSlack seconds, the time that a slow machine may need to start
+// a program, whichever is more. The time for which the machine kept programs waiting is added.
 const (
 	planShare = 0.05
 	planSlack = 0.5
-	// stoodShare of a run is what a machine may keep programs waiting for its times to be judged.
+	// stoodShare is the largest share of a run for which the machine may keep programs waiting. Beyond it, deviations
+	// from the plan are inconclusive.
 	stoodShare = 0.02
 )
 
-// kept holds a run against its plan: when each step began, counted from where the plan did not know, and how long it took.
-// In the phases of undocumented the store does something else than the file says that is documented; there the plan
-// can be held by its limit alone.
+// kept compares the start and duration of each step of a run with its plan. Starts count from the end of the last step
+// whose duration the plan did not know. undocumented lists phases in which the store deviates from its documented
+// limits; these are compared only with the plan's time limit.
 func kept(t *testing.T, plan planned, document report.Document, still *stillness.Watch, undocumented ...string) {
 	t.Helper()
 	offPlan := func(actual, expected float64, from, to *metav1.MicroTime) bool {
@@ -67,7 +68,8 @@ func kept(t *testing.T, plan planned, document report.Document, still *stillness
 	wrong := func(format string, arguments ...any) {
 		deviations = append(deviations, fmt.Sprintf(format, arguments...))
 	}
-	// A sweep has another order in each run, and the times of its cells are alike: steps are compared by their number.
+	// Steps are compared by position: a sweep runs its cells in a different order in each run, but all its cells take the
+	// same time.
 	facts, repeated := attempts(document.Steps)
 	if len(facts) != len(plan.Steps) {
 		t.Fatalf("%d steps were run, %d are planned", len(facts), len(plan.Steps))
@@ -75,7 +77,7 @@ func kept(t *testing.T, plan planned, document report.Document, still *stillness
 	first := facts[0].StartTime
 	seconds := func(at *metav1.MicroTime) float64 { return at.Sub(first.Time).Seconds() }
 	var table strings.Builder
-	late := 0.0 // by what the plan did not know
+	late := 0.0 // delay by steps whose duration the plan did not know
 	for i, step := range plan.Steps {
 		fact := facts[i]
 		ends, next := fact.EndTime, step.OffsetSeconds
@@ -93,7 +95,7 @@ func kept(t *testing.T, plan planned, document report.Document, still *stillness
 				known = nil
 			}
 		}
-		if repeated[fact.ID] { // which nobody plans, and a machine that is far too busy makes necessary
+		if repeated[fact.ID] { // A plan has no repetitions, which a very busy machine causes.
 			known = nil
 		}
 		says := "unknown"
@@ -123,7 +125,7 @@ func kept(t *testing.T, plan planned, document report.Document, still *stillness
 	}
 	stood := still.Between(first.Time, last.Time)
 	t.Logf("seconds, in brackets what was planned; the machine kept programs waiting for %s:\n%s", stood, &table)
-	// A machine that keeps a sleeper waiting makes programs that compute slower still, which no watch adds up.
+	// While sleeping programs wait too long, programs that compute are slowed down even more. No watch measures that.
 	if len(deviations) > 0 && stood.Seconds() > stoodShare*seconds(last) {
 		soak.Inconclusive(t, "the machine kept programs waiting for %s of %.0f s: %s", stood, seconds(last), strings.Join(deviations, "; "))
 	}
@@ -132,7 +134,7 @@ func kept(t *testing.T, plan planned, document report.Document, still *stillness
 	}
 }
 
-// attempts joins those of each step to one, from the start of the first to the end of the last.
+// attempts merges the attempts of each step into one entry, from the start of the first attempt to the end of the last.
 func attempts(steps []v1alpha1.StepStatus) (joined []v1alpha1.StepStatus, repeated map[string]bool) {
 	repeated = map[string]bool{}
 	for _, step := range steps {
@@ -145,7 +147,7 @@ func attempts(steps []v1alpha1.StepStatus) (joined []v1alpha1.StepStatus, repeat
 	return joined, repeated
 }
 
-// loaded says when a step began and ended to load, for whoever looks for why it took as long as it did.
+// loaded describes when a step's load began and ended, to help explain its duration.
 func loaded(fact v1alpha1.StepStatus) string {
 	text := ""
 	for _, one := range []struct {
@@ -159,7 +161,8 @@ func loaded(fact v1alpha1.StepStatus) string {
 	return text
 }
 
-// keptFile is all kinds of steps but sweeps on a store with known limits: what it says of time is known throughout.
+// keptFile has a layout, a drain, a steady phase and a redrain on a store with known limits, so that the plan knows all
+// times.
 const keptFile = `apiVersion: storagebench.dev/v1alpha1
 kind: StorageBenchmark
 metadata: {name: kept}
@@ -178,7 +181,7 @@ spec:
     - {name: refill, cooldown: {redrain: {idle: 6s}}}
 `
 
-// TestPlanIsKept: a run keeps the timeline of its plan.
+// TestPlanIsKept checks that a run keeps the timeline of its plan.
 func TestPlanIsKept(t *testing.T) {
 	file := local.Write(t, local.Usual, keptFile)
 	plan := planOf(t, file)
@@ -192,20 +195,20 @@ func TestPlanIsKept(t *testing.T) {
 	kept(t, plan, local.OnStore(t, store, "data", file), still)
 }
 
-// sample is a file of config/samples, and how it can be run here.
+// sample is a file in config/samples, with what it needs to run on this machine.
 type sample struct {
 	file string
-	// stores of targets: the name of a scenario, or of a StorageClass in the file of the twin's storage. A target
-	// without one is in a directory of this machine.
+	// stores maps targets to simulated stores: to the name of a scenario, or of a StorageClass in the storage file of a
+	// twin.
 	stores map[string]string
-	// plain are targets in such directories.
+	// plain lists the targets that are directories of this machine.
 	plain []string
-	// undocumented are phases in which the store does something else than the file says that is documented.
+	// undocumented lists phases in which the store deviates from its documented limits.
 	undocumented []string
 }
 
-// samples that can be run here as they stand. Those of real systems take hours and stores of the clouds: their twins have
-// the same phases on stores in small.
+// samples lists the samples that can run here unchanged. Samples of real systems take hours and need cloud storage;
+// their twins have the same phases on small simulated stores.
 var samples = []sample{
 	{file: "quickstart", plain: []string{"data"}},
 	{file: "database-log", plain: []string{"data"}},
@@ -213,13 +216,13 @@ var samples = []sample{
 	{file: "zip", plain: []string{"data"}},
 	{file: "ior", plain: []string{"share"}},
 	{file: "fsx-windows-32-hdd-in-small", stores: map[string]string{"share": "fsx-windows-32-hdd"}},
-	// Its burst goes up and down above the documented rate, as that of the real one did.
+	// Its burst fluctuates above the documented rate, like that of the real system.
 	{file: "twins/aws-fsx-windows", stores: map[string]string{"share": "twin-fsx-windows"}, undocumented: []string{"burst", "layout"}},
 	{file: "twins/aws-fsx-lustre-compression", stores: map[string]string{"none": "twin-fsx-lustre-none", "lz4": "twin-fsx-lustre-lz4"}},
 	{file: "twins/azure-p30-servers", stores: map[string]string{"single": "twin-single-server", "s2d": "twin-storage-spaces-direct"}},
 }
 
-// TestPlansOfSamples plans and runs every sample, and holds the run against the plan.
+// TestPlansOfSamples plans and runs each sample, and checks that the run keeps its plan.
 func TestPlansOfSamples(t *testing.T) {
 	for _, one := range samples {
 		t.Run(filepath.Base(one.file), func(t *testing.T) {
@@ -252,7 +255,7 @@ func TestPlansOfSamples(t *testing.T) {
 	}
 }
 
-// twinStore is the store of a StorageClass of a twin.
+// twinStore returns the store of a StorageClass in the storage file of a twin.
 func twinStore(file, class string) (model.Config, error) {
 	storage, err := os.Open(filepath.Join("../../../config/samples/twins/storage", filepath.Base(file)+".yaml"))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/test/local"
 )
 
-// promised is a benchmark of a store that documents what it does: 2 MB/s and, with credits for a minute and more, 6 MB/s. So slow
-// is it that a machine with much else to do reaches it too: what is in flight lasts for a third of a second.
+// promised is a benchmark of a store with documented limits: 2 MB/s, and 6 MB/s while credits last, which is 150 s. The
+// rates are so low that a busy machine reaches them too. The requests in flight take a third of a second.
 const promised = `
 apiVersion: storagebench.dev/v1alpha1
 kind: StorageBenchmark
@@ -30,7 +30,8 @@ spec:
     - {name: write, steady: {duration: 6s, warmUp: 1s}}
 `
 
-// A local run records what is documented of its store, and says of its rate how much of that it is and what held it back.
+// TestPromise checks that a local run records the documented limits of its store, reports its rate as a share of them,
+// and names the limit that held the rate back.
 func TestPromise(t *testing.T) {
 	store := local.Mount(t, model.Config{Scenario: "6 MB/s for 150 s", Latency: model.Latency{Fixed: 1e6},
 		Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 2e6, BurstPerSecond: 6e6, Size: 600e6}}})
@@ -49,7 +50,7 @@ func TestPromise(t *testing.T) {
 	}
 	one, rate := result.Attributions[0], float64(*result.Operations[0].BytesPerSecond)
 	if one.Burst == nil || math.Abs(float64(one.Burst.PermilleReached)-1000*rate/6e6) > 1 || math.Abs(float64(one.Baseline.PermilleReached)-1000*rate/2e6) > 1 {
-		t.Errorf("%.1f MB/s is told to be %+v of the burst and %+v of the baseline", rate/1e6, one.Burst, one.Baseline)
+		t.Errorf("%.1f MB/s is reported as %+v of the burst and %+v of the baseline", rate/1e6, one.Burst, one.Baseline)
 	}
 	if first := one.Suspects[0]; first.Cause != v1alpha1.CauseLimit || !first.Burst || first.Limit != "documented.throughput" {
 		t.Errorf("suspects: %+v", one.Suspects)
@@ -59,6 +60,6 @@ func TestPromise(t *testing.T) {
 		warned = warned || warning.Type == v1alpha1.WarningRunTooShort && strings.Contains(warning.Message, "no burstDrain phase")
 	}
 	if !warned {
-		t.Errorf("it is not told that the run sees nothing but the burst: %+v", result.Warnings)
+		t.Errorf("no warning says that the run measures only the burst: %+v", result.Warnings)
 	}
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/storagebench/storagebench/test/local"
 )
 
-// Burst, baseline, the time to it, the credits that were spent and the refill are those of the store.
+// TestBurst checks that a drain finds the store's burst, baseline, time to the baseline, spent credits and refill.
 func TestBurst(t *testing.T) {
 	tryOn(t, trial.Quick)
 }
 
-// The same on all scenarios of real systems.
+// TestScenarios is TestBurst with all scenarios of real systems.
 func TestScenarios(t *testing.T) {
 	for _, one := range trial.All {
 		t.Run(one.Name, func(t *testing.T) { tryOn(t, one) })
 	}
 }
 
-// tryOn runs a trial on its store and holds it against the store's record.
+// tryOn runs a trial on its store and compares the figures with the store's record.
 func tryOn(t *testing.T, one trial.Trial) {
 	t.Helper()
 	config, err := one.Store()
@@ -52,11 +52,11 @@ func tryOn(t *testing.T, one trial.Trial) {
 	for _, row := range rows {
 		compared[row.Phase+" "+row.Figure] = true
 		if row.Outside() {
-			t.Errorf("%s: %s is %g, by the store's record %g: it may be %s", row.Phase, row.Figure, row.Ours, row.Truth, row.Bounds)
+			t.Errorf("%s: %s is %g, the store's record has %g and allows %s", row.Phase, row.Figure, row.Ours, row.Truth, row.Bounds)
 		}
-		// The machine may be slower than the store; then the record is the truth, and the trial shows little.
+		// The machine may be slower than the store. The record is still correct then, but the trial proves little.
 		if row.Phase != "all steps" && math.Abs(row.Truth/row.Parameter-1) > 0.05 {
-			t.Logf("%s: %s by the record is %g, while the store was to give %g", row.Phase, row.Figure, row.Truth, row.Parameter)
+			t.Logf("%s: %s is %g in the store's record, but the store's parameter is %g", row.Phase, row.Figure, row.Truth, row.Parameter)
 		}
 	}
 	for _, figure := range one.Figures() {

@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/test/local"
 )
 
-// transitions is a file of phases for eight clients.
+// transitions writes a benchmark with eight clients and the given steady phases, and returns its path.
 func transitions(t *testing.T, length time.Duration, phases ...string) string {
 	t.Helper()
 	text := strings.NewReplacer(
@@ -28,8 +28,9 @@ func transitions(t *testing.T, length time.Duration, phases ...string) string {
 	return local.Write(t, local.Usual, text)
 }
 
-// Between two phases the store has nothing to do for no longer than bare fio takes to start, and 200 ms. What a start takes
-// changes with what else the machine does, so it is measured before the run and after it.
+// TestDeadTime checks that the median of the idle times of the store between two phases is at most the median time that
+// bare fio needs to start, plus 200 ms. The start of fio is measured both before and after the run, because it depends
+// on the other load of the machine.
 func TestDeadTime(t *testing.T) {
 	store := local.Mount(t, trial.Spent)
 	var starts []time.Duration
@@ -62,7 +63,8 @@ func middle(all []time.Duration) time.Duration {
 	return slices.Sorted(slices.Values(all))[len(all)/2]
 }
 
-// What is in flight when a phase ends is in no figure, however long it takes.
+// TestSlowTransition checks that figures exclude the operations in flight at the end of a phase, no matter how long
+// they take. The test slows the store down after two of its phases.
 func TestSlowTransition(t *testing.T) {
 	store := local.Mount(t, trial.Spent)
 	run := local.Start(t, "run", "--local", "-f", transitions(t, trial.Phase, "a", "b", "c"), "--target", "data="+store.Path(), "-o", "json")
@@ -83,8 +85,8 @@ func TestSlowTransition(t *testing.T) {
 	}
 }
 
-// endOfLoad waits until nobody has asked the store for anything for a time in which it has answered dozens: for so many looks,
-// which are a millisecond apart. Of a time in which the whole machine stood still there is one look.
+// endOfLoad waits until the store has received no request in 150 looks, one per millisecond; in this time, it answers
+// dozens. It counts looks and not time, so that a stall of the whole machine counts as a single look.
 func endOfLoad(t *testing.T, store *burstfs.Mounted) {
 	t.Helper()
 	last, looks := uint64(0), 0

@@ -18,8 +18,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// bench is a load with a live agent. Bare fio works in the agent's folder, on the very same files: which pages of memory
-// a file of tmpfs has makes a difference of some percent, for as long as it has them.
+// bench runs a load with a live agent or with bare fio. Bare fio uses the agent's folder and files, because the memory
+// pages of a file on tmpfs change its speed by some percent for as long as the file exists.
 type bench struct {
 	load        load
 	job, folder string
@@ -33,7 +33,7 @@ var client = decide.ClientKey{Target: "overhead", Index: 0}
 
 const runUID = "overhead"
 
-// newBench starts an agent on a folder of tmpfs and lets it create the files. The test's end ends it.
+// newBench starts an agent on a folder in tmpfs and lets it create the files. The agent ends with the test.
 func newBench(t *testing.T, l load) *bench {
 	t.Helper()
 	directory, err := os.MkdirTemp("/dev/shm", "storagebench-overhead-")
@@ -80,7 +80,7 @@ func (b *bench) close() {
 	b.conductor.Close()
 }
 
-// throughAgent runs the job as a step, with live samples every second.
+// throughAgent runs the job as a step, with a live sample per second.
 func (b *bench) throughAgent(ctx context.Context) (outcome, error) {
 	b.runs++
 	attempt := decide.Attempt{Step: fmt.Sprintf("run-%d", b.runs), Number: 1}
@@ -134,7 +134,7 @@ func (b *bench) throughAgent(ctx context.Context) (outcome, error) {
 	return outcome{operations: total.Operations, p99: time.Duration(p99), cpu: after - before, memory: memory}, nil
 }
 
-// until waits for the client to be as wanted.
+// until waits until wanted returns true for the client.
 func (b *bench) until(ctx context.Context, wanted func(decide.Client) bool) error {
 	for {
 		for _, c := range b.conductor.Clients() {

@@ -1,4 +1,4 @@
-// Package performance measures what storagebench costs, each figure beside a control that is measured in turn with it:
-// fio through an agent beside fio alone, and the work with results that has no control. `make bench` runs it with the
-// tests of test/e2e that compare pods of a benchmark with bare ones, and writes docs/performance.md.
+// Package performance measures the overhead of storagebench. It runs fio through an agent and bare fio in turn as a
+// control, and measures the processing of results, which has no control. `make bench` runs it together with the soak
+// tests of test/e2e and test/browser in the part "performance", and writes docs/performance.md.
 package performance

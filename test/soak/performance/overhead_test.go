@@ -22,32 +22,33 @@ import (
 )
 
 const (
-	// leastRounds and mostRounds are the least and the most times that each variant runs: until the ratio and the ratio
-	// of its control are known to ±wantedHalfWidth. When to stop depends on the precision alone, not on the ratio.
+	// Each variant runs at least leastRounds and at most mostRounds times. The test ends when the ratio of throughput and
+	// the ratio of its control are known to ±wantedHalfWidth. This depends only on the precision of the ratios, not on
+	// their values.
 	leastRounds, mostRounds = 20, 60
 	wantedHalfWidth         = 0.005
-	// runtime is the measured time of a run: long enough for dumps of a running fio.
+	// runtime is the measured time of a run. It is long enough for periodic dumps of fio.
 	runtime = 2 * time.Second
-	// size fits into a CPU's own cache, which the others on the machine cannot slow down, so that an operation takes the
-	// least time, of which the agent's cost is the largest part.
+	// size fits into a CPU's own cache, which other processes cannot slow down. Operations then take the least time, and
+	// the agent's cost is the largest share of it.
 	size = "1m"
 	// cpu is the CPU that fio is pinned to.
 	cpu = 1
-	// wantedRatio is the least ratio of throughput, less the half-width of the control.
+	// wantedRatio is the minimum ratio of throughput before the half-width of the control is subtracted.
 	wantedRatio = 0.995
 )
 
-// load is a load for which the agent's overhead shows most: small operations on what takes no time.
+// load is a load that maximizes the agent's relative overhead: small operations that take almost no time.
 type load struct {
 	name, engine, pattern string
 	operation             measure.Operation
 }
 
-// outcome holds what one run of fio did and used.
+// outcome holds the figures of one run of fio, and the resources that it used.
 type outcome struct {
 	operations uint64
 	p99        time.Duration
-	// cpu is the CPU time of all processes, and memory the largest resident size of one.
+	// cpu is the CPU time of all processes, and memory the largest resident size of any process.
 	cpu    time.Duration
 	memory int64
 }
@@ -58,7 +59,7 @@ type variant struct {
 	run  func(context.Context) (outcome, error)
 }
 
-// The variants, by what is added to plain fio one after the other.
+// The variants. From percentiles to dumps, each adds an option to the previous one, starting with plain fio.
 const (
 	plain       = "fio command line"
 	plainAgain  = "fio command line, again"
@@ -70,9 +71,9 @@ const (
 	viaAgent    = "agent"
 )
 
-// TestOverhead compares fio that an agent runs with bare fio, once with the same job and once with a plain command line,
-// each beside a control in which the same is compared with itself. It takes turns, so that a slow drift of the machine
-// is in all of them.
+// TestOverhead compares fio that an agent runs with bare fio: with the same job, and with a plain command line. As a
+// control, it also compares each of the two with itself. The variants take turns, so that slow changes of the machine's
+// speed affect all of them.
 func TestOverhead(t *testing.T) {
 	for _, l := range []load{
 		{"null engine, 4 KiB random writes", "null", "randwrite", measure.Write},
@@ -97,7 +98,7 @@ func TestOverhead(t *testing.T) {
 	}
 }
 
-// report compares the variants, and judges the throughput through the agent.
+// report compares the variants, and judges the throughput of fio that the agent runs.
 func report(t *testing.T, l load, all map[string][]outcome) {
 	t.Helper()
 	throughput := func(a, b string) ratio.Interval { return ratioOf(all[a], all[b], operationsOf) }
@@ -172,8 +173,8 @@ func medianOf(all []outcome, of func(outcome) float64) float64 {
 
 // variants returns all ways to run the load.
 func (b *bench) variants() []variant {
-	// The clock is named, because fio chooses between two at its start, by a race between its CPUs, and one can be a
-	// quarter slower than the other.
+	// The clock source is set explicitly. Otherwise, fio chooses one of two when it starts, depending on a race between
+	// its CPUs, and one can be a quarter slower than the other.
 	options := []string{
 		"--name=job", "--ioengine=" + b.load.engine, "--rw=" + b.load.pattern, "--bs=4k", "--size=" + size, "--time_based=1",
 		fmt.Sprintf("--runtime=%dms", runtime.Milliseconds()), fmt.Sprintf("--cpus_allowed=%d", cpu), "--clocksource=cpu", "--randseed=1",
@@ -195,7 +196,7 @@ func (b *bench) variants() []variant {
 	}
 }
 
-// bare runs fio with a job on its standard input, or without one.
+// bare runs fio with a job on its standard input, or with arguments only.
 func (b *bench) bare(ctx context.Context, job string, arguments ...string) (outcome, error) {
 	command := exec.CommandContext(ctx, "fio", arguments...)
 	command.Dir, command.Stdin = b.folder, strings.NewReader(job)
@@ -230,15 +231,16 @@ func (b *bench) bare(ctx context.Context, job string, arguments ...string) (outc
 		cpu: state.UserTime() + state.SystemTime(), memory: used.Maxrss << 10}, nil
 }
 
-// usage returns the CPU time of a process with the children that it has waited for, and its largest resident size.
+// usage returns the CPU time of a process, including the children that it has waited for, and its largest resident
+// size.
 func usage(pid int) (used time.Duration, memory int64, err error) {
 	folder := filepath.Join("/proc", strconv.Itoa(pid))
 	stat, err := os.ReadFile(filepath.Join(folder, "stat"))
 	if err != nil {
 		return 0, 0, err
 	}
-	// The second field, the name in parentheses, may contain spaces. utime to cstime are the fields 14 to 17, in hundredths
-	// of a second; see proc_pid_stat(5).
+	// The second field, the name in parentheses, may contain spaces. The fields utime to cstime, 14 to 17, are in
+	// hundredths of a second; see proc_pid_stat(5).
 	_, after, _ := strings.Cut(string(stat), ") ")
 	for _, field := range strings.Fields(after)[11:15] {
 		ticks, err := strconv.ParseInt(field, 10, 64)
@@ -266,7 +268,7 @@ func childWith(word string) (int, error) {
 	for _, path := range processes {
 		stat, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended
+			continue // The process has ended.
 		}
 		_, after, _ := strings.Cut(string(stat), ") ")
 		line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { soak.Main(m) }
 
-// TestMerge measures how long the histograms of the largest run take to merge.
+// TestMerge measures the time to merge the histograms of a run of the largest size.
 func TestMerge(t *testing.T) {
 	const clients = 1000
 	all := make([]measure.Histogram, clients)
@@ -39,7 +39,7 @@ func TestMerge(t *testing.T) {
 	soak.Compare(t, "merging the histograms of 1000 clients", soak.Row{Ours: perRun(took)})
 }
 
-// TestAnalysis measures how long the analysis of a drain of twelve hours takes.
+// TestAnalysis measures the time to analyze a drain of twelve hours.
 func TestAnalysis(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1)) // #nosec G404 -- rates of a test
 	var samples []detect.Sample

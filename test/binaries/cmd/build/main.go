@@ -1,5 +1,5 @@
-// Command build builds programs of Kubernetes into the cache, so that tests need not build them without showing any
-// progress.
+// Command build builds Kubernetes programs into the cache. Otherwise the first test that needs them would build them
+// without visible progress.
 //
 // Usage: go run ./test/binaries/cmd/build control-plane | cluster | PROGRAM...
 package main

@@ -79,7 +79,7 @@ func run() (err error) {
 	defer stop()
 	if o.withStdin {
 		go func() {
-			_, _ = io.Copy(io.Discard, os.Stdin) // however it ends
+			_, _ = io.Copy(io.Discard, os.Stdin) // an error counts as the end of stdin
 			stop()
 		}()
 	}

@@ -61,7 +61,7 @@ func runWithCluster(ctx context.Context, state cluster.State, arguments []string
 		return err
 	}
 	if !before.Running {
-		// Also when the command is interrupted.
+		// WithoutCancel lets Down run after an interrupt, too.
 		defer func() { err = errors.Join(err, state.Down(context.WithoutCancel(ctx), os.Stderr)) }()
 	}
 	if err := state.Up(ctx, os.Stderr, 0); err != nil {

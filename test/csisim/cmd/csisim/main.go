@@ -1,12 +1,13 @@
-// Command csisim is a simulation of CSI drivers for tests; package test/csisim says what it simulates.
+// Command csisim simulates CSI drivers for tests; see package test/csisim.
 //
 //	csisim --driver NAME[=SCENARIO] ... [--home DIR] [--node NAME] [--kubeconfig FILE] [--plugins DIR] [--instance NAME] [--with-stdin]
 //	csisim --clear --driver NAME ... [--home DIR] [--instance NAME]
 //	csisim store DIR
 //
-// It serves every driver on HOME/NAME/csi.sock until SIGTERM or SIGINT. With --plugins it tells the kubelet that watches
-// the folder, with --kubeconfig it provisions. Stores go on when it ends, and it goes on with them when it is started
-// again. With --clear it unmounts and removes all that the drivers have, contents too. The last form is the process of a store.
+// It serves each driver on HOME/NAME/csi.sock until SIGTERM or SIGINT. With --plugins, it registers the drivers with
+// the kubelet that watches the folder; with --kubeconfig, it provisions volumes. Stores outlive it, and it uses them
+// again when it is restarted. With --clear, it unmounts and removes everything that the drivers keep, including the
+// contents of volumes. The last form is the process of a store.
 package main
 
 import (
@@ -120,7 +121,7 @@ func run() (err error) {
 	}
 	if o.withStdin {
 		go func() {
-			_, _ = io.Copy(io.Discard, os.Stdin) // however it ends
+			_, _ = io.Copy(io.Discard, os.Stdin) // an error ends it, too
 			stop()
 		}()
 	}

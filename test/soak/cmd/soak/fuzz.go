@@ -20,14 +20,14 @@ import (
 const (
 	// fuzzTime is the duration of each fuzz test.
 	fuzzTime = 30 * time.Minute
-	// mostInputs and mostInputBytes bound the inputs of a fuzz test that are kept in the repository: `make test` runs each
-	// of them.
+	// mostInputs and mostInputBytes limit the inputs of a fuzz test that are kept in the repository, because `make test`
+	// runs each of them.
 	mostInputs, mostInputBytes = 50, 4 << 10
 )
 
-// goFuzz runs fuzz tests, as many at a time as there are CPUs, with one worker each. It calls ended with each of them. The
-// record has the last line of each test's progress. An input that fails, and a part of those that reached new code, are
-// in testdata/fuzz of the package afterwards.
+// goFuzz runs fuzz tests, as many at a time as there are CPUs, with one worker each. It calls ended after each test,
+// and records the last line of its progress. It leaves failing inputs, and some of the inputs that reached new code, in
+// testdata/fuzz of the package.
 func goFuzz(ctx context.Context, tests []testName, findings string, ended func(testName, []test) error) error {
 	var mutex sync.Mutex
 	var group errgroup.Group
@@ -67,7 +67,7 @@ func goFuzz(ctx context.Context, tests []testName, findings string, ended func(t
 	return group.Wait()
 }
 
-// judgeFuzz returns the verdict on a fuzz test by the output of go test.
+// judgeFuzz returns the verdict on a fuzz test from the output of go test.
 func judgeFuzz(name testName, output string) test {
 	one := test{testName: name, Verdict: fail, Reason: lastLines(output, 12)}
 	for line := range strings.Lines(output) {
@@ -78,7 +78,7 @@ func judgeFuzz(name testName, output string) test {
 	return one
 }
 
-// progress returns the last line in which go test says what a fuzz test has done, or "" if there is none.
+// progress returns the last progress line of a fuzz test, or "" if there is none.
 func progress(output string) (last string) {
 	for line := range strings.Lines(output) {
 		if strings.HasPrefix(line, "fuzz: elapsed: ") && strings.Contains(line, "execs: ") {
@@ -88,8 +88,8 @@ func progress(output string) (last string) {
 	return last
 }
 
-// keepInputs copies inputs that reached new code from the go command's cache to testdata/fuzz of the package, until it
-// has mostInputs.
+// keepInputs copies inputs that reached new code from the go command's cache to testdata/fuzz of the package, up to
+// mostInputs.
 func keepInputs(name testName) error {
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {

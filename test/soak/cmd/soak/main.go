@@ -1,8 +1,8 @@
 // Command soak runs the tests that need real time, in parts, and keeps a record of each part:
 //
-//	go run ./test/soak/cmd/soak run [-seed N] [-missing] [-days N] [-run REGEXP] [PART...]   all parts, or some; only tests without a pass, or some
-//	go run ./test/soak/cmd/soak list                                                         the parts
-//	go run ./test/soak/cmd/soak status [-days N]                                             fails where a part has no pass younger than that
+//	go run ./test/soak/cmd/soak run [-seed N] [-missing] [-days N] [-run REGEXP] [PART...]   runs all or some parts; -missing and -run select tests
+//	go run ./test/soak/cmd/soak list                                                         lists the parts
+//	go run ./test/soak/cmd/soak status [-days N]                                             fails if a part has no pass in the last N days
 //	go run ./test/soak/cmd/soak page                                                         writes docs/soak.md from the records
 //
 // A part passes, fails or is inconclusive. Inconclusive tests are repeated, failed tests are not. The record of a part
@@ -59,7 +59,7 @@ func command(ctx context.Context, arguments []string) error {
 	}
 	switch arguments[0] {
 	case "run":
-		passedSince := time.Now() // no earlier pass counts
+		passedSince := time.Now() // By default, no earlier pass counts.
 		if *missing {
 			passedSince = passedSince.AddDate(0, 0, -*days)
 		}

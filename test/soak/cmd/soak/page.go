@@ -54,14 +54,14 @@ func writePage(now time.Time) error {
 }
 
 const (
-	// performancePart is the part whose rows are the table of performancePage.
+	// performancePart is the part whose rows form the table in performancePage.
 	performancePart = "performance"
 	performancePage = "docs/performance.md"
 	// The table is between these lines.
 	tableBegins, tableEnds = "<!-- table by make bench -->\n", "<!-- end of the table -->\n"
 )
 
-// writePerformance replaces the table of the page of performance.
+// writePerformance replaces the table in performancePage.
 func writePerformance(r *record) error {
 	content, err := os.ReadFile(performancePage)
 	if err != nil {
@@ -75,7 +75,7 @@ func writePerformance(r *record) error {
 	return os.WriteFile(performancePage, []byte(before+tableBegins+performanceTable(r)+tableEnds+after), 0o644)
 }
 
-// performanceTable returns the rows of a record as a table, below the machine and the date.
+// performanceTable returns the rows of a record as a table, after a line with the machine and the date.
 func performanceTable(r *record) string {
 	var text strings.Builder
 	commits := "commit " + r.Commit
@@ -110,7 +110,7 @@ func describe(to *strings.Builder, r *record) {
 	}
 	for _, one := range r.Findings {
 		if one.Row != nil {
-			continue // the page of performance shows it
+			continue // performancePage shows it
 		}
 		fmt.Fprintf(to, "\n### %s\n\n```text\n%s\n```\n", one.Title, strings.TrimRight(one.Text, "\n"))
 	}

@@ -14,7 +14,7 @@ import (
 // part is a set of soak tests that are run and recorded together.
 type part struct {
 	name string
-	// what says what the part shows, for readers of the page.
+	// what describes what the part shows, for readers of the page.
 	what string
 	// packages lists the folders of the tests. In folders outside of test/soak, only the files *_soak_test.go belong to
 	// the part.
@@ -22,7 +22,7 @@ type part struct {
 	// files, if set, are the only files of the packages that belong to the part. They then belong to no other part.
 	files   []string
 	timeout time.Duration
-	// environment holds variables for the tests, in addition to those of all parts.
+	// environment holds additional environment variables for the tests.
 	environment []string
 	// If cluster is true, an embedded cluster stays up for all packages of the part. If audited is true, their tests
 	// together use all permissions of the operator, which the tests check.

@@ -25,7 +25,7 @@ const (
 	pass         verdict = "pass"
 	fail         verdict = "fail"
 	inconclusive verdict = "inconclusive"
-	// skipped is a test that does not apply to this machine.
+	// skipped is the verdict on a test that does not apply to this machine.
 	skipped verdict = "skipped"
 )
 
@@ -54,7 +54,7 @@ type record struct {
 	Findings   []soak.Finding `json:"findings,omitempty"`
 	LastPass   *lastPass      `json:"lastPass,omitempty"`
 
-	// wanted lists the tests that the part currently has.
+	// wanted lists the tests that the part has now.
 	wanted []testName
 }
 
@@ -76,7 +76,8 @@ type test struct {
 	Reason   string    `json:"reason,omitempty"`
 }
 
-// outside is the name for a failure of a package outside of its tests: it does not compile, or its TestMain fails.
+// outside is the name for a failure of a package outside of its tests, such as a compile error or a failure of
+// TestMain.
 const outside = "(outside of any test)"
 
 // function returns the test function to which a test or subtest belongs.
@@ -85,7 +86,7 @@ func (t testName) function() testName {
 	return t
 }
 
-// reported reports whether a finding is of a test function.
+// reported reports whether a finding belongs to a test function.
 func reported(finding soak.Finding, function testName) bool {
 	return testName{Name: finding.Test}.function().Name == function.Name && (finding.Package == "" || finding.Package == function.Package)
 }
@@ -115,8 +116,8 @@ func newRecord(name string, wanted []testName, seed uint64) (*record, error) {
 	return r, nil
 }
 
-// commit returns the checked-out commit, or "" outside of a repository. It ignores changes of records, because a run of
-// several parts writes records and they do not affect the tests.
+// commit returns the checked-out commit, or "" outside of a repository. It ignores changes of records, because each
+// part of a run writes its record, and records do not affect the tests.
 func commit() string {
 	name, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
@@ -258,7 +259,7 @@ func (r *record) readFindings(name string) error {
 		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
 			return fmt.Errorf("read the findings: %w", err)
 		}
-		// A test that runs again reports again.
+		// A repeated test reports its findings again.
 		if at, known := byTitle[one.Test+one.Title]; known {
 			r.Findings[at] = one
 			continue

@@ -18,8 +18,8 @@ import (
 
 var testA, testB = testName{"p", "TestA"}, testName{"p", "TestB"}
 
-// attempt takes the events of one run of two tests, of which the second has two parts: one that passes, and one that ends in an
-// action with an output.
+// attempt records the events of one run of two tests. The second test has two subtests: one passes, the other ends with
+// the given action and output.
 func attempt(t *testing.T, r *record, number int, action, output string) {
 	t.Helper()
 	whole := action
@@ -48,7 +48,7 @@ func take(t *testing.T, r *record, number int, events string) {
 	}
 }
 
-// begun is a record of a run of two tests on a day.
+// begun returns a record of two tests that starts on the given day.
 func begun(day int) *record {
 	return &record{wanted: []testName{testA, testB}, Commit: fmt.Sprint("commit-", day), StartedAt: time.Date(2000, 1, day, 0, 0, 0, 0, time.UTC)}
 }
@@ -91,7 +91,8 @@ func TestARepeatedTestCountsAsItEnded(t *testing.T) {
 	}
 }
 
-// A part of a test that failed runs again if another part of it was inconclusive.
+// TestWhatFailedStaysFailed checks that a failed subtest stays failed if it passes when an inconclusive subtest of the
+// same test makes it run again.
 func TestWhatFailedStaysFailed(t *testing.T) {
 	r := begun(1)
 	attempt(t, r, 1, "fail", "a figure is wrong")
@@ -107,8 +108,8 @@ func TestNothingRanIsNoPass(t *testing.T) {
 	}
 }
 
-// TestPieceByPiece: a part that was cut off, and one with a failure, go on with what has no pass. The part passes when all of
-// its tests have, as of the oldest.
+// TestPieceByPiece checks that an interrupted part and a part with a failure continue with the tests that have not
+// passed. The part passes when all of its tests have passed; its last pass is then that of the oldest run.
 func TestPieceByPiece(t *testing.T) {
 	t.Chdir(t.TempDir())
 	first := begun(1)
@@ -130,7 +131,7 @@ func TestPieceByPiece(t *testing.T) {
 			t.Errorf("missing are %v, want %v", got, missing)
 		}
 		if got := again.missing(time.Now()); !slices.Equal(got, r.wanted) {
-			t.Errorf("of no earlier run %v are missing, want all", got)
+			t.Errorf("without earlier runs, %v are missing, want all", got)
 		}
 		again.Commit, again.StartedAt = begun(day).Commit, begun(day).StartedAt
 		return again
@@ -150,7 +151,7 @@ func TestPieceByPiece(t *testing.T) {
 	}
 }
 
-// The records that a run writes must not make the next part's commit a dirty one.
+// TestCommit checks that records do not make a commit dirty: a run of several parts writes them.
 func TestCommit(t *testing.T) {
 	t.Chdir(t.TempDir())
 	git := func(arguments ...string) string {
@@ -194,7 +195,8 @@ func TestUnknownPart(t *testing.T) {
 	}
 }
 
-// TESTS selects tests by name in the chosen parts, and an expression that selects none is an error, not a pass.
+// TestMatching checks that TESTS selects tests by name, and that an expression that matches none is an error and not a
+// pass.
 func TestMatching(t *testing.T) {
 	t.Chdir("../../../..")
 	lab, err := choose([]string{"lab"})
@@ -212,13 +214,14 @@ func TestMatching(t *testing.T) {
 	}
 }
 
-// sameTests compares without regard to order.
+// sameTests compares two lists of tests, regardless of their order.
 func sameTests(a, b []testName) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(one testName) bool { return !slices.Contains(b, one) })
 }
 
-// Each part has tests, and each file with soak tests is of a part: what no part names would never run. A part runs no
-// other tests, whose failure would be the soak's: one pattern selects the tests of all its packages.
+// TestPartsHaveAllSoakTests checks that each part has tests, and that each file with soak tests belongs to a part:
+// otherwise, its tests would never run. The pattern that selects a part's tests must not match other tests in its
+// packages.
 func TestPartsHaveAllSoakTests(t *testing.T) {
 	t.Chdir("../../../..")
 	known := map[string]bool{}
@@ -240,7 +243,7 @@ func TestPartsHaveAllSoakTests(t *testing.T) {
 				}
 				for _, found := range testFunction.FindAllSubmatch(text, -1) {
 					if selected.Match(found[1]) {
-						t.Errorf("part %s: %s of %s is no soak test, and has the name of one", p.name, found[1], file)
+						t.Errorf("part %s: %s of %s is not a soak test, but has the name of one", p.name, found[1], file)
 					}
 				}
 			}
@@ -294,7 +297,8 @@ func TestPerformanceTable(t *testing.T) {
 	}
 }
 
-// TestFuzz: the fuzz tests of the module are found with their packages, and judged by what go test prints.
+// TestFuzz checks that all fuzz tests of the module are found, and that the verdict on a fuzz test follows from the
+// output of go test.
 func TestFuzz(t *testing.T) {
 	root, err := binaries.RepositoryRoot()
 	if err != nil {
@@ -314,7 +318,7 @@ func TestFuzz(t *testing.T) {
 	for output, want := range map[string]verdict{
 		"fuzz: elapsed: 0s, gathering baseline coverage: 0/5 completed\n" + done + "\nPASS\nok  \tp\t1800.1s\n": pass,
 		done + "\n--- FAIL: FuzzDecode (3.00s)\nFAIL\nexit status 1\nFAIL\tp\t3.1s\n":                           fail,
-		"ok  \tp\t0.1s [no tests to run]\n": fail, // it fuzzed nothing
+		"ok  \tp\t0.1s [no tests to run]\n": fail, // It did not fuzz.
 		"":                                  fail,
 	} {
 		if got := judgeFuzz(testName{"p", "FuzzDecode"}, output); got.Verdict != want {

@@ -22,7 +22,8 @@ import (
 // mostAttempts is the maximum number of times that an inconclusive test is run.
 const mostAttempts = 3
 
-// run runs those of the given tests of a part that have not passed since passedSince, and repeats inconclusive tests. It writes the record whenever a test has ended, so that nothing is lost if the run is interrupted.
+// run runs those of the given tests of a part that have not passed since passedSince, and repeats inconclusive tests.
+// It writes the record after each test, so that an interrupted run loses nothing.
 func (p part) run(ctx context.Context, tests []testName, seed uint64, passedSince time.Time) (*record, error) {
 	findings, err := os.CreateTemp("", "soak-findings-")
 	if err != nil {
@@ -64,7 +65,7 @@ func (p part) run(ctx context.Context, tests []testName, seed uint64, passedSinc
 			p.environment = append(p.environment, "E2E_AUDIT="+began.Format(time.RFC3339))
 		}
 		ended := func(function testName, results []test) error {
-			if ctx.Err() == nil { // else the test has failed because it was interrupted
+			if ctx.Err() == nil { // Otherwise, the test failed because of the interrupt.
 				r.take(function, results, attempt)
 				return errors.Join(r.readFindings(findings.Name()), r.write())
 			}
@@ -109,10 +110,11 @@ func (p part) goTest(ctx context.Context, tests []testName, findings string, see
 	return runGo(ctx, append(arguments, packagesOf(tests)...), environment, func(output io.Reader) error { return readEvents(output, ended) })
 }
 
-// runGo runs the go command, and reads its output by read. That the command fails is not an error of runGo.
+// runGo runs the go command and passes its output to read. It ignores the exit status of the command.
 func runGo(ctx context.Context, arguments, environment []string, read func(io.Reader) error) error {
 	command := exec.CommandContext(ctx, "go", arguments...)
-	// On an interrupt, tests end the processes that they have started. The go command does not pass signals on to tests.
+	// On an interrupt, all processes of the group receive the signal, because the go command does not pass it on to tests.
+	// Tests then end the processes that they have started.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGINT) }
 	command.WaitDelay = time.Minute
@@ -152,9 +154,9 @@ func realTools() (environment []string) {
 	return environment
 }
 
-// readEvents calls ended for each test function that ended, with the results of the function and its subtests. For each
-// package it calls ended with the failure outside of any test, or with no results if there is none. It prints all
-// verdicts, and the output of failed tests.
+// readEvents calls ended for each test function, with the results of the function and its subtests. For each package,
+// it calls ended with the failure outside of any test, if there is one, or with no results. It prints all verdicts, and
+// the output of failed tests.
 func readEvents(from io.Reader, ended func(testName, []test) error) error {
 	outputs := map[testName]*strings.Builder{}
 	parts := map[testName][]test{}
