@@ -125,21 +125,6 @@ func TestTargetWorkloads(t *testing.T) {
 	}
 }
 
-// TestFirstWriteOfASweep checks that a sweep over readPercent counts as a write if a cell writes, unless fio touches no
-// file.
-func TestFirstWriteOfASweep(t *testing.T) {
-	for want, load := range map[string]*builders.FioBuilder{"": builders.Fio().Null(), "matrix": builders.Fio()} {
-		made, problems := plan.Make(builders.Benchmark("b").Target("a").Workload(load).Sweep("matrix", v1alpha1.RegimeAny, "20s",
-			v1alpha1.SweepAxes{ReadPercent: []int32{0}, QueueDepth: []int32{1, 2}}).Run(), 1)
-		if len(problems) > 0 {
-			t.Fatal(problems.ToAggregate())
-		}
-		if got := made.FirstWrite("a"); got != want {
-			t.Errorf("%s: phase %q writes first, want %q", load.Obj().IOEngine, got, want)
-		}
-	}
-}
-
 // TestLongNames checks that long names are truncated in IDs, which remain distinct.
 func TestLongNames(t *testing.T) {
 	long := strings.Repeat("x", 40)

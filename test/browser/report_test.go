@@ -141,7 +141,7 @@ const problems = `(() => {
     if (svg.getAttribute("role") !== "img") found.push(svg.dataset.chart + " is no image");
   }
   let level = 0;
-  for (const h of document.querySelectorAll("h1, h2, h3, h4")) { const n = +h.tagName[1]; if (n > level + 2) found.push("heading jumps: " + h.textContent); level = n; }
+  for (const h of document.querySelectorAll("h1, h2, h3, h4")) { const n = +h.tagName[1]; if (n > level + 1) found.push("heading jumps: " + h.textContent); level = n; }
   for (const table of document.querySelectorAll("table")) if (!table.querySelector("th[scope]")) found.push("a table without headings");
   const channels = (c) => { const n = c.match(/[\d.]+/g).map(Number); return c.startsWith("color(") ? [n[0] * 255, n[1] * 255, n[2] * 255, n[3] ?? 1] : [n[0], n[1], n[2], n[3] ?? 1]; };
   const over = (a, b) => [0, 1, 2].map((i) => a[i] * a[3] + b[i] * (1 - a[3]));
