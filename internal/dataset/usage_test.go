@@ -195,3 +195,19 @@ func TestUsageOnRealFileSystems(t *testing.T) {
 		}
 	})
 }
+
+// A sync that ends after its context does not count as written out. Missing files are skipped.
+func TestWriteOutInTime(t *testing.T) {
+	d := mustCreate(t, t.TempDir(), 0)
+	mustWrite(t, filepath.Join(d.Path(), "data"), "x")
+	if !d.writeOut(t.Context(), []string{"data", "missing"}) {
+		t.Error("the files were not synced")
+	}
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 {
+		if d.writeOut(late, []string{"data"}) {
+			t.Fatal("a sync after its time counts")
+		}
+	}
+}

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -43,7 +44,7 @@ func (s Snapshot) stopConcluded(step Step, record Record, action Action) Action 
 // allRun reports whether all remaining clients of the step are running. Once a client has ended or is about to be lost,
 // the remaining load is not the requested one, so the step must not be concluded from its samples.
 func (c counts) allRun() bool {
-	return len(c.running) > 0 && len(c.absent)+len(c.loading)+len(c.loaded)+len(c.ended) == 0
+	return len(c.running) > 0 && len(slices.Concat(c.absent, c.loading, c.loaded, c.ended)) == 0
 }
 
 // latestEnd returns the time by which the last agent must have ended a step. It is zero before the step starts.

@@ -108,6 +108,26 @@ func TestLeftAttemptIsStopped(t *testing.T) {
 	}
 }
 
+// TestAttemptOfAnotherStepIsStopped checks that clients that still run another step, even the first one, are stopped
+// before a step is repeated.
+func TestAttemptOfAnotherStepIsStopped(t *testing.T) {
+	for _, other := range []string{"00-layout", "02-read"} {
+		w := newWorld(1, 2, append(steps(), decide.Step{ID: "02-read", Targets: []string{"a"}, Limit: time.Minute})...)
+		w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Done: true}
+		w.snapshot.Records["01-write"] = decide.Record{Attempt: 2}
+		running := decide.Attempt{Step: other, Number: 1}
+		for _, client := range w.clients {
+			client.Connection = decide.Ready
+		}
+		w.clients[1].Attempts[running] = decide.ClientStep{Progress: decide.Running}
+		w.snapshot.Clients = w.seen()
+		want := decide.Action{Kind: decide.Stop, Attempt: running, Clients: []decide.ClientKey{key(1)}}
+		if diff := cmp.Diff(want, decide.Next(w.snapshot, w.now)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", other, diff)
+		}
+	}
+}
+
 // TestTakeoverAwaitsTheEnd checks that a conductor that takes over while clients remove their data gives them the full
 // FinishTimeout again.
 func TestTakeoverAwaitsTheEnd(t *testing.T) {
