@@ -307,6 +307,32 @@ func TestEarlierAttemptIsStoppedAtOnce(t *testing.T) {
 	}
 }
 
+// TestConcludeOnlyIfAllRun checks that a step that has measured enough is concluded, and awaited for the stop grace
+// period from then on, but only while all clients run it.
+func TestConcludeOnlyIfAllRun(t *testing.T) {
+	attempt := decide.Attempt{Step: "00-layout", Number: 1}
+	for name, parts := range map[string][]decide.Progress{
+		"all run": {decide.Running, decide.Running, decide.Running}, "two are late": {decide.Running, decide.Loading, decide.Loaded},
+		"one has ended": {decide.Running, decide.Running, decide.Ended},
+	} {
+		w := newWorld(1, 3, steps()...)
+		w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: w.now.Add(-time.Minute), Deadline: w.now.Add(time.Hour)}
+		w.snapshot.Enough[attempt] = "the baseline is known"
+		for i, progress := range parts {
+			w.clients[i].Connection = decide.Ready
+			w.clients[i].Attempts[attempt] = decide.ClientStep{Progress: progress}
+		}
+		w.snapshot.Clients = w.seen()
+		got := decide.Next(w.snapshot, w.now)
+		if got.Kind == decide.Conclude != (name == "all run") {
+			t.Errorf("%s: %s", name, got)
+		}
+		if got.Kind == decide.Conclude && !got.Until.Equal(w.now.Add(w.snapshot.Policy.StopGrace)) {
+			t.Errorf("%s: until %s, want %s after %s", name, got.Until, w.snapshot.Policy.StopGrace, w.now)
+		}
+	}
+}
+
 // TestLossThatIsWaitedFor checks that the conductor waits for news once LossPatience has passed, instead of setting a
 // time in the past.
 func TestLossThatIsWaitedFor(t *testing.T) {
