@@ -109,9 +109,9 @@ func TestLeftAttemptIsStopped(t *testing.T) {
 }
 
 // TestAttemptOfAnotherStepIsStopped checks that clients that still run another step, even the first one, are stopped
-// before a step is repeated.
+// before a step is repeated. A step that the plan does not have is ignored.
 func TestAttemptOfAnotherStepIsStopped(t *testing.T) {
-	for _, other := range []string{"00-layout", "02-read"} {
+	for _, other := range []string{"00-layout", "02-read", "99-unknown"} {
 		w := newWorld(1, 2, append(steps(), decide.Step{ID: "02-read", Targets: []string{"a"}, Limit: time.Minute})...)
 		w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Done: true}
 		w.snapshot.Records["01-write"] = decide.Record{Attempt: 2}
@@ -122,6 +122,9 @@ func TestAttemptOfAnotherStepIsStopped(t *testing.T) {
 		w.clients[1].Attempts[running] = decide.ClientStep{Progress: decide.Running}
 		w.snapshot.Clients = w.seen()
 		want := decide.Action{Kind: decide.Stop, Attempt: running, Clients: []decide.ClientKey{key(1)}}
+		if other == "99-unknown" {
+			want = decide.Action{Kind: decide.Load, Attempt: decide.Attempt{Step: "01-write", Number: 2}, Clients: []decide.ClientKey{key(0), key(1)}}
+		}
 		if diff := cmp.Diff(want, decide.Next(w.snapshot, w.now)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", other, diff)
 		}
