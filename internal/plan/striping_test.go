@@ -63,3 +63,13 @@ func TestStripingIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// The least and the greatest values are accepted.
+func TestStripingAtTheBounds(t *testing.T) {
+	one, most := int32(1), int32(2000)
+	for _, run := range []*v1alpha1.RunSpec{striped(&one, "64Ki"), striped(&most, "4194240Ki")} {
+		if _, problems := plan.Make(run, 1); len(problems) > 0 {
+			t.Errorf("%+v: %v", run.Targets[1].Lustre, problems)
+		}
+	}
+}
