@@ -162,6 +162,9 @@ var refusals = map[string]refusal{
 		r.Targets[0].Volumes[0], r.Targets[0].AllowRawDeviceWrites = rawVolume(), yes()
 		r.Targets[0].Lustre = &v1alpha1.LustreStriping{StripeCount: new(int32(2))}
 	}), "spec.run.targets[0].lustre", "is a raw device, which has no file system"},
+	"raw template with small files": {smallFilesRun().Clients(1).Mutate(func(r *v1alpha1.RunSpec) {
+		r.Targets[0].Volumes[0], r.Targets[0].AllowRawDeviceWrites = rawVolume(), yes()
+	}), "spec.run.targets[0].volumes", "small files need one volume with a file system"},
 	"raw template of many clients": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Volumes[0], r.Clients.Count, r.Targets[0].AllowRawDeviceWrites = rawVolume(), 2, yes()
 	}), "spec.run.targets[0].volumes[0].claimTemplate.scope", "on which 2 clients would overwrite each other"},
