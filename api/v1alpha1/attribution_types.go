@@ -9,16 +9,16 @@ type Cause string
 const (
 	// CauseDisk: the disks or the volume limited the rate.
 	CauseDisk Cause = "Disk"
-	// CauseLimit: a limit in the target's documented.throughput or documented.iops was reached. It is unknown which
-	// part of the storage imposes it.
+	// CauseLimit: a limit in the target's documented.throughput or documented.iops was reached. The part of the storage
+	// that imposes the limit is unknown.
 	CauseLimit Cause = "Limit"
 	// CauseNetwork: the network of the storage server limited the rate.
 	CauseNetwork Cause = "Network"
 	// CauseFlow: the limit of a single network connection was reached.
 	CauseFlow Cause = "Flow"
-	// CauseInstance: the network of the client's machine, or its path to the disks, limited the rate.
+	// CauseInstance: the client machine's network, or the machine's path to the disks, limited the rate.
 	CauseInstance Cause = "Instance"
-	// CauseCredits: the burst credits were spent, which left only the baseline rate.
+	// CauseCredits: the burst credits were spent, so only the baseline rate was available.
 	CauseCredits Cause = "Credits"
 	// CauseServerCache: the speed of the storage server's cache limited the rate.
 	CauseServerCache Cause = "ServerCache"
@@ -26,7 +26,7 @@ const (
 	CauseClientCPU Cause = "ClientCPU"
 	// CauseQueueDepth: too little I/O was outstanding.
 	CauseQueueDepth Cause = "QueueDepth"
-	// CauseTool: the tool itself, or the rate limit set for it, held the rate back.
+	// CauseTool: the tool itself, or a rate limit in its settings, held the rate back.
 	CauseTool Cause = "Tool"
 	// CauseUnknown: no known cause explains the rate.
 	CauseUnknown Cause = "Unknown"
@@ -44,7 +44,7 @@ const (
 	LevelBaseline AttributionLevel = "Baseline"
 )
 
-// Attribution compares a rate with the documented limits, and ranks what may have limited it.
+// Attribution compares a rate with the documented limits, and ranks the causes that may have limited the rate.
 type Attribution struct {
 	// level is the level of a burst drain. Unset if the rate covers the whole measured time.
 	// +optional
@@ -81,7 +81,7 @@ type Attribution struct {
 	Suspects []Suspect `json:"suspects,omitempty"`
 }
 
-// DocumentedRate is the documented rate for a load, with the fraction of it that was reached.
+// DocumentedRate is the documented rate for a load, and the fraction of this rate that was reached.
 type DocumentedRate struct {
 	// limit is the name of the lowest limit that applies to the load.
 	// +required
@@ -147,7 +147,7 @@ type Suspect struct {
 	Evidence []string `json:"evidence,omitempty"`
 }
 
-// StepAttribution summarizes what limited the rate of a step or a cell.
+// StepAttribution names the most likely cause that limited the rate of a step or a cell.
 type StepAttribution struct {
 	// cause is the most likely cause, in one word.
 	// +required

@@ -72,8 +72,8 @@ type BenchmarkRunSpec struct {
 	Run RunSpec `json:"run"`
 
 	// format is the format version of the steps. An operator can conduct runs in its own format and in earlier ones. In
-	// format 2, the steps contain everything needed to conduct the run. If unset, the format is 1, which operator
-	// versions before 2026-12 wrote.
+	// format 2, the steps contain everything needed to conduct the run. If unset, the format is 1, used by operator
+	// versions before December 2026.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Format *int32 `json:"format,omitempty"`
@@ -91,14 +91,14 @@ type BenchmarkRunSpec struct {
 	// +kubebuilder:validation:MaxItems=1024
 	Steps []ResolvedStep `json:"steps"`
 
-	// objectives are the benchmark's objectives when the run was created. status.objectives contains the verdicts on
-	// them. The benchmark's status uses the current objectives instead.
+	// objectives are a copy of the benchmark's objectives, made when the run was created. status.objectives contains the
+	// verdicts on them. The benchmark's status uses the current objectives instead.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Objectives []Objective `json:"objectives,omitempty"`
 
-	// headline is the benchmark's spec.headline when the run was created.
+	// headline is a copy of the benchmark's spec.headline, made when the run was created.
 	// +optional
 	// +kubebuilder:validation:MaxLength=40
 	Headline string `json:"headline,omitempty"`
@@ -163,8 +163,8 @@ type ResolvedStep struct {
 	// +kubebuilder:validation:items:MaxLength=40
 	Targets []string `json:"targets"`
 
-	// clients is the number of clients per target that take part: those with the lowest indexes. 0 if no target is
-	// loaded.
+	// clients is the number of clients per target that take part in the step, starting with the lowest index. 0 if no
+	// target is loaded.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
@@ -187,7 +187,7 @@ type ResolvedStep struct {
 	// +required
 	MaxDuration Duration `json:"maxDuration"`
 
-	// overrides replace settings of the workload, in a ramp or a sweep.
+	// overrides replace settings of the workload in this step, for example in a ramp or a sweep.
 	// +optional
 	Overrides *StepOverrides `json:"overrides,omitempty"`
 
@@ -195,7 +195,7 @@ type ResolvedStep struct {
 	// +optional
 	Processes *int32 `json:"processes,omitempty"`
 
-	// layoutJobs is the number of jobs to lay out files for: the largest job count of any step that uses the files. Set
+	// layoutJobs is the largest job count of any step that uses the files; the files are laid out for this many jobs. Set
 	// only if each job has its own files and a step raises the job count.
 	// +optional
 	LayoutJobs *int32 `json:"layoutJobs,omitempty"`
@@ -324,7 +324,7 @@ type BenchmarkRunStatus struct {
 	// +optional
 	EndTime *metav1.MicroTime `json:"endTime,omitempty"`
 
-	// environments describe the clients as detected, one entry per distinct environment.
+	// environments describe the detected properties of the clients, one entry per group of identical clients.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -541,7 +541,7 @@ type StepStatus struct {
 	LastIOTime *metav1.MicroTime `json:"lastIOTime,omitempty"`
 
 	// io is the I/O of the step, one entry per target. It includes the warm-up and the operations in flight at the end,
-	// because they also spend credits.
+	// because this I/O also spends credits.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -569,11 +569,11 @@ type StepIO struct {
 	// operations is the number of completed operations, not counting syncs, which spend no credits.
 	// +optional
 	Operations int64 `json:"operations"`
-	// firstIOTime is the start time of the first I/O on the target. Unset if less than a second after the step's
+	// firstIOTime is the start time of the first I/O on the target. Unset if it is less than a second after the step's
 	// firstIOTime.
 	// +optional
 	FirstIOTime *metav1.MicroTime `json:"firstIOTime,omitempty"`
-	// lastIOTime is the time at which the last I/O on the target completed. Unset if less than a second before the
+	// lastIOTime is the time at which the last I/O on the target completed. Unset if it is less than a second before the
 	// step's lastIOTime.
 	// +optional
 	LastIOTime *metav1.MicroTime `json:"lastIOTime,omitempty"`
@@ -603,7 +603,7 @@ type LostClient struct {
 	// +kubebuilder:validation:MaxLength=63
 	Step string `json:"step,omitempty"`
 
-	// time is the time at which the loss was noticed.
+	// time is the time at which the loss was detected.
 	// +optional
 	Time *metav1.MicroTime `json:"time,omitempty"`
 

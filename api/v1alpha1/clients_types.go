@@ -40,9 +40,9 @@ type Clients struct {
 	// +kubebuilder:default=RestartStep
 	OnLoss OnLoss `json:"onLoss,omitempty"`
 
-	// maxRestarts is the number of times that each client may be replaced in the run. The step in which a client is lost
-	// is repeated with its replacement. maxRestarts is also the number of times that an MPI step may be repeated because
-	// its clients lost their connection to each other.
+	// maxRestarts limits how many times each client may be replaced in the run. The step in which a client is lost is
+	// repeated with the replacement. maxRestarts also limits how many times an MPI step may be repeated because its
+	// clients lost their connection to each other.
 	// +optional
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=0
@@ -126,7 +126,7 @@ type PodTemplate struct {
 	// +kubebuilder:validation:MaxItems=32
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// topologySpreadConstraints are constraints of the pods in addition to those that spread adds.
+	// topologySpreadConstraints are the topology spread constraints of the pods, in addition to what spread adds.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

@@ -10,13 +10,13 @@ const (
 	// SourceMount uses the statistics of the mount under test (NFS, SMB or Lustre), which count the I/O to that mount
 	// by all programs on the machine.
 	SourceMount CommandSource = "Mount"
-	// SourceControlGroup uses the statistics of the client's control group, which count its I/O on block devices.
+	// SourceControlGroup uses the statistics of the client's control group, which count the group's I/O on block devices.
 	SourceControlGroup CommandSource = "ControlGroup"
-	// SourceStorage uses read_bytes and write_bytes of the program and all processes that it started: bytes fetched
-	// from storage, and bytes dirtied in memory that are to be written to storage.
+	// SourceStorage uses read_bytes and write_bytes of the program and all processes that it started: bytes fetched from
+	// storage, and bytes changed in memory and written to storage later.
 	SourceStorage CommandSource = "Storage"
-	// SourceCalls uses rchar and wchar of the program and all processes that it started: bytes read and written by
-	// system calls, including those served by the page cache and those of pipes and sockets.
+	// SourceCalls uses rchar and wchar of the program and all processes that it started: bytes read and written by system
+	// calls, including I/O served by the page cache and I/O on pipes and sockets.
 	SourceCalls CommandSource = "Calls"
 )
 
@@ -34,7 +34,7 @@ type CommandResult struct {
 	// +optional
 	ExitCode int32 `json:"exitCode"`
 
-	// durationNanoseconds is the longest time of any client from the start of the program to its end.
+	// durationNanoseconds is the longest time for which the program ran on any client.
 	// +optional
 	DurationNanoseconds int64 `json:"durationNanoseconds"`
 
@@ -51,12 +51,13 @@ type CommandResult struct {
 	// +optional
 	Source CommandSource `json:"source,omitempty"`
 
-	// disagreementPermille is the largest difference between the chosen source and another source that should count the
-	// same I/O, for reads or for writes, in thousandths of the larger count. Unset if there is no other source.
+	// disagreementPermille is the largest difference between the counts of the chosen source and of another source that
+	// should count the same I/O, in thousandths of the larger count. Reads and writes are compared separately. Unset if
+	// there is no other source.
 	// +optional
 	DisagreementPermille *int64 `json:"disagreementPermille,omitempty"`
 
-	// sources are the counts summed over all clients, one entry per source that allows summing.
+	// sources are the counts summed over all clients, one entry per source whose counts can be summed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4

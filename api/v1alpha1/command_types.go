@@ -16,8 +16,8 @@ type CommandProfile struct {
 	// +kubebuilder:validation:items:MaxLength=4096
 	Command []string `json:"command"`
 
-	// setup is a program and its arguments that create the data for command. It runs before command
-	// and is not measured. A prepare phase runs only setup.
+	// setup is the program, with its arguments, that creates the data for command. It runs before command and is not
+	// measured. A prepare phase runs only setup.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -31,8 +31,8 @@ type CommandProfile struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^/|(^|/)[.][.]?(/|$)|//|[[:cntrl:]]|/$')",message="workingDirectory: must be relative to the client's directory, without '.', '..', double or trailing slashes or control characters"
 	WorkingDirectory string `json:"workingDirectory,omitempty"`
 
-	// datasetSize is the maximum number of bytes that setup and command write per client. Free
-	// space is checked against it.
+	// datasetSize is the maximum number of bytes that setup and command write per client. The run checks that there is
+	// enough free space before it starts the program.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Pi')))",message="a whole number of bytes above zero, such as 8Gi"
 	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`

@@ -89,9 +89,9 @@ type FigureVerdict string
 
 // Values of FigureVerdict.
 const (
-	// FigureTargetBetter: the target is better, by more than chance explains.
+	// FigureTargetBetter: the target is better by more than chance explains.
 	FigureTargetBetter FigureVerdict = "TargetBetter"
-	// FigureBaselineBetter: the baseline is better, by more than chance explains.
+	// FigureBaselineBetter: the baseline is better by more than chance explains.
 	FigureBaselineBetter FigureVerdict = "BaselineBetter"
 	// FigureNoDifference: the confidence interval of the difference includes zero, or the
 	// difference is too small to be measured.

@@ -80,8 +80,8 @@ const (
 	// ReasonTooFewRuns: there are fewer than four earlier valid runs of the same spec.run on the
 	// same kind of storage.
 	ReasonTooFewRuns = "TooFewRuns"
-	// ReasonNotComparable: the newest run is not valid, has no figure to compare, or lacks one that
-	// earlier runs have.
+	// ReasonNotComparable: the newest run is not valid, has no figure to compare, or lacks a figure that earlier runs
+	// have.
 	ReasonNotComparable = "NotComparable"
 )
 

@@ -11,8 +11,8 @@ const DefaultMinDuration Duration = "2m"
 // DefaultVolume is the name of the volume of a target that sets claimName.
 const DefaultVolume = "data"
 
-// DefaultPrecisionPercent is the default precision of a search. DefaultSearchWarmUp is the default warm-up of its
-// steps.
+// DefaultPrecisionPercent is the default precision of a search. DefaultSearchWarmUp is the default warm-up of the steps
+// of a search.
 const (
 	DefaultPrecisionPercent int32    = 2
 	DefaultSearchWarmUp     Duration = "5s"

@@ -46,7 +46,7 @@ const (
 	EventObjectiveMissed = "ObjectiveMissed"
 	// EventRegressed: the newest runs are worse than earlier ones.
 	EventRegressed = "Regressed"
-	// EventRecovered: a run passed after one that did not, or a verdict became Passed because the objectives or the
+	// EventRecovered: a run passed after a run that did not pass, or a verdict became Passed because the objectives or the
 	// regression policy changed.
 	EventRecovered = "Recovered"
 	// EventRegressionEnded: the newest runs are no longer worse than earlier ones.

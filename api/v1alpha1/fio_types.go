@@ -4,8 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// FioProfile is a workload for fio: typed fields for common settings, options for other fio
-// options, or a whole jobFile instead of both.
+// FioProfile is a workload for fio. Typed fields hold the common settings, and options holds other fio options.
+// Alternatively, jobFile holds a complete job file.
 //
 // Without a jobFile, pattern, readPercent and blockSize are required. They have no defaults, so
 // that the shape of the load is always explicit.
@@ -48,9 +48,8 @@ type FioProfile struct {
 	// +kubebuilder:validation:Maximum=4096
 	QueueDepth *int32 `json:"queueDepth,omitempty"`
 
-	// datasetSize is the total size of the files of each client, in bytes. With a jobFile, it is
-	// the sum of the sizes in the job file for one client. Free space is checked against it before
-	// anything is written.
+	// datasetSize is the total size of the files of each client, in bytes. With a jobFile, it is the sum of the sizes in
+	// the job file for one client. The run checks that there is enough free space before it writes anything.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (!s.matches('[kMGTPE]$') || int(quantity(s).asApproximateFloat()) % 4096 == 0) && (quantity(s).isInteger() || s.endsWith('i')) && !quantity(s).isLessThan(quantity('512')) && !quantity(s).isGreaterThan(quantity('1Pi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 512 to 1Pi, such as 8Gi'"
 	DatasetSize resource.Quantity `json:"datasetSize"`
@@ -92,9 +91,9 @@ type FioProfile struct {
 	// +optional
 	Compressibility *Compressibility `json:"compressibility,omitempty"`
 
-	// compressLike is the path of a file or directory with your own data, relative to the target's path. Before the
-	// load, the agents measure with lz4 how well a sample of it compresses; fio then writes data that compresses
-	// equally well. It cannot be combined with compressibility.
+	// compressLike is the path of a file or directory with your own data, relative to the target's path. Before the load,
+	// the agents measure with lz4 how well a sample of this data compresses; fio then writes data that compresses equally
+	// well. compressLike cannot be combined with compressibility.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512

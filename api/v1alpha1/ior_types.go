@@ -81,12 +81,12 @@ type IORProfile struct {
 	// +kubebuilder:validation:Maximum=50000
 	Repetitions *int32 `json:"repetitions,omitempty"`
 
-	// stonewall ends each write and each read of a repetition after this time, in whole seconds. A time-bound phase uses
-	// a shorter time if its duration is not a multiple of this one, so that all repetitions are equally long.
+	// stonewall ends each write and each read of a repetition after this time, in whole seconds. A time-bound phase uses a
+	// shorter time if its duration is not a multiple of stonewall, so that all repetitions are equally long.
 	// +optional
 	Stonewall *Duration `json:"stonewall,omitempty"`
 
-	// stonewallWearOut lets all ranks continue after the stonewall until each has moved as much data as the fastest.
+	// stonewallWearOut lets all ranks continue after the stonewall until each has moved as much data as the fastest rank.
 	// +optional
 	StonewallWearOut *bool `json:"stonewallWearOut,omitempty"`
 
@@ -103,9 +103,9 @@ type IORProfile struct {
 	// +optional
 	Verify *bool `json:"verify,omitempty"`
 
-	// dataPattern is the content of the written data. The default depends on the version of IOR. It is compressible, which
-	// makes a store that compresses look faster. Random requires IOR 4.0.0 or later; Incompressible works only before
-	// 4.0.0.
+	// dataPattern is the content of the written data. The default depends on the version of IOR. All default content is
+	// compressible, which makes a store that compresses look faster. Random requires IOR 4.0.0 or later; Incompressible
+	// works only before 4.0.0.
 	// +optional
 	// +kubebuilder:validation:Enum=Timestamp;Offset;Incompressible;Random
 	DataPattern string `json:"dataPattern,omitempty"`
@@ -136,7 +136,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!(has(self.filesOnly) && self.filesOnly && has(self.directoriesOnly) && self.directoriesOnly)",message="directoriesOnly: cannot be combined with filesOnly; remove both to test both",fieldPath=".directoriesOnly"
 // +kubebuilder:validation:XValidation:rule="!(has(self.directoriesOnly) && self.directoriesOnly && has(self.fileSize))",message="fileSize: requires files; remove fileSize or directoriesOnly",fieldPath=".fileSize"
 type MdtestProfile struct {
-	// filesPerProcess is the number of files per rank and, if directories are tested, also the number of directories.
+	// filesPerProcess is the number of files that each rank creates and, if directories are tested, also the number of
+	// directories that it creates.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000

@@ -4,8 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// LiveFigures show the current activity of the running step. They are for display only. They hold what the clients have
-// reported so far, including the warm-up, and are removed when the run ends.
+// LiveFigures show the current activity of the running step. They are for display only. They cover everything that the
+// clients have reported so far, including the warm-up, and are removed when the run ends.
 type LiveFigures struct {
 	// step is the ID of the running step.
 	// +required
@@ -32,7 +32,7 @@ type LiveFigures struct {
 	// +kubebuilder:validation:MaxItems=16
 	Targets []LiveTarget `json:"targets,omitempty"`
 
-	// points show the progress of the step since its start. The longer the step runs, the further apart they are.
+	// points show the progress of the step since its start. The longer the step runs, the further apart the points are.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=48

@@ -23,7 +23,7 @@ func (r *RunSpec) Phase(name string) *Phase {
 }
 
 // WorkloadOf returns the workload that a phase sets for a target. It falls back to the phase's workload, then to the
-// run's. It returns nil if none is set or phase is nil.
+// run's workload. It returns nil if none is set or phase is nil.
 func (r *RunSpec) WorkloadOf(phase *Phase, target string) *Workload {
 	if phase == nil {
 		return nil
@@ -49,9 +49,9 @@ func (s *BenchmarkRunStatus) Result(phase, target string) *TargetResult {
 	return nil
 }
 
-// TimeoutsStart returns the time from which the timeouts of a run are measured, or the zero time if none has started.
-// It is the time at which the operator began to create the run's pods or, if Kueue held the pods back before the first
-// step, the time of their admission.
+// TimeoutsStart returns the time from which the timeouts of a run are measured, or the zero time if no timeout has
+// started. Timeouts start when the operator begins to create the run's pods or, if Kueue held the pods back before the
+// first step, when Kueue admits them.
 func (s *BenchmarkRunStatus) TimeoutsStart() time.Time {
 	if s.StartTime == nil {
 		return time.Time{}
@@ -76,8 +76,8 @@ func (s *BenchmarkRunStatus) stepBefore(at time.Time) bool {
 }
 
 // Attempt returns the attempt that counts for the result of a step, or nil if the step has not begun. This is the
-// newest attempt, unless an earlier one succeeded and moved more bytes: if a layout is repeated after the loss of a
-// client, clients that still have their data write nothing.
+// newest attempt, unless an earlier attempt succeeded and moved more bytes. For example, if a layout is repeated after
+// the loss of a client, clients that still have their data write nothing.
 func (s *BenchmarkRunStatus) Attempt(step string) *StepStatus {
 	var counts *StepStatus
 	for i := range s.Steps {

@@ -110,8 +110,8 @@ type IORRepetition struct {
 	// +optional
 	Bytes int64 `json:"bytes"`
 
-	// bytesEstimated is true if IOR did not print the bytes. bytes is then calculated from the printed rate and time,
-	// and has their precision.
+	// bytesEstimated is true if IOR did not print the bytes. bytes is then calculated from the printed rate and time, and
+	// is only as precise as these.
 	// +optional
 	BytesEstimated bool `json:"bytesEstimated,omitempty"`
 

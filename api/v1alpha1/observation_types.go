@@ -44,7 +44,7 @@ type Observations struct {
 	// +optional
 	EvaluatedTime *metav1.MicroTime `json:"evaluatedTime,omitempty"`
 
-	// series are the answers: one entry for each time series that an observation returned for a step. Its values over time
+	// series are the answers: one entry for each time series that an observation returned for a step. The values over time
 	// are stored with the run's time series.
 	// +optional
 	// +listType=atomic

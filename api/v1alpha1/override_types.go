@@ -4,8 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// WorkloadOverride changes the load of a phase, but not its files, except for jobs with fileSharing PerJob. Exactly one
-// of fio and ior is set.
+// WorkloadOverride changes the load of a phase. It does not change the files, unless it sets jobs and fileSharing is
+// PerJob. Exactly one of fio and ior is set.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.fio) != has(self.ior)",message="override: set exactly one of fio and ior, the engine of the workload"
 type WorkloadOverride struct {

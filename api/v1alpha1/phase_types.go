@@ -24,8 +24,8 @@ type Phase struct {
 	// +optional
 	Workload *Workload `json:"workload,omitempty"`
 
-	// override changes some settings of the workload in this phase. The files stay the same, so
-	// that a phase can read what another phase wrote. Only jobs with fileSharing PerJob changes them.
+	// override changes some settings of the workload in this phase. The files stay the same, so that a phase can read what
+	// another phase wrote. Only the field jobs, with fileSharing PerJob, changes them.
 	// +optional
 	Override *WorkloadOverride `json:"override,omitempty"`
 
@@ -36,8 +36,8 @@ type Phase struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.target == a.target))",message="targetWorkloads: duplicate target; merge or remove the second"
 	TargetWorkloads []TargetWorkload `json:"targetWorkloads,omitempty"`
 
-	// expect names what the phase is meant to measure instead of the storage. ServerCache means the memory of the
-	// storage server, and suppresses the warning that reads may have come from it.
+	// expect names what the phase is meant to measure instead of the storage. ServerCache means the memory of the storage
+	// server, and suppresses the warning that reads may have been served from this memory.
 	// +optional
 	Expect Expectation `json:"expect,omitempty"`
 
@@ -184,8 +184,8 @@ type PreparePhase struct {
 
 // SteadyPhase measures a constant load and evaluates whether the rate was steady.
 type SteadyPhase struct {
-	// duration is the measured time, after the warm-up. It is the maximum with endWhenSteady, and for command and mdtest,
-	// which end when their work is done.
+	// duration is the measured time, after the warm-up. It is a maximum if endWhenSteady is true, and for command and
+	// mdtest, which end when their work is done.
 	// +required
 	Duration Duration `json:"duration"`
 
@@ -217,7 +217,7 @@ type RampPhase struct {
 	// +required
 	Dimension RampDimension `json:"dimension"`
 
-	// steps are the values of the dimension, in rising order.
+	// steps are the values of the dimension, in ascending order.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -236,7 +236,7 @@ type RampPhase struct {
 	WarmUp Duration `json:"warmUp,omitempty"`
 }
 
-// Regime is the state of the burst credits in which a sweep measures.
+// Regime is the state of the burst credits in which a phase measures.
 //
 // +kubebuilder:validation:Enum=Burst;Baseline;Any
 type Regime string
@@ -401,10 +401,10 @@ type RefillPhase struct {
 // number of files; each job has its own directory. Each file is written or read by a single operation, whatever the
 // workload's blockSize.
 type SmallFilesPhase struct {
-	// operations are the operations on each file, in order. Create makes empty files. Write creates files and writes
-	// them. Before Create and Write, files left by earlier operations are removed, which is not measured. Stat reads
-	// the attributes of a file, Read opens it and reads all of it, Delete removes it. Defaults to Create, Stat, Write,
-	// Read, Delete.
+	// operations are the operations on each file, in order. Create makes empty files. Write creates files and writes them.
+	// Before Create and Write, files left by earlier operations are removed; the removal is not measured. Stat reads the
+	// attributes of a file, Read opens it and reads all of it, Delete removes it. Defaults to Create, Stat, Write, Read,
+	// Delete.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -425,7 +425,7 @@ type SmallFilesPhase struct {
 // SearchPhase finds the highest rate of operations that meets an objective. Operations arrive at random (a Poisson
 // process) whether or not earlier ones have completed, so a store that is too slow queues them. The search doubles the
 // rate from rate.min until a step misses the objective, narrows the highest rate down by bisection, and confirms it in
-// five steps. It sets jobs, queueDepth and ioEngine itself. The workload must be fio with pattern Random and
+// five steps. The search sets jobs, queueDepth and ioEngine itself. The workload must be fio with pattern Random and
 // fileSharing Shared.
 type SearchPhase struct {
 	// objective is the condition that a rate must meet.
@@ -443,8 +443,8 @@ type SearchPhase struct {
 	// +kubebuilder:validation:Maximum=50
 	PrecisionPercent *int32 `json:"precisionPercent,omitempty"`
 
-	// regime is the state of the burst credits during the search. Baseline drains them first and tries no rate above
-	// the baseline that the drain measured. Any ignores the credit level, so the result may be the burst rate.
+	// regime is the state of the burst credits during the search. Baseline drains the credits first and tries no rate
+	// above the baseline that the drain measured. Any ignores the credit level, so the result may be the burst rate.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self != 'Burst'",message="regime: must be Baseline or Any in a search phase"
 	Regime Regime `json:"regime"`
@@ -516,7 +516,7 @@ type InterferencePhase struct {
 	// +kubebuilder:validation:items:MaxLength=40
 	Aggressors []string `json:"aggressors,omitempty"`
 
-	// neighbours are the numbers of aggressors to load beside the victims, in rising order, such as [1, 2, 4]. Each
+	// neighbours are the numbers of aggressors to load beside the victims, in ascending order, such as [1, 2, 4]. Each
 	// number uses the first aggressors of the list. Defaults to all aggressors.
 	// +optional
 	// +listType=atomic

@@ -154,7 +154,7 @@ type Workload struct {
 // ProfileRef refers to a profile.
 type ProfileRef struct {
 	// kind is WorkloadProfile, for a profile in the benchmark's namespace, or ClusterWorkloadProfile. If unset, a
-	// profile in the namespace takes precedence over one of the cluster.
+	// WorkloadProfile takes precedence over a ClusterWorkloadProfile.
 	// +optional
 	// +kubebuilder:validation:Enum=WorkloadProfile;ClusterWorkloadProfile
 	Kind string `json:"kind,omitempty"`

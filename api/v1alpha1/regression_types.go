@@ -13,8 +13,7 @@ type RegressionVerdict string
 const (
 	// RegressionNoChange: no figure is better or worse.
 	RegressionNoChange RegressionVerdict = "NoChange"
-	// RegressionRegressed: a figure is worse, by more than chance explains and by at least the
-	// tolerance.
+	// RegressionRegressed: a figure is worse by more than chance explains, and by at least the tolerance.
 	RegressionRegressed RegressionVerdict = "Regressed"
 	// RegressionImproved: a figure is better, and none is worse.
 	RegressionImproved RegressionVerdict = "Improved"
@@ -284,7 +283,7 @@ type ComparedRun struct {
 	// +kubebuilder:validation:Enum=Baseline;Pending;Suspected;Regressed;None
 	Use string `json:"use,omitempty"`
 
-	// acceptedSince is the value of spec.regression.acceptedSince when use was determined.
+	// acceptedSince is the value that spec.regression.acceptedSince had when use was determined.
 	// +optional
 	AcceptedSince *metav1.Time `json:"acceptedSince,omitempty"`
 

@@ -60,7 +60,7 @@ type PhaseResult struct {
 	// +kubebuilder:validation:MaxItems=16
 	Targets []TargetResult `json:"targets,omitempty"`
 
-	// comparisons compare each of the other targets with the first one.
+	// comparisons compare every other target with the first target.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=15
@@ -134,9 +134,9 @@ type TargetResult struct {
 	// +optional
 	Cooldown *CooldownResult `json:"cooldown,omitempty"`
 
-	// inFlightNanoseconds is the time from the planned end of the last client's load until its last operation
-	// completed. Operations that completed in this time do not count toward rates. They count toward totals and
-	// latencies: they began in the measured time, and without the slowest operations the latencies would look too good.
+	// inFlightNanoseconds is the time from the planned end of the last client's load until its last operation completed.
+	// Operations that completed in this time do not count toward rates. They count toward totals and latencies because
+	// they began in the measured time; without these slow operations, the latencies would look too good.
 	// +optional
 	InFlightNanoseconds *int64 `json:"inFlightNanoseconds,omitempty"`
 
@@ -156,8 +156,8 @@ type TargetResult struct {
 	// +optional
 	Search *SearchResult `json:"search,omitempty"`
 
-	// interference shows how the neighbours of an interference phase affect the target. operations holds the figures
-	// while the most neighbours are active, and steps holds the figures of each block.
+	// interference shows how the neighbours of an interference phase affect the target. operations holds the figures with
+	// the largest number of neighbours, and steps holds the figures of each block.
 	// +optional
 	Interference *InterferenceResult `json:"interference,omitempty"`
 
@@ -188,9 +188,9 @@ type TargetResult struct {
 	// +optional
 	ThrottledPermille *int64 `json:"throttledPermille,omitempty"`
 
-	// attributions compare the rates with the documented limits, and name what limited them. A drain whose credits ran
-	// out has one entry each for the burst and the baseline; other phases have one entry. For a ramp or a sweep, they
-	// are in steps.
+	// attributions compare the rates with the documented limits, and name the causes that may have limited the rates. A
+	// drain whose credits ran out has one entry each for the burst and the baseline; other phases have one entry. For a
+	// ramp or a sweep, they are in steps.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
@@ -252,15 +252,15 @@ type OperationResult struct {
 	CompletionLatency *LatencyResult `json:"completionLatency,omitempty"`
 }
 
-// LatencyResult is a distribution of latencies. Percentiles are computed once, as fio does, from the sum of the
-// histograms of all clients. A percentile is unset if fewer than ten samples lie above it.
+// LatencyResult is a distribution of latencies. Percentiles are computed as in fio, from the merged histogram of all
+// clients. A percentile is unset if fewer than ten samples lie above it.
 type LatencyResult struct {
 	// samples is the number of samples.
 	// +required
 	Samples int64 `json:"samples"`
 
-	// meanNanoseconds is the mean: the sum of the samples divided by their number. In a step of a search, the
-	// minimum, the mean and the maximum are from the histogram.
+	// meanNanoseconds is the mean: the sum of the samples divided by their number. In a step of a search, the minimum, the
+	// mean and the maximum are computed from the histogram.
 	// +optional
 	MeanNanoseconds int64 `json:"meanNanoseconds"`
 
@@ -331,7 +331,7 @@ type SteadyStateResult struct {
 	// +optional
 	Assessed bool `json:"assessed"`
 
-	// steady is true if the rate was steady. Unset if not assessed.
+	// steady is true if the rate was steady. Unset if assessed is false.
 	// +optional
 	Steady *bool `json:"steady,omitempty"`
 
@@ -370,7 +370,7 @@ type BurstResult struct {
 	// +optional
 	Operations *BurstSeries `json:"operations,omitempty"`
 
-	// peak5sBytesPerSecond is the highest mean over five seconds. Unset for shorter bursts.
+	// peak5sBytesPerSecond is the highest mean over five seconds. Unset for bursts of less than five seconds.
 	// +optional
 	Peak5sBytesPerSecond *int64 `json:"peak5sBytesPerSecond,omitempty"`
 
@@ -504,8 +504,8 @@ type Drop struct {
 
 // CooldownResult is the result of a cooldown phase.
 type CooldownResult struct {
-	// idleNanoseconds is the time without load, from the last completed operation before the cooldown until the
-	// cooldown ends.
+	// idleNanoseconds is the time without load, from the last completed operation before the cooldown to the end of the
+	// cooldown.
 	// +optional
 	IdleNanoseconds int64 `json:"idleNanoseconds"`
 	// wantedPercent is the fill level that untilCredits waits for, in percent.
@@ -541,8 +541,8 @@ type StepResult struct {
 	// confirms is true for a step that confirms the highest rate of a search.
 	// +optional
 	Confirms *bool `json:"confirms,omitempty"`
-	// slowerPPM is the share of operations slower than the latency of the search's objective, in millionths, for the
-	// kind of operation with the largest share. Unset if unknown.
+	// slowerPPM is the share of operations that exceeded the latency limit of the search's objective, in millionths. If
+	// there are several kinds of operations, it is the largest of their shares. Unset if unknown.
 	// +optional
 	SlowerPPM *int64 `json:"slowerPPM,omitempty"`
 	// neighbours is the number of other targets under load in a block of an interference phase.
@@ -572,7 +572,7 @@ type StepResult struct {
 	// in thousandths. Unset if no client was throttled.
 	// +optional
 	ThrottledPermille *int64 `json:"throttledPermille,omitempty"`
-	// attribution names what limited the rate.
+	// attribution names the most likely cause that limited the rate.
 	// +optional
 	Attribution *StepAttribution `json:"attribution,omitempty"`
 }
@@ -621,7 +621,7 @@ type SearchResult struct {
 	// slowerPPM is the share of operations that exceeded the latency limit of the objective at offeredIOPS, in millionths.
 	// +optional
 	SlowerPPM *Estimate `json:"slowerPPM,omitempty"`
-	// atLeast is true if every tried rate met the objective. Higher rates may then meet it, too.
+	// atLeast is true if every tried rate met the objective. Higher rates may then also meet the objective.
 	// +optional
 	AtLeast bool `json:"atLeast,omitempty"`
 	// message states the result in a sentence.
@@ -632,7 +632,7 @@ type SearchResult struct {
 
 // InterferenceResult shows how neighbours affect a target.
 type InterferenceResult struct {
-	// levels are the figures for each number of neighbours, in rising order from 0.
+	// levels are the figures for each number of neighbours, in ascending order from 0.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -655,8 +655,8 @@ type InterferenceLevel struct {
 	// blocks is the number of valid blocks.
 	// +optional
 	Blocks int32 `json:"blocks"`
-	// rateRatioPPM is the total throughput relative to that without neighbours, in millionths. If no bytes are moved,
-	// it compares operations per second.
+	// rateRatioPPM is the ratio of the total throughput to the throughput without neighbours, in millionths. If no bytes
+	// are moved, it is the ratio of operations per second.
 	// +optional
 	RateRatioPPM *Estimate `json:"rateRatioPPM,omitempty"`
 	// operations are the figures, one entry per kind of operation.
@@ -683,10 +683,10 @@ type InterferenceOperation struct {
 	// p99Nanoseconds is the 99th percentile of the latency.
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
-	// p50RatioPPM is the median latency relative to that without neighbours, in millionths.
+	// p50RatioPPM is the ratio of the median latency to the median latency without neighbours, in millionths.
 	// +optional
 	P50RatioPPM *Estimate `json:"p50RatioPPM,omitempty"`
-	// p99RatioPPM is the 99th percentile of the latency relative to that without neighbours, in millionths.
+	// p99RatioPPM is the ratio of the 99th percentile latency to the one without neighbours, in millionths.
 	// +optional
 	P99RatioPPM *Estimate `json:"p99RatioPPM,omitempty"`
 	// histogram is the merged latency histogram of the blocks, in the format of LatencyResult. It is removed after the
@@ -703,7 +703,7 @@ type FairnessResult struct {
 	// number of targets if only one target makes progress.
 	// +optional
 	JainPPM *Estimate `json:"jainPPM,omitempty"`
-	// leastOfMostPPM is the lowest rate as a share of the highest, in millionths.
+	// leastOfMostPPM is the lowest rate as a share of the highest rate, in millionths.
 	// +optional
 	LeastOfMostPPM *Estimate `json:"leastOfMostPPM,omitempty"`
 	// message states the result in a sentence.
@@ -720,7 +720,7 @@ type KneeResult struct {
 	// value is the value of the ramp's dimension at the knee.
 	// +optional
 	Value *int64 `json:"value,omitempty"`
-	// valueAt95Percent is the lowest value of the dimension whose rate is at least 95 % of the plateau.
+	// valueAt95Percent is the lowest value of the ramp's dimension at which the rate is at least 95 % of the plateau.
 	// +optional
 	ValueAt95Percent *int64 `json:"valueAt95Percent,omitempty"`
 	// message states how certain the knee is.

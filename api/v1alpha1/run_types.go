@@ -52,7 +52,7 @@ type RunSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; use a time such as 10m"
 	StartTimeout Duration `json:"startTimeout,omitempty"`
 
-	// orphanTimeout is the time that agents wait without contact with the operator before they clean up and exit. It
+	// orphanTimeout is the time that agents wait without contact with the operator before they clean up and exit. The time
 	// counts from the last contact or the deadline of the running step, whichever is later.
 	// +optional
 	// +kubebuilder:default="1h"
@@ -68,8 +68,8 @@ type RunSpec struct {
 
 // Limits on the size of a run, because a single operator process conducts it.
 const (
-	// MaxRunClients is the maximum number of clients of all targets together.
+	// MaxRunClients limits the number of clients, over all targets.
 	MaxRunClients = 1000
-	// MaxRunClaims is the maximum number of claims that are created from claim templates.
+	// MaxRunClaims limits the number of claims that are created from claim templates.
 	MaxRunClaims = 1000
 )

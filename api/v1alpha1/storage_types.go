@@ -31,7 +31,7 @@ type StorageDescription struct {
 	// +optional
 	ServerMemoryBytes *int64 `json:"serverMemoryBytes,omitempty"`
 
-	// missing lists what is unknown about the limits, and what to specify.
+	// missing lists the unknown facts that are needed to determine the limits, and how to specify them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -61,7 +61,7 @@ type VolumeDescription struct {
 	// +optional
 	Count int32 `json:"count,omitempty"`
 
-	// claimName is the name of the PersistentVolumeClaim, or of the first of several.
+	// claimName is the name of the PersistentVolumeClaim, or of the first claim if there are several.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ClaimName string `json:"claimName,omitempty"`
@@ -75,12 +75,12 @@ type VolumeDescription struct {
 	// +kubebuilder:validation:MaxLength=253
 	VolumeName string `json:"volumeName,omitempty"`
 
-	// driver is the name of the CSI driver, or the type of a volume without one, such as hostPath.
+	// driver is the name of the CSI driver, or the type of a volume without a CSI driver, such as hostPath.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Driver string `json:"driver,omitempty"`
 
-	// driverVersion is the version in the labels of the CSIDriver. Unset if there is none.
+	// driverVersion is the version in the labels of the CSIDriver. Unset if the labels contain no version.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	DriverVersion string `json:"driverVersion,omitempty"`
@@ -258,7 +258,7 @@ type MissingFact struct {
 	// +kubebuilder:validation:MaxLength=128
 	Field string `json:"field"`
 
-	// message names what is unknown, and what to specify.
+	// message names the unknown fact, and how to specify it.
 	// +required
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message"`

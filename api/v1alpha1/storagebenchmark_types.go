@@ -64,7 +64,7 @@ type StorageBenchmarkSpec struct {
 	Trigger *Trigger `json:"trigger,omitempty"`
 
 	// suspend prevents new runs from being started; the current run continues and is evaluated, unless it is deleted.
-	// Requests for a run in the meantime, such as a new value of trigger.manual, start one run once suspend is false
+	// Requests for runs in the meantime, such as new values of trigger.manual, start a single run once suspend is false
 	// again.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
@@ -291,8 +291,8 @@ type StorageBenchmarkStatus struct {
 	// +optional
 	Display *HeadlineDisplay `json:"display,omitempty"`
 
-	// activeRun is the run that is in progress or queued. It is recorded before the run is created, and has no uid
-	// until then.
+	// activeRun is the run that is in progress or queued. The reference is recorded before the run is created, and has no
+	// uid until the run exists.
 	// +optional
 	ActiveRun *RunReference `json:"activeRun,omitempty"`
 
@@ -312,8 +312,7 @@ type StorageBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxLength=128
 	LastHandledManual string `json:"lastHandledManual,omitempty"`
 
-	// lastScheduleTime is the newest handled time of the schedule: a run was created for it, or it
-	// was skipped.
+	// lastScheduleTime is the newest scheduled time that was handled, either by creating a run or by skipping it.
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
 
@@ -361,7 +360,7 @@ type RunReference struct {
 	// +kubebuilder:validation:MaxLength=64
 	UID string `json:"uid,omitempty"`
 
-	// hash is the hash of spec.run when the run was created.
+	// hash is the hash that spec.run had when the run was created.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Hash string `json:"hash,omitempty"`
@@ -402,7 +401,7 @@ type HeadlineDisplay struct {
 	// +kubebuilder:validation:MaxLength=160
 	Figure string `json:"figure,omitempty"`
 
-	// p99 is the 99th percentile latency of the operations in result, with its unit.
+	// p99 is the 99th percentile of the latency of the operations that result describes, with its unit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	P99 string `json:"p99,omitempty"`

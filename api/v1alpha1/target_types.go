@@ -46,7 +46,8 @@ type Target struct {
 	// +optional
 	Documented *Limits `json:"documented,omitempty"`
 
-	// limits is the former name of documented. Stored benchmarks and runs may set it; new ones that set it are refused.
+	// limits is the former name of documented. Stored benchmarks and runs may set limits; new objects that set it are
+	// refused.
 	// +optional
 	Limits *Limits `json:"limits,omitempty"`
 
@@ -154,7 +155,8 @@ type ClaimTemplate struct {
 	Spec corev1.PersistentVolumeClaimSpec `json:"spec"`
 }
 
-// DocumentedLimits returns documented, or else limits, its former name. It returns nil if neither is set.
+// DocumentedLimits returns the field documented or, if it is unset, the field limits, which is its former name. It
+// returns nil if neither is set.
 func (t *Target) DocumentedLimits() *Limits {
 	if t.Documented != nil {
 		return t.Documented
@@ -185,8 +187,7 @@ type Limits struct {
 	// +optional
 	IOPS *RateLimits `json:"iops,omitempty"`
 
-	// serverMemory is the memory of the storage server in bytes: the maximum that its cache can
-	// hold.
+	// serverMemory is the memory of the storage server in bytes, which limits how much data its cache can hold.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Pi')))",message="a whole number of bytes above zero, such as 4Gi"
 	ServerMemory *resource.Quantity `json:"serverMemory,omitempty"`

@@ -35,8 +35,8 @@ type Warning struct {
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
 
-	// clients are the indexes of the affected clients, at most the first 16. Empty if all are affected, or none in
-	// particular.
+	// clients are the indexes of the affected clients, at most the first 16. Empty if the warning affects all clients, or
+	// none in particular.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -104,7 +104,7 @@ type Warning struct {
 // +kubebuilder:validation:Pattern=`^[A-Z][A-Za-z]*$`
 type WarningType string
 
-// Possible values of WarningType. The table in its comment gives their meaning.
+// Possible values of WarningType. The table in the comment of WarningType gives their meaning.
 const (
 	WarningStartSkew            WarningType = "StartSkew"
 	WarningClockUncertain       WarningType = "ClockUncertain"

@@ -19,7 +19,7 @@ func main() {
 	showVersion := flag.Bool("version", false, "print the version and exit")
 	flag.StringVar(&files.Config, "config", "/etc/storagebench/agent.json", "file with the agent's configuration")
 	flag.StringVar(&files.Ready, "ready", "", "file to write the agent's address to")
-	flag.StringVar(&files.Lifeline, "lifeline", "", "file or pipe that the agent reads; the agent exits at end of file")
+	flag.StringVar(&files.Lifeline, "lifeline", "", "file or pipe that the agent reads; it exits when it reaches the end of the file")
 	install := flag.String("install", "", "copy this program to the given path and exit")
 	flag.Parse()
 	if *showVersion {

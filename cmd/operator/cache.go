@@ -15,13 +15,13 @@ import (
 	"github.com/storagebench/storagebench/controllers/storagebenchmark"
 )
 
-// cacheOptions limits what the operator caches. It caches only the pods that belong to runs. Of these pods and of
-// finished runs, it keeps little more than the metadata; of claims, little more than the names.
+// cacheOptions limits what the operator caches. It caches only the pods that belong to runs. It keeps little more than
+// the metadata of these pods and of finished runs, and little more than the names of claims.
 //
-// Reading a kind that no controller watches is an error. By default such a read would silently start a watch of the
-// kind in the whole cluster.
+// Reading a kind that no controller watches is an error. By default, the read would silently start a watch of the kind
+// in the whole cluster.
 //
-// If only some namespaces are watched, the cache opens one watch per namespace and kind.
+// If the operator watches only some namespaces, the cache opens one watch per namespace and kind.
 func cacheOptions(namespaces []string) cache.Options {
 	var watched map[string]cache.Config
 	for _, namespace := range namespaces {

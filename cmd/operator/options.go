@@ -70,23 +70,23 @@ type options struct {
 // addImages adds the flags for the container images.
 func (o *options) addImages(flags *flag.FlagSet) {
 	flags.StringVar(&o.agentImage, "agent-image", defaultImage("AGENT_IMAGE", "operator"),
-		"`image` with /storagebench-agent, which is copied into the client pods (default $AGENT_IMAGE, or this version's image, which is not in a registry: load it onto every node)")
+		"`image` with /storagebench-agent, which is copied into the client pods (default $AGENT_IMAGE, or this version's image, which is in no registry and must be loaded onto every node)")
 	flags.StringVar(&o.fioImage, "fio-image", defaultImage("FIO_IMAGE", "fio"),
-		"`image` of client pods for fio, unless a benchmark specifies one (default $FIO_IMAGE, or this version's image, which is not in a registry: load it onto every node)")
+		"`image` of client pods for fio, unless a benchmark specifies one (default $FIO_IMAGE, or this version's image, which is in no registry and must be loaded onto every node)")
 	flags.StringVar(&o.iorImage, "ior-image", defaultImage("IOR_IMAGE", "ior"),
 		"`image` of client pods for runs with ior or mdtest, unless a benchmark specifies one; it must contain fio too "+
-			"(default $IOR_IMAGE, or this version's image, which is not in a registry: load it onto every node)")
+			"(default $IOR_IMAGE, or this version's image, which is in no registry and must be loaded onto every node)")
 }
 
 // addBounds adds the flags that limit how long an agent may be unreachable, how many runs are reconciled at the same
 // time, and how many clients live runs may have.
 func (o *options) addBounds(flags *flag.FlagSet) {
 	flags.DurationVar(&o.lossTimeout, "loss-timeout", time.Minute,
-		"`duration` after which a client counts as lost if its agent is unreachable, although its pod appears to be running")
+		"`duration` after which a client counts as lost if its agent is unreachable but its pod appears to be running")
 	flags.IntVar(&o.parallelRuns, "parallel-runs", 8, "maximum `number` of runs that are reconciled at the same time; further runs usually wait only milliseconds. "+
 		"To limit the number of live runs, use --max-clients or queues")
 	flags.IntVar(&o.maxClients, "max-clients", 2000, "maximum `number` of clients in all live runs; further runs wait. "+
-		"Each client takes up operator memory: if you raise this maximum, also raise the operator's memory limit")
+		"Each client uses operator memory, so if you raise this maximum, also raise the operator's memory limit")
 	flags.IntVar(&o.maxClientsPerNamespace, "max-clients-per-namespace", 1000, "maximum `number` of clients in all live runs of a namespace; further runs wait")
 }
 
@@ -129,7 +129,7 @@ func parse(arguments []string, output io.Writer) (options, error) {
 	flags.BoolVar(&o.profileLibrary, "profile-library", true, "create the ClusterWorkloadProfiles of this version's library at "+
 		"startup. An operator with --namespaces never creates them, because they are cluster-scoped")
 	flags.Func("namespaces", "comma-separated `names` of the namespaces to watch (default all); "+
-		"config/namespaced and the chart's watch.namespaces grant the operator permissions only in these",
+		"config/namespaced and the chart's watch.namespaces grant the operator permissions only in these namespaces",
 		namesInto(&o.namespaces, "namespace"))
 	flags.Func("shared-queues", "comma-separated `names` of queues that are shared by all namespaces; other queues belong to their namespace",
 		namesInto(&o.sharedQueues, "queue"))

@@ -25,8 +25,8 @@ func (p *dependencies) logReach() {
 			"or list the namespace in the chart's watch.namespaces", "watched", namespace)
 	}
 	for _, kind := range p.reach.Denied {
-		ctrl.Log.Info("Not permitted to read a cluster-scoped kind: runs record less about their storage and report a warning; "+
-			"the chart's watch.clusterReads grants the permission", "kind", kind)
+		ctrl.Log.Info("Not permitted to read a cluster-scoped kind: runs record less about their storage and report a warning. "+
+			"To grant the permission, set watch.clusterReads=true in the chart", "kind", kind)
 	}
 	if len(p.reach.Namespaces) > 0 {
 		ctrl.Log.Info("Watching selected namespaces only", "namespaces", p.reach.Namespaces)
@@ -61,8 +61,8 @@ func (w *reachWatch) Start(ctx context.Context) error {
 		now, err := installation.FindReach(ctx, w.reviews, w.asked)
 		switch {
 		case err != nil:
-			// The current permissions are unknown. The existing watches still work, so the operator keeps running. If
-			// permissions are missing, it reports them at its next start.
+			// The current permissions are unknown. The existing watches still work, so the operator keeps running. It reports
+			// missing permissions at its next start.
 			ctrl.Log.Info("Keeping the current watches, because the current permissions cannot be determined", "error", err.Error())
 		case !now.Equal(w.known):
 			return errReachChanged

@@ -37,8 +37,8 @@ type dependencies struct {
 // setup adds the controllers to the manager.
 func setup(mgr ctrl.Manager, o *options, p dependencies) error {
 	someNamespaces := len(o.namespaces) > 0
-	// Several operators may each watch some of the namespaces. It would then be undefined which of them validates
-	// ClusterWorkloadProfiles, so only an operator that watches all namespaces validates them.
+	// If several operators each watch some of the namespaces, it is undefined which of them would validate
+	// ClusterWorkloadProfiles. Therefore, only an operator that watches all namespaces validates them.
 	if err := workloadprofile.Setup(mgr, !someNamespaces); err != nil {
 		return err
 	}

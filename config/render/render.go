@@ -19,10 +19,10 @@ const entry = "default/kustomization.yaml"
 
 // The directories of config that Folder can render.
 const (
-	// Default contains everything that storagebench needs in a cluster. Metrics extends Default: Prometheus can scrape
-	// the operator. Monitoring extends Metrics with objects for the Prometheus operator and Grafana. Namespaced changes
-	// Default so that the operator watches only one namespace. Kueue contains only the permission that the operator
-	// needs for Kueue; install it in addition to one of the other directories.
+	// Default contains everything that storagebench needs in a cluster. Metrics extends Default so that Prometheus can
+	// scrape the operator. Monitoring extends Metrics with objects for the Prometheus operator and Grafana. Namespaced
+	// changes Default so that the operator watches only one namespace. Kueue contains only the permission that the
+	// operator needs for Kueue; install it in addition to one of the other directories.
 	Default    = "default"
 	Metrics    = "metrics"
 	Monitoring = "monitoring"
@@ -90,8 +90,8 @@ func (i *Images) Of(name string) *string {
 }
 
 // Patch returns a strategic merge patch that makes the operator's Deployment use the images. It sets the images for
-// client pods in environment variables, not in arguments: several patches can each add variables, but a patch that
-// sets arguments would replace those of another patch.
+// client pods in environment variables, not in arguments, because several patches can each add variables, but a patch
+// that sets arguments would replace those of another patch.
 func (i *Images) Patch() string {
 	text := fmt.Sprintf(`apiVersion: apps/v1
 kind: Deployment

@@ -71,8 +71,8 @@ type clients struct {
 
 // Replace implements drive.Clients: it plans a new pod for each of the given clients. The pod is created only after the
 // client's previous pod is gone. Any of the run's claims that were deleted in the meantime are recreated as well. The
-// claims are inspected again, because the other pods that use them may have moved to another node, and the volumes with
-// them.
+// claims are inspected again, because the other pods that use them, and with those pods the volumes, may have moved to
+// another node.
 func (c clients) Replace(keys []decide.ClientKey) error {
 	for _, key := range keys {
 		c.s.expect(c.run, key, c.s.members[key].pod.Attempt+1)
@@ -100,7 +100,7 @@ func (c clients) Finish([]decide.ClientKey) {
 		case m.finishing, one.Connection == decide.Lost, one.Connection == decide.Finished:
 		case one.Connection == decide.Connecting && m.worked && !late: // wait for the agent to connect
 		case one.Connection == decide.Connecting && !m.reached:
-			m.gone("the agent was never reached")
+			m.gone("the operator never connected to the agent")
 		default:
 			m.finishing = true
 			notified[one.Key.Target] = append(notified[one.Key.Target], one.Key)

@@ -179,7 +179,7 @@ func nodeOf(users []user) string {
 	return node
 }
 
-// checkIdle warns about claims that are in use, and refuses the run if their target requires them to be idle.
+// checkIdle warns about claims that other pods use, and refuses the run if the claim's target sets requireIdle.
 func (c *claimed) checkIdle(all []*usedClaim, users map[*usedClaim][]user) {
 	for _, one := range all {
 		if len(users[one]) == 0 {
@@ -192,13 +192,13 @@ func (c *claimed) checkIdle(all []*usedClaim, users map[*usedClaim][]user) {
 				message+": load from other users affects the results"))
 			if idle := want.target.RequireIdle; idle != nil && *idle && c.refusal == nil {
 				c.refusal = &decide.Failure{Reason: v1alpha1.ReasonVolumeInUse, Message: message +
-					", but requireIdle is true: stop the other users and request another run, or set requireIdle to false"}
+					", but requireIdle is true: stop the other pods and request another run, or set requireIdle to false"}
 			}
 		}
 	}
 }
 
-// mostNamed is the maximum number of pods that a message lists by name.
+// mostNamed limits how many pods a message lists by name.
 const mostNamed = 3
 
 // formatUsers lists the names of the pods in the run's namespace. It does not name pods in other namespaces.

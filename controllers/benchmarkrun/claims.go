@@ -20,7 +20,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// claimed is the result of inspecting a run's claims. They are inspected before the run creates pods.
+// claimed is the result of inspecting a run's claims. The claims are inspected before the run creates pods.
 type claimed struct {
 	// storage maps the name of each target to the properties of its storage that affect its pods.
 	storage map[string]objects.Storage
@@ -40,18 +40,17 @@ type usedClaim struct {
 	pods int
 }
 
-// volumeUse is a volume of a target, with the field paths of both in the specification.
+// volumeUse is a volume of a target, with the field paths of the volume and of the target in the specification.
 type volumeUse struct {
 	target           *v1alpha1.Target
 	volume           *v1alpha1.Volume
 	targetPath, path *field.Path
 }
 
-// inspect checks the claims of a run once per session, that is, once in each operator process that conducts the run,
-// and again when clients are replaced. If a claim is unsuitable for the run, the run fails before any pod is created.
-// After the first step, an unsuitable claim no longer fails the run. If the claims of the templates cannot be checked,
-// for example because a quota is exceeded or a webhook does not answer, the run's clients wait, and the next reconcile
-// tries again.
+// inspect checks the claims of a run once in each operator process that conducts the run, and again when clients are
+// replaced. If a claim is unsuitable for the run, the run fails before any pod is created. After the first step, an
+// unsuitable claim no longer fails the run. If the claims of the templates cannot be checked, for example because a
+// quota is exceeded or a webhook does not answer, the run's clients wait, and the next reconcile tries again.
 func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session) error {
 	if s.claimed != nil && !s.inspectAgain || ending(run) || !run.DeletionTimestamp.IsZero() {
 		return nil
@@ -247,8 +246,8 @@ func refusal(run *v1alpha1.BenchmarkRun, all []*usedClaim, planned plan.Plan) *f
 }
 
 // sharedDirectory returns an error if two volumes with the same path refer to the same storage through different
-// claims: client 0 of each target would use the same directory. If both volumes name the same claim, the plan refuses
-// them.
+// claims, because client 0 of each target would then use the same directory. The plan already refuses two such volumes
+// that name the same claim.
 func sharedDirectory(all []*usedClaim) *field.Error {
 	for i, one := range all {
 		for _, other := range all[:i] {
@@ -316,7 +315,7 @@ func (c *claimed) placePods(all []*usedClaim, users map[*usedClaim][]user) {
 			return w.volume.ClaimTemplate != nil && w.volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient
 		})
 		if perClient || !claims.OneNode(claims.Modes(one.claim), !readOnly(one)) {
-			continue // only one client uses the claim, or several nodes can mount it: its pods may run on any node
+			continue // only one client uses each claim, or several nodes can mount the claim
 		}
 		node := nodeOf(users[one])
 		var targets []string

@@ -68,7 +68,7 @@ func (r *Reconciler) explainRefusal(ctx context.Context, key client.ObjectKey, r
 	if err != nil {
 		return false
 	}
-	message := v1alpha1.Truncate("the API server refuses a request of the operator, which keeps retrying: "+
+	message := v1alpha1.Truncate("the API server refuses a request from the operator, which keeps retrying: "+
 		refusal.Error(), maxMessage)
 	if run.Status.Message == message || !r.sessions.mayExplain(key, time.Now()) {
 		return false
@@ -95,7 +95,7 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*v1alpha1.
 
 // begin records the start of a run, once there is capacity for its clients and it is first in its queue. From then on,
 // the run creates objects. begin adds the finalizer first, because created objects must be cleaned up. Each write uses
-// the resource version of the preceding one, so it fails if the run was changed after the other runs were checked.
+// the resource version of the preceding write, so it fails if the run was changed after the other runs were checked.
 func (r *Reconciler) begin(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
 	if why := cmp.Or(replacedBy(run), lostStatus(run)); why != nil {
 		return r.withdraw(ctx, run, *why)
@@ -149,7 +149,7 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 		return ctrl.Result{}, err
 	}
 	if seen.superseded != "" && !r.leads(ctx, session) {
-		// Another operator conducts this run now, and only it may write the status.
+		// Another operator conducts this run now, and only that operator may write the status.
 		r.sessions.drop(client.ObjectKeyFromObject(run))
 		return ctrl.Result{}, fmt.Errorf("run %s: %s", run.Name, seen.superseded)
 	}
@@ -196,9 +196,9 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 	return ctrl.Result{RequeueAfter: longestWait(session.now(), action, out.Settled, session.progress.next())}, nil
 }
 
-// leads reports whether this operator still leads in the term in which it began the session. It checks the Lease,
-// because the agent that claims to obey another operator may be hostile. If this operator still leads, the agent counts
-// as unfit, and its run fails.
+// leads reports whether this operator is still the leader, in the same term as when it began the session. An agent that
+// claims to obey another operator may be hostile, so leads checks the Lease instead of trusting the agent. If this
+// operator still leads, the agent counts as unfit, and the agent's run fails.
 func (r *Reconciler) leads(ctx context.Context, s *session) bool {
 	epoch, err := r.options.Epoch(ctx)
 	return err == nil && epoch == s.epoch

@@ -29,7 +29,7 @@ import (
 const (
 	// parallelCreates is the number of clients that are created in parallel. Creating a client takes two requests.
 	parallelCreates = 8
-	// maxCreates is the maximum number of objects that one reconcile creates, so that other runs get their turn.
+	// maxCreates limits how many objects one reconcile creates, so that other runs get their turn.
 	maxCreates = 64
 )
 
@@ -179,7 +179,7 @@ func (r *Reconciler) ensure(ctx context.Context, object client.Object) (created 
 	if !r.hasProof(there, owner) {
 		remedy := "delete the object"
 		if _, is := object.(*corev1.PersistentVolumeClaim); is {
-			remedy = "rename the volume, or use the claim by its claimName" // do not suggest deleting a claim: it may hold data
+			remedy = "rename the volume, or set claimName to use the existing claim" // do not suggest deleting a claim: it may hold data
 		}
 		return false, fmt.Errorf("%w: %s", errNotOurs, remedy)
 	}
@@ -292,9 +292,10 @@ func (r *Reconciler) remove(ctx context.Context, object client.Object) error {
 	return ignoreUnlabelled(ctx, object, err)
 }
 
-// ignoreUnlabelled drops the refusal to change or delete an object that has lost LabelBenchmark: the admission policy
-// for the operator protects all objects without this label. Otherwise, a user who removes the label would keep the run
-// from ending and other runs from starting. Kubernetes deletes the object with the run.
+// ignoreUnlabelled ignores err if the API server refuses to change or delete an object that has lost LabelBenchmark.
+// The admission policy for the operator protects every object without this label. If the refusal counted, a user who
+// removes the label would keep the run from ending and other runs from starting. Kubernetes deletes the object with the
+// run.
 func ignoreUnlabelled(ctx context.Context, object client.Object, err error) error {
 	if err == nil || isLabelled(object) || ignoreRefusal(err) != nil {
 		return err

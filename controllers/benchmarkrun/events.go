@@ -17,7 +17,7 @@ import (
 // runEvent is an event about a run. It is sent once the status change that it reports is stored.
 type runEvent struct {
 	kind, reason string
-	// action is a machine-readable name for what the operator did.
+	// action is the machine-readable name of the operator's action.
 	action, note string
 }
 

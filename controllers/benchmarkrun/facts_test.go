@@ -146,7 +146,7 @@ func TestRawDevicesLeft(t *testing.T) {
 	}
 	device := func(claim, why string) []v1alpha1.DataLeft {
 		return []v1alpha1.DataLeft{{Target: "data", Volume: "disk", Path: "/dev/storagebench/disk",
-			Reason: "data may remain on the device of claim " + claim + ": wipe it (blkdiscard -z, or dd of zeros) if its content is not needed: " + why}}
+			Reason: "data may remain on the device of claim " + claim + ": wipe it (blkdiscard -z, or dd if=/dev/zero) if its content is not needed: " + why}}
 	}
 	for name, c := range map[string]struct {
 		volume       v1alpha1.Volume

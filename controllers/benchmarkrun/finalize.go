@@ -21,8 +21,8 @@ const (
 	// deletionBeat is the interval at which the operator tries again to delete objects that the API server refuses to
 	// delete.
 	deletionBeat = 30 * time.Second
-	// deletionPatience limits how long an ended run keeps its finalizer because the API server refuses a deletion. After
-	// that, users can delete the run, and other runs wait only for those of its pods that may still be running.
+	// deletionPatience limits how long an ended run keeps its finalizer while the API server refuses a deletion. After
+	// that, users can delete the run, and other runs wait only for pods of the run that may still be running.
 	deletionPatience = 10 * time.Minute
 )
 
@@ -34,8 +34,8 @@ func (r *Reconciler) finalize(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 	finalized := controllerutil.RemoveFinalizer(run, v1alpha1.FinalizerRun)
 	marked := run.Status.EndTime != nil && markOver(run)
 	if !finalized && !marked {
-		// Look for remaining pods: the cache may lag, so a pod that was created just before the run ended may appear in
-		// it only after all other pods were deleted.
+		// Look for remaining pods: the cache may lag, and may show a pod that was created just before the run ended only
+		// after all other pods were deleted.
 		err := errors.Join(r.clearPods(ctx, run)...)
 		if err != nil && ignoreRefusal(err) == nil {
 			// The ObjectsDeleted condition already gives the reason.
@@ -124,7 +124,7 @@ func (r *Reconciler) endGroup(ctx context.Context, pod *corev1.Pod) error {
 	if apierrors.IsForbidden(err) {
 		// The permission to patch pods was revoked after the run had begun. The run's other objects must still be
 		// deleted.
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to end the pod group in Kueue, which may keep its quota; to grant the permission, set kueue.enabled=true in the "+
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to end the pod group in Kueue, so the group may keep its quota; to grant the permission, set kueue.enabled=true in the "+
 			"chart, or apply config/kueue", "pod", pod.Name)
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// pageSize is the maximum number of objects that one list request returns.
+// pageSize limits how many objects one list request returns.
 const pageSize = 500
 
 // eachPage lists objects page by page, bypassing the cache, and passes each page to the function show. The parameter

@@ -48,8 +48,8 @@ func (s *session) look(key client.ObjectKey) metrics.LiveRun {
 		}
 		connecting = connecting || counts[decide.Connecting] > 0
 	}
-	// After a restart, the agents' logs are read again. Until that is done, leave out the totals: they are lower than
-	// those of the previous process, which would look like a counter reset followed by a sudden increase.
+	// After a restart, the agents' logs are read again. Until that is done, leave out the totals, because incomplete
+	// totals would look like a counter reset followed by a sudden increase.
 	if connecting && !s.counted.Load() {
 		return run
 	}
@@ -105,7 +105,7 @@ func (s *session) follows(run *v1alpha1.BenchmarkRun) {
 
 // countSince returns the time from which Live counts the bytes and operations of clients. If it is zero, Live counts
 // from the start of the run. If clients were lost before this process took over, their counts are no longer available,
-// so counting starts now: monitoring systems then see a counter reset, as after any other restart, instead of a value
+// so counting starts now. Monitoring systems then see a counter reset, as after any other restart, instead of a value
 // that is slightly too low.
 func countSince(run *v1alpha1.BenchmarkRun, now time.Time) time.Time {
 	if len(run.Status.LostClients) == 0 {

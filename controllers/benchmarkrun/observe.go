@@ -68,7 +68,7 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	if err != nil {
 		return observation{}, fmt.Errorf("read the run's status: %w", err)
 	}
-	if snapshot.Begun.IsZero() { // no timeout has begun yet: measure them from now
+	if snapshot.Begun.IsZero() { // no timeout has begun yet, so timeouts are measured from now
 		snapshot.Begun = s.now()
 	}
 	snapshot.Cancel = cancelled(run, pods)
@@ -172,7 +172,8 @@ func endedOnly(pod *corev1.Pod) *corev1.Pod {
 }
 
 // agentExit returns the final state of the agent's container if another container, which a webhook added, keeps the pod
-// running. Otherwise, it returns nil: the final status of the pod says more, for example that the pod was evicted.
+// running. Otherwise, it returns nil, because the final status of the pod contains more information, for example that
+// the pod was evicted.
 func agentExit(pod *corev1.Pod) *corev1.ContainerStateTerminated {
 	var exit *corev1.ContainerStateTerminated
 	others := false

@@ -43,8 +43,8 @@ func (r *Reconciler) findDeletedBenchmarks(ctx context.Context, run *v1alpha1.Be
 
 // benchmarksThere returns the UIDs of all existing benchmarks, and of the benchmarks that a run still refers to. A run
 // refers to its benchmark by an owner reference and by spec.benchmarkRef. If a benchmark is deleted without its runs,
-// Kubernetes removes the owner references, and only spec.benchmarkRef remains. It is read from the runs in the cache.
-// This is enough, because the operator conducts only runs that its cache contains.
+// Kubernetes removes the owner references, and only spec.benchmarkRef remains. The runs are read from the cache. This
+// is enough, because the operator conducts only runs that its cache contains.
 func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, error) {
 	there := map[string]bool{}
 	var runs v1alpha1.BenchmarkRunList

@@ -249,7 +249,7 @@ func (r *Reconciler) readListed(ctx context.Context, listed *metav1.PartialObjec
 
 // endedWithPods returns runs that have ended or were deleted and still have pods. Their load may continue if the
 // operator lost its connection to the agents. Pods that the operator did not create, or is not allowed to delete, do
-// not count: their author could use them to block all runs on their volumes indefinitely.
+// not count, because their author could use them to block all runs on their volumes indefinitely.
 func (r *Reconciler) endedWithPods(ctx context.Context, live []v1alpha1.BenchmarkRun) ([]queue.Run, error) {
 	var pods corev1.PodList
 	// Skip the deep copy, because the pods are only read.

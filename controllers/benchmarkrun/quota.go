@@ -36,9 +36,9 @@ func (r *Reconciler) mayUseKueue(ctx context.Context, run *v1alpha1.BenchmarkRun
 }
 
 // quota handles clients whose pods wait for Kueue's quota, so that the wait does not count as a failed start. The time
-// that pods of the run wait for quota does not count towards its startTimeout or, before the first step, its
-// activeDeadline. A step that needs one of these clients waits too. After the first step, the run's Waiting condition
-// does not become True again, because its transition time records when the run was admitted.
+// that a run's pods wait for quota does not count towards the startTimeout or, before the first step, the
+// activeDeadline of the run. A step that needs one of these clients waits too. After the first step, the run's Waiting
+// condition does not become True again, because its transition time records when the run was admitted.
 func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod, clients []decide.Client) {
 	held := 0
 	for i := range clients {
@@ -68,7 +68,7 @@ func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[stri
 	}
 }
 
-// replacedBy returns the reason why a run must stop for another run, or nil.
+// replacedBy returns the reason why a run must make way for another run, or nil if it may continue.
 func replacedBy(run *v1alpha1.BenchmarkRun) *decide.Failure {
 	if why := run.Annotations[v1alpha1.AnnotationReplaced]; why != "" {
 		return &decide.Failure{Reason: v1alpha1.ReasonReplaced, Message: v1alpha1.Truncate(why, 512)}

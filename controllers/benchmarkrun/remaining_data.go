@@ -58,11 +58,11 @@ func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 	return left
 }
 
-// eachVolume returns the entries of status.dataLeft for a target: one for each volume on which data may remain after the
-// run. Each entry is a copy of the given one, with the name of the volume. Raw devices have no directories and are not
-// shared, so they have an entry for each of the given clients instead, with the path of the device. eachVolume omits
-// volumes to which the run could not write, volumes whose claim is deleted with the run, and volumes to which the
-// reason does not apply.
+// eachVolume returns the entries of status.dataLeft for a target: one for each volume on which data may remain after
+// the run. Each entry is a copy of the given one, with the name of the volume. Raw devices have no directories and are
+// not shared, so they have an entry for each of the given clients instead, with the path of the device. eachVolume
+// omits volumes to which the run could not write, volumes whose claim is deleted with the run, and volumes to which the
+// given reason does not apply.
 func eachVolume(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, on objects.Storage, clients []int, left v1alpha1.DataLeft) []v1alpha1.DataLeft {
 	var all []v1alpha1.DataLeft
 	for _, volume := range target.Volumes {
@@ -89,11 +89,11 @@ func concerns(reason, volume string, volumes []v1alpha1.Volume) bool {
 	return named(volume) || !slices.ContainsFunc(volumes, func(other v1alpha1.Volume) bool { return named(other.Name) })
 }
 
-// onDevice changes an entry of status.dataLeft so that it describes a raw device. The device has the same path in every
-// client, so the reason names its claim. The remedy precedes the cause because a long reason is truncated.
+// onDevice makes an entry of status.dataLeft describe a raw device. The path of the device is the same in every client,
+// so the reason names the claim. The remedy precedes the cause because a long reason is truncated.
 func onDevice(left v1alpha1.DataLeft, claim string) v1alpha1.DataLeft {
 	left.Path = objects.DevicePath(left.Volume)
-	left.Reason = fmt.Sprintf("data may remain on the device of claim %s: wipe it (blkdiscard -z, or dd of zeros) if its content is not needed: %s", claim, left.Reason)
+	left.Reason = fmt.Sprintf("data may remain on the device of claim %s: wipe it (blkdiscard -z, or dd if=/dev/zero) if its content is not needed: %s", claim, left.Reason)
 	return left
 }
 

@@ -86,8 +86,8 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	return made, nil
 }
 
-// longestQuotaWait is the longest wait for Kueue for which a run's certificates remain valid, in addition to
-// activeDeadline.
+// longestQuotaWait is added to the validity of a run's certificates, because a run may wait for Kueue before its
+// activeDeadline begins.
 const longestQuotaWait = 365 * 24 * time.Hour
 
 // validity returns the period in which a run's certificates are valid. It depends on the start of the run, not on its
@@ -108,7 +108,7 @@ func (r *Reconciler) observer(run *v1alpha1.BenchmarkRun) drive.Observer {
 	return prometheus.NewObserver(*r.options.Prometheus, run.Namespace)
 }
 
-// shared returns a function that reports whether all clients of a target of the run work in one directory.
+// shared returns a function that reports whether all clients of the given target mount the same volumes.
 func shared(run *v1alpha1.BenchmarkRun) func(target string) bool {
 	targets := run.Spec.Run.Targets
 	return func(name string) bool {
@@ -122,8 +122,9 @@ type cannotConduct struct{ reason, why string }
 
 func (c *cannotConduct) Error() string { return c.why }
 
-// thaw returns the plan that is stored in a run. Before the first step, it also validates the specification: a user or
-// another version of the operator may have created the run, and this version must not begin a run that it would reject.
+// thaw returns the plan that is stored in a run. Before the first step, it also validates the specification, because a
+// user or another version of the operator may have created the run, and this version must not begin a run that it would
+// reject.
 func (r *Reconciler) thaw(ctx context.Context, run *v1alpha1.BenchmarkRun) (plan.Plan, error) {
 	planned, err := plan.Thaw(&run.Spec)
 	if err != nil {
@@ -134,7 +135,7 @@ func (r *Reconciler) thaw(ctx context.Context, run *v1alpha1.BenchmarkRun) (plan
 		catalog, faults := r.options.Catalog(ctx)
 		_, problems := plan.Make(&run.Spec.Run, run.Spec.Seed, plan.WithCatalog(catalog), plan.InCluster(cluster))
 		if len(problems) > 0 && len(faults) > 0 {
-			return plan.Plan{}, errors.New(faults[0]) // the faulty catalog may lack a preset that the run names: try again
+			return plan.Plan{}, errors.New(faults[0]) // retry: the faulty catalog may lack a preset that the run names
 		}
 		if len(problems) > 0 {
 			return plan.Plan{}, &cannotConduct{v1alpha1.ReasonInvalidWorkload, problems.ToAggregate().Error()}
@@ -143,8 +144,7 @@ func (r *Reconciler) thaw(ctx context.Context, run *v1alpha1.BenchmarkRun) (plan
 	return planned, nil
 }
 
-// abandon fails a run that this operator cannot conduct. Its pods are deleted; their agents remove the data when they
-// are terminated.
+// abandon fails a run that this operator cannot conduct. The agents remove the run's data when its pods are deleted.
 func (r *Reconciler) abandon(ctx context.Context, before, run *v1alpha1.BenchmarkRun, why *cannotConduct) (ctrl.Result, error) {
 	record.Fail(run, decide.Failure{Reason: why.reason, Message: why.Error()}, time.Now())
 	record.Finished(run, unconfirmedData(run), time.Now())
@@ -185,7 +185,7 @@ func (s *session) expect(run *v1alpha1.BenchmarkRun, key decide.ClientKey, attem
 		agent: s.conductor.Expect(key, attempt-1),
 	}
 	if old := s.members[key]; old != nil {
-		// Data that the agent of the previous attempt may have created still exists, unless that agent has removed it.
+		// The previous attempt's agent may have created data. The data still exists unless that agent has removed it.
 		added.met = old.met && !old.tidy
 	} else {
 		// If a step was recorded before the operator restarted, every agent had connected, because a step starts only

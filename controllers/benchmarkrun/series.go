@@ -23,7 +23,7 @@ const wholeSteps = 16
 const observationsPart = "observations"
 
 // keepSeries stores the time series of one step, or of all observations, in a ConfigMap of their own. The ConfigMap is
-// created before the result is recorded: if this process dies in between, the next process records the result again and
+// created before the result is recorded. If this process dies in between, the next process records the result again and
 // creates the ConfigMap again. If the cluster rejects the ConfigMap, for example because of a quota, an event reports
 // the error. The run continues, because no figure of the result depends on the series.
 func (r *Reconciler) keepSeries(ctx context.Context, run *v1alpha1.BenchmarkRun, part string, attempt int, log *series.Log) {
@@ -38,8 +38,8 @@ func (r *Reconciler) addSeries(ctx context.Context, run *v1alpha1.BenchmarkRun, 
 		return err
 	}
 	made := objects.Series(run, part, attempt, encoded)
-	// A ConfigMap that exists already is not an error: an earlier process created it for the same attempt. Readers
-	// verify its owner.
+	// An existing ConfigMap is not an error, because an earlier process created it for the same attempt. Readers verify
+	// its owner.
 	if err := r.client.Create(ctx, made); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create ConfigMap %s: %w", made.Name, err)
 	}

@@ -23,8 +23,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// session is the state that this process holds for a live run. Only one worker at a time reconciles a run, so the
-// lock protects only what the conductor's callbacks and the pod watch access.
+// session is the state that this process holds for a live run. Only one worker at a time reconciles a run, so the lock
+// protects only the fields that the conductor's callbacks and the pod watch access.
 type session struct {
 	// gone lists the UIDs of deleted benchmarks that have left data on the run's volumes. goneRead is true once the
 	// operator has looked them up.
@@ -65,7 +65,7 @@ type session struct {
 	lostReported time.Time
 
 	// loading is the attempt of the step under load, or of the last step that was under load. counted is true once the
-	// totals of bytes and operations include the work that clients did before this session. Both are used by Live.
+	// totals of bytes and operations include the work that clients did before this session. Live uses both fields.
 	loading atomic.Pointer[decide.Attempt]
 	counted atomic.Bool
 
@@ -79,8 +79,8 @@ type session struct {
 // member is one client with its current pod.
 type member struct {
 	pod objects.Client
-	// uid is the UID of the pod. It is set once the pod has been created or found. served is true if its Secret exists
-	// too.
+	// uid is the UID of the pod. It is set once the pod has been created or found. served is true if the pod's Secret
+	// exists too.
 	uid    types.UID
 	served bool
 	// noSecret is true if the pod is known to have no Secret yet, because this process has just created the pod.
@@ -91,7 +91,7 @@ type member struct {
 	lost      bool
 	// refusedAt is the last time that the API server refused to delete the pod of the lost client.
 	refusedAt time.Time
-	// why explains why the client is missing, as the cluster reports it. uncreated is true if the reason is that the
+	// why is the reason that the cluster reports for the missing client. uncreated is true if the reason is that the
 	// client's pod or Secret could not be created.
 	why       string
 	uncreated bool
@@ -99,8 +99,8 @@ type member struct {
 	heldUntil time.Time
 	// worked is true if this pod's agent took part in a step before this operator process took over.
 	worked bool
-	// met is true if an agent of this client has answered at least once and may therefore have created files. tidy is
-	// true if the pod succeeded: its agent has then removed these files.
+	// met is true if an agent of this client has answered at least once and may therefore have created files. tidy is true
+	// if the pod succeeded, which means that its agent has removed these files.
 	met, tidy bool
 	// reached is true if this pod's agent has answered this operator process.
 	reached bool
@@ -162,14 +162,14 @@ type sessions struct {
 	changed chan changed
 	// memory is the memory budget for the reports from the agents of all runs.
 	memory *conductor.Budget
-	// computing is locked while a result is computed, so that only one is computed at a time: the computation takes
-	// several times the memory of the reports.
+	// computing is locked while a result is computed, so only one is computed at a time. The computation needs several
+	// times the memory of the reports.
 	computing sync.Mutex
 
 	mu      sync.Mutex
 	live    map[client.ObjectKey]*session
 	written map[client.ObjectKey]*v1alpha1.BenchmarkRun
-	// explained maps each run to the last time that a request rejected by the API server was reported.
+	// explained maps each run to the time of its last report about a request that the API server rejected.
 	explained map[client.ObjectKey]time.Time
 }
 
@@ -274,8 +274,8 @@ func (s *sessions) forget(key client.ObjectKey) {
 	delete(s.explained, key)
 }
 
-// mayExplain reports whether the run may report another rejection by the API server: the last report must be at least
-// beat ago. Each report changes the run and so triggers a reconcile. Without this limit, alternating rejections would
+// mayExplain reports whether the run may report another rejection by the API server. It returns true at most once per
+// beat. Each report changes the run and so triggers a reconcile. Without this limit, alternating rejections would
 // trigger reconciles without a pause.
 func (s *sessions) mayExplain(key client.ObjectKey, now time.Time) bool {
 	s.mu.Lock()

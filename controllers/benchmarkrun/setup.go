@@ -139,7 +139,8 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	return nil
 }
 
-// retries delays the retry of a failed reconcile by at most one beat, because the timeouts of a run keep counting.
+// retries limits the delay before a failed reconcile is retried to one beat, because a run's timeouts keep running
+// during the delay.
 func retries() workqueue.TypedRateLimiter[ctrl.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](soon, beat)
 }

@@ -95,7 +95,7 @@ type storageReader struct {
 const manyClaims = 24
 
 // claims returns the claims of a target, with their volumes, drivers and classes. It omits missing claims, because the
-// status of the pods that wait for a missing claim already reports it.
+// status of the pods that wait for them already reports them.
 func (s *storageReader) claims(ctx context.Context, run *v1alpha1.BenchmarkRun, target *v1alpha1.Target) ([]discover.Claim, error) {
 	var all []discover.Claim
 	var names []string
@@ -254,8 +254,8 @@ func once[T any](known *map[string]*T, name string, read func() (*T, error)) (*T
 	return found, nil
 }
 
-// unlessDenied reads an object in the same way as optional. If the operator is not allowed to read its kind, or the
-// cluster lacks it, unlessDenied records the reason in denied and does not try to read that kind again.
+// unlessDenied reads an object as optional does. If the operator is not allowed to read its kind, or the cluster lacks
+// it, unlessDenied records the reason in denied and does not try to read that kind again.
 func unlessDenied[T client.Object](ctx context.Context, s *storageReader, kind, name string, into T) (found T, err error) {
 	if s.denied[kind] != "" {
 		return found, nil

@@ -20,7 +20,7 @@ const isOver = "true"
 func notOver() labels.Selector {
 	requirement, err := labels.NewRequirement(v1alpha1.LabelOver, selection.NotEquals, []string{isOver})
 	if err != nil {
-		panic(err) // cannot happen: the label and its value are valid constants
+		panic(err) // cannot happen, because the label and its value are valid constants
 	}
 	return labels.NewSelector().Add(*requirement)
 }
@@ -34,10 +34,10 @@ func markOver(run *v1alpha1.BenchmarkRun) bool {
 	return true
 }
 
-// lostStatus returns the reason why a run must not begin although it has not begun according to its status, or nil if
-// it may begin. A run that is restored from a backup without its status keeps its label and annotation, but gets
-// another UID. It must not begin, because other runs do not wait for a run with the label. If the annotation contains
-// the run's own UID, the operator died before it recorded the start, and the run may begin.
+// lostStatus detects a run that has begun before but lost its status. It returns the reason why the run must not begin,
+// or nil if it may begin. A run that is restored from a backup without its status keeps its label and annotation, but
+// gets another UID. It must not begin, because other runs do not wait for a run with the label. If the annotation
+// contains the run's own UID, the operator died before it recorded the start, and the run may begin.
 func lostStatus(run *v1alpha1.BenchmarkRun) *decide.Failure {
 	begun := run.Annotations[v1alpha1.AnnotationBegun]
 	if run.Labels[v1alpha1.LabelOver] != isOver && (begun == "" || begun == string(run.UID)) {
@@ -45,7 +45,7 @@ func lostStatus(run *v1alpha1.BenchmarkRun) *decide.Failure {
 	}
 	return &decide.Failure{
 		Reason: v1alpha1.ReasonStopped,
-		Message: "the run had begun before, but its status is lost, for example because a backup was restored without it: " +
+		Message: "the run has begun before but lost its status, for example because it was restored from a backup without its status: " +
 			"delete the run",
 	}
 }

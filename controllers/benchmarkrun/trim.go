@@ -24,7 +24,7 @@ var (
 func TrimPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
-		return object, nil // a tombstone, which the cache passes for a deletion that it has missed
+		return object, nil // the cache passes a tombstone for a deletion that it missed
 	}
 	pod.ManagedFields = nil
 	maps.DeleteFunc(pod.Labels, func(key, _ string) bool { return !slices.Contains(readLabels, key) })

@@ -70,15 +70,14 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	}
 }
 
-// lacksSecret reports whether a pod cannot start because its Secret was deleted, according to an event. The operator does
-// not read Secrets.
+// lacksSecret reports whether an event shows that a pod cannot start because its Secret was deleted. It uses the event
+// because the operator does not read Secrets.
 func lacksSecret(pod *corev1.Pod, event string) bool {
 	return strings.Contains(event, fmt.Sprintf("secret %q not found", pod.Name))
 }
 
 // waiting returns the reason why a pod is not running, according to its status. enough is true if the reason is
-// specific enough to be shown without reading the pod's events. If it is false, the reason only describes how far the
-// start of the pod has progressed.
+// specific enough to be shown without reading the pod's events. Otherwise, an event may give a better reason.
 func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun, now time.Time) (why string, enough bool) {
 	starts := now.Sub(pod.CreationTimestamp.Time) < startGrace
 	for _, condition := range pod.Status.Conditions {
@@ -166,8 +165,8 @@ func aboutClaim(claim *corev1.PersistentVolumeClaim, event *corev1.Event) string
 }
 
 // newestEvent returns the newest warning about an object, or its newest event if there is no warning. It returns nil if
-// there are no events or they cannot be read. An error is ignored because the event is only shown in a message, or leads
-// to another attempt to create a Secret, which does no harm.
+// there are no events or they cannot be read. Errors are ignored, because callers only show the event in a message or
+// use it to retry the creation of a Secret.
 func (r *Reconciler) newestEvent(ctx context.Context, namespace string, uid types.UID) *corev1.Event {
 	var list corev1.EventList
 	err := r.direct.List(ctx, &list, client.InNamespace(namespace),

@@ -119,7 +119,7 @@ const unread = "unread"
 func (s *Source) apply(ctx context.Context, found *corev1.ConfigMap) {
 	made, changes, err := s.builtin.Override(found.Data)
 	if err == nil && len(found.BinaryData) > 0 {
-		err = fmt.Errorf("binaryData is not supported: put the files into data")
+		err = fmt.Errorf("binaryData is not supported: move the files to data")
 	}
 	if err != nil {
 		s.version, s.fault = found.ResourceVersion, fmt.Sprintf("ConfigMap %s is invalid: %s", s.key.Name, err)

@@ -1,13 +1,13 @@
 // Package library installs the built-in profiles of this operator version in the cluster.
 //
-// Each leader applies them once, at its start, by server-side apply with its own field manager. The label and the
+// Each leader applies them once, when it starts, by server-side apply with a separate field manager. The label and the
 // managed fields determine who owns a profile:
 //
 //	no such object                        it is created, with the label
 //	label, spec set only by the operator  it is updated to this version
-//	label, changed by another manager     it is left unchanged, with an event
-//	no label                              it is a user's own profile and is left unchanged, with an event
-//	label, not in this version            benchmarks may refer to it, so it is left unchanged, with an event
+//	label, changed by another manager     it is left unchanged, and an event is sent
+//	no label                              it is a user's own profile: it is left unchanged, and an event is sent
+//	label, not in this version            it is left unchanged, because benchmarks may refer to it, and an event is sent
 //
 // Values that a user has set are therefore never overwritten, and nothing is deleted. To restore a profile of the
 // library, delete the changed profile and restart the operator.
@@ -76,7 +76,7 @@ func (a *Applier) Start(ctx context.Context) error {
 	}
 }
 
-// Apply updates the profiles in the cluster to match the library, if the operator owns them.
+// Apply creates missing profiles of the library, and updates the profiles that the operator owns.
 func (a *Applier) Apply(ctx context.Context) error {
 	all, err := library.Profiles()
 	if err != nil {
@@ -107,8 +107,8 @@ func (a *Applier) Apply(ctx context.Context) error {
 	}
 	for _, left := range there {
 		if ours(left) {
-			a.report(ctx, left, corev1.EventTypeNormal, v1alpha1.EventProfileLeft, "this version of the library no longer has this profile, "+
-				"but benchmarks may refer to it: delete the profile when none does")
+			a.report(ctx, left, corev1.EventTypeNormal, v1alpha1.EventProfileLeft, "this version of the library no longer has this profile; "+
+				"delete it when no benchmark refers to it any more")
 		}
 	}
 	if failures == nil {
@@ -149,7 +149,7 @@ func (a *Applier) apply(ctx context.Context, profile *library.Profile, live *uns
 	if live != nil && contains(toAny(live.GetAnnotations()), toAny(annotations)) {
 		return nil
 	}
-	// Do not force the apply if there are conflicts: a field that another manager has set since the list was read
+	// Do not force the apply if there are conflicts, because a field that another manager has set since the list was read
 	// belongs to that manager.
 	if err := a.Writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(FieldManager)); err != nil {
 		return fmt.Errorf("apply profile %s: %w", profile.Name, err)
@@ -161,8 +161,8 @@ func ours(profile *unstructured.Unstructured) bool {
 	return profile.GetLabels()[v1alpha1.LabelLibrary] == "true"
 }
 
-// owner returns the reason why the operator must not change an existing profile, or "" if it may change it or the
-// profile does not exist.
+// owner returns the reason why the operator must not change a profile, or "" if the operator may change or create the
+// profile.
 func owner(live *unstructured.Unstructured) string {
 	switch {
 	case live == nil:
@@ -170,8 +170,8 @@ func owner(live *unstructured.Unstructured) string {
 	case !ours(live):
 		return "the profile has no label " + v1alpha1.LabelLibrary + ", so it does not belong to the library"
 	}
-	// Use managedFields to find fields of the spec that others have set. A field that no manager has set is not a
-	// change by a user: it may be a default that a newer version of the API has added.
+	// Use managedFields to find fields of the spec that others have set. A field without a manager does not count as a
+	// change, because it may be a default that a newer version of the API has added.
 	for _, entry := range live.GetManagedFields() {
 		if entry.Manager != FieldManager && entry.Subresource == "" && setsSpec(entry.FieldsV1) {
 			return entry.Manager + " modified it"
@@ -199,8 +199,7 @@ func setsSpec(fields *metav1.FieldsV1) bool {
 	return sets
 }
 
-// contains compares two decoded JSON objects. It reports whether every field of the object part is also in the object
-// whole, with the same value.
+// contains reports whether one decoded JSON object, whole, has every field of another, part, with the same value.
 func contains(whole, part any) bool {
 	fields, isMap := part.(map[string]any)
 	of, both := whole.(map[string]any)

@@ -18,7 +18,7 @@ const cacheTimeout = 2 * time.Second
 
 // Facts returns the function that a metrics.Collector calls at each scrape. It provides the benchmarks and runs in the
 // manager's cache, and the live runs that the function live returns. While this process is not the leader, it provides
-// neither. interval is the scrape interval of the observations.
+// nothing. interval is the scrape interval of the observations.
 func (k *Keeper) Facts(
 	mgr ctrl.Manager, version string, interval time.Duration, live func() []metrics.LiveRun,
 ) func() metrics.Facts {

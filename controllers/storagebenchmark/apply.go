@@ -20,7 +20,7 @@ import (
 
 // ignoreUpdates is an annotation that makes Argo CD apply its ignoreResourceUpdates settings to runs. Without the
 // annotation, Argo CD applies these settings only to resources that it tracks. It does not track runs, so it would
-// process each change of their status, every few seconds (config/gitops/argocd/argocd-cm.yaml).
+// process their status changes every few seconds (config/gitops/argocd/argocd-cm.yaml).
 const ignoreUpdates = "argocd.argoproj.io/ignore-resource-updates"
 
 // apply carries out a decision, but does not write the status.
@@ -51,7 +51,7 @@ func (r *reconciler) create(ctx context.Context, obs observation) outcome {
 		return outcome{created: run}
 	case apierrors.IsAlreadyExists(err):
 		// A run of that name already exists. It may be this very run, created before a crash. The next reconcile checks
-		// this.
+		// whether it is.
 		return outcome{again: true}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		// The namespace is being deleted, and the benchmark with it.

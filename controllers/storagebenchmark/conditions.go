@@ -103,7 +103,7 @@ func notJudgedMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) 
 	case active.Hash != obs.hash && waits && !obs.times.set:
 		return fmt.Sprintf("run %s, created from an earlier spec.run, is still live; a run with the current spec.run starts when requested", active.Name)
 	case active.Hash != obs.hash:
-		return fmt.Sprintf("run %s, created from an earlier spec.run, is still live; a run with the current spec.run starts when it ends", active.Name)
+		return fmt.Sprintf("run %s, created from an earlier spec.run, is still live; when it ends, a run with the current spec.run starts", active.Name)
 	case active.UID == "":
 		return fmt.Sprintf("run %s is being created", active.Name)
 	}
@@ -188,8 +188,8 @@ func (p *conditionSet) missing(obs observation) {
 	p.stalled = &claim{metav1.ConditionTrue, why.reason, why.message}
 }
 
-// missingSince returns the time at which a reference was first found to be missing. This is the transition time of
-// Ready, if the reason of Ready is a missing reference.
+// missingSince returns the time at which a reference was first found to be missing. If Ready already reports a missing
+// reference, this is the transition time of Ready, otherwise the current time.
 func missingSince(obs observation) time.Time {
 	ready := find(obs.benchmark.Status.Conditions, v1alpha1.ConditionReady)
 	if ready != nil && ready.Status == metav1.ConditionUnknown && isMissing(ready.Reason) {

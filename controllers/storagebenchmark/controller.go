@@ -19,8 +19,7 @@ import (
 	"github.com/storagebench/storagebench/internal/limits"
 )
 
-// soon is the delay before an object that has just changed is reconciled again. It is not zero, so that the cache can
-// catch up.
+// soon is the delay before an object that has just changed is reconciled again. It gives the cache time to catch up.
 const soon = 50 * time.Millisecond
 
 // reconciler reconciles StorageBenchmarks. It is stateless: everything that it needs to remember is in their status.
@@ -56,7 +55,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	reported := reportOn(*obs, act, out)
 	err = r.patch(ctx, obs.benchmark, reported.status)
 	if apierrors.IsConflict(err) {
-		// A conflict is not an error: the decision is repeated on the current object.
+		// A conflict is not an error, because the decision is repeated on the current object.
 		return ctrl.Result{RequeueAfter: soon}, nil
 	}
 	if apierrors.IsInvalid(err) {
@@ -97,7 +96,7 @@ func (r *reconciler) patch(ctx context.Context, benchmark *v1alpha1.StorageBench
 }
 
 func (r *reconciler) sendEvent(benchmark *v1alpha1.StorageBenchmark, one benchmarkEvent) {
-	// Leave related nil if there is no run: an interface that holds a nil pointer is not nil.
+	// Leave related nil if there is no run, because an interface that holds a nil pointer is not nil.
 	var related runtime.Object
 	if one.related != nil {
 		related = one.related

@@ -82,7 +82,7 @@ func overtakenEvent(obs observation) []benchmarkEvent {
 }
 
 // passedEvent returns the event about a run that ended without a verdict because it was preempted. It returns nil for a
-// run that was stopped for another run, because the event about such a run is sent when the run is told to stop.
+// run that made way for another run, because that event was sent when the run was told to stop.
 func passedEvent(run *v1alpha1.BenchmarkRun) []benchmarkEvent {
 	if !endedBy(run, v1alpha1.ReasonPreempted) {
 		return nil
@@ -107,13 +107,14 @@ func skippedEvent(obs observation) []benchmarkEvent {
 	if !obs.times.skips(obs) {
 		return nil
 	}
-	return []benchmarkEvent{missedEvent(1, false, fmt.Sprintf("%s is more than the starting deadline (%s) ago",
+	return []benchmarkEvent{missedEvent(1, false, fmt.Sprintf("it was due at %s, and its starting deadline (%s) has passed",
 		clockText(obs.times.due.Expired), obs.times.deadline))}
 }
 
-// refusedEvent returns the event about a status that the API server refuses. The status cannot report this itself.
+// refusedEvent returns the event about a status that the API server rejects. The event is needed because the rejected
+// status cannot report the problem.
 func refusedEvent(err error) benchmarkEvent {
-	note := "the API server rejects the new status: check that the installed CRDs match the operator's version: " + err.Error()
+	note := "the API server rejected the new status; check that the installed CRDs match the operator's version: " + err.Error()
 	return benchmarkEvent{corev1.EventTypeWarning, v1alpha1.EventRequestRefused, actionReport, note, nil}
 }
 

@@ -33,7 +33,7 @@ func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBe
 	if status.LastReplacedRun != "" {
 		parts = append(parts, "replaced", status.LastReplacedRun)
 	}
-	// NUL separates the parts. It cannot occur in a part: the API accepts NUL only in requests, and boundedRequest
+	// NUL separates the parts. It cannot occur in a part, because the API accepts NUL only in requests, and boundedRequest
 	// removes it from requests.
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return identity{
@@ -79,8 +79,8 @@ func (r request) any() bool { return r.manual != "" || r.annotation != "" }
 
 // adoptsManual reports whether the value of trigger.manual counts as handled already. It does if the operator has not
 // seen the benchmark before and trigger.onChange is false, because the creation of such a benchmark must not start a
-// run. Otherwise, if a cluster is rebuilt from Git, which keeps the last value of trigger.manual, the run that this
-// value requested would be repeated.
+// run. Otherwise, rebuilding a cluster from Git would repeat the run that trigger.manual requested last, because Git
+// keeps its value.
 func adoptsManual(benchmark *v1alpha1.StorageBenchmark) bool {
 	trigger := benchmark.Spec.Trigger
 	return benchmark.Status.ObservedGeneration <= 0 && trigger != nil && trigger.OnChange != nil && !*trigger.OnChange

@@ -44,7 +44,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 		return nil, err
 	}
 	if obs.active.state == activeLive && replaces(*obs) && !toldToStop(obs.active.run) {
-		// Check that the benchmark is up to date before stopping the live run: the request for another run may have
+		// Check that the benchmark is up to date before stopping the live run, because the request for another run may have
 		// been withdrawn.
 		if err := r.proveFresh(ctx, benchmark); err != nil {
 			return nil, err

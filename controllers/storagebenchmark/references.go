@@ -50,7 +50,7 @@ func (r *reconciler) resolve(ctx context.Context, benchmark *v1alpha1.StorageBen
 	}
 	if len(found.missing) == 0 {
 		found.reason = v1alpha1.ReasonClaimNotFound
-		// Plan with the seed 0: the run's seed is not known yet, and the problems of a plan do not depend on it.
+		// The run's seed is not known yet, so plan with seed 0. The problems of a plan do not depend on the seed.
 		if r.catalog != nil {
 			found.catalog, _ = r.catalog(ctx)
 		}
@@ -87,8 +87,8 @@ func (r *reconciler) profile(ctx context.Context, namespace string, ref v1alpha1
 	return *engine, true, nil
 }
 
-// explainUnreadable corrects the message about missing ClusterWorkloadProfiles if the operator is not allowed to read
-// them, because they may exist.
+// explainUnreadable corrects the message about missing ClusterWorkloadProfiles, which may exist if the operator is not
+// allowed to read them.
 func explainUnreadable(missing field.ErrorList) {
 	for _, problem := range missing {
 		kind, _, _ := strings.Cut(fmt.Sprint(problem.BadValue), " ")

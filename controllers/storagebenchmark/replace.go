@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// replaces reports whether the live run must be stopped for another run: the benchmark is not suspended, the effective
+// replaces reports whether the live run must make way for another run: the benchmark is not suspended, the effective
 // concurrency policy of spec.trigger is Replace, and one more run is requested. The request that started the live run
 // does not count.
 func replaces(obs observation) bool {
@@ -26,13 +26,13 @@ func moreRequested(obs observation) bool {
 		obs.startsOnChange() && obs.benchmark.Status.ActiveRun.Hash != obs.hash
 }
 
-// toldToStop reports whether a run was already told to stop for another run.
+// toldToStop reports whether a run was already told to make way for another run.
 func toldToStop(run *v1alpha1.BenchmarkRun) bool {
 	return run.Annotations[v1alpha1.AnnotationReplaced] != ""
 }
 
-// stop tells a run to stop for another run. The BenchmarkRun controller then ends the run and keeps the results that it
-// has so far.
+// stop tells a run to make way for another run. The BenchmarkRun controller then ends the run and keeps the results
+// that it has so far.
 func (r *reconciler) stop(ctx context.Context, run *v1alpha1.BenchmarkRun) outcome {
 	why := "the benchmark's next run is due and spec.trigger.concurrencyPolicy is Replace"
 	ctrl.LoggerFrom(ctx).Info("Stopping run because the next one is due", "run", run.Name)
@@ -54,8 +54,8 @@ func (r *reconciler) stop(ctx context.Context, run *v1alpha1.BenchmarkRun) outco
 	return outcome{}
 }
 
-// withoutVerdict reports whether a run ended for a reason that is unrelated to the storage: it was stopped for another
-// run, or preempted.
+// withoutVerdict reports whether a run ended for a reason that is unrelated to the storage: it made way for another
+// run, or it was preempted.
 func withoutVerdict(run *v1alpha1.BenchmarkRun) bool {
 	return endedBy(run, v1alpha1.ReasonReplaced) || endedBy(run, v1alpha1.ReasonPreempted)
 }
@@ -67,14 +67,14 @@ func endedBy(run *v1alpha1.BenchmarkRun, reason string) bool {
 
 // followsReplaced reports whether the active run was stopped for a scheduled run. The scheduled run is recorded
 // together with the end of the stopped run. If it were recorded later, its starting deadline would apply again, and
-// could have passed during the stop.
+// could have passed while the live run was stopping.
 func followsReplaced(obs observation) bool {
 	return endedBy(obs.active.run, v1alpha1.ReasonReplaced) && !suspended(obs.benchmark) && !obs.times.due.At.IsZero()
 }
 
-// recordWithoutVerdict records a run that ended without a verdict. If the run was preempted, this also makes its
-// successor the active run. The successor would not be started otherwise, because the request for the run already
-// counts as handled.
+// recordWithoutVerdict records a run that ended without a verdict. If the run was preempted, recordWithoutVerdict also
+// makes its successor the active run. Otherwise the successor would not be started, because the request for the run
+// already counts as handled.
 func recordWithoutVerdict(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
 	run := obs.active.run
 	status.LastReplacedRun, status.ActiveRun = run.Name, nil

@@ -51,8 +51,8 @@ func timetableOf(benchmark *v1alpha1.StorageBenchmark, now time.Time, stopping b
 // handledUpTo returns the time up to which scheduled times count as handled. Usually, this is just before
 // status.nextScheduleTime. An edited schedule therefore requests no runs for times before the edit. However, if
 // status.nextScheduleTime has already passed when the schedule is edited, the edited schedule also requests a run for
-// its times since then. If status.nextScheduleTime is not set, the result is the creation time of a new benchmark, or
-// now if a schedule was added to an older benchmark. The result is never before status.lastScheduleTime.
+// the scheduled times since then. If status.nextScheduleTime is not set, the result is the creation time of a new
+// benchmark, or now if a schedule was added to an older benchmark. The result is never before status.lastScheduleTime.
 func handledUpTo(benchmark *v1alpha1.StorageBenchmark, now time.Time) time.Time {
 	status := &benchmark.Status
 	handled := now
@@ -72,8 +72,8 @@ func handledUpTo(benchmark *v1alpha1.StorageBenchmark, now time.Time) time.Time 
 func (t timetable) asks() bool { return t.problem != nil || !t.due.At.IsZero() }
 
 // skips reports whether a scheduled run is skipped because its starting deadline has passed. It returns false while
-// there is an active run. Recording the skipped time would then change the name of the active run, which is derived
-// from the handled times.
+// there is an active run, whose name is derived from the handled times. Recording the skipped time would change that
+// name.
 func (t timetable) skips(obs observation) bool {
 	return !t.due.Expired.IsZero() && obs.active.state == noActive
 }
@@ -95,8 +95,8 @@ func (t timetable) note(status *v1alpha1.StorageBenchmarkStatus, obs observation
 	case t.due.At.IsZero() && t.due.Expired.IsZero():
 		status.NextScheduleTime = timeOrNil(t.due.Next)
 	case status.NextScheduleTime == nil:
-		// A scheduled time has passed, but no run can be recorded for it yet. Store that time in
-		// status.nextScheduleTime, so that it is not lost.
+		// A scheduled time has passed, but no run can be recorded for it yet. Store that time in status.nextScheduleTime to
+		// keep it.
 		status.NextScheduleTime = timeOrNil(cmp.Or(t.due.At, t.due.Expired))
 	}
 }

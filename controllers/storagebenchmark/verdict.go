@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxMessage is the maximum length of messages of conditions and verdicts, in characters. It is short because users
-	// read the messages on a terminal, and because the size of the status is limited.
+	// maxMessage is the maximum length, in characters, of the messages of conditions and verdicts. It is short because
+	// users read the messages on a terminal, and because the size of the status is limited.
 	maxMessage = 512
 	// maxReason is the API's limit on the length of a verdict's reason.
 	maxReason = 128
@@ -34,7 +34,7 @@ type verdict struct {
 // verdictOn evaluates a run that has ended, both alone and in comparison with the other runs of its benchmark.
 func verdictOn(obs observation, run *v1alpha1.BenchmarkRun) verdict {
 	by := policyFor(obs, run)
-	// Without spec.regression, keep the history: it is needed when spec.regression is set again.
+	// Without spec.regression, keep the history, which is needed if spec.regression is set again.
 	made := verdict{history: obs.benchmark.Status.History,
 		run: v1alpha1.JudgedRun{RunReference: referenceTo(run), PolicyHash: by.hash()}}
 	if len(by.objectives) > 0 {

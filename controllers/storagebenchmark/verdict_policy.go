@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/trend"
 )
 
-// policy holds the criteria by which runs are evaluated, in addition to whether they succeeded and are valid.
+// policy holds the criteria for the verdict on a run, in addition to success and validity.
 type policy struct {
 	objectives []v1alpha1.Objective
 	regression *v1alpha1.RegressionPolicy
@@ -121,7 +121,7 @@ func revise(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action
 		return
 	}
 	last.Reason = v1alpha1.ReasonNotJudged
-	last.Message = v1alpha1.Truncate(fmt.Sprintf("spec.objectives or spec.regression changed, but run %s, to which they would apply, was deleted; "+
+	last.Message = v1alpha1.Truncate(fmt.Sprintf("spec.objectives or spec.regression changed, but run %s was deleted and cannot be evaluated again; "+
 		"request another run with spec.trigger.manual or the annotation %s", last.Name, v1alpha1.AnnotationRequestedAt), maxMessage)
 }
 

@@ -56,8 +56,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if _, old := specAndStatus(before); equality.Semantic.DeepEqual(old, status) {
 		return ctrl.Result{}, nil
 	}
-	// Patch with the resource version that was evaluated: the status of an older spec must not overwrite the status
-	// of a newer one.
+	// Patch with the resource version that was evaluated, because the status of an older spec must not overwrite the
+	// status of a newer one.
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.client.Status().Patch(ctx, object, patch); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("write the status of the profile: %w", err)

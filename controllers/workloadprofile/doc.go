@@ -8,8 +8,7 @@
 //	can be run      Ready=True
 //	cannot be run   Ready=False  Stalled=True   the message names the field and the remedy
 //
-// Nothing depends on the condition: a run is planned from the contents of the profile at the time when the run
-// starts.
+// Nothing depends on the condition. When a run starts, it is planned from the current contents of the profile.
 //
 // +kubebuilder:rbac:groups=storagebench.dev,resources=workloadprofiles;clusterworkloadprofiles,verbs=list;watch
 // +kubebuilder:rbac:groups=storagebench.dev,resources=workloadprofiles/status;clusterworkloadprofiles/status,verbs=patch

@@ -24,8 +24,8 @@ func judge(spec *v1alpha1.WorkloadProfileSpec) error {
 	if problems := load.Validate(path); len(problems) > 0 {
 		return problems.ToAggregate()
 	}
-	// Check the workload as the load of a drain, the kind of phase that accepts the most settings: some engines support
-	// fewer settings in a phase of fixed duration.
+	// Check the workload as the load of a drain, because a drain accepts the most settings. Some engines support fewer
+	// settings in a phase of fixed duration.
 	drain := engine.Step{Purpose: v1alpha1.StepDrain, Clients: 1, Processes: 1, Duration: anyDuration}
 	if err := load.Prove(&drain); err != nil {
 		return fmt.Errorf("%s: %w: change the profile", path, err)

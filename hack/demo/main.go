@@ -35,7 +35,7 @@ func main() {
 	d := &demo{console: console{out: os.Stdout, began: time.Now()}, version: *version}
 	err := d.run(ctx, *which)
 	if ctx.Err() != nil {
-		// Restore the default handling of interrupts: another interrupt kills the program immediately.
+		// Restore the default handling of interrupts, to let another interrupt kill the program immediately.
 		stop()
 		d.interrupted()
 		d.endPrograms()
@@ -139,7 +139,7 @@ func (d *demo) clusterUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Link kubectl into bin, so that users who add bin to their PATH get it with kubectl-storagebench as a plugin.
+	// Link kubectl into bin. Users who add bin to their PATH then have kubectl with kubectl-storagebench as a plugin.
 	if err := os.MkdirAll("bin", 0o755); err != nil {
 		return fmt.Errorf("make the directory bin: %w", err)
 	}

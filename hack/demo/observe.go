@@ -99,7 +99,7 @@ func (d *demo) startPrometheus(ctx context.Context, host, configuration string) 
 	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
 		return "", fmt.Errorf("configure Prometheus: %w", err)
 	}
-	// Use a free port: a Prometheus that already uses the default port would be mistaken for the new one.
+	// Use a free port, because a Prometheus that already uses the default port would be mistaken for the new one.
 	free, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return "", fmt.Errorf("find a free port for Prometheus: %w", err)

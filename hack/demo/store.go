@@ -22,7 +22,7 @@ func (d *demo) mount(ctx context.Context) error {
 			return err
 		}
 	}
-	// Do not reuse the store of an earlier demo: its credits may be spent.
+	// Do not reuse the store of an earlier demo, because its credits may be spent.
 	if err := d.unmount(ctx); err != nil {
 		return err
 	}

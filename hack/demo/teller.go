@@ -20,8 +20,8 @@ const (
 	widest = 160
 )
 
-// teller prints the changes in the status of a benchmark and its run. If a stage has several messages within the time
-// quiet, it prints only the first.
+// teller prints the changes in the status of a benchmark and its run. After a line about a stage, it prints no further
+// line about that stage until quiet has passed.
 type teller struct {
 	say func(format string, arguments ...any)
 	now func() time.Time

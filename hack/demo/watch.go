@@ -8,7 +8,7 @@ import (
 )
 
 // watch returns a channel that receives the objects of a kind whenever they change. It uses a single kubectl that keeps
-// running: polling would start a process for each poll, and take CPU time from the fio processes that are being
+// running, because polling would start a process for each poll and take CPU time from the fio processes that are being
 // measured on the same machine.
 func watch[T any](ctx context.Context, d *demo, kind string) <-chan *T {
 	seen := make(chan *T)

@@ -4,7 +4,8 @@
 //
 //	go run ./hack/mutate [-sample 40] [-seed 1] [-timeout 5m] [PACKAGE...]
 //
-// It modifies no file: the compiler reads the changed file through -overlay. The same seed yields the same mutants.
+// It modifies no files, because the compiler reads the changed file through -overlay. The same seed yields the same
+// mutants.
 package main
 
 import (
@@ -131,7 +132,7 @@ const (
 	notCompiled verdict = "not compiled"
 )
 
-// try runs the tests of a package that contains one mutant.
+// try runs the tests that should detect a mutant in a package.
 func try(m mutant, folder string, o options) (verdict, error) {
 	scratch, err := os.MkdirTemp("", "mutate-")
 	if err != nil {

@@ -132,7 +132,7 @@ func (m *mutator) change(node ast.Node, is string) {
 	m.replace(m.offset(node.Pos()), m.offset(node.End()), is, m.source(node), is)
 }
 
-// replace adds a mutant in which the text `with` replaces the bytes between the offsets from and to.
+// replace adds a mutant in which the text `with` replaces the bytes from offset `from` to offset `to`.
 func (m *mutator) replace(from, to int, with, was, is string) {
 	one := mutant{
 		file: m.file, line: 1 + strings.Count(string(m.text[:from]), "\n"), function: m.function, was: was, is: is,

@@ -55,7 +55,7 @@ func (r *release) chart(ctx context.Context) error {
 }
 
 // publishedValues returns the chart's values with the registry and the digests of the release's images. It changes only
-// the lines of these values, so that comments are preserved.
+// the lines of these values, to preserve comments.
 func (r *release) publishedValues(values []byte) ([]byte, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(values, &document); err != nil {

@@ -57,7 +57,7 @@ const everyPlatform = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64"
 
 func run(ctx context.Context) error {
 	r := release{}
-	only := flag.String("only", "", "build only part of the release; the only value is archives (of the command-line tool)")
+	only := flag.String("only", "", "set to archives to build only the archives of the command-line tool")
 	platforms := flag.String("platforms", everyPlatform, "platforms to build the command line for; images are built only for the Linux platforms in the list")
 	renew := flag.Bool("renew", false, "after the build, store the CRDs of this version as the compatibility baseline for later versions")
 	flag.BoolVar(&r.locked, "locked", true, "build the images from the packages in images/lock; -locked=false uses Debian's current packages, for a trial release")
@@ -118,7 +118,7 @@ var released = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[
 func (r release) check(only string) error {
 	switch {
 	case only != "" && only != "archives":
-		return fmt.Errorf("-only %q: must be archives", only)
+		return fmt.Errorf("-only %q: use archives, or omit the flag to build everything", only)
 	case only == "archives" && !regexp.MustCompile(`^[A-Za-z0-9._+-]+$`).MatchString(r.version):
 		return fmt.Errorf("-version %q: use only letters, digits, and . _ + -", r.version)
 	case only == "" && !released.MatchString(r.version):

@@ -12,7 +12,8 @@ import (
 const stamped = "github.com/storagebench/storagebench/internal/version.stamped"
 
 // program builds a program for a platform, unless it is already built, and returns the program's path. The output is
-// the same on every machine: it does not depend on the path of the sources, the Git state or the machine's Go settings.
+// the same on every machine, because it does not depend on the path of the sources, the Git state or the machine's Go
+// settings.
 func (r release) program(ctx context.Context, p platform, name string) (string, error) {
 	file := filepath.Join(r.programs, p.os, p.arch, name)
 	if _, err := os.Stat(file); err == nil {

@@ -68,6 +68,6 @@ func (r release) renew() error {
 	if err != nil {
 		return fmt.Errorf("record the released version: %w", err)
 	}
-	fmt.Printf("Commit %s: later versions must be compatible with these CRDs.\n", kindsReleased)
+	fmt.Printf("Commit %s, because later versions must be compatible with these CRDs.\n", kindsReleased)
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 // version on the module proxy, starting with the oldest version that the chart allows.
 var releases = []string{"1.30.14", "1.31.14", "1.32.13", "1.33.13", "1.34.4", "1.35.4", "1.36.3"}
 
-// kinds lists the kinds that the chart, config and the examples use. Add a kind here when you start to use it there.
+// kinds lists the kinds that the chart, config and the examples use. Add a kind when one of them starts to use it.
 var kinds = []kind{
 	{"", "v1", "ConfigMap"}, {"", "v1", "Namespace"}, {"", "v1", "PersistentVolume"}, {"", "v1", "PersistentVolumeClaim"}, {"", "v1", "Pod"},
 	{"", "v1", "Secret"}, {"", "v1", "Service"}, {"", "v1", "ServiceAccount"},

@@ -81,7 +81,7 @@ func run() error {
 // moduleFolder downloads a module, verified by the checksum database, and returns the directory of its files.
 func moduleFolder(module string) (string, error) {
 	command := exec.Command("go", "mod", "download", "-json", module)
-	// Run in a directory outside this repository, because its go.mod does not list the module to download.
+	// Run outside this repository, because the go.mod of this repository does not list the module to download.
 	command.Dir = os.TempDir()
 	command.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	out, err := command.Output()
@@ -95,7 +95,7 @@ func moduleFolder(module string) (string, error) {
 	return said.Dir, nil
 }
 
-// writeDefinitions writes one definition per line, so that a diff between releases is readable.
+// writeDefinitions writes one definition per line, to make diffs between releases readable.
 func writeDefinitions(file string, definitions map[string]strict.Schema) error {
 	var text bytes.Buffer
 	text.WriteString("{\"definitions\":{")

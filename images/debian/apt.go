@@ -78,7 +78,7 @@ const systemLists = "/var/lib/apt/lists"
 func NewApt(o Options) (*Apt, error) {
 	for _, program := range []string{"apt-get", "dpkg-deb"} {
 		if _, err := exec.LookPath(program); err != nil {
-			return nil, fmt.Errorf("%s is missing: the image is built from Debian packages; build it on a Debian-based system, or use the Dockerfile", program)
+			return nil, fmt.Errorf("%s is missing: build the image from Debian packages on a Debian-based system, or use its Dockerfile", program)
 		}
 	}
 	a := &Apt{folder: filepath.Join(o.Cache, "apt"), architecture: cmp.Or(o.Architecture, runtime.GOARCH), progress: o.Progress}
@@ -171,8 +171,8 @@ func (e *aptError) Error() string {
 
 func (e *aptError) Unwrap() error { return e.cause }
 
-// Try runs the function do. If do fails because of apt-get, Try updates the package lists and runs do once more: a
-// fresh machine has no lists yet, and outdated lists name packages that no longer exist.
+// Try runs the function do. If do fails because of apt-get, Try updates the package lists and runs do once more,
+// because a fresh machine has no lists yet and outdated lists name packages that no longer exist.
 func (a *Apt) Try(ctx context.Context, do func() error) error {
 	first := do()
 	if failed := new(aptError); !errors.As(first, &failed) || ctx.Err() != nil {
@@ -222,7 +222,7 @@ func (a *Apt) Fetch(ctx context.Context, folder string, packages []Package) ([]s
 		files = append(files, filepath.Join(folder, p.file()))
 	}
 	if _, err := a.run(ctx, folder, arguments...); err != nil {
-		return nil, fmt.Errorf("download packages: %w; Debian keeps only the newest version of each package: if the versions in images/lock are gone, "+
+		return nil, fmt.Errorf("download packages: %w; if Debian has replaced the versions in images/lock by newer ones, "+
 			"run `make image-lock`, or set %s to a file with repositories that still have them", err, DebianSources)
 	}
 	for i, file := range files {
@@ -247,7 +247,8 @@ func (a *Apt) run(ctx context.Context, folder string, arguments ...string) (stri
 		"-o", "Dir::Cache=" + filepath.Join(a.folder, "cache"),
 		// Enable apt's package caches, which Debian's container images disable. Without them, every call takes seconds.
 		"-o", "Dir::Cache::pkgcache=pkgcache.bin", "-o", "Dir::Cache::srcpkgcache=srcpkgcache.bin",
-		// Disable apt's locks: NewApt has already locked the directory, and only root can lock the machine's directories.
+		// Disable apt's locks, because NewApt has already locked the directory, and only root can lock the machine's
+		// directories.
 		"-o", "Debug::NoLocking=true",
 		// By default, apt downloads as the user _apt, which cannot write to directories owned by other users.
 		"-o", "APT::Sandbox::User=",
@@ -285,7 +286,7 @@ func parseURIs(text string) ([]Package, error) {
 		if parts == nil {
 			return nil, fmt.Errorf("apt-get describes a package in an unknown format: %s", line)
 		}
-		// Unescape the version: in a file name, the colon after the epoch of a Debian version is escaped.
+		// In a file name, the colon after the epoch of a Debian version is escaped, so unescape the version.
 		version, err := url.PathUnescape(parts[3])
 		if err != nil {
 			return nil, fmt.Errorf("read the version of %s: %w", parts[1], err)

@@ -50,7 +50,7 @@ func Cached(cache, name, inputs string, produce func() ([]byte, error)) (string,
 	return file, forget(cache, name)
 }
 
-// forget removes all but the newest cached versions of a file. The constant kept is the number of versions that remain.
+// forget removes old cached versions of a file. It keeps the newest versions, whose number is the constant kept.
 func forget(cache, name string) error {
 	found, err := os.ReadDir(cache)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Tree is the root file system of an image. Everything in it belongs to root. No file is setuid or setgid: these bits
-// would have no effect in a container without privileges. The zero value is an empty tree.
+// Tree is the root file system of an image. Everything in it belongs to root. No file is setuid or setgid, because
+// these bits would have no effect in a container without privileges. The zero value is an empty tree.
 type Tree struct {
 	entries map[string]entry
 }
@@ -24,7 +24,7 @@ type entry struct {
 	target string
 }
 
-// Directory adds a directory. The parent directories of a file are optional: Tar adds those that are missing.
+// Directory adds a directory. Tar adds missing parent directories.
 func (t *Tree) Directory(name string, mode fs.FileMode) error {
 	return t.add(name, entry{mode: mode | fs.ModeDir})
 }

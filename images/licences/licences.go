@@ -20,8 +20,8 @@ import (
 // licenceFile matches the names of licence files and notices in modules.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents)([.-].*)?$`)
 
-// Of returns the licence files of all modules that are linked into Go programs, and of Go itself, by MODULE/FILE.
-// Most licences require their text to be distributed with every copy.
+// Of returns the licence files of all modules that are linked into Go programs, and of Go itself. The keys have the
+// form MODULE/FILE. Most licences require their text to be distributed with every copy.
 func Of(ctx context.Context, programs ...[]byte) (map[string][]byte, error) {
 	modules := map[string]bool{}
 	for _, program := range programs {

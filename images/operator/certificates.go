@@ -25,8 +25,8 @@ const (
 // Packages lists the packages whose files the image contains.
 var Packages = []string{authorities}
 
-// Only returns those of the packages resolved by apt whose files the image contains. The other packages only serve to
-// merge the certificates into one file when Debian's package is installed.
+// Only filters the packages that apt resolved. It returns those whose files the image contains. The other packages only
+// serve to merge the certificates into one file when Debian's package is installed.
 func Only(packages []debian.Package) []debian.Package {
 	return slices.DeleteFunc(packages, func(p debian.Package) bool { return !slices.Contains(Packages, p.Name) })
 }
@@ -78,8 +78,9 @@ func certificates(ctx context.Context, o packaged.Options, apt *debian.Apt) (bun
 	return found, err
 }
 
-// add adds the certificates to an image, at the path where Go looks for them. As the Go package packaged does for other
-// images, it also adds the copyright file and the control data of the Debian package, and PackagesFile, which lists it.
+// add adds the certificates to an image, at the path where Go looks for them. It also adds the copyright file and the
+// control data of the Debian package, and PackagesFile, which lists that package. The Go package packaged does the same
+// for other images.
 func (b bundled) add(tree *image.Tree) error {
 	for name, data := range map[string][]byte{
 		Certificates: b.bundle, authoritiesRights: b.rights, "var/lib/dpkg/status.d/" + b.of.Name: b.control,

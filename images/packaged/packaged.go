@@ -165,7 +165,7 @@ func (r Recipe) layer(ctx context.Context, o Options, apt *debian.Apt, packages 
 	return tree.Tar(o.Created)
 }
 
-// wanted reports whether the image may need a file of a package.
+// wanted reports whether the image may need the named file of a package.
 func (r Recipe) wanted(name string) bool {
 	switch {
 	case slices.Contains(r.Programs, name), r.takes(name):
@@ -251,7 +251,7 @@ func (r Recipe) compose(root debian.Root) (*image.Tree, map[string]bool, error) 
 	}
 	for _, name := range append(names, licences...) {
 		if tree.Has(name) {
-			continue // The file was added before: programs can share libraries, and packages can share a licence text.
+			continue // already added: programs can share libraries, and packages can share a licence text
 		}
 		if err := add(tree, name, root[name]); err != nil {
 			return nil, nil, err

@@ -2,5 +2,5 @@
 // packages, and the Go modules that are linked into each program.
 //
 // It reads the finished image or program, not its sources, so it lists what is really in it. Two bills of the same
-// content are identical byte for byte: they contain no time, and their serial number is derived from their content.
+// content are identical byte for byte, because they contain no time and derive their serial number from the content.
 package sbom

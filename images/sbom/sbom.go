@@ -34,7 +34,7 @@ type Subject struct {
 type Content struct {
 	// Programs holds the Go programs by path.
 	Programs map[string][]byte
-	// Others holds the programs that are not written in Go and come from no package, by path.
+	// Others holds, by path, the programs that are neither written in Go nor part of a package.
 	Others map[string][]byte
 	// Packages are the Debian packages. Debian is the version of Debian that they come from, or "" if it is unknown.
 	Packages []debian.Package

@@ -217,8 +217,8 @@ func (r *rules) broken(ctx context.Context, object map[string]any, known field.E
 	})
 }
 
-// blocksRules reports whether the fault makes the API server skip the CEL rules. They can be evaluated only on data of
-// the expected shape, for example with values of the required types.
+// blocksRules reports whether the fault makes the API server skip the CEL rules. The rules can be evaluated only on
+// data of the expected shape, for example with values of the required types.
 func blocksRules(fault *field.Error) bool {
 	switch fault.Type { //nolint:exhaustive // other types do not concern the shape
 	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong,

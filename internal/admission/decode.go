@@ -274,7 +274,7 @@ func (d document) object(ctx context.Context, node *yaml.Node, content any, into
 	}
 	fields, problems := meant.fields, meant.problems
 	if name, _ := lookUp(fields, "metadata.name"); len(problems) == 0 && (name == nil || name == "") {
-		problems = append(problems, Problem{Path: "metadata.name", Message: "required in a file; generateName is not supported here"})
+		problems = append(problems, Problem{Path: "metadata.name", Message: "required; add it (generateName is not supported in files)"})
 	}
 	object, typed := newObject(fields)
 	if typed != nil && (len(problems) == 0 || typed.Path == "kind") {
@@ -289,8 +289,8 @@ func (d document) object(ctx context.Context, node *yaml.Node, content any, into
 }
 
 // foreignTitle returns the kind and name of an object of another API. It returns "" for an object of storagebench. It
-// also returns "" for an object that was probably meant to be one, because it has the API group or a kind of
-// storagebench, or because its apiVersion or kind is missing.
+// also returns "" for an object that probably belongs to storagebench: one with its API group or one of its kinds, or
+// one without an apiVersion or kind.
 func foreignTitle(fields map[string]any) (string, error) {
 	known, err := kinds()
 	if err != nil {

@@ -110,7 +110,7 @@ func findKind(apiVersion, name string) (*kind, *Problem, error) {
 	}
 	names := slices.Sorted(maps.Keys(known))
 	if name == "" {
-		return nil, &Problem{Path: "kind", Message: "missing; set it to StorageBenchmark, or WorkloadProfile or ClusterWorkloadProfile for a profile"}, nil
+		return nil, &Problem{Path: "kind", Message: "missing; set it to StorageBenchmark, or WorkloadProfile or ClusterWorkloadProfile if the object is a profile"}, nil
 	}
 	if i := spelling.Nearest(strings.ToLower(name), lower(names), 4); i >= 0 {
 		return nil, &Problem{Path: "kind", Message: fmt.Sprintf("%q: did you mean %s?", name, names[i])}, nil

@@ -33,7 +33,7 @@ func (r *rules) toProblems(object map[string]any, faults field.ErrorList) []Prob
 			return isQuantityPattern(fault) || describeDecimal(fault.Field, value, other) != "" && describeDecimal(fault.Field, value, fault) == ""
 		}
 		if slices.ContainsFunc(faults, clearer) {
-			continue // skip this fault: another fault of the same field has a clearer message, which says what to write
+			continue // skip: another fault of the same field has a message that says what to write
 		}
 		if !slices.ContainsFunc(problems, func(p Problem) bool { return p == problem || isFormat(fault) && p.Path == problem.Path }) {
 			problems = append(problems, problem)
@@ -87,7 +87,7 @@ func isMdtestSize(path string) bool {
 }
 
 // exceeded returns the maximum size of a field if its value is a decimal size above this maximum. It returns "" for
-// other faults. Call it only if describeDecimal returns "": the size is then a multiple of page, so its only fault is
+// other faults. Call it only if describeDecimal returns "". The size is then a multiple of page, and its only fault is
 // that it is too large.
 func exceeded(path string, value any, fault *field.Error) string {
 	text, is := decimalSize(value, fault)
@@ -310,8 +310,8 @@ func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 // digits matches a number of up to eight digits, which may be a duration without its unit.
 var digits = regexp.MustCompile(`^[0-9]{1,8}$`)
 
-// unitOf returns the unit that is probably missing in a duration, worded for a message. It returns "" if the field is
-// not a duration.
+// unitOf returns the unit that is probably missing in a duration, such as "s for seconds". It returns "" if the field
+// is not a duration.
 func (r *rules) unitOf(path string) string {
 	schema := schemaAt(r.structural, parsePath(path))
 	if schema == nil {

@@ -67,7 +67,7 @@ var references = []struct {
 	rulePath, ruleText string
 }{
 	{from: "spec.objectives", field: "phase", to: "spec.run.phases", noun: "phase", rulePath: "spec", ruleText: "objectives: phase must be"},
-	{from: "spec.objectives", field: "target", to: "spec.run.targets", noun: "target", otherwise: " Without target, each target is judged",
+	{from: "spec.objectives", field: "target", to: "spec.run.targets", noun: "target", otherwise: " If target is not set, each target is evaluated",
 		rulePath: "spec", ruleText: "objectives: target must be"},
 	{from: "spec.run.observations", field: "phases", to: "spec.run.phases", noun: "phase", rulePath: "spec.run.observations", ruleText: "creditsOf must be"},
 	{from: "spec.run.observations", field: "creditsOf", to: "spec.run.targets", noun: "target", rulePath: "spec.run.observations", ruleText: "creditsOf must be"},

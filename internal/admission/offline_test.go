@@ -24,7 +24,7 @@ func TestDecodeSaysMoreThanTheServer(t *testing.T) {
 			"line 8: StorageBenchmark/quick: spec.objectives[0].phase: \"yesterday\": no phase has this name; use one of layout, measure\n" +
 				"line 9: StorageBenchmark/quick: spec.objectives[1].phase: \"layuot\": no phase has this name; did you mean layout?"},
 		"target": {objectives("{name: a, phase: measure, target: dsk, iops: {min: 1}}"),
-			`line 8: StorageBenchmark/quick: spec.objectives[0].target: "dsk": no target has this name; did you mean disk? Without target, each target is judged`},
+			`line 8: StorageBenchmark/quick: spec.objectives[0].target: "dsk": no target has this name; did you mean disk? If target is not set, each target is evaluated`},
 		"phase beside a missing field": {strings.Replace(objectives("{name: a, phase: yesterday, iops: {min: 1}}"), "steady: {duration: 1m}", "steady: {}", 1),
 			"line 8: StorageBenchmark/quick: spec.objectives[0].phase: \"yesterday\": no phase has this name; use one of layout, measure\n" +
 				"line 17: StorageBenchmark/quick: spec.run.phases[1].steady.duration: required; add it"},
@@ -126,7 +126,7 @@ func TestMistakesOfStrangers(t *testing.T) {
 		"phases by their names":      {"    - {name: layout, prepare: {}}\n    - name: measure\n      steady: {duration: 1m}", "      layout: {prepare: {}}\n      measure: {steady: {duration: 1m}}", `spec.run.phases: must be a list, with "- " before each entry`},
 		"a kind of phase as a value": {"steady: {duration: 1m}", "type: steady", "phases[1].type: unknown field; use the kind of the phase as a field, such as steady: {duration: 60s}"},
 		"a phase of a duration":      {"steady: {duration: 1m}", "duration: 1m", "phases[1].duration: unknown field; set it in the kind of the phase, such as steady: {duration: 1m}"},
-		"the share of writes":        {"pattern: Random", "pattern: Random, writePercent: 30", "spec.fio.writePercent: unknown field; readPercent is enough: all other operations are writes"},
+		"the share of writes":        {"pattern: Random", "pattern: Random, writePercent: 30", "spec.fio.writePercent: unknown field; set readPercent instead; all other operations are writes"},
 		"a class for a claim":        {"volumes: [{name: data, claimName: scratch}]", "storageClassName: gp3", "targets[0].storageClassName: unknown field; for new claims, use volumes: [{name: data, claimTemplate: {spec: {storageClassName: gp3, ...}}}]"},
 		"a template for one claim":   {"volumes: [{name: data, claimName: scratch}]", "claimTemplate: {spec: {}}", "targets[0].claimTemplate: unknown field here; move it to spec.run.targets[0].volumes[].claimTemplate"},
 		"a whole pod":                {"    workload:", "    clients: {template: {spec: {nodeSelector: {a: b}}}}\n    workload:", "template.spec: unknown field; the template has no spec: move its fields one level up"},

@@ -94,7 +94,7 @@ var advices = []advice{
 	{".phases[]", regexp.MustCompile(`^(?:type|kind)$`), "use the kind of the phase as a field, such as steady: {duration: 60s}", []string{"steady"}},
 	{".smallFiles", regexp.MustCompile(`^(?:files|fileCount|count|nrfiles)$`), "set filesPerJob in the fio workload", nil},
 	{".smallFiles", regexp.MustCompile(`^(?:fileSize|filesize|size)$`), "set datasetSize in the fio workload, the total size of a client's files", nil},
-	{".fio", regexp.MustCompile(`^(?:writePercent|rwmixwrite)$`), "readPercent is enough: all other operations are writes", nil},
+	{".fio", regexp.MustCompile(`^(?:writePercent|rwmixwrite)$`), "set readPercent instead; all other operations are writes", nil},
 	{".targets[]", regexp.MustCompile(`^storageClass(?:Name)?$`),
 		"for new claims, use volumes: [{name: data, claimTemplate: {spec: {storageClassName: %s, ...}}}]", []string{"volumes"}},
 	{".template", regexp.MustCompile(`^spec$`), "the template has no spec: move its fields one level up", nil},
@@ -253,7 +253,7 @@ func (r *rules) placeOf(name, written string) string {
 		case near > nearest:
 			best, nearest = place, near
 		case near == nearest:
-			best = "" // two fields are equally near: suggest neither of them; a nearer one may still follow
+			best = "" // equally near: suggest neither field, unless a nearer one follows
 		}
 	}
 	return best

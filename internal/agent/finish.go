@@ -48,8 +48,8 @@ func (a *Agent) end(live *step, reason string) bool {
 	case <-live.ended:
 		return true
 	case <-time.After(4 * a.env.Timeouts.Gone):
-		// The step hangs: the timeout above is longer than the sum of the timeouts for the tool's output, process and
-		// descendants.
+		// The step hangs. The wait above was longer than the timeouts for the tool's output, process and descendants
+		// together.
 		return false
 	}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Load implements agentapi.AgentServer. It returns when the tool has been spawned and waits for its start, or with an
-// error that contains the reason why the step cannot run. A step that cannot run has written nothing outside the run's
-// own directory. If the caller disconnects, loading continues, and a repeated call waits for it. After a refusal, a
+// error that says why the step cannot run. A step that cannot run has written nothing outside the run's own directory.
+// If the caller disconnects, loading continues, and a repeated call waits until the step is loaded. After a refusal, a
 // repeated call loads the step again.
 func (a *Agent) Load(ctx context.Context, request *agentapi.LoadRequest) (*agentapi.LoadResponse, error) {
 	known, err := a.claim(request)
@@ -85,8 +85,8 @@ func (a *Agent) carry(s *step, request *agentapi.LoadRequest) {
 	}
 	close(s.loaded)
 	result := s.carryOut()
-	// A conductor that reads the end record may load the next step at once. Hold the lock from before the record is
-	// written until the step counts as ended, so that the next step is not refused.
+	// A conductor that reads the end record may load the next step at once. Hold the lock until the record is written and
+	// the step counts as ended, so that the next step is not refused.
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.leaving && result.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {

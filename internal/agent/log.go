@@ -106,8 +106,8 @@ func (l *Log) After(sequence uint64) *Cursor {
 	return c
 }
 
-// Next returns the records after the cursor, up to the end of the chunk that holds the first of them, and moves the
-// cursor past them. It returns no records if the log has none after the cursor.
+// Next returns records after the cursor, and moves the cursor past them. It returns the records of one chunk at most,
+// and none if the log has no records after the cursor.
 func (c *Cursor) Next() ([]*agentapi.Record, error) {
 	c.log.mu.Lock()
 	defer c.log.mu.Unlock()

@@ -282,7 +282,7 @@ func TestMPILoadRefuses(t *testing.T) {
 		}
 		path := r.agent.env.Path
 		r.agent.env.Path = t.TempDir()
-		r.refused(j.request(client, "a", "ior"), tool.ReasonTool, "ior is not in this image or on this machine", "IOR and mdtest need an image")
+		r.refused(j.request(client, "a", "ior"), tool.ReasonTool, "ior is not in this image or on this machine", "use an image with Open MPI and IOR")
 		must(t, os.WriteFile(filepath.Join(r.agent.env.Path, "ior"), nil, 0o700))
 		r.refused(j.request(client, "a", "ior"), tool.ReasonTool, map[int]string{0: "mpirun is not in this image", 1: "the daemon of Open MPI, orted or prted"}[client])
 		r.agent.env.Path = path

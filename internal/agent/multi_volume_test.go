@@ -166,7 +166,7 @@ func TestEmptyDevice(t *testing.T) {
 	if volume := described.GetVolumes()[0]; !volume.GetRaw() || volume.GetTotalBytes() != 32<<20 || volume.GetProblem() != "" {
 		t.Errorf("got %v", volume)
 	}
-	if _, err := r.Load(t.Context(), deviceRead("early")); reasonIn(err) != tool.ReasonNotPrepared || !strings.Contains(err.Error(), "a prepare phase has laid out only 0") {
+	if _, err := r.Load(t.Context(), deviceRead("early")); reasonIn(err) != tool.ReasonNotPrepared || !strings.Contains(err.Error(), "only 0 are laid out") {
 		t.Errorf("a read of data that was never written: %v", err)
 	}
 	if ended, _ := r.run(devicePrepare("prepare"), noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {

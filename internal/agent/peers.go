@@ -16,15 +16,15 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 )
 
-// launcherMethods are the methods that only client 0 may call. Only the operator may call the others.
+// launcherMethods are the methods that only client 0 may call. Only the operator may call all other methods.
 var launcherMethods = map[string]bool{
 	agentapi.Agent_Launch_FullMethodName:  true,
 	agentapi.Agent_Release_FullMethodName: true,
 }
 
 // maxRequestBytes is the size limit for a request. The largest is a LoadRequest with 100,000 files, the most that a
-// plan allows per client: it lists each file twice, in about 30 bytes each time. gRPC's default of 4 MiB is too small
-// for it.
+// plan allows per client: the request lists each file twice, with about 30 bytes each time. gRPC's default limit of 4
+// MiB is too small.
 const maxRequestBytes = 16 << 20
 
 // accepted returns the peers that may connect to an agent: the conductor of its run, and client 0 of its own target.

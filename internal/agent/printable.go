@@ -38,7 +38,7 @@ func printableCopy(answer any) any {
 
 // mend makes all strings in a message printable.
 func mend(message proto.Message) {
-	// Ignore the error of Range: it can come only from the callback, which never returns one.
+	// Ignore the error of Range: only the callback could return an error, and it never does.
 	_ = protorange.Range(message.ProtoReflect(), func(path protopath.Values) error {
 		last := path.Index(-1)
 		text, ok := last.Value.Interface().(string)

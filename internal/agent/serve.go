@@ -28,10 +28,10 @@ type Process struct {
 const (
 	// minKeepAlive is the shortest keepalive interval that a conductor may use.
 	minKeepAlive = 5 * time.Second
-	// keepAlive is the time without messages after which the agent checks the connection, and the time that it then waits
+	// keepAlive is the time without messages after which the agent checks the connection, and also the time that it waits
 	// for an answer. An agent with an open connection does not count as orphaned, so dead connections must be detected.
 	keepAlive = 20 * time.Second
-	// leaveTimeout limits how long to try to kill processes that a tool left running.
+	// leaveTimeout limits the time for killing processes that a tool left running.
 	leaveTimeout = 10 * time.Second
 )
 

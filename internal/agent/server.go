@@ -193,14 +193,14 @@ func (a *Agent) Finish(_ context.Context, request *agentapi.FinishRequest) (*age
 // checkRemoval returns an error if the request to remove data is clearly a mistake. Removal is irreversible.
 func (a *Agent) checkRemoval(request *agentapi.FinishRequest) error {
 	if slices.Contains(request.GetGoneBenchmarks(), a.env.Config.BenchmarkUID) {
-		return status.Error(codes.InvalidArgument, "the run's own benchmark is in goneBenchmarks")
+		return status.Error(codes.InvalidArgument, "goneBenchmarks contains the run's own benchmark")
 	}
 	for _, other := range request.GetRemoveClients() {
 		switch {
 		case !request.GetRemoveData():
-			return status.Errorf(codes.InvalidArgument, "removeClients has client %d, but removeData is false", other)
+			return status.Errorf(codes.InvalidArgument, "removeClients contains client %d, but removeData is false", other)
 		case other < 0:
-			return status.Errorf(codes.InvalidArgument, "removeClients has client %d; clients are numbered from 0", other)
+			return status.Errorf(codes.InvalidArgument, "removeClients contains client %d; clients are numbered from 0", other)
 		}
 	}
 	return nil

@@ -23,8 +23,8 @@ type order struct {
 //
 //	loading -> loaded -> running -> ended
 //
-// It counts as running as soon as its order arrives, before the start instant, so that a repeated Start is a no-op. The
-// agent forgets a step that is refused while loading. It keeps ended steps until the agent exits, but drops their
+// A step counts as running as soon as its order arrives, before the start instant, so that a repeated Start is a no-op.
+// The agent forgets a step that is refused while loading. It keeps ended steps until the agent exits, but drops their
 // requests, which name every file of the dataset, and their loads, which hold the tool's output.
 type step struct {
 	agent *Agent
@@ -40,7 +40,7 @@ type step struct {
 	refusal error
 	orders  chan order
 	// stopped is canceled when the load must stop; its cause is the reason. abandoned is closed when the agent cannot wait
-	// for the load any longer: the tool then ends immediately.
+	// for the load any longer. The tool must then end immediately.
 	stopped   context.Context
 	cancel    context.CancelCauseFunc
 	abandoned chan struct{}

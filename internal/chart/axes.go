@@ -72,8 +72,8 @@ var timeSteps = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 1
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour}
 
-// Seconds returns a time axis from one time to another, both in seconds since the start of the run. If either is
-// infinite, which means that there is no data, the axis covers the first second of the run.
+// Seconds returns a time axis from one time to another, both in seconds since the start of the run. If either time is
+// infinite, there is no data, and the axis covers the first second of the run.
 func Seconds(from, to float64) Axis {
 	if math.IsInf(from, 0) || math.IsInf(to, 0) {
 		from, to = 0, 1

@@ -12,8 +12,8 @@ var (
 	asciiShades = []rune(" ._-=+*%#")
 )
 
-// maxTall is the maximum number of plotted lines that TextRows draws with the requested number of rows each. If a
-// figure has more lines, TextRows draws each as a single row.
+// maxTall is the maximum number of lines in a figure for which TextRows draws each line with the requested number of
+// rows. If there are more lines, TextRows draws each in a single row.
 const maxTall = 2
 
 // TextRows draws the figure's lines as text, at most columns wide. The lines are drawn one below the other, with a

@@ -20,7 +20,7 @@ func Changed(at *field.Path, there *corev1.PersistentVolumeClaim, wanted *corev1
 	differs := func(where *field.Path, want, have any) *field.Error {
 		return field.Invalid(where, want, fmt.Sprintf(
 			"claim %s, kept from an earlier run of the benchmark, has %v: use that value, rename the volume, or delete the claim and its data "+
-				"so that the next run creates a new one", there.Name, have))
+				"to make the next run create a new one", there.Name, have))
 	}
 	if wanted.StorageClassName != nil && ptr.Deref(there.Spec.StorageClassName, "") != *wanted.StorageClassName {
 		return differs(at.Child("storageClassName"), *wanted.StorageClassName, quoted(ptr.Deref(there.Spec.StorageClassName, "")))

@@ -49,7 +49,7 @@ func Check(run *field.Path, claim Claim, use Use) *field.Error {
 	case use.Pods > 1 && use.OnePerNode && OneNode(claim.Modes, claim.writable()):
 		return field.Invalid(at, value, fmt.Sprintf(
 			"%s is %s, so only pods on one node can use it, but %s is OnePerNode and %d clients would use it: "+
-				"set %s to Any to place them on one node, or %s",
+				"set %s to Any to place the clients on one node, or %s",
 			subject(claim), words(claim.Modes), run.Child("clients", "spread"), use.Pods, run.Child("clients", "spread"), fewer(run, claim)))
 	case use.Writes == "":
 		return nil
@@ -77,7 +77,7 @@ func CheckRaw(at *field.Path, target *v1alpha1.Target, claim Claim, pods int) fi
 			where, value, remedy = claim.Path.Child("scope"), string(v1alpha1.ClaimShared), ", or set scope to PerClient"
 		}
 		problems = append(problems, field.Invalid(where, value,
-			fmt.Sprintf("%son which %d clients would overwrite each other: set clients.count to 1%s", is, pods, remedy)))
+			fmt.Sprintf("%son which %d clients would overwrite each other's data: set clients.count to 1%s", is, pods, remedy)))
 	}
 	if target.Path != "" {
 		problems = append(problems, field.Forbidden(at.Child("path"), is+"which has no directories: remove path"))
@@ -88,8 +88,8 @@ func CheckRaw(at *field.Path, target *v1alpha1.Target, claim Claim, pods int) fi
 	return problems
 }
 
-// readingAlone describes, in error messages, the only way to use a volume that cannot be written to.
-const readingAlone = "dataPolicy: Retain and fio phases that only read data that an earlier run with the same prepare phases has laid out"
+// readingAlone is the part of error messages that describes the only way to use a volume that cannot be written to.
+const readingAlone = "dataPolicy: Retain and fio phases that only read data laid out by an earlier run with the same prepare phases"
 
 func subject(claim Claim) string {
 	if claim.Name == "" {
@@ -98,8 +98,8 @@ func subject(claim Claim) string {
 	return "claim " + claim.Name
 }
 
-// fewer returns the last part of an error message about a claim that more pods would use than its access modes allow.
-// This part names the remedies.
+// fewer returns the remedies for a claim that more pods would use than its access modes allow, as the last part of an
+// error message.
 func fewer(run *field.Path, claim Claim) string {
 	remedy := "set " + run.Child("clients", "count").String() + " to 1, "
 	if claim.Name == "" {

@@ -26,7 +26,7 @@ func existing(at *field.Path, template *v1alpha1.ClaimTemplate, clients int) fie
 	if AllowsExisting(template) {
 		if spec.VolumeName != "" && template.Scope == v1alpha1.ClaimPerClient && clients > 1 {
 			return field.ErrorList{field.Invalid(at.Child("volumeName"), spec.VolumeName, fmt.Sprintf(
-				"scope is PerClient, but only one of %d claims can bind to a volume: set scope to Shared, or select the "+
+				"scope is PerClient, but only one of %d claims can bind to this volume: set scope to Shared, or select the "+
 					"volumes by label with selector", clients))}
 		}
 		return nil

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Modes returns the access modes of a claim: if it is bound, the modes of its volume, otherwise the modes that it
+// Modes returns the access modes of the claim's volume if the claim is bound, otherwise the modes that the claim
 // requests.
 func Modes(claim *corev1.PersistentVolumeClaim) []corev1.PersistentVolumeAccessMode {
 	if len(claim.Status.AccessModes) > 0 {
@@ -29,8 +29,8 @@ func OnePod(modes []corev1.PersistentVolumeAccessMode) bool {
 	return slices.Contains(modes, corev1.ReadWriteOncePod)
 }
 
-// ReadOnly reports whether the claim must not be written to. modes are the modes that the claim requests, not those of
-// its volume, which may support more.
+// ReadOnly reports whether the claim must not be written to. modes are the access modes that the claim requests. Its
+// volume may support more.
 func ReadOnly(modes []corev1.PersistentVolumeAccessMode) bool {
 	return len(modes) > 0 && !slices.ContainsFunc(modes, func(mode corev1.PersistentVolumeAccessMode) bool {
 		return mode != corev1.ReadOnlyMany

@@ -16,8 +16,7 @@ import (
 const (
 	seriesHeader = "seconds,bytes_per_second"
 	kneeHeader   = "load,bytes_per_second"
-	// mostRows is the maximum number of rows in a file, which limits memory use. A day of samples at 10 per second
-	// fits.
+	// mostRows is the maximum number of rows in a file, to limit memory use. A day of samples at 10 per second fits.
 	mostRows = 1_000_000
 	// Samples are considered missing if the time between two rows exceeds gapIntervals times the median interval.
 	gapIntervals = 3
@@ -95,7 +94,7 @@ func parseRow(text, header string) (csvRow, error) {
 			return row, fmt.Errorf("%s is %.40q, which is not a number: correct the row, or remove it if nothing was measured", names[i], part)
 		}
 		if value < 0 {
-			return row, fmt.Errorf("%s is %s, but must not be negative: times are in seconds since the start, rates are per second", names[i], part)
+			return row, fmt.Errorf("%s is %s, but must not be negative: specify times in seconds since the start, and rates per second", names[i], part)
 		}
 		const most = 1e18
 		if value > most {
@@ -116,7 +115,7 @@ func readSeries(r io.Reader) ([]detect.Sample, error) {
 		return nil, err
 	}
 	if len(rows) < 2 {
-		return nil, fmt.Errorf("at least two sample rows are required, because the time between rows is the length of a sample: got %d", len(rows))
+		return nil, fmt.Errorf("too few sample rows (%d): at least 2 are required, because the length of a sample is the time between two rows", len(rows))
 	}
 	intervals := make([]float64, 0, len(rows)-1)
 	for i := 1; i < len(rows); i++ {

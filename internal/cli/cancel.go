@@ -141,7 +141,7 @@ func (c *cluster) awaitEnd(ctx context.Context, streams Streams, run *v1alpha1.B
 	return report.NewDocument(last, "").With(over), err
 }
 
-// newestSeries reads the series of a run, which is possibly being deleted. known is the series from an earlier read, or
+// newestSeries reads the series of a run that is possibly being deleted. known is the series from an earlier read, or
 // nil. newestSeries returns known if the series can no longer be read or has fewer steps than known, because the
 // garbage collector may already have deleted some of it.
 func (c *cluster) newestSeries(ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun, known *series.Log) *series.Log {

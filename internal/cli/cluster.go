@@ -73,7 +73,7 @@ func (f *clusterFlags) connect() (*cluster, error) {
 }
 
 // stopSignals returns the signals that stop the program. SIGHUP is not one of them if it was ignored when the program
-// started, as by nohup.
+// started, for example by nohup.
 func stopSignals() []os.Signal {
 	all := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -181,8 +181,8 @@ func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.Benchmark
 
 // waitingFor returns the reason why a benchmark has not started its first or next run, as stated by its conditions. It
 // skips conditions that state the verdict on the last run, because a verdict does not prevent another run. It also
-// skips conditions with status False, except those with the reason RunNotCreated: after a verdict, only the condition
-// Running, which is then False, has this reason.
+// skips conditions with status False, unless their reason is RunNotCreated. After a verdict, only the condition Running
+// has this reason, with status False.
 func waitingFor(benchmark *v1alpha1.StorageBenchmark) string {
 	for _, kind := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling, v1alpha1.ConditionRunning, v1alpha1.ConditionReady} {
 		for i := range benchmark.Status.Conditions {

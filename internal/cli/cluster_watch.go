@@ -29,8 +29,8 @@ var errDeleted = errors.New("the object was deleted")
 var errDone = errors.New("done")
 
 // each calls seen with the current state of an object and again after every change, until seen returns an error or ctx
-// is done. It returns nil if seen returns errDone. Because a run may last for days, each keeps trying if the API server
-// stops answering, and writes a message about the outage to problems.
+// is done. It returns nil if seen returns errDone. If the API server stops answering, each writes a message about the
+// outage to problems and keeps trying, because a run may last for days.
 func (c *cluster) each(ctx context.Context, resource schema.GroupVersionResource, name string, problems io.Writer, seen func(*unstructured.Unstructured) error) error {
 	patience, met := firstPatience, false
 	for {
@@ -48,8 +48,7 @@ func (c *cluster) each(ctx context.Context, resource schema.GroupVersionResource
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err == nil:
-			// The watch request ended and is repeated. The pause below prevents a busy loop behind a proxy that ends each watch
-			// at once.
+			// The watch request ended and is repeated. The pause below prevents a busy loop if a proxy ends each watch at once.
 		case apierrors.IsNotFound(err) && met:
 			return errDeleted
 		case !met || apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):

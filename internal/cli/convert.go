@@ -42,9 +42,9 @@ func newConvert(streams Streams) *cobra.Command {
 		Use:   "convert diskspd|fio|ior|mdtest [-f FILE] [-- ARGUMENTS...]",
 		Short: "Convert a command line or job file of another tool to a WorkloadProfile",
 		Long: "Convert a command line of DiskSpd, fio, IOR or mdtest, or a fio job file, to a WorkloadProfile. Comments\n" +
-			"above it list what differs, what belongs in the benchmark, and what was left out because it has no\n" +
-			"effect here. No option is dropped silently, and no size is guessed: if the tool uses the size of an existing\n" +
-			"file, set the size with --dataset-size.",
+			"at the top list what differs from the original, what belongs in the benchmark, and options that were left\n" +
+			"out because they have no effect here. No option is dropped silently, and no size is guessed: if the tool\n" +
+			"uses the size of an existing file, set the size with --dataset-size.",
 		Example: "  kubectl storagebench convert diskspd -- diskspd.exe -c8G -b1M -d720 -t1 -o32 -w100 -Sh -L test.dat\n" +
 			"  kubectl storagebench convert fio -f job.fio | kubectl apply -f -\n" +
 			"  kubectl storagebench convert fio --dataset-size 8Gi -- --name=x --rw=randread --bs=4k --filename=/data/f\n" +

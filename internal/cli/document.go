@@ -101,8 +101,8 @@ func judged(streams Streams, document report.Document, benchmark *v1alpha1.Stora
 	return document, code
 }
 
-// series reads the series of a run from the cluster, which keeps one ConfigMap per step. It returns nil if there is no
-// series or the user is not allowed to read it.
+// series reads the series of a run from the cluster, where each step has its own ConfigMap. It returns nil if there is
+// no series or the user is not allowed to read it.
 func (c *cluster) series(ctx context.Context, run *v1alpha1.BenchmarkRun) (*series.Log, error) {
 	found, err := c.client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(c.namespace).List(ctx,
 		metav1.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{v1alpha1.LabelRun: objects.RunLabels(run)[v1alpha1.LabelRun]}).String()})

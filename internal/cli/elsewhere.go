@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// runHere returns an error on this operating system: a local run tracks processes and verifies mounts, which requires
-// Linux.
+// runHere returns an error on this operating system, because only Linux supports tracking processes and verifying
+// mounts as a local run does.
 func runHere(context.Context, Streams, []string, runOptions) error {
 	return fmt.Errorf("--local requires Linux, but this is %s: run it in a cluster, or in a Linux container", runtime.GOOS)
 }

@@ -149,7 +149,7 @@ func (o *initOptions) check() error {
 		return fmt.Errorf("--access-mode %q is unknown: use ReadWriteOnce, ReadWriteMany or ReadWriteOncePod", o.accessMode)
 	}
 	if o.claim != "" && o.accessMode == string(corev1.ReadWriteOncePod) && o.clients > 1 {
-		return fmt.Errorf("--clients %d: only one pod can use a ReadWriteOncePod claim: use --clients 1, or another claim", o.clients)
+		return fmt.Errorf("--clients %d: only one pod can use a ReadWriteOncePod claim; use --clients 1 or another claim", o.clients)
 	}
 	for flag, value := range map[string]string{"--claim": o.claim, "--storage-class": o.class} {
 		if problems := validation.IsDNS1123Subdomain(value); value != "" && len(problems) > 0 {
@@ -159,7 +159,7 @@ func (o *initOptions) check() error {
 	return nil
 }
 
-// maxDuration is the maximum of --duration. Each of the two measuring phases takes this long, and both must end within
+// maxDuration is the maximum of --duration. The two measuring phases, which both last for --duration, must end within
 // trialDeadline.
 const maxDuration = 2 * time.Hour
 

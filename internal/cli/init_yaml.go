@@ -152,8 +152,8 @@ func (f *first) yaml() string {
 	return b.String()
 }
 
-// profiled writes the workload of a profile and the phases that measure it. Because the workload may read, it also adds
-// a layout phase, except for workloads that do a fixed amount of work.
+// profiled writes the workload of a profile and the phases that measure it. It also adds a layout phase, because the
+// workload may read, except for workloads that do a fixed amount of work.
 func (f *first) profiled(line func(string, ...any)) {
 	switch {
 	case f.inFile:

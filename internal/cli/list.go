@@ -87,7 +87,7 @@ func newList(streams Streams) *cobra.Command {
 	command.ValidArgsFunction = flags.completeBenchmarks
 	command.RunE = func(command *cobra.Command, arguments []string) error {
 		if allNamespaces && len(arguments) > 0 {
-			return errors.New("--all-namespaces cannot be combined with a name: remove it, or remove the name " + arguments[0])
+			return errors.New("--all-namespaces cannot be combined with a name: remove the flag, or the name " + arguments[0])
 		}
 		cluster, err := flags.connect()
 		if err != nil {
@@ -167,8 +167,8 @@ func (c *cluster) benchmarks(ctx context.Context) ([]listedBenchmark, error) {
 }
 
 // livePhase returns the current phase of a run. It returns "" if no step has begun, or if the run cannot be read
-// because it was deleted or the user is not allowed to read runs. It reads only this run, because few runs are live,
-// and listing all runs would transfer the results of every stored run.
+// because it was deleted or the user is not allowed to read runs. It reads only this run. Few runs are live, whereas a
+// list of all runs would transfer the results of every stored run.
 func (c *cluster) livePhase(ctx context.Context, namespace, name string) string {
 	there := *c
 	there.namespace = namespace
@@ -179,8 +179,8 @@ func (c *cluster) livePhase(ctx context.Context, namespace, name string) string 
 	return live.CurrentPhase(run)
 }
 
-// runsOf returns the runs of a benchmark, newest first. Because runs can outlive their benchmark, it also returns those
-// of a deleted benchmark.
+// runsOf returns the runs of a benchmark, newest first. It also returns the runs of a deleted benchmark, because runs
+// can outlive their benchmark.
 func (c *cluster) runsOf(ctx context.Context, name string) ([]listedRun, error) {
 	err := c.get(ctx, benchmarkResource, name, &v1alpha1.StorageBenchmark{})
 	if err != nil && !apierrors.IsNotFound(err) {

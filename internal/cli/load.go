@@ -34,8 +34,8 @@ type loaded struct {
 type loadOptions struct {
 	seed int64
 	// inCluster is true for a run in a cluster. The cluster may have profiles that the files do not contain. Workloads
-	// that refer to such a profile are then accepted but not planned. Unknown presets are accepted too, because the
-	// operator may know them: from its ConfigMap, or because it is newer.
+	// that refer to these profiles are accepted but not planned. Unknown presets are also accepted, because the operator
+	// may know them from its ConfigMap or may be newer than this program.
 	inCluster bool
 	// local is true for a run on directories, whose targets need no claims.
 	local bool
@@ -85,7 +85,7 @@ func loadAll(streams Streams, names []string, options loadOptions) ([]loaded, er
 
 // understand reads and checks files and plans their benchmarks. It adds each fault to the source that contains it.
 // Benchmarks with faults are planned too, so that the user sees all faults at once. If a field already has a fault,
-// further faults that planning finds in it are dropped, because the first fault may be their cause.
+// further faults that planning finds in this field are dropped, because the first fault may be their cause.
 func understand(sources []*source, options loadOptions) ([]loaded, error) {
 	var objects []admission.Object
 	for _, one := range sources {
@@ -138,7 +138,7 @@ func (s *source) plan(object *admission.Object, objects []admission.Object, opti
 		problems = withoutPresets(problems)
 	}
 	for _, problem := range problems {
-		// Skip problems of a workload whose profile is unknown, because such a workload cannot be checked.
+		// Skip problems of a workload whose profile is unknown, because the workload cannot be checked.
 		if !slices.ContainsFunc(unresolved, func(one *field.Error) bool {
 			return strings.HasPrefix(one.Field, strings.TrimSuffix(problem.Field, ".profileRef"))
 		}) {
@@ -167,8 +167,8 @@ func shareDirectories(run *v1alpha1.RunSpec) {
 	}
 }
 
-// withoutPresets drops the errors about unknown presets and, if there are any, about sweeps that need the limits of
-// such a preset.
+// withoutPresets drops the errors about unknown presets. If there are any, it also drops the errors about sweeps, which
+// may need the limits of an unknown preset.
 func withoutPresets(problems field.ErrorList) field.ErrorList {
 	preset := func(problem *field.Error) bool { return strings.HasSuffix(problem.Field, ".documented.preset") }
 	if !slices.ContainsFunc(problems, preset) {
@@ -180,7 +180,7 @@ func withoutPresets(problems field.ErrorList) field.ErrorList {
 }
 
 // bodyOf formats an error in a field of a benchmark as the API server formats an admission error: the reason, preceded
-// by the value of the field if this is a string, a number or a boolean.
+// by the value of the field if the value is a string, a number or a boolean.
 func bodyOf(problem *field.Error) string {
 	shown := ""
 	switch value := reflect.ValueOf(problem.BadValue); {

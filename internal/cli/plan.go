@@ -18,7 +18,7 @@ func newPlan(streams Streams) *cobra.Command {
 		Short:      "Show what a benchmark would do, without running it",
 		Long: "Check a file against the rules of the API server, and show its steps, what they write, how\n" +
 			"long they take and, if the limits of the storage are given, the burst credits that they are\n" +
-			"expected to spend; with --price-per-hour also the cost. JSON and YAML output includes spec.run with\n" +
+			"expected to spend. With --price-per-hour, also show the cost. JSON and YAML output includes spec.run with\n" +
 			"profiles and defaults filled in.\n" +
 			"All errors are reported at once, with their lines. The command needs no cluster and no storage,\n" +
 			"so a pipeline can run it. Exit codes: 0 if the benchmark can run; 1 if it cannot.\n\n" +
@@ -54,7 +54,7 @@ func newPlan(streams Streams) *cobra.Command {
 	}
 	filesFlag(command, &files, "file or directory with StorageBenchmarks and their profiles (repeatable); - for standard input")
 	command.Flags().BoolVar(&everyStep, "all", false, "show every step of long phases too; JSON always includes them")
-	command.Flags().BoolVar(&jobs, "jobs", false, "show what each step runs: the fio job file of client 0, the mpirun command line, the command")
+	command.Flags().BoolVar(&jobs, "jobs", false, "show what each step runs: the fio job file of client 0, the mpirun command line, or the command")
 	command.Flags().Int64Var(&seed, "seed", 1, "seed for the order of sweeps; each run has its own seed")
 	priceFlag(command, &perHour)
 	formFlag(command, &output, "text", "json", "yaml")

@@ -105,7 +105,7 @@ func loadOf(steps []planStep, target string) string {
 	return words
 }
 
-// startsText describes when the operator starts runs. It returns "" if the operator starts one only when spec.run is
+// startsText describes when the operator starts runs. It returns "" if the operator starts a run only when spec.run is
 // new or has changed.
 func startsText(benchmark *v1alpha1.StorageBenchmark) string {
 	trigger := benchmark.Spec.Trigger

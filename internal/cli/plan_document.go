@@ -25,8 +25,8 @@ type planDocument struct {
 	// Seed is the seed of the random order of sweeps.
 	Seed int64 `json:"seed"`
 	// DurationSeconds is the minimum duration of the run: the sum of the known minimum durations of its steps.
-	// ExpectedSeconds is the expected duration of the run; it is absent if that of a step is unknown or only a lower
-	// bound.
+	// ExpectedSeconds is the expected duration of the run; it is absent if the expected duration of a step is unknown or
+	// only a lower bound.
 	DurationSeconds float64      `json:"durationSeconds"`
 	ExpectedSeconds *float64     `json:"expectedSeconds,omitempty"`
 	Steps           []planStep   `json:"steps"`
@@ -206,8 +206,8 @@ func quoted(words []string) string {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+$()-]+$`)
 
-// anyRequest returns the request that the conductor sends to the agent of a target's client 0 to start a step. The
-// request is for the newest version of the tool that supports the step's load.
+// anyRequest returns the request that the conductor sends to the agent of a target's client 0 to start a step. It
+// assumes the newest version of the tool that supports the step's load.
 func anyRequest(step plan.Step, target string, seed int64) (*agentapi.LoadRequest, error) {
 	var problems []error
 	for _, version := range step.Load(target).Versions {

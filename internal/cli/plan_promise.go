@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// promiseTexts describes the rates that the documented limits allow, and what is unknown about the storage. Loads of a
-// target with the same rates share an entry.
+// promiseTexts describes the rates that the documented limits allow, and the limits that are unknown. Loads of a target
+// with the same rates share an entry.
 func promiseTexts(d *planDocument) []string {
 	promises, documented := d.Promises, d.Documented
 	type group struct {

@@ -91,7 +91,8 @@ func (d planDocument) text(w io.Writer, options textOptions) error {
 	return err
 }
 
-// creditsColumn is the heading of the column that the table has only if the burst credits of a target are known.
+// creditsColumn is the heading of the credits column. The table has this column only if the burst credits of a target
+// are known.
 const creditsColumn = "CREDITS"
 
 // withoutCredits removes the credits column from the table if no step has credits.
@@ -165,8 +166,8 @@ func (d planDocument) phases() func(func([]planStep) bool) {
 	}
 }
 
-// row returns the table row of one step. sure is false if the duration of an earlier step is unknown; the start time
-// shown is then the earliest possible one.
+// row returns the table row of one step. sure is false if the duration of an earlier step is unknown. The row then
+// shows the earliest possible start time.
 func row(step planStep, sure bool) []string {
 	return []string{step.ID, does(step), strings.Join(step.Targets, ","),
 		starts(step.OffsetSeconds, sure), takes(step), creditsOf([]planStep{step}), laid(step.NewBytes)}

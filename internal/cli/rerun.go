@@ -28,7 +28,7 @@ func newRerun(streams Streams) *cobra.Command {
 	}
 	flags := newClusterFlags(command)
 	command.Flags().BoolVar(&options.watch, "watch", true, "follow the run until it ends, and show its result")
-	command.Flags().IntVar(&options.repeat, "repeat", 1, "number of consecutive runs; with more than one, shows how much they vary")
+	command.Flags().IntVar(&options.repeat, "repeat", 1, "number of consecutive runs; if more than one, the result shows how much they vary")
 	command.Flags().StringArrayVar(&options.save, "save", nil, saveUsage)
 	priceFlag(command, &options.price)
 	outputFlag(command, &options.output, &options.verbose)

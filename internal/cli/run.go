@@ -28,7 +28,7 @@ type runOptions struct {
 	// prometheus configures the Prometheus that evaluates the observations of a local run. Its URL is empty if there
 	// is none.
 	prometheus prometheus.Config
-	// save lists files that the result is also written to.
+	// save lists the files to which the result is also written.
 	save []string
 	// watch makes the command follow a run in a cluster to its end. forceConflicts makes it take over fields that other
 	// field managers own.
@@ -56,7 +56,7 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 			"continues. --watch=false only prints the name of the run.\n\n" +
 			"With --storage-class, the command measures new volumes of that StorageClass, without a file: it creates claims\n" +
 			"and a benchmark, runs it, shows the result and removes everything, even after Ctrl-C; -v shows the full result,\n" +
-			"--save keeps it. If this program dies, the cluster removes the volumes at the end of the run and the rest some\n" +
+			"and --save keeps it. If this program dies, the cluster removes the volumes at the end of the run and the rest some\n" +
 			"hours later. --profile selects a workload: a WorkloadProfile of the namespace, a ClusterWorkloadProfile, or\n" +
 			"one from the library (see `kubectl storagebench profiles`). Without it, random writes and reads of 64 KiB are\n" +
 			"measured, each for --duration.\n\n" +
@@ -93,7 +93,7 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 	command.Flags().StringArrayVar(&options.save, "save", nil, saveUsage)
 	command.Flags().BoolVar(&options.watch, "watch", true, "follow a run in a cluster until it ends, and show its result")
 	command.Flags().BoolVar(&options.forceConflicts, "force-conflicts", false, "in a cluster: take over fields that another manager has set")
-	command.Flags().IntVar(&options.repeat, "repeat", 1, "number of consecutive runs; with more than one, shows how much they vary")
+	command.Flags().IntVar(&options.repeat, "repeat", 1, "number of consecutive runs; if more than one, the result shows how much they vary")
 	priceFlag(command, &options.price)
 	command.Flags().StringVar(&options.class.class, "storage-class", "", "measure new volumes of this StorageClass, and remove everything at the end")
 	volumeFlags(command, &options.class, "with --storage-class: ", "each new volume")
@@ -144,8 +144,8 @@ func (o *runOptions) check(command *cobra.Command) error {
 	return nil
 }
 
-// checkOutputs returns an error if a file given with --save cannot be written, or if --save is combined with
-// --watch=false, which leaves no result to save. It also checks --price-per-hour and --repeat.
+// checkOutputs returns an error if a file given with --save cannot be written. It also rejects --save with
+// --watch=false, because there is then no result to save. In addition, it checks --price-per-hour and --repeat.
 func (o *runOptions) checkOutputs() error {
 	if !o.watch && len(o.save) > 0 {
 		return errors.New("--save and --watch=false are mutually exclusive, because a run that is not followed has no result to save: remove one of them")
@@ -220,8 +220,8 @@ func checkWritable(name string) error {
 	return nil
 }
 
-// present writes a result to files and then shows it. The files come first, because showing the result can fail, or end
-// the program: a reader of standard output such as head may have exited.
+// present writes a result to files and then shows it. The files come first, because showing the result can fail, or can
+// end the program if the reader of standard output, such as head, has exited.
 func present(streams Streams, options runOptions, document report.Document) error {
 	unsaved := save(streams, options.save, document)
 	text := reportOptions(streams, options.verbose)
@@ -242,7 +242,8 @@ func (o *runOptions) details(document report.Document) string {
 	return "-v shows them, as does `report FILE.json -v` after --save FILE.json"
 }
 
-// save writes a result to the files with the given names. If one cannot be written, it still writes the others.
+// save writes a result to the files with the given names. If a file cannot be written, save still writes the other
+// files.
 func save(streams Streams, names []string, document report.Document) error {
 	var problems []error
 	for _, name := range names {

@@ -31,13 +31,13 @@ import (
 )
 
 const (
-	// trialDeadline is the maximum duration of a trial, which is a run on new volumes. It limits what a forgotten trial
-	// costs.
+	// trialDeadline is the maximum duration of a trial, which is a run on new volumes. It limits the cost of a forgotten
+	// trial.
 	trialDeadline = 6 * time.Hour
 	// trialStart is the time allowed for a trial's clients to become ready. It equals the default startTimeout.
 	trialStart = 10 * time.Minute
-	// trialGrace is the minimum time between the end of a trial's runs and the deletion of the trial by Kubernetes, if
-	// this program dies before it removes the trial itself. Until then, the results can be read.
+	// trialGrace is the minimum time for which Kubernetes keeps a trial after the end of its runs if this program dies
+	// before it removes the trial. During this time, the results can be read.
 	trialGrace = time.Hour
 	// removeTimeout limits the wait for the removal of a trial's objects.
 	removeTimeout = 3 * time.Minute
@@ -56,8 +56,8 @@ var (
 // runOnClass measures new volumes of a storage class: it creates a benchmark, follows its run, shows the result and
 // removes all objects of the benchmark.
 //
-// The benchmark is owned by a Job without pods, which Kubernetes deletes after ttlSecondsAfterFinished, and all
-// other objects are owned by the benchmark. So they are removed even if this program dies.
+// The benchmark is owned by a Job without pods, which Kubernetes deletes after ttlSecondsAfterFinished, and all other
+// objects are owned by the benchmark. So all of them are removed even if this program dies.
 func runOnClass(ctx context.Context, streams Streams, options runOptions, flags *clusterFlags) error {
 	trial := first{initOptions: options.class, inFile: true, deadline: v1alpha1.DurationOf(trialDeadline)}
 	trial.output = "yaml"
@@ -108,7 +108,7 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 
 // endTrial removes the trial's objects and returns the error with which the program exits. current is the run that was
 // followed last, and err is the error from following it. After an interruption, endTrial first stops the run and shows
-// what it and the runs before it have measured.
+// the results of this run and the earlier ones.
 func (c *cluster) endTrial(
 	ctx context.Context, streams Streams, runs *repetitions, name, current string, options runOptions, err error,
 ) error {
@@ -139,7 +139,8 @@ func trialName(class string) string {
 }
 
 // checkClass returns an error if the StorageClass does not exist, and reports whether it retains volumes. If the user
-// is not allowed to read StorageClasses, it checks nothing; if the class does not exist, its claims then stay pending.
+// is not allowed to read StorageClasses, checkClass checks nothing. The claims then stay pending if the class does not
+// exist.
 func (c *cluster) checkClass(ctx context.Context, name string) (retains bool, err error) {
 	classes := c.client.Resource(classResource)
 	found, err := classes.Get(ctx, name, metav1.GetOptions{})
@@ -188,7 +189,7 @@ func (c *cluster) chooseProfile(ctx context.Context, streams Streams, trial *fir
 	}
 	trial.workload = fitted(&spec, trial.share())
 	if whole, reduced := layoutBytes(&spec), layoutBytes(trial.workload); reduced < whole {
-		_, _ = fmt.Fprintf(streams.Err, "the data of profile %s is reduced from %s to %s per client, to leave half of --size free. A dataset this small may fit into caches: use a larger --size to avoid that\n",
+		_, _ = fmt.Fprintf(streams.Err, "the data of profile %s is reduced from %s to %s per client, to leave half of --size free. A dataset this small may fit into caches: use a larger --size to avoid this\n",
 			name, measure.FormatBinaryBytes(whole), measure.FormatBinaryBytes(reduced))
 	}
 	return nil
@@ -266,7 +267,7 @@ func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded,
 	case apierrors.IsNotFound(err):
 		return explained(err)
 	case err != nil:
-		_, _ = fmt.Fprintf(streams.Err, "cannot create the Job that removes the benchmark if this program dies (%v); if it dies, run: kubectl delete storagebenchmark %s -n %s\n",
+		_, _ = fmt.Fprintf(streams.Err, "cannot create the Job that would remove the benchmark if this program dies (%v); in that case, run: kubectl delete storagebenchmark %s -n %s\n",
 			err, name, c.namespace)
 	default:
 		benchmark.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job", Name: timer.GetName(), UID: timer.GetUID()}})
@@ -334,7 +335,7 @@ func (c *cluster) createTimer(ctx context.Context, name string, after time.Durat
 }
 
 // showSoFar adds the results of a run to those of the earlier runs, and shows them all. It stops the run if the run is
-// live. name is the name of the run, or of a benchmark to use its newest run.
+// live. name is the name of the run, or the name of a benchmark to show its newest run.
 func (c *cluster) showSoFar(
 	ctx context.Context, streams Streams, runs *repetitions, name string, options runOptions,
 ) error {
@@ -363,8 +364,8 @@ func (c *cluster) soFar(ctx context.Context, streams Streams, run *v1alpha1.Benc
 	return c.awaitEnd(ctx, streams, run)
 }
 
-// removeTrial deletes the benchmark with its timer and its runs, and waits until the operator and the cluster have
-// removed all of their objects.
+// removeTrial deletes the benchmark, its timer and its runs, and waits until the operator and the cluster have removed
+// the runs and the claims.
 func (c *cluster) removeTrial(ctx context.Context, streams Streams, name string) error {
 	background := metav1.DeletePropagationBackground
 	remove := func(resource schema.GroupVersionResource, name string) error {
@@ -381,13 +382,13 @@ func (c *cluster) removeTrial(ctx context.Context, streams Streams, name string)
 			break
 		}
 		if len(left) == 0 {
-			_, _ = fmt.Fprintf(streams.Err, "StorageBenchmark %s, its runs and its volumes' claims are removed\n", name)
+			_, _ = fmt.Fprintf(streams.Err, "removed StorageBenchmark %s, its runs and its claims\n", name)
 			return nil
 		}
 		select {
 		case <-time.After(500 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("not removed yet: %s; the cluster will remove them: see kubectl get benchmarkruns,persistentvolumeclaims -n %s -l %s=%s",
+			return fmt.Errorf("not removed yet: %s; the cluster will remove them; to check, run: kubectl get benchmarkruns,persistentvolumeclaims -n %s -l %s=%s",
 				measure.FormatList(left, 5), c.namespace, v1alpha1.LabelBenchmark, name)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// fieldManager is the name of the field manager that owns the fields that `run` applies.
+// fieldManager is the field manager under which `run` applies objects.
 const fieldManager = "kubectl-storagebench"
 
 // runInCluster applies the file and follows the resulting run.
@@ -122,9 +122,9 @@ func (c *cluster) profile(ctx context.Context, ref v1alpha1.ProfileRef) (v1alpha
 	return profile.Spec.Engine, true
 }
 
-// apply applies an object as it is in the file, without some metadata that the output of kubectl get contains: the UID
-// and version, which may differ from those of the stored object, the managed fields, and the last request for a run,
-// which would conflict with a newer request.
+// apply applies an object from a file. It first removes metadata that the file contains if kubectl get wrote it: the
+// managed fields; the UID and the resource version, which may be outdated; and the last request for a run, which would
+// conflict with a newer request.
 func (c *cluster) apply(ctx context.Context, streams Streams, object *admission.Object, force bool) error {
 	written := &unstructured.Unstructured{Object: object.Written}
 	for _, field := range []string{"uid", "resourceVersion", "managedFields"} {
@@ -190,7 +190,7 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 	ran := after.Status.LastRun != nil && after.Status.LastRun.Hash == hash
 	switch active := after.Status.ActiveRun; {
 	case outdated:
-		// Request a run below, because the operator does not start one when a profile changes.
+		// Request a run below, because the operator does not start a run when only a profile changes.
 	case active != nil && active.Hash == hash:
 		if existed && active.UID != "" {
 			_, _ = fmt.Fprintf(streams.Err, "run %s of the same specification is already running\n", active.Name)
@@ -213,9 +213,9 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 	return chosen, nil
 }
 
-// profilesChanged reports whether a live run of the benchmark's specification has another version of a profile than the
-// cluster. It returns false if that cannot be determined, for example because the user is not allowed to read the
-// profiles.
+// profilesChanged reports whether a live run of the benchmark's specification uses a different version of a profile
+// than the cluster has. It returns false if it cannot compare them, for example because the user is not allowed to read
+// the profiles.
 func (c *cluster) profilesChanged(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) bool {
 	name, run := activeRunOf(&benchmark.Status), &v1alpha1.BenchmarkRun{}
 	if name == "" || c.get(ctx, runResource, name, run) != nil || run.Spec.Hash != plan.RunHash(&benchmark.Spec.Run) {

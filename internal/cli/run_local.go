@@ -97,8 +97,7 @@ func runLocal(ctx context.Context, streams Streams, options runOptions, journal 
 
 // conduct calls next for each run and then shows the results. If a run cannot be conducted, conduct shows the results
 // of the earlier runs. It then records in the journal that the results are shown, so that the guard process does not
-// show them again; see runHere. It does so even if showing them failed, because the guard has the same files and the
-// same standard output and would fail in the same way.
+// show them again; see runHere. It does so even if showing them failed, because the guard would fail in the same way.
 func (r *repetitions) conduct(streams Streams, options runOptions, journal *local.Journal, next func() (report.Document, error)) error {
 	err := r.collect(streams, options, func() (report.Document, int, error) {
 		document, err := next()

@@ -44,7 +44,7 @@ func (o *runOptions) fileOf(name string, number int) string {
 // repetitions holds the results of runs of one specification.
 type repetitions struct {
 	documents []report.Document
-	// code is the exit code of the worst run.
+	// code is the most severe exit code of the runs.
 	code int
 }
 
@@ -102,7 +102,7 @@ func (r *repetitions) presentAfter(streams Streams, options runOptions, err erro
 	return r.present(streams, options)
 }
 
-// fail prints an error after which no other run starts, and sets the exit code. The results so far are still shown.
+// fail prints an error that prevents further runs, and sets the exit code. The results so far are still shown.
 func (r *repetitions) fail(streams Streams, err error) {
 	_, _ = fmt.Fprintf(streams.Err, "error: %v\n", err)
 	r.code = report.ExitFailed
@@ -156,8 +156,8 @@ func writeRepeats(w io.Writer, output string, made report.Repeats) error {
 
 // followRuns follows a run of a benchmark to its end and shows its result. With options.repeat, it requests more runs,
 // one after the other, and shows the variance between them. It also returns the name of the run that it followed last,
-// or the name of the benchmark if an error occurred while waiting for the next run. If the user interrupts it,
-// followRuns shows nothing; runs then has the results of the runs that have ended.
+// or the name of the benchmark if an error occurred while waiting for the next run. If the user interrupts followRuns,
+// it shows nothing; runs then holds the results of the runs that have ended.
 func (c *cluster) followRuns(
 	ctx context.Context, streams Streams, runs *repetitions, benchmark, run, hint string, options runOptions,
 ) (last string, err error) {

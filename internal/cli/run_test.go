@@ -43,7 +43,7 @@ func TestEveryFileIsSaved(t *testing.T) {
 	table, missing, last := filepath.Join(directory, "a.csv"), filepath.Join(directory, "no/b.md"), filepath.Join(directory, "c.json")
 	var out, messages bytes.Buffer
 	err := present(Streams{Out: &out, Err: &messages}, runOptions{output: "json", save: []string{table, missing, last}}, document)
-	if !errors.Is(err, report.ErrNoSeries) || !strings.Contains(err.Error(), "need permission to list ConfigMaps") ||
+	if !errors.Is(err, report.ErrNoSeries) || !strings.Contains(err.Error(), "requires permission to list ConfigMaps") ||
 		!errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "--save "+table) || !strings.Contains(err.Error(), "--save "+missing) {
 		t.Errorf("the error does not name what cannot be saved: %v", err)
 	}

@@ -40,8 +40,8 @@ func (s *source) shownName() string {
 	return s.name
 }
 
-// readSources reads the named files, each one once: "-" means standard input, and a directory means the files in it
-// that kubectl would read.
+// readSources reads each of the named files once. The name "-" means standard input; the name of a directory means the
+// files in it that kubectl would read.
 func readSources(streams Streams, names []string) ([]*source, error) {
 	if len(names) == 0 {
 		return nil, errors.New("no file given: add -f FILE")
@@ -71,7 +71,7 @@ func readSources(streams Streams, names []string) ([]*source, error) {
 func readSource(streams Streams, name string) ([]byte, error) {
 	file, err := openInput(streams, name)
 	if errors.Is(err, fs.ErrNotExist) && filepath.Base(name) == name && filepath.Ext(name) == "" {
-		return nil, fmt.Errorf("%w; for a benchmark that is in the cluster, use rerun %s or report %s", err, name, name)
+		return nil, fmt.Errorf("%w; for a benchmark in the cluster, use rerun %s or report %s", err, name, name)
 	}
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func duplicates(sources []*source) {
 		}
 		message := fmt.Sprintf("%s has an object of the same kind and name; rename or remove one", places[0].in.name)
 		if len(places) > 2 {
-			message = fmt.Sprintf("%d files have an object of this kind and name, first %s; rename or remove all but one", len(places), places[0].in.name)
+			message = fmt.Sprintf("%d files have an object of this kind and name (first: %s); rename or remove all but one", len(places), places[0].in.name)
 		}
 		second := places[1]
 		second.in.faults = append(second.in.faults, second.object.At(admission.Problem{Path: "metadata.name", Message: message}))

@@ -91,7 +91,7 @@ func TestPlanReadsAll(t *testing.T) {
 		"an empty folder":  {[]string{"plan", t.TempDir()}, "has no .yaml, .yml or .json file"},
 		"one name twice":   {[]string{"plan", in("a.yaml"), writeFiles(t, map[string]string{"again.yaml": oneBenchmark})}, "has an object of the same kind and name"},
 		"a fault in each":  {[]string{"plan", writeFiles(t, map[string]string{"x.yaml": strings.Replace(oneBenchmark, "10s", "10", 1), "y.yaml": strings.Replace(second, "4Ki", "4x", 1)})}, "y.yaml has 1 mistake"},
-		"one name thrice":  {[]string{"plan", in("a.yaml"), writeFiles(t, map[string]string{"b.yaml": oneBenchmark, "c.yaml": oneBenchmark})}, "3 files have an object of this kind and name, first " + in("a.yaml") + "; rename or remove all but one"},
+		"one name thrice":  {[]string{"plan", in("a.yaml"), writeFiles(t, map[string]string{"b.yaml": oneBenchmark, "c.yaml": oneBenchmark})}, "3 files have an object of this kind and name (first: " + in("a.yaml") + "); rename or remove all but one"},
 		"a run of several": {[]string{"run", "-f", directory, "--kubeconfig", "testdata/nothing"}, "the files contain 2 StorageBenchmarks (first: first, second)"},
 	} {
 		if got := call("", test.arguments...); got.code != 1 || !strings.Contains(got.stderr, test.want) || strings.Count(got.stderr, "metadata.name") > 1 {

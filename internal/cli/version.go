@@ -90,7 +90,7 @@ func (d versionDocument) text(w io.Writer) error {
 	}
 	for _, one := range d.Operators {
 		if one.Version != d.Client.Version {
-			lines = append(lines, "The versions differ: this program might not support all fields of the operator's runs. Use the same version of both.")
+			lines = append(lines, "The versions differ: this program might not support all fields of the operator's runs. Use the same version for both.")
 			break
 		}
 	}
@@ -135,7 +135,7 @@ func operators(ctx context.Context, flags *clusterFlags) ([]operatorVersion, err
 		}
 	}
 	if len(all) == 0 {
-		return nil, errors.New("cannot determine the version of the operator: you are not allowed to list Deployments, and the cluster has no profiles from the operator's library")
+		return nil, errors.New("cannot determine the version of the operator: you are not allowed to list Deployments, and the cluster has no profiles from the operator's library; to show only the version of this program, use --client")
 	}
 	return all, nil
 }

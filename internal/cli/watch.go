@@ -88,7 +88,7 @@ func (c *cluster) runToWatch(ctx context.Context, streams Streams, name string) 
 		return name, err
 	}
 	if benchmark.Status.ActiveRun == nil && benchmark.Status.LastRun != nil {
-		_, _, err := c.findRun(ctx, name) // if the run was deleted, the error says so
+		_, _, err := c.findRun(ctx, name) // return an error if the run was deleted
 		return benchmark.Status.LastRun.Name, err
 	}
 	return c.awaitRun(ctx, streams, name, activeRunOf)
@@ -179,13 +179,13 @@ func (c *cluster) followToEnd(ctx context.Context, streams Streams, name, hint s
 	return run, err
 }
 
-// judgeTimeout limits how long to wait for the operator to evaluate a run that has ended. It is longer than a standby
-// replica of the operator takes to replace a leader that was killed.
+// judgeTimeout limits how long to wait for the operator to evaluate a run that has ended. It exceeds the time that a
+// standby replica of the operator needs to replace a killed leader.
 const judgeTimeout = time.Minute
 
 // result returns the document of a run that has ended, and its exit code. It waits for the operator to evaluate the
-// run, because only that evaluation detects a regression. If the API server does not answer, result omits what it could
-// not read instead of returning an error, because an outage after the end of a run must not lose its result.
+// run, because only that evaluation detects a regression. If the API server does not answer, result omits the missing
+// data instead of returning an error, because an outage after the end of a run must not lose the run's result.
 func (c *cluster) result(
 	ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun,
 ) (report.Document, int, error) {

@@ -9,7 +9,7 @@
 // The interval of the ratio is derived from the intervals of the two figures by the method of variance estimates
 // recovery (MOVER; Zou and Donner, 2008). Each end of the ratio's interval combines the lower half of one figure's
 // interval with the upper half of the other's. The method does not assume a normal distribution and is valid for
-// asymmetric intervals, such as those of times.
+// asymmetric intervals, such as the intervals of times.
 //
 // The interval does not cover the differences between runs, because two figures of one run share all conditions of that
 // run. Only repeated runs show how much the figures of different runs vary; [FromRounds] uses them.

@@ -27,7 +27,8 @@ func (e Equivalence) Bool() *bool {
 }
 
 // oneSided is the 95 % quantile of the normal distribution divided by its 97.5 % quantile. Two one-sided tests at 5 %
-// show that a difference is within a margin if and only if its 90 % interval is within it (Schuirmann, 1987).
+// show that a difference is within a margin if and only if the 90 % interval of the difference is within the margin
+// (Schuirmann, 1987).
 const oneSided = 1.644854 / 1.959964
 
 // Within tests whether the ratio of the figures is between 1/(1+margin) and 1+margin; a margin of 0.05 means 5 %.

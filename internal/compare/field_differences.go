@@ -17,7 +17,7 @@ type FieldDifference struct {
 	Other    string `json:"other"`
 }
 
-// maxUnlike is the maximum number of differing fields listed. A longer list would not help to explain a difference.
+// maxUnlike limits the number of fields listed. A longer list would not help to explain a difference.
 const maxUnlike = 64
 
 // Differences lists the fields in which two values differ. Fields are identified by their JSON paths and sorted by

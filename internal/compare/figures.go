@@ -31,8 +31,8 @@ func (v Verdict) API() v1alpha1.FigureVerdict {
 	return v1alpha1.FigureNotJudged
 }
 
-// figures compares each figure that both results have, and passes to add the comparison for the API and the difference
-// before rounding.
+// figures compares each figure that both results have. For each, it calls add with the API's comparison and the
+// unrounded difference.
 func (p *Pair) figures(add func(v1alpha1.FigureComparison, Difference)) {
 	kind := phasekind.Of(p.Kind)
 	baseline, target := kind.Figures(p.Baseline), kind.Figures(p.Target)
@@ -132,7 +132,7 @@ func (d *Difference) of(figure v1alpha1.FigureName, operation string, baseline, 
 }
 
 // inLevels reports whether to compare the figures of drains, such as burst and baseline. In a phase with steps, a drain
-// only precedes the steps, so the figures of the steps are compared.
+// only precedes the steps, so the figures of the steps are compared instead.
 func (p *Pair) inLevels() bool { return p.Baseline.Burst != nil && len(p.Baseline.Steps) == 0 }
 
 // levels returns the dimension in which two drains are compared, as a value of Figure.Operation: InOperations if the
@@ -169,8 +169,8 @@ func rateError(result *v1alpha1.TargetResult, operation string) *int64 {
 	return operationOf(result, operation).RateErrorPPM
 }
 
-// meanLatency returns a mean latency with its interval, if known. In a closed loop with one kind of operation, its
-// relative error equals that of the rate.
+// meanLatency returns a mean latency with its interval, if known. In a closed loop with one kind of operation, the
+// latency has the same relative error as the rate.
 func meanLatency(nanoseconds int64, errorPPM *int64, closed bool) Value {
 	if !closed || errorPPM == nil {
 		return WithoutInterval(float64(nanoseconds))

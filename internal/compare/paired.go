@@ -21,8 +21,8 @@ const leastBlocks = 3
 //
 // A drift of the storage adds the same amount to the logarithms of all ratios measured in one order, and subtracts it
 // from those measured in the reverse order. With blocks in both orders, the ratio is therefore the mean of the two
-// orders' means, and the interval is computed from the deviations within each order: the drift cancels out of both, at
-// the cost of one degree of freedom.
+// orders' means, and the interval is computed from the deviations within each order. The drift cancels out of the ratio
+// and the interval, at the cost of one degree of freedom.
 //
 // ok is false if no block has two positive figures.
 func Paired(blocks []Block) (ratio Value, ok bool) {

@@ -36,7 +36,7 @@ type RunPhase struct {
 	Cells []Cell                   `json:"cells,omitempty"`
 	Count *v1alpha1.CellComparison `json:"count,omitempty"`
 
-	// Pair holds the compared results, so that a report can show more of them, such as the cells.
+	// Pair holds the compared results, so that a report can also show their details, such as the cells.
 	Pair *Pair `json:"-"`
 }
 
@@ -155,7 +155,7 @@ func targets(baseline, other Side, a, b *v1alpha1.PhaseResult, one, two *v1alpha
 // incomparable returns the reason why two phases with the same name cannot be compared, or "" if they can.
 func incomparable(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
 	if a.Kind != b.Kind {
-		return fmt.Sprintf("it is a %s phase in one run and a %s phase in the other", a.Kind, b.Kind)
+		return fmt.Sprintf("the phase kinds differ: %s in one run, %s in the other", a.Kind, b.Kind)
 	}
 	if !phasekind.Known(a.Kind) {
 		return fmt.Sprintf("this version of storagebench does not know %s phases: use a newer version", a.Kind)
@@ -177,7 +177,7 @@ func warnings(side, other *v1alpha1.TargetResult) []string {
 	return all
 }
 
-// runNotes returns notes about different workloads, client counts and warnings in two runs, and about targets of one
+// runNotes returns notes about two runs with different workloads, client counts or warnings, and about targets of one
 // run that were loaded one after the other. The figures alone do not show these differences.
 func runNotes(baseline, other Side, pair *Pair, specs [2]*v1alpha1.Phase, one, two *v1alpha1.TargetResult) []string {
 	var all []string

@@ -12,7 +12,7 @@ import (
 
 // Budget limits the memory for the reports of agents. Budgets form a tree: process, run, client. Bytes count against a
 // budget and all budgets above it. When a budget is exceeded, its largest client is dropped: the client counts as lost
-// and its reports are discarded. Clients with many reports therefore do not displace those with few.
+// and its reports are discarded. Clients with many reports therefore do not displace clients with few.
 type Budget struct {
 	// scope and sent are fragments of the message about dropped clients. scope says which clients share the budget, for
 	// example "all runs". sent says what their agents did to exceed it, for example "sent" in "sent more than 640 MiB".
@@ -20,7 +20,7 @@ type Budget struct {
 	limit       int64
 	above       *Budget
 	locks       *budgetLocks
-	// shed discards the reports of a client and marks it as lost. It is nil unless the budget covers a single client.
+	// shed discards the reports of a client and marks it as lost. shed is nil unless the budget covers a single client.
 	shed func(reason string)
 
 	// The fields below are guarded by locks.counting.
@@ -43,8 +43,8 @@ const (
 	defaultMemory = 1 << 30
 	// mostOfClient is the largest budget of one client. Seven days of samples, at one per second, need half of it.
 	mostOfClient = 128 << 20
-	// resent is the maximum number of bytes that an agent may send in total, including dropped reports, as a multiple
-	// of its client's budget.
+	// resent limits the bytes that an agent sends in total, including dropped reports, as a multiple of its client's
+	// budget.
 	resent = 8
 )
 
@@ -62,8 +62,8 @@ func ProcessBudget() *Budget {
 	return NewBudget(limit / 8 * 5)
 }
 
-// forResults returns a separate budget for computing a result of a run. Its limit is three fifths of the budget of all
-// runs, which is the rest of Go's memory limit. Only one result is computed at a time.
+// forResults returns a separate budget for computing a result of a run. Its limit is the three eighths of Go's memory
+// limit that the budget of all runs leaves free. Only one result is computed at a time.
 func (b *Budget) forResults() *Budget {
 	made := NewBudget(b.limit / 5 * 3)
 	made.scope, made.sent = "the clients of a run", "sent samples whose result needs"
@@ -157,8 +157,7 @@ func (b *Budget) lose(reason string) {
 	b.close()
 }
 
-// exceeded returns the lowest budget in the tree that is exceeded, among this budget and the budgets above it. It
-// returns nil if none is exceeded.
+// exceeded returns the lowest exceeded budget among this budget and the budgets above it, or nil if none is exceeded.
 func (b *Budget) exceeded() *Budget {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()

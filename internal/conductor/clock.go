@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// clockRoundTrips is the number of consecutive requests for an agent's time in one estimate of its clock offset. The
+// clockRoundTrips is the number of consecutive time requests that one clock offset estimate sends to the agent. The
 // request with the shortest round trip is used.
 const clockRoundTrips = 8
 

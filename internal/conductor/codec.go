@@ -17,7 +17,7 @@ const (
 	maxRepetitionBytes = 96
 	// maxHeaderBytes is the size limit for headers. It is enough for the error of a refused command.
 	maxHeaderBytes = 64 << 10
-	// maxGrowth is the maximum memory of a decoded message, as a multiple of the maximum size of an encoded message.
+	// maxGrowth limits the memory of a decoded message, as a multiple of the maximum encoded size.
 	maxGrowth = 8
 	// messageBytes is the approximate memory of a decoded message, and fieldBytes the approximate memory of a string or
 	// a list element, both without their content.
@@ -73,14 +73,14 @@ func (c codec) Unmarshal(data []byte, message any) error {
 }
 
 // lateCodec is the codec of one call whose request can be large. It ignores the request that the caller passes, and
-// builds the request only when gRPC asks for its encoded form. By then, the connection can send it.
+// builds the actual request only when gRPC encodes it. gRPC does that only once the connection can send.
 type lateCodec struct {
 	codec
 	build func() proto.Message
 }
 
 // building is held while a request is built and encoded, so that the process has at most one large request in memory,
-// besides encoded ones that gRPC is sending.
+// in addition to the encoded requests that gRPC is sending.
 var building sync.Mutex
 
 // Marshal implements encoding.Codec.

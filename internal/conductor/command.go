@@ -10,8 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/command"
 )
 
-// maxSources is the maximum number of sources in a result, as in the API. A source is a way in which bytes were
-// counted.
+// maxSources is the API's limit on the sources in a result. A source is a method of counting bytes.
 const maxSources = 4
 
 // commandResult returns the fields of a program's result that the conductor keeps, with bounded and sanitized values.

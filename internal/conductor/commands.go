@@ -144,7 +144,7 @@ func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start
 	})
 }
 
-// Stop ends the load of an attempt. The agent records in its log when the load has ended.
+// Stop ends the load of an attempt. The agent then logs the end of the load.
 func (c *Conductor) Stop(attempt decide.Attempt, keys []decide.ClientKey, reason string) {
 	c.each(commandTimeout, keys, func(ctx context.Context, client *client) {
 		if api, err := client.service(); err == nil {
@@ -159,14 +159,14 @@ func (c *Conductor) Stop(attempt decide.Attempt, keys []decide.ClientKey, reason
 type FinishOptions struct {
 	// RemoveData makes each client remove its own data.
 	RemoveData bool
-	// AlsoRemove lists the indexes of lost clients of the same target whose data each client removes along with its own,
-	// because they shared its volumes. It applies only with RemoveData.
+	// AlsoRemove lists the indexes of lost clients of the same target, which shared the volumes of the remaining clients.
+	// Each client removes their data along with its own. AlsoRemove applies only with RemoveData.
 	AlsoRemove []int
-	// OrphanedData selects the data from before the run that a client removes. It may be nil.
+	// OrphanedData selects data from before the run for clients to remove. It may be nil.
 	OrphanedData func(decide.ClientKey) OrphanedData
 }
 
-// OrphanedData is the data of other benchmarks and earlier runs that a client removes from its volumes.
+// OrphanedData selects the data of other benchmarks and earlier runs that clients remove from their volumes.
 type OrphanedData struct {
 	// Gone lists the UIDs of deleted benchmarks, whose data clients remove.
 	Gone []string
@@ -220,7 +220,7 @@ func finished(answer *agentapi.FinishResponse) *agentapi.FinishResponse {
 		LeftRemoved: max(0, answer.GetLeftRemoved()), LeftStays: cleanAll(answer.GetLeftStays())}
 }
 
-// maxLeftStays is the maximum number of messages kept from an agent about data that it could not remove.
+// maxLeftStays limits the messages kept from an agent about data that it could not remove.
 const maxLeftStays = 16
 
 func cleanAll(texts []string) []string {
@@ -247,7 +247,7 @@ func (c *Conductor) Owners() []string {
 	return all[:min(len(all), maxOwners)]
 }
 
-// maxOwners is the maximum number of UIDs that Owners returns.
+// maxOwners limits the number of UIDs that Owners returns.
 const maxOwners = 256
 
 func stepKey(attempt decide.Attempt) *agentapi.StepKey {

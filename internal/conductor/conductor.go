@@ -213,7 +213,7 @@ func (c *Conductor) Unreachable() []decide.ClientKey {
 	return keys
 }
 
-// Results returns what the clients have reported about an attempt so far.
+// Results returns the clients' reports about an attempt so far.
 func (c *Conductor) Results(attempt decide.Attempt) []result.Client {
 	var all []result.Client
 	for _, client := range c.all() {

@@ -24,8 +24,9 @@ type Job struct {
 	// Clients is the number of clients that the target has in the run; a step may load only some of them. 0 means the
 	// number that the step loads.
 	Clients int
-	// Sharing is the number of clients that each add the step's data to the same volumes, in this step or a later one. It
-	// is 0 if no other client does, if client 0 counts the data of all clients (see Shared), or if the number is unknown.
+	// Sharing is the number of clients that each write the step's data to the same volumes, in this step or a later one.
+	// It is 0 if the clients share no volumes, if client 0 counts the data of all clients (see Shared), or if the number
+	// is unknown.
 	Sharing int
 	// Devices is true if the target's volumes are raw block devices.
 	Devices bool
@@ -70,9 +71,10 @@ func (c *Conductor) jobOf(step plan.Step, target string, shared bool) (Job, erro
 	return job, nil
 }
 
-// sharing returns how many clients of a target each add a step's data to the volumes that they share. The plan counts
-// the data of all clients in the first step with a workload, so the result includes clients that only later steps load.
-// If a client is lost, the number is unknown and the result is 0, because the run may continue without its data.
+// sharing returns the number of clients of a target that each write a step's data to the volumes that they share. The
+// plan counts the data of all clients in the first step with a workload, so the result includes clients that only later
+// steps load. If a client is lost, the number is unknown and the result is 0, because the run may continue without its
+// data.
 func (c *Conductor) sharing(step plan.Step, target string) int {
 	count := step.Clients
 	for i := range c.options.Steps {

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// maxMinutes is the maximum number of minutes of an attempt for which latencies are kept.
+// maxMinutes limits the minutes of an attempt for which latencies are kept.
 const maxMinutes = int64(series.MaxDuration / time.Minute)
 
 // latencies holds the latencies over time, summed over all clients of each target. It adds the clients' records as they
@@ -23,7 +23,7 @@ const maxMinutes = int64(series.MaxDuration / time.Minute)
 // the record's middle.
 //
 // The memory of a sum is charged to the clients whose records made it grow. If a client is dropped because it exceeds
-// its budget, its records cannot be subtracted from the sum. All latencies over time of its target in that attempt are
+// its budget, its records cannot be subtracted from the sum. All latencies of the client's target in that attempt are
 // then dropped too.
 type latencies struct {
 	mu sync.Mutex
@@ -125,7 +125,7 @@ func (l *latencies) add(key latencyKey, budget *Budget, record *latencyRecord) e
 }
 
 // sum adds the latencies of one operation in a record to the sum of the minute in which they were measured. It returns
-// by how many bytes the memory use has grown.
+// the growth of the memory use in bytes.
 func (m *minutes) sum(operation measure.Operation, record *latencyRecord) (bytes int, err error) {
 	minute := minuteKey{index: record.minute, operation: operation}
 	known := m.sums[minute]

@@ -53,8 +53,8 @@ func render(step plan.Step, key decide.ClientKey, seed int64, job Job) (*agentap
 	return request, made, nil
 }
 
-// newBytes returns how many bytes are written to this client's directory: the client's own bytes, or in a shared
-// directory the bytes of all clients, including those that only later steps load.
+// newBytes returns the number of bytes that the step adds to this client's directory. In a shared directory, client 0
+// counts the bytes of all clients, including clients that only later steps load, and the others count none.
 func newBytes(step plan.Step, key decide.ClientKey, job Job) uint64 {
 	bytes := step.NewBytes[key.Target]
 	switch {
@@ -69,7 +69,8 @@ func newBytes(step plan.Step, key decide.ClientKey, job Job) uint64 {
 // Requests returns a function that builds each client's LoadRequest for an attempt of a step, for use with Load. shared
 // reports whether all clients of a target work in one directory. An error that wraps a *decide.Failure fails the run.
 //
-// Requests checks that each request can be built, but keeps none: one that names 100,000 files takes 10 MB.
+// Requests checks that each request can be built, but does not keep the requests, because one that names 100,000 files
+// takes 10 MB.
 func (c *Conductor) Requests(step plan.Step, attempt int, keys []decide.ClientKey, seed int64, shared func(target string) bool) (func(decide.ClientKey) *agentapi.LoadRequest, error) {
 	ofTarget, ofClient := map[string]Job{}, map[decide.ClientKey]Job{}
 	for _, key := range keys {

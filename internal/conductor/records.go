@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// clientAttempt holds what one client has reported about one attempt. Times are in the agent's clock.
+// clientAttempt holds one client's reports about one attempt. Times are in the agent's clock.
 type clientAttempt struct {
 	progress decide.Progress
 	// inherited is true if an earlier conductor loaded the attempt.
@@ -21,7 +21,7 @@ type clientAttempt struct {
 	// failedSince is the time at which the conductor learned that the attempt had failed.
 	failedSince time.Time
 	released    int64
-	// clock is the estimate of the agent's clock when the client started the attempt.
+	// clock is the estimate of the agent's clock from the start of the attempt.
 	clock   measure.ClockOffset
 	samples samples
 	running running
@@ -114,7 +114,7 @@ func (c *client) forget(attempt decide.Attempt) {
 // correct agent.
 func (c *client) take(record *agentapi.Record) error {
 	news, err := c.read(record)
-	// Hold no lock of a client while enforcing a budget, because any client may be dropped to free memory.
+	// Do not hold a client's lock while enforcing a budget, because any client may be dropped to free memory.
 	c.budget.enforce()
 	c.working.enforce()
 	if news {
@@ -179,8 +179,8 @@ func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, curr
 	}
 }
 
-// maxAhead limits how far the end of a report may lie in the future. Its only purpose is to bound memory, so it does
-// not have to be tight: a report that claims to span years would need memory for every minute of them.
+// maxAhead limits how far the end of a report may lie in the future. It only bounds memory, so it can be generous: a
+// report that claims to span years would need memory for every minute.
 const maxAhead = time.Hour
 
 // plausible returns an error if start is more than maxMinutes in the past, or if end is more than maxAhead in the
@@ -272,8 +272,7 @@ func (c *client) takeNotice(p *clientAttempt, notice *agentapi.Notice, most int)
 	c.keep(p, keptBytes(kept))
 }
 
-// takeEnded stores the record that an attempt has ended. An attempt ends only once, so a second such record is
-// implausible.
+// takeEnded stores the record of an attempt's end. An attempt ends only once, so a second such record is implausible.
 func (c *client) takeEnded(attempt decide.Attempt, p *clientAttempt, ended *agentapi.Ended) {
 	if p.ended != nil {
 		p.noteImplausible(errors.New("the agent reported the end of the step twice"))

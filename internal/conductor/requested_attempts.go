@@ -14,8 +14,8 @@ type interest int
 const (
 	// unrequested means that the agent was never asked to run the attempt: its reports are dropped.
 	unrequested interest = iota
-	// past means that the attempt has been recorded or repeated: only its contribution to the totals is kept, and
-	// its progress until it has ended.
+	// past means that the attempt has been recorded or repeated. Only its contribution to the totals is kept and, until it
+	// has ended, its progress.
 	past
 	// current means that all reports about the attempt are kept until it is forgotten.
 	current

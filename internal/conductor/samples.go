@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// samples holds the samples of an attempt, packed like those in the agent's log: a sample with two operations takes
-// about 25 bytes instead of 136.
+// samples holds the samples of an attempt, packed as in the agent's log. A sample with two operations takes about 25
+// bytes instead of 136.
 type samples struct {
 	chunks []sampleChunk
 	count  int
@@ -37,7 +37,7 @@ const (
 	warmUpFlag = 1 << 7
 )
 
-// add appends a sample, and returns by how many bytes the memory use has grown.
+// add appends a sample, and returns the growth of the memory use in bytes.
 func (s *samples) add(sample *measure.Sample) (grown int) {
 	if n := len(s.chunks); n == 0 || len(s.chunks[n-1].data) >= chunkBytes {
 		room := cap(s.chunks)

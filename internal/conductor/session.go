@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// retryInterval is the pause before a failed connection or an unanswered Load is tried again.
+	// retryInterval is the pause before a failed connection or an unanswered Load command is retried.
 	retryInterval = 100 * time.Millisecond
 	// keepAlive limits how long an agent may be silent before it is pinged, and how long its answer to the ping may take.
 	// It is also the minimum timeout of a connection attempt.
@@ -31,8 +31,8 @@ const (
 	introduceTimeout = 30 * time.Second
 	// maxDialPause limits the backoff, so that a new or recovered agent is reached quickly.
 	maxDialPause = 250 * time.Millisecond
-	// startGrace limits how long an agent that refuses connections counts as starting: a container runs for a while before
-	// its program listens.
+	// startGrace limits how long an agent that refuses connections counts as starting, because a container runs for a
+	// while before its program listens.
 	startGrace = 5 * time.Second
 	// goodSession is the duration after which a session counts as good even if it has received no records.
 	goodSession = 250 * time.Millisecond

@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// usagePatience is the maximum time that an agent waits after a step for the file system to update the disk usage,
-// which some file systems do late. In phases with many steps on the same files, agents do not wait.
+// usagePatience limits how long an agent waits after a step for the file system to update the disk usage. Some file
+// systems update it late. In phases with many steps on the same files, agents do not wait.
 const usagePatience = 8 * time.Second
 
 // askForSpace makes the agents measure the disk usage of the files after a step that writes. It also sets the step's

@@ -14,9 +14,9 @@ import (
 // reasonBadResult is the failure reason of a client with implausible records.
 const reasonBadResult = "BadResult"
 
-// result returns what a client has reported about an attempt, with all times converted to the reference clock. Because
-// clocks drift, the conversion combines the current estimate of the agent's clock with the estimate from the start of
-// the attempt.
+// result returns a client's reports about an attempt, with all times converted to the reference clock. Because clocks
+// drift, the conversion combines the current estimate of the agent's clock with the estimate from the start of the
+// attempt.
 func (c *client) result(attempt decide.Attempt) (result.Client, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +73,7 @@ func instant(clock measure.RemoteClock, remote int64) time.Time {
 	return time.Unix(0, clock.ToLocal(remote)).UTC()
 }
 
-// end adds to the result what the client reported at the end of the attempt.
+// end adds the client's final report on the attempt to the result.
 func (p *clientAttempt) end(to *result.Client, clock measure.RemoteClock) {
 	ended := p.ended
 	to.Ended = true

@@ -15,8 +15,8 @@ import (
 // reports, so that other code can rely on them. Elsewhere, Budget limits the memory for reports, codec refuses messages
 // that need too much memory, and requested determines which attempts an agent may report on.
 const (
-	// maxNotices is the maximum number of notices kept from those that an agent sends during an attempt. With the notices
-	// at the end of the attempt, at most twice this number are kept.
+	// maxNotices limits the notices kept while an attempt runs. Including notices from its end, at most twice as many are
+	// kept.
 	maxNotices = 64
 	// maxMessageLength, maxToolMessages and maxVersionLength limit the lengths of a message, of all messages of a tool,
 	// and of a name or version, in characters.
@@ -29,8 +29,8 @@ const (
 	maxTools   = 16
 	maxOptions = 256
 	maxSteps   = 4096
-	// maxVolumeOwners is the maximum number of other benchmarks that an agent may report as owners of data on one
-	// volume. The number is documented in agentapi.
+	// maxVolumeOwners limits the other benchmarks that an agent may report as owners of data on one volume. agentapi
+	// documents this limit.
 	maxVolumeOwners = 64
 )
 

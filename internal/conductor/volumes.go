@@ -21,7 +21,7 @@ func (c *Conductor) onDevices(key decide.ClientKey) bool {
 	return slices.ContainsFunc(client.describe().GetVolumes(), func(volume *agentapi.Volume) bool { return volume.GetRaw() })
 }
 
-// place adds to a load request the volumes and files that the step uses.
+// place adds the step's volumes and files to a load request.
 func place(request *agentapi.LoadRequest, step plan.Step, target string, files map[string]uint64, devices bool) {
 	names, dataset := step.Volumes[target], request.GetDataset()
 	for _, name := range slices.Sorted(maps.Keys(files)) {

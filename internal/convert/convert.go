@@ -18,8 +18,8 @@ const (
 	Differs Kind = "Differs"
 	// Elsewhere means that the option is set in the benchmark, not in the profile.
 	Elsewhere Kind = "Elsewhere"
-	// Unneeded means that the option can be omitted, for example because storagebench always does what it requests, or
-	// because it does not affect the load.
+	// Unneeded means that the option can be omitted, for example because storagebench always behaves as the option
+	// requests, or because the option does not affect the load.
 	Unneeded Kind = "Unneeded"
 )
 

@@ -118,13 +118,13 @@ func (w *diskspdWriter) dataset() error {
 			"on disks whose speed depends on the position, measure other positions separately")
 	}
 	if t.size > 0 {
-		w.notes.unneeded(w.given("c", "-c"), "it becomes datasetSize; a prepare phase writes every byte first, whereas DiskSpd, if it has the privilege SeManageVolumePrivilege, only sets the file length")
+		w.notes.unneeded(w.given("c", "-c"), "the size becomes datasetSize; a prepare phase writes every byte, whereas DiskSpd with SeManageVolumePrivilege only sets the file length")
 	}
 	if whole := w.bytes / t.block * t.block; whole != w.bytes {
 		if whole == 0 {
 			return fmt.Errorf("a block of %d bytes does not fit into the target of %d bytes: lower -b, or raise the size", t.block, w.bytes)
 		}
-		w.notes.unneeded(w.given("b", "-b"), fmt.Sprintf("the last %d bytes of a target are less than a block; the files are smaller by that amount", w.bytes-whole))
+		w.notes.unneeded(w.given("b", "-b"), fmt.Sprintf("the last %d bytes of a target do not fill a block, so the files omit them", w.bytes-whole))
 		w.bytes = whole
 	}
 	if w.bytes > math.MaxInt64/uint64(w.targets) { // #nosec G115 -- at least 1
@@ -174,7 +174,7 @@ func (w *diskspdWriter) hint() v1alpha1.FioOptionValue {
 	}
 	switch {
 	case random && sequential:
-		w.notes.differs(w.given("fh", "-frs"), "the two hints contradict each other, and Linux accepts only one", "")
+		w.notes.differs(w.given("fh", "-frs"), "the two hints contradict each other and Linux accepts only one, so no hint is set", "")
 	case random:
 		return "random"
 	case sequential:

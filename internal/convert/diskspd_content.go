@@ -20,8 +20,8 @@ func (w *diskspdWriter) content() {
 			w.notes.unneeded(option, "sets the content of writes, but the load writes nothing")
 		}
 	case t.buffer > 0 && t.bufferFile != "":
-		w.notes.differs(option, "the data to write cannot come from a file; here it is random",
-			"set compressibility to that of the file")
+		w.notes.differs(option, "a profile cannot take its data from a file; here the data is random",
+			"set compressibility to match the file")
 		w.profile.RefillBuffers = new(true)
 	case t.buffer > 0:
 		w.notes.differs(option, fmt.Sprintf("DiskSpd writes one buffer of %d random bytes repeatedly; here every write has new data", t.buffer), "")
@@ -61,7 +61,7 @@ func (w *diskspdWriter) times() {
 		w.notes.elsewhere(w.given("W", "-W5, the default of -W"), "the phase sets the warm-up", fmt.Sprintf("set steady.warmUp to %ds", s.warmUp))
 	}
 	if s.coolDown > 0 {
-		w.notes.differs(w.given("C", "-C"), "the load does not continue after the measurement: the common window of all clients ends when the first client finishes", "")
+		w.notes.differs(w.given("C", "-C"), "the load does not continue after the measurement, because the common window of all clients ends when the first client finishes", "")
 	}
 }
 
@@ -72,7 +72,7 @@ func (w *diskspdWriter) machine() {
 	if s.noAffinity {
 		w.notes.unneeded(w.given("n", "-n"), "jobs are not bound to CPUs")
 	} else if _, given := s.given["a"]; given && len(s.affinity) == 0 {
-		w.notes.unneeded(s.given["a"], "the Linux scheduler places jobs; DiskSpd's default spreads them over the CPUs as well")
+		w.notes.unneeded(s.given["a"], "the Linux scheduler spreads the jobs over the CPUs, as DiskSpd does by default")
 	}
 	w.affinity()
 	switch t.priority {
@@ -87,7 +87,7 @@ func (w *diskspdWriter) machine() {
 		w.notes.differs(w.given("I", "-I"), "Windows sends the priority with each operation; on Linux few schedulers use it, and a file server never receives it", "")
 	}
 	if t.largePages {
-		w.notes.differs(w.given("l", "-l"), "large pages would have to be reserved on the node", "this affects only the CPU use: see the CPU share in the report")
+		w.notes.differs(w.given("l", "-l"), "the node would have to reserve large pages", "this affects only the CPU use: see the CPU share in the report")
 	}
 	if s.completion {
 		w.notes.unneeded(w.given("x", "-x"), "completion routines exist only on Windows; the load is the same without them")
@@ -132,5 +132,5 @@ func (w *diskspdWriter) affinity() {
 	}
 	w.profile.Options["cpus_allowed"] = v1alpha1.FioOptionValue(text)
 	w.profile.Options["cpus_allowed_policy"] = "split"
-	w.notes.differs(option, "the numbers now refer to CPUs of the node, which may differ from those of the original machine; a pod might not be allowed to use them", "remove cpus_allowed unless you need it")
+	w.notes.differs(option, "the numbers refer to the node's CPUs, which may differ from the original machine's; the pod might not be allowed to use these CPUs", "remove cpus_allowed unless you need it")
 }

@@ -103,7 +103,7 @@ func (w *diskspdWriter) offsets() {
 		w.notes.differs(w.given("T", "-T"), fmt.Sprintf("threads start %d bytes apart and continue to the end of the file; here the file is divided evenly", t.threadStride), "")
 	}
 	if t.parallel {
-		w.notes.differs(w.given("p", "-p"), "all outstanding operations of a thread use the same offset; here each uses the next", "")
+		w.notes.differs(w.given("p", "-p"), "all outstanding operations of a thread use the same offset; here each operation uses the next offset", "")
 	}
 }
 
@@ -139,7 +139,7 @@ func (w *diskspdWriter) random() {
 	case align == t.block:
 	case t.direct() && align%512 != 0:
 		w.notes.differs(option, asked+". Direct I/O requires offsets that are multiples of 512; here they are multiples of the block size",
-			"if you only want random offsets, nothing is lost")
+			"if you only want random offsets, no change is needed")
 	default:
 		w.profile.Options["ba"] = v1alpha1.FioOptionValue(strconv.FormatUint(align, 10))
 		if align <= 100 {
@@ -203,8 +203,7 @@ func (w *diskspdWriter) distribution() {
 	w.profile.RandomDistribution = text
 }
 
-// pace converts -g, which limits the rate, -i, which sets the number of operations in a burst, and -j, which sets the
-// pause between bursts.
+// pace converts -g (rate limit), -i (operations per burst) and -j (pause between bursts).
 func (w *diskspdWriter) pace() {
 	t, s := w.target, w.span
 	threads := max(t.threads*w.targets, 1)

@@ -16,8 +16,8 @@ type diskspdSpan struct {
 	noAffinity        bool
 	completion        bool
 	randomWrites      bool
-	// given holds each option as the user wrote it, by a key: the letter of the option, or rs, rd, si or fh (for the
-	// hints -fr, -fs and -ft).
+	// given holds each option as the user wrote it. The key is the option's letter, or rs, rd, si or fh (for the hints
+	// -fr, -fs and -ft).
 	given map[string]string
 	// extra holds notes about options that are not converted.
 	extra notes
@@ -107,21 +107,21 @@ func (s *diskspdSpan) finish(t *diskspdTarget) error {
 	shared := s.threads > 0 && s.requests > 0
 	limited := t.rateBytes > 0 || t.rateIOPS > 0
 	refuse(s.threads > 0 && t.threads > 1, "-F and -t are mutually exclusive: keep one")
-	refuse(limited && s.completion, "-g cannot be used with -x: remove -x, which makes no difference here")
+	refuse(limited && s.completion, "-g cannot be used with -x: remove -x, which has no effect here")
 	refuse((t.burst > 0) != (t.think > 0), "-i and -j must be used together: specify both or neither")
-	refuse(shared && (limited || t.think > 0 || t.parallel), "-O cannot be used with -g, -j or -p: remove -O, or remove the others")
-	refuse(t.randomRatio > 0 && t.threadStride > 0, "-T applies only to sequential operations: remove it, or -r")
-	refuse(t.randomRatio > 0 && t.interlocked, "-si applies only to sequential operations: remove it, or -r")
-	refuse(t.randomRatio > 0 && t.parallel, "-p applies only to sequential operations: remove it, or -r")
+	refuse(shared && (limited || t.think > 0 || t.parallel), "-O cannot be used with -g, -j or -p: remove -O, or remove -g, -j and -p")
+	refuse(t.randomRatio > 0 && t.threadStride > 0, "-T applies only to sequential operations: remove -T or -r")
+	refuse(t.randomRatio > 0 && t.interlocked, "-si applies only to sequential operations: remove -si or -r")
+	refuse(t.randomRatio > 0 && t.parallel, "-p applies only to sequential operations: remove -p or -r")
 	refuse(t.randomRatio == 0 && len(t.ranges) > 0, "-rd requires random operations: add -r")
-	refuse(t.interlocked && (t.threadStride > 0 || t.parallel), "-si cannot be used with -T or -p: keep one")
-	refuse(t.threadStride > 0 && !several, "-T separates threads, and the load has only one: remove it, or raise -t")
+	refuse(t.interlocked && (t.threadStride > 0 || t.parallel), "-si cannot be used with -T or -p: remove -si, or remove -T and -p")
+	refuse(t.threadStride > 0 && !several, "-T requires more than one thread: remove -T, or raise -t")
 	refuse(t.mapped && s.completion, "-x cannot be used with -Sm: remove -x")
 	refuse(t.mapped && t.cache == 'u', "-Sm uses the cache and cannot be used with -Su or -Sh: keep one")
 	refuse(!t.mapped && t.flush != "", "-N sets how mapped memory is flushed and requires -Sm: add -Sm, or remove -N")
 	refuse(t.limit > 0 && t.limit <= t.base, "-f must be greater than -B: raise -f, or lower -B")
 	refuse(t.buffer > 0 && t.buffer < t.block, "the buffer of -Z (%d) is smaller than a block (%d): enlarge it, or lower -b", t.buffer, t.block)
-	refuse(t.block < 512 || t.block > 1<<30, "-b is %d bytes: profiles have blocks from 512 to 1Gi", t.block)
+	refuse(t.block < 512 || t.block > 1<<30, "-b is %d bytes: use a block size from 512 bytes to 1 GiB", t.block)
 	refuse(t.block%512 != 0 && t.direct() && !t.mapped, "-b is %d bytes: for direct I/O it must be a multiple of 512", t.block)
 	if err := t.finishRanges(); err != nil {
 		problems = append(problems, err)
@@ -143,9 +143,9 @@ func (t *diskspdTarget) finishRanges() error {
 	}
 	switch {
 	case percent > 100:
-		return fmt.Errorf("-rd: the shares of operations add up to %d %%, more than 100", percent)
+		return fmt.Errorf("-rd: the shares of operations add up to %d %%: lower them to at most 100 %%", percent)
 	case !t.absolute && size > 100:
-		return fmt.Errorf("-rdpct: the shares of the target add up to %d %%, more than 100", size)
+		return fmt.Errorf("-rdpct: the shares of the target add up to %d %%: lower them to at most 100 %%", size)
 	case !t.absolute && size == 100 && percent < 100:
 		return fmt.Errorf("-rdpct: the ranges cover the whole target, but only %d %% of the operations: raise the shares of operations to 100 %%", percent)
 	case !t.absolute && size < 100 && percent == 100:

@@ -11,8 +11,8 @@
 //	   WorkloadProfile, which the engine's own Validate accepts
 //
 // Users compare the figures of a converted profile with the figures of the old tool, so no option may be dropped
-// silently. Every option that the profile does not contain has a Note with the reason and the remedy. The user must
-// specify what the command line does not show, such as the size of a file on another machine; it is never guessed.
+// silently. Every option that the profile does not contain has a Note with the reason and the remedy. Information that
+// the command line lacks, such as the size of a file on another machine, is never guessed: the user must specify it.
 //
 // The meaning of DiskSpd's options comes from its source (CmdLineParser, Common and IORequestGenerator of 2.2), not
 // from its help, which is inaccurate in places. For example, DiskSpd refuses -w without a number, and -i sets the burst

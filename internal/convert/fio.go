@@ -61,7 +61,7 @@ func fioWorkloads(sections []fioSection, options *Options) ([]Workload, error) {
 		return nil, fmt.Errorf("read the jobs of fio: %w", all(problems))
 	}
 	if len(groups) > 64 {
-		return nil, fmt.Errorf("the jobs run in %d groups one after the other: at most 64 are converted", len(groups))
+		return nil, fmt.Errorf("the jobs run in %d groups, one after the other, but the limit is 64: split the job file", len(groups))
 	}
 	workloads := make([]Workload, 0, len(groups))
 	names := map[string]bool{}

@@ -11,7 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// fioEssential lists options that define the load: if the profile cannot express their value, the conversion fails.
+// fioEssential lists options that define the load. If the profile cannot express the value of such an option, the
+// conversion fails.
 var fioEssential = []string{
 	"rw", "bs", "bsrange", "bssplit", "size", "filesize", "numjobs", "nrfiles", "iodepth", "ioengine", "direct", "buffered", "rwmixread", "rwmixwrite",
 }

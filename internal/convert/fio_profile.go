@@ -84,9 +84,9 @@ func (w *fioWriter) sizes(j *fioJob) error {
 	unit := j.files * max(j.block, 1)
 	if whole := j.size / unit * unit; whole != j.size {
 		if whole == 0 {
-			return fmt.Errorf("size %d: none of the %d files can hold a block of %d bytes", j.size, j.files, j.block)
+			return fmt.Errorf("size %d: none of the %d files can hold a block of %d bytes: raise size", j.size, j.files, j.block)
 		}
-		j.notes.unneeded(fmt.Sprintf("size=%d", j.size), fmt.Sprintf("the last %d bytes are less than a block per file; the files are smaller by that amount", j.size-whole))
+		j.notes.unneeded(fmt.Sprintf("size=%d", j.size), fmt.Sprintf("the last %d bytes do not fill a block in each file, so the files omit them", j.size-whole))
 		j.size = whole
 	}
 	if j.size > 1<<50 {
@@ -196,7 +196,7 @@ func (w *fioWriter) typed(j *fioJob) (*v1alpha1.FioProfile, bool) {
 		p.Options = nil
 	}
 	if p.FileSharing == v1alpha1.FilesShared && p.Pattern == v1alpha1.FioSequential && j.increment == 0 {
-		j.notes.differs(fmt.Sprintf("filename with numjobs=%d", j.jobs), "all jobs start at the first byte of the file and use the same blocks; here each has its own part",
+		j.notes.differs(fmt.Sprintf("filename with numjobs=%d", j.jobs), "all jobs start at the first byte of the file and use the same blocks; here each job has its own part",
 			"to reproduce that load, also measure one job with a higher queueDepth")
 	}
 	return p, len(p.Options) <= 64
@@ -320,7 +320,7 @@ func (w *fioWriter) jobFile() (*v1alpha1.FioProfile, error) {
 				"to share the files, use typed fields with fileSharing instead of jobFile")
 			unit := j.files * max(j.block, 1)
 			if size = size / j.jobs / unit * unit; size == 0 {
-				return nil, fmt.Errorf("job %s: size %d is too small for separate files of its %d jobs", shown(j.name), j.size, j.jobs)
+				return nil, fmt.Errorf("job %s: size %d is too small for separate files of its %d jobs: raise size", shown(j.name), j.size, j.jobs)
 			}
 		}
 		if j.fileName != "" {

@@ -117,7 +117,7 @@ type fioLine struct {
 }
 
 // readFioLine reads a command line. As in fio, options before the first --name apply to all jobs, job files are read
-// after the rest of the line, and the jobs of each further file wait for those before them.
+// after the rest of the line, and the jobs of each further file start after all earlier jobs have ended.
 func readFioLine(arguments []string, options *Options) (fioLine, error) {
 	var l fioLine
 	var problems []error

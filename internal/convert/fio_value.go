@@ -50,7 +50,7 @@ func fioTime(value string) (time.Duration, error) {
 	}
 	unit := units[parts[2]]
 	if number > int64(8*24*time.Hour/unit) {
-		return 0, errors.New("longer than a week, the limit of a run")
+		return 0, errors.New("exceeds one week, the limit of a run: lower it")
 	}
 	return time.Duration(number) * unit, nil
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // IOR converts a command line of IOR, which may begin with mpirun and its options. The profile states settings
-// explicitly even if a value equals the API's default, because the defaults of IOR differ from those of the API: IOR
-// uses one shared file, does not flush, and removes its files.
+// explicitly even if a value equals the API's default, because IOR's defaults differ from the API's: IOR uses one
+// shared file, does not flush, and removes its files.
 func IOR(arguments []string, options Options) ([]Workload, error) {
 	if err := checkArguments(arguments); err != nil {
 		return nil, fmt.Errorf("read the command line of IOR: %w", err)
@@ -125,7 +125,7 @@ func (w *iorWriter) option(o mpiOption) error {
 	case "-B", "-c", "-C", "-e", "-E", "-F", "-g", "-k", "-p", "-r", "-R", "-V", "-w", "-W", "-Z":
 		w.given[o.name] = o
 	case "-S":
-		w.notes.unneeded(o.String(), "IOR does not implement it and resets it to its default")
+		w.notes.unneeded(o.String(), "IOR does not implement this option and uses its default")
 	case "-G":
 		w.notes.unneeded(o.String(), "the data signature is derived from the run's seed")
 	default:
@@ -212,7 +212,7 @@ func (w *iorWriter) finish() {
 	}
 	if reads && !writes && !*p.KeepFiles {
 		p.KeepFiles = nil
-		w.notes.differs("no -k", "IOR removes its files after the first repetition; here they stay", "the target's dataPolicy determines whether they are removed at the end of the run")
+		w.notes.differs("no -k", "IOR removes its files after the first repetition; here they stay", "the target's dataPolicy determines whether the files are removed at the end of the run")
 	}
 	w.paths()
 	p.Random, p.Direct, p.IntraTestBarriers, p.UseExistingFiles = w.only("-z"), w.only("-B"), w.only("-g"), w.only("-E")
@@ -267,6 +267,6 @@ func (w *iorWriter) paths() {
 	case w.flag("-F"):
 		w.notes.severalPaths(names)
 	default:
-		w.notes.unneeded(names.String(), "a file shared by all ranks is created at the first path; IOR ignores the other paths too")
+		w.notes.unneeded(names.String(), "all ranks share the file at the first path; IOR also ignores the other paths")
 	}
 }

@@ -118,8 +118,8 @@ func (w *mdtestWriter) more(o mpiOption) {
 }
 
 // finish sets the sizes of files. If -n is missing, it computes the number of items from the number per directory, as
-// mdtest does. It then omits -I: with both options, mdtest would divide its -n items among several trees of -I items
-// each.
+// mdtest does. It then omits -I, because with both options, mdtest would divide its -n items among several trees of -I
+// items each.
 func (w *mdtestWriter) finish() error {
 	p := w.profile
 	if w.fileBytes > 0 {

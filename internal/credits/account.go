@@ -23,8 +23,8 @@ func (a Account) Percent() float64 { return 100 * a.most / a.bucket.Size }
 // assumes that the bucket was empty initially.
 func (a Account) LeastPercent() float64 { return 100 * a.least / a.bucket.Size }
 
-// Load records a load with the given mean rate and duration: its operations or bytes are deducted from the credits, and
-// the bucket refills meanwhile.
+// Load records a load with the given mean rate and duration. Its operations or bytes are deducted from the credits
+// while the bucket refills.
 func (a *Account) Load(rate, seconds float64) { a.LoadBetween(rate, rate, seconds) }
 
 // LoadBetween is like Load, for a load whose mean rate per second is only known to be between low and high.

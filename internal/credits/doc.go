@@ -15,8 +15,8 @@
 //	 base   |##########################
 //	        +--------------+-----------> time
 //
-// Under unlimited demand, an empty bucket stays empty, even if the refill is above the baseline: such a refill has an
-// effect only while the demand is lower.
+// Under unlimited demand, an empty bucket stays empty, even if the refill is above the baseline, because credits
+// accumulate only while the demand is below the refill.
 //
 // The fill level of a bucket at the start of a run is unknown. An [Account] therefore tracks two estimates: an upper
 // bound, which assumes that the bucket was full, and a lower bound, which assumes that it was empty. They become equal

@@ -15,12 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These limits keep the check of laid-out files short: reading spends credits, and a slow share reads only 30 MB/s.
+// These limits keep the check of laid-out files short, because reading spends credits, and a slow share reads only 30
+// MB/s.
 const (
 	blockBytes = 64 << 10
-	// layoutBlocks is the maximum number of blocks read from all files together: 4 MiB.
+	// layoutBlocks limits the blocks read from all files together, to 4 MiB in total.
 	layoutBlocks = 64
-	// fileBlocks is the maximum number of blocks read from one file.
+	// fileBlocks limits the blocks read from one file.
 	fileBlocks = 16
 )
 
@@ -52,8 +53,8 @@ func chooseFiles(files LaidOut) (names []string, each int) {
 	return names, min(fileBlocks, max(1, layoutBlocks/max(1, len(names))))
 }
 
-// Sum reads some blocks of each laid-out file and stores their checksums in the field Blocks of the file's entry in
-// files, so that a later run can check that the content is unchanged.
+// Sum reads some blocks of each laid-out file and stores their checksums in Blocks of the file's entry, so that a later
+// run can check that the content is unchanged.
 func (d *Dataset) Sum(ctx context.Context, files LaidOut) error {
 	names, each := chooseFiles(files)
 	for _, name := range names {
@@ -78,7 +79,7 @@ func sumOf(block []byte) string {
 
 // Differs reads blocks of laid-out files and describes the first block with unexpected content. The result is empty if
 // there is none. If checksums of a file were recorded, its blocks must match them. Otherwise, no block may be all
-// zeros, unless the workload writes zeros: space that was reserved but never written, or whose data the file system
+// zeros, unless the workload writes zeros. Space that was reserved but never written, or whose data the file system
 // lost, reads as zeros.
 func (d *Dataset) Differs(ctx context.Context, files LaidOut, zeros bool) (string, error) {
 	names, each := chooseFiles(files)

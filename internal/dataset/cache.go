@@ -54,8 +54,8 @@ func residentBytes(file *os.File) (uint64, error) {
 		return 0, err
 	}
 	size, page := info.Size(), int64(os.Getpagesize())
-	// To users who neither own the file nor may write to it, the kernel reports all pages as cached, even those far
-	// beyond the end of the file.
+	// If the user neither owns the file nor may write to it, the kernel reports all pages as cached, even pages far beyond
+	// the end of the file.
 	beyond, err := residentPages(file, (size+window)/page*page, page)
 	if err == nil && beyond > 0 {
 		err = errors.New("the kernel does not show this user which pages are cached")

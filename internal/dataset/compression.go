@@ -42,8 +42,8 @@ func allocatesAtOnce(filesystemType string) bool {
 	return false
 }
 
-// reportsNoSpace reports whether a disk usage that was measured on a FUSE file system has no allocated space. Such file
-// systems may report 0 for every file.
+// reportsNoSpace reports whether a FUSE file system reported no allocated space for the files. Some FUSE file systems
+// report 0 for every file.
 func reportsNoSpace(filesystemType string, found Usage) bool {
 	return found.AllocatedBytes == 0 && strings.HasPrefix(filesystemType, "fuse")
 }

@@ -16,9 +16,8 @@ const (
 	// directoryMode lets the owner write and the group read, because the clients of a run share a user or a group.
 	// Other users have no access.
 	directoryMode = 0o750
-	// attempts is the maximum number of times that an operation is tried if it fails because other clients create or
-	// remove the same parent directories. With retryPause after each attempt, all attempts together take at least half a
-	// second.
+	// attempts limits the tries of an operation that fails because other clients create or remove the same parent
+	// directories. With a retryPause after each try, all tries together take at least half a second.
 	attempts   = 50
 	retryPause = 10 * time.Millisecond
 	// scratchPrefix begins the temporary name of a directory or an ownership file while it is being created.
@@ -32,7 +31,7 @@ var errLostRace = errors.New("a parent directory was removed concurrently")
 // isTransient reports whether the error may result from a concurrent change by another client, so that a retry may
 // succeed.
 func isTransient(err error) bool {
-	// NFS reports a directory that another machine has removed as stale, not as missing.
+	// If another machine has removed a directory, NFS reports it as stale, not as missing.
 	return errors.Is(err, errLostRace) || errors.Is(err, errNoOwner) || errors.Is(err, errReplaced) ||
 		errors.Is(err, unix.ESTALE)
 }
@@ -109,9 +108,8 @@ func ownedChild(parent *directory, name string, owner Owner) (*directory, error)
 	case err == nil:
 		return child, nil
 	case errors.Is(err, errNoOwner):
-		// A client that is killed after it removed the ownership file but before it removed the directory leaves an
-		// empty directory. Only such an empty directory may be replaced; any other without an ownership file is
-		// foreign.
+		// A client that is killed after it removed the ownership file but before it removed the directory leaves an empty
+		// directory. Only such an empty directory may be replaced; a nonempty directory without an ownership file is foreign.
 		if parent.root.Remove(name) == nil {
 			return nil, errLostRace
 		}
@@ -181,8 +179,8 @@ func makeOwned(parent *directory, name string, owner Owner) error {
 	return err
 }
 
-// removeScratch deletes a scratch directory and the files in it that this package writes, which may be scratch files too.
-// It fails if the directory contains anything else.
+// removeScratch deletes a scratch directory and this package's own files in it, including scratch files. It fails if
+// the directory contains anything else.
 func removeScratch(parent *directory, name, benchmarkUID string) error {
 	child, err := parent.child(name)
 	if err == nil {

@@ -24,8 +24,8 @@ type Dataset struct {
 	// be acquired while the directory's previous agent may still be running.
 	held       *Hold
 	unusedOnly bool
-	// holesShow is true if the file system reports holes in files. The first dataset operation that needs it probes the
-	// file system.
+	// holesShow is true if the file system reports holes in files. The file system is probed once, when holesShow is first
+	// needed.
 	holes     sync.Once
 	holesShow bool
 }
@@ -130,7 +130,7 @@ func (d *Dataset) Close() error {
 }
 
 // Remove deletes the client's directory and then the parents that contain only this package's own files. A second call
-// does nothing. It follows no symbolic link and crosses no mount. It fails with ErrChanged if another directory has
+// does nothing. Remove follows no symbolic link and crosses no mount. It fails with ErrChanged if another directory has
 // replaced the opened one, and with ErrHeld if another agent has taken over the directory. Other clients may use or
 // remove their own directories at the same time. The benchmark's directory is not removed while a run holds its lock.
 func (d *Dataset) Remove(ctx context.Context) error { return d.remove(ctx, lockGuards{}) }
@@ -204,9 +204,10 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 }
 
 // Sweep removes all clients' data of one benchmark from a target, including partial directories of killed clients. Do
-// not call it while clients of the run are running. It spares directories that agents of other runs may be using, on
-// other machines or as readers of the data (ErrHeld). Missing data is not an error. A missing (ErrMissing) or replaced
-// (ErrChanged) target is an error, because it is then unknown whether the data still exists.
+// not call it while clients of the run are running. It keeps directories that agents of other runs may be using,
+// including agents on other machines and agents that only read the data (ErrHeld). Missing data is not an error. A
+// missing (ErrMissing) or replaced (ErrChanged) target is an error, because it is then unknown whether the data still
+// exists.
 func Sweep(ctx context.Context, mount Mount, benchmarkUID, runUID string) error {
 	if err := (Location{BenchmarkUID: benchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
 		return err

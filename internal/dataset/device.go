@@ -310,7 +310,7 @@ func (d *Device) discard(from, length int64) {
 	ioctlRange(d.file, unix.BLKDISCARD, from, length)
 }
 
-// Close releases the device to other processes that wait for it.
+// Close releases the device, so that waiting processes can use it.
 func (d *Device) Close() error {
 	if err := d.file.Close(); err != nil {
 		return classify(d.path, "close", err)

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// headBytes at the start and tailBytes at the end of a device are read completely: file systems, partition
+	// headBytes at the start and tailBytes at the end of a device are read completely, because file systems, partition
 	// tables and databases keep their identifying structures there.
 	headBytes = 4 << 20
 	tailBytes = 1 << 20

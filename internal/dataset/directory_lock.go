@@ -225,8 +225,8 @@ func checkRun(hash *directory, name, runUID string) error {
 // error, so that the storage can still be tested. locked is also false if other machines can mount the file system but
 // do not see the lock. Such a lock still excludes other agents on this machine.
 func tryFlock(file *os.File) (locked bool, err error) {
-	// Wait until no fork is in progress: before its exec, a child still holds files that this process has since closed,
-	// and their locks.
+	// Wait until no fork is in progress. A forked child inherits locks, and holds them until its exec even if this process
+	// closes the files.
 	syscall.ForkLock.RLock()
 	syscall.ForkLock.RUnlock() //nolint:staticcheck // nothing to do meanwhile
 	err = flock(file, unix.LOCK_EX)
@@ -361,9 +361,9 @@ func (d *Dataset) withHash(do func(hash *directory) error) error {
 	return do(hash)
 }
 
-// releaseHold removes the holder record and then releases the lock, in this order: a waiting agent then finds no record
-// and creates the directory again. The record, which is also the lock file, must be closed before its parent directory
-// is removed: on NFS an open file prevents the removal of its directory.
+// releaseHold removes the holder record and then releases the lock, in this order, so that a waiting agent finds no
+// record and creates the directory again. The record, which is also the lock file, must be closed before its parent
+// directory is removed, because on NFS, an open file prevents the removal of its directory.
 func (d *Dataset) releaseHold(hash *directory) error {
 	if d.held == nil {
 		return nil

@@ -9,6 +9,6 @@
 //	        client-<index>/       the working directory of the tool
 //
 // It reaches directories one component at a time with os.Root, never through a link or into another mount, and never
-// changes a directory without its ownership file. The path contains the client's index and not the name of its pod, so
-// that a replacement pod finds the files.
+// changes a directory that lacks its ownership file. The path contains the client's index and not the name of its pod,
+// so that a replacement pod finds the files.
 package dataset

@@ -62,7 +62,7 @@ func (d *Dataset) LaidOut() (LaidOut, error) {
 		return nil, fmt.Errorf("read the layout record: %w", err)
 	}
 	if len(text) > layoutMaxBytes {
-		return LaidOut{}, nil // SetLaidOut never writes such a large record, so treat it as unreadable.
+		return LaidOut{}, nil // SetLaidOut never writes a record this large, so treat the record as unreadable.
 	}
 	var record layoutText
 	if err := json.Unmarshal(text, &record); err != nil || record.SchemaVersion != schemaVersion || record.Files == nil {

@@ -57,7 +57,7 @@ func tryLock(mount Mount, owner Owner) (*Lock, error) {
 	return lock, nil
 }
 
-// take locks the open lock file and writes into it which run holds the lock.
+// take locks the open lock file and records in it the run that holds the lock.
 func (l *Lock) take(uid *directory) error {
 	path := filepath.Join(uid.path, lockFile)
 	// If the file system does not support locks, continue without a lock, so that the storage can still be tested.
@@ -120,8 +120,8 @@ func (l *Lock) Release() error {
 		err = errors.Join(err, fmt.Errorf("release the lock: %w", closeErr))
 	}
 	if err == nil {
-		// On NFS, removing an open file only renames it to .nfs..., so the directory can be removed only after the file
-		// was closed.
+		// On NFS, removing an open file only renames it to .nfs..., so the directory can be removed only after the file is
+		// closed.
 		err = removeUnlocked(top, l.owner.BenchmarkUID)
 	}
 	return err

@@ -49,7 +49,7 @@ type Mount struct {
 // ProveMount inspects a directory without changing anything. It returns a *Problem if the path is missing, not a
 // directory, a symbolic link, not writable, or not as expected.
 //
-// Tools create missing directories by themselves: without this check, a run on a volume that is not mounted would
+// Tools create missing directories by themselves. Without this check, a run on a volume that is not mounted would
 // measure the disk beneath the mount point.
 func ProveMount(path string, expect Expectation) (Mount, error) {
 	mount, file, err := openMount(path, expect)

@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// maxOwners is the maximum number of benchmarks that Owners returns, and maxLooked is the maximum number of
-	// directories that Owners reads.
+	// maxOwners limits the benchmarks that Owners returns, and maxLooked the directories that it reads.
 	maxOwners = 64
 	maxLooked = 256
 	// orphanLockTimeout limits the wait for a directory that an agent holds. After that, the directory is skipped.
@@ -216,7 +215,7 @@ func (b *OrphanFilter) removeHash(ctx context.Context, mount Mount, uid *directo
 	}
 	if owner.Keep && !b.Kept {
 		if !b.Own {
-			result.Stays = append(result.Stays, child.path+": it is kept because of dataPolicy: Retain")
+			result.Stays = append(result.Stays, child.path+": kept because of dataPolicy: Retain")
 		}
 		return false, nil
 	}
@@ -254,7 +253,7 @@ func (b *OrphanFilter) removeClient(ctx context.Context, mount Mount, location L
 	return errors.Join(directory.Remove(ctx), directory.Close())
 }
 
-// Keep marks the data in the ownership file as kept on purpose, so that cleanups of orphaned data skip it.
+// Keep records in the ownership file that the data is kept on purpose, so that cleanups of orphaned data skip it.
 func (d *Dataset) Keep() error {
 	return d.withParent(func(hash *directory) error {
 		owner, err := readOwner(hash)

@@ -77,7 +77,7 @@ func checkOwner(d *directory, benchmarkUID string) error {
 	case owner.BenchmarkUID != benchmarkUID || owner.SchemaVersion < 1:
 		return &Problem{
 			Reason: ErrForeign, Path: d.path,
-			Detail: fmt.Sprintf("its %s names benchmark %q (UID %q), want UID %q", ownerFile, owner.Benchmark, owner.BenchmarkUID, benchmarkUID),
+			Detail: fmt.Sprintf("its %s names benchmark %q (UID %q), expected UID %q", ownerFile, owner.Benchmark, owner.BenchmarkUID, benchmarkUID),
 			Remedy: remedy,
 		}
 	}

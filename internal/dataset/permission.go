@@ -30,12 +30,12 @@ func denied(path string) *Problem {
 		return problem
 	}
 	// The directory's mode permits the access, so something else denies it. For example, a server may have stricter
-	// permissions: the kernel's SMB client checks only the mode.
+	// permissions than the mode, and the kernel's SMB client checks only the mode.
 	if isLocal(directory) {
-		problem.Remedy = "its mode allows it, so check the security modules of the kernel, such as AppArmor"
+		problem.Remedy = "its mode permits the access: check the kernel's security modules, such as AppArmor"
 	} else {
 		problem.Reason = ErrRefused
-		problem.Remedy = "its mode allows it, so check on the server that the share is not read-only and that its user may write to it"
+		problem.Remedy = "its mode permits the access: check on the server that the share is not read-only and that the share's user may write to it"
 	}
 	return problem
 }

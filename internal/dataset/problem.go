@@ -40,7 +40,7 @@ type Problem struct {
 }
 
 // Error returns the path, reason, detail and remedy in one line. It also includes the cause, unless the cause is an
-// errno: the reason already expresses that.
+// errno, which the reason already expresses.
 func (p *Problem) Error() string {
 	text := fmt.Sprintf("%s %s", p.Path, p.Reason)
 	if p.Detail != "" {

@@ -82,7 +82,7 @@ func removeDirectory(may func() error, parent *directory, name string, mode fs.F
 }
 
 // makeWritable gives the owner of a subdirectory all permissions on it. It changes nothing if the subdirectory is a
-// mount point, because its mode is then that of the mounted file system.
+// mount point, because the mode then belongs to the mounted file system.
 func (d *directory) makeWritable(name string) {
 	// Opening with O_PATH needs no permission on the subdirectory.
 	file, err := d.root.OpenFile(name, unix.O_PATH|unix.O_DIRECTORY, 0)
@@ -162,8 +162,8 @@ func isNotEmpty(err error) bool {
 	return errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist)
 }
 
-// removeLitter removes the partial directories of killed clients. Do not call it while clients are running: they may
-// rename a scratch directory to its final name during the removal.
+// removeLitter removes the partial directories of killed clients. Do not call it while clients are running, because
+// they may rename a scratch directory to its final name during the removal.
 func removeLitter(d *directory, benchmarkUID string) error {
 	return d.each(func(entry fs.DirEntry) (bool, error) {
 		if !isScratch(entry.Name(), benchmarkUID) {
@@ -177,7 +177,7 @@ func removeLitter(d *directory, benchmarkUID string) error {
 	})
 }
 
-// RemoveEmpty removes the parents of a client's directory that was never created, if they are empty.
+// RemoveEmpty removes the empty parents of a client's directory that was never created.
 func RemoveEmpty(mount Mount, location Location) error {
 	if err := location.Validate(); err != nil {
 		return err
@@ -197,8 +197,8 @@ func removeParents(top *directory, guards lockGuards, benchmarkUID string, hashe
 }
 
 // lockGuards determines whether the lock of a benchmark's directory keeps the directory from being removed. The zero
-// value keeps it while any process holds the lock: if the lock file were removed, another run could create and lock a
-// new one, although the first run still uses the directory.
+// value keeps the directory while any process holds the lock: if the lock file were removed, another run could create
+// and lock a new one, although the first run still uses the directory.
 type lockGuards struct {
 	// except is the lock that the caller holds and is about to release. It does not guard the directory.
 	except *os.File

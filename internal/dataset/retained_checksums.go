@@ -24,7 +24,7 @@ type Kept struct {
 // OpenKept opens the data that a client laid out under a location's dataset hash. It prefers the data of the location's
 // own benchmark, but accepts the data of any other, because the hash identifies the content. It is for volumes that are
 // mounted read-only, where no directory can be created. The error wraps ErrMissing if there is no such data or its
-// layout is not complete. It wraps ErrHeld if there is such data but agents may be writing to it.
+// layout is not complete. It wraps ErrHeld if agents may be writing to the data.
 func OpenKept(mount Mount, location Location) (*Kept, error) {
 	if err := location.Validate(); err != nil {
 		return nil, err

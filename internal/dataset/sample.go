@@ -16,10 +16,10 @@ import (
 const (
 	// SampleRecordBytes is the length of one record: the largest unit that file systems usually compress at once.
 	SampleRecordBytes = 128 << 10
-	// sampleRecords is the maximum number of records read: 16 MiB. Reading spends credits, and a slow share reads only 30
+	// sampleRecords limits the records read, to 16 MiB in total. Reading spends credits, and a slow share reads only 30
 	// MB/s.
 	sampleRecords = 128
-	// maxSampleEntries is the maximum number of directory entries examined.
+	// maxSampleEntries limits the directory entries examined.
 	maxSampleEntries = 20_000
 )
 
@@ -45,7 +45,7 @@ func Sample(ctx context.Context, root, name string, visit func(record []byte)) (
 		return 0, fmt.Errorf("sample %s: %w", name, err)
 	}
 	if len(found) == 0 {
-		return 0, fmt.Errorf("sample %s: it contains no files with data", name)
+		return 0, fmt.Errorf("sample %s: no files with data found: use a path that contains data", name)
 	}
 	chosen := spread(found, min(len(found), sampleRecords))
 	each := max(sampleRecords/len(chosen), 1)

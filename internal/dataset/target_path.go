@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// folderMode gives the group access: a directory outlives the run that created it, and the next run may use another
-// user of the same group.
+// folderMode gives the group access, because the directory outlives the run, and the next run may run as another user
+// of the same group.
 const folderMode = 0o770
 
 // Place is the working location of a run: a directory of a volume that must be mounted at Path.
@@ -34,8 +34,8 @@ func CheckFolder(folder string) error {
 	return fmt.Errorf("path %q: must be a relative path inside the volume, without '.' and '..', such as bench/a", folder)
 }
 
-// Look verifies the volume and inspects the directory without changing anything. For a missing directory it inspects
-// the parent in which it would be created.
+// Look verifies the volume and inspects the directory without changing anything. If the directory is missing, Look
+// inspects the parent in which Make would create the directory.
 func (p Place) Look() (Mount, error) { return p.prove(looking) }
 
 // Find verifies the volume and the directory. The error wraps ErrMissing if there is no such directory.

@@ -45,14 +45,14 @@ type Usage struct {
 	Types []TypeSpace
 	// HolesKnown is true if the file system is known to distinguish holes from data.
 	HolesKnown bool
-	// Settled is true if the allocated space is expected to stay the same.
+	// Settled is true if the allocated space is expected to be final.
 	Settled bool
 }
 
 const (
-	// maxDepth is the maximum directory depth. It is limited because all directories of a path are open at once.
+	// maxDepth limits the directory depth, because all directories of a path are open at once.
 	maxDepth = 64
-	// MaxUsageFiles is the maximum number of files and directories that are counted.
+	// MaxUsageFiles limits the number of files and directories that are counted.
 	MaxUsageFiles = 100_000
 )
 
@@ -82,13 +82,13 @@ func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short [
 type usageWalk struct {
 	ctx  context.Context // a context in a struct is acceptable here: the struct exists only during one call
 	left int
-	// compresses is true if the file system may compress, so that holes must be distinguished from compression.
+	// compresses is true if the file system may compress data. Holes must then be distinguished from compression.
 	compresses bool
 	// seen holds the inodes of the counted files that have several hard links, so that each file is counted only once.
 	seen  map[uint64]bool
 	types map[string]*Space
-	// listed is true if a hole was found, or a file was on a file system that is known to report holes. unlisted is
-	// true if no hole was reported in a file that may contain some. HolesKnown is computed from both.
+	// listed is true if a hole was found, or a file was on a file system that is known to report holes. unlisted is true
+	// if no hole was reported in a file that may contain some. HolesKnown is derived from listed and unlisted.
 	listed, unlisted bool
 	// short lists the files whose allocated space is smaller than their data, possibly because the file system has not
 	// updated its figures yet.

@@ -51,7 +51,7 @@ func (m Mount) seconds(usual int, names ...string) time.Duration {
 	return time.Duration(min(longest, 3600)) * time.Second
 }
 
-// Settled measures a file of a known size like Written, but allows for outdated cached attributes. It first flushes
+// Settled is like Written for a file whose size is known, but allows for outdated cached attributes. It first flushes
 // data that has not reached the server yet. It then repeats the measurement while the result is Doubtful, or while a
 // network file system reports fewer bytes than expected, but only until ctx is done.
 func (d *Dataset) Settled(ctx context.Context, name string, bytes uint64) (Coverage, error) {

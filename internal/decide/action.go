@@ -12,7 +12,7 @@ type Kind string
 const (
 	// Wait does nothing until the snapshot changes or until the time Action.Until, whichever comes first.
 	Wait Kind = "Wait"
-	// Load directs the agents of Action.Clients to start the tool for Action.Attempt, without starting its load yet.
+	// Load directs the agents of Action.Clients to start the tool for Action.Attempt, but not the tool's load.
 	Load Kind = "Load"
 	// Start records the start and the deadline of the attempt's step, and then sends both times to Action.Clients,
 	// which begin the load at the recorded start.

@@ -30,8 +30,8 @@ func (s Snapshot) running(step Step, record Record, attempt Attempt, counts coun
 	return Action{Kind: Conclude, Attempt: attempt, Clients: counts.running, Reason: reason, Until: s.latestEnd(record)}
 }
 
-// stopConcluded turns a wait for clients into a stop of those clients that still run a concluded step. An earlier
-// conductor may have died before it stopped them, and the other clients can take minutes to be reached.
+// stopConcluded replaces Wait by Stop if clients still run a concluded step. An earlier conductor may have died before
+// it stopped these clients, and waiting until the other clients are reached can take minutes.
 func (s Snapshot) stopConcluded(step Step, record Record, action Action) Action {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	live := s.live(step, attempt)
@@ -42,7 +42,7 @@ func (s Snapshot) stopConcluded(step Step, record Record, action Action) Action 
 }
 
 // allRun reports whether all remaining clients of the step are running. Once a client has ended or is about to be lost,
-// the remaining load is not the requested one, so the step must not be concluded from its samples.
+// the remaining load is not the requested load, so its samples must not conclude the step.
 func (c counts) allRun() bool {
 	return len(c.running) > 0 && len(slices.Concat(c.absent, c.loading, c.loaded, c.ended)) == 0
 }
@@ -54,8 +54,8 @@ func (s Snapshot) latestEnd(record Record) time.Time {
 	}
 	end := record.Deadline
 	if !record.Concluded.IsZero() {
-		// Count from the time at which this conductor took over if that is later: an earlier conductor may have died before
-		// it asked the agents to stop.
+		// If this conductor took over after the conclusion, count from the takeover: an earlier conductor may have died
+		// before it asked the agents to stop.
 		end = earlier(end, later(record.Concluded, s.ConductedSince))
 	}
 	return end.Add(s.Policy.StopGrace)

@@ -89,7 +89,7 @@ func (s Snapshot) withConnection(connection Connection) []Client {
 }
 
 // everyTargetHasClient reports whether each target of the step has a client that is ready or may still become ready.
-// No client is ready at first after a restart of the conductor.
+// After the conductor restarts, no client is ready at first.
 func (s Snapshot) everyTargetHasClient(step Step) bool {
 	for _, target := range step.Targets {
 		if !slices.ContainsFunc(s.Clients, func(c Client) bool {

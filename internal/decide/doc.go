@@ -14,14 +14,14 @@
 //
 // Three kinds of steps are special. An idle step involves no clients: its start and end are recorded in advance, and it
 // is done when its time has passed. A step that ends once it has measured enough is concluded when the caller reports
-// that it may end. The conclusion is recorded, so a caller that restarts neither treats the step as interrupted nor
-// concludes it again. Some steps cannot be repeated, such as a drain, which leaves the bucket empty. If such a step
+// that the step may end. The conclusion is recorded, so a caller that restarts neither treats the step as interrupted
+// nor concludes it again. Some steps cannot be repeated, such as a drain, which leaves the bucket empty. If such a step
 // loses a client, it ends with its results so far.
 //
 // An MPI job spans the clients of a target and ends for all of them when one client is lost. The other clients report a
-// failure before the loss itself is detected, so after such a failure Next waits, for a limited time, for the loss to
-// be detected. A loaded job holds the addresses of its clients. If an earlier conductor loaded it and a client has
-// been replaced since then, the step is repeated.
+// failure before the loss itself is detected, so after such a failure, Next waits a limited time for the loss to be
+// detected. A loaded job holds the addresses of its clients. If an earlier conductor loaded it and a client has been
+// replaced since then, the step is repeated.
 //
 // Every action may be repeated: loading a loaded step, starting a started step and stopping an ended step are no-ops at
 // the agent.

@@ -16,7 +16,7 @@ func (s Snapshot) idle(step Step, record Record, now time.Time) Action {
 	return Action{Kind: RecordResult, Attempt: attempt}
 }
 
-// idleEnd returns the end of an idle step that begins now. This is Until if earlier steps determined it, but at most
+// idleEnd returns the end of an idle step that begins now: Until, if earlier steps have determined it, but at most
 // Limit from now.
 func (s Step) idleEnd(now time.Time) time.Time {
 	end := now.Add(s.Limit)

@@ -45,7 +45,7 @@ func (s Snapshot) next(now time.Time) Action {
 	}
 	action, pending := s.awaitClients(*step, begun, now)
 	if old, live := s.earlierAttempt(*step, begun); len(live) > 0 && (!pending || action.Kind == Wait) {
-		// Stop the earlier attempt now instead of waiting until all clients are ready: a replacement can take minutes,
+		// Stop the earlier attempt now instead of waiting until all clients are ready, because a replacement can take minutes
 		// and the load is no longer needed.
 		return Action{Kind: Stop, Attempt: old, Clients: live, Until: action.Until}
 	}
@@ -136,7 +136,7 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	case s.cutShort(step, record, counts):
 		return s.repeatCutShort(step, record, attempt)
 	case s.loadedForReplaced(step, attempt):
-		// The attempt is repeated once it has ended on the clients that have loaded it; see unstartable.
+		// Stop the attempt on the clients that have loaded it; unstartable then repeats it.
 		return Action{Kind: Stop, Attempt: attempt, Clients: s.live(step, attempt)}
 	case len(counts.absent) > 0:
 		return Action{Kind: Load, Attempt: attempt, Clients: counts.absent}
@@ -153,9 +153,10 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	return s.running(step, record, attempt, counts, now)
 }
 
-// unstartable handles an attempt that cannot start on all clients, because some have already ended it. If all of these
-// are about to be lost, it waits for the loss policy to apply. Otherwise, a previous conductor stopped them but died
-// before it recorded that the step is repeated, so unstartable stops the other clients and repeats the step.
+// unstartable handles an attempt that cannot start on all clients, because it has already ended on some of them. If all
+// of those clients are about to be lost, unstartable waits until the loss policy applies. Otherwise, a previous
+// conductor stopped them but died before it recorded that the step is repeated, so unstartable stops the other clients
+// and repeats the step.
 func (s Snapshot) unstartable(step Step, record Record, attempt Attempt, counts counts) Action {
 	live := s.live(step, attempt)
 	switch {
@@ -259,11 +260,11 @@ func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 }
 
 // deadlineGrace limits how long tools may take to stop gracefully after the run's own deadline. After that, the agents
-// are directed to finish, and kill the tools that do not stop.
+// are directed to finish, and kill all tools that are still running.
 const deadlineGrace = 20 * time.Second
 
-// patience returns the time until which a run that is ending waits for its clients to stop. A conductor that took over
-// during the step must first connect to them and read their logs, which can take longer than a stop.
+// patience returns the time until which an ending run waits for its clients to stop. A conductor that took over during
+// the step must first connect to them and read their logs, which can take longer than a stop.
 func (s Snapshot) patience(record Record) time.Time {
 	until := s.EndingSince.Add(s.stopGrace())
 	if !record.Start.IsZero() && s.ConductedSince.After(record.Start) {
@@ -272,7 +273,7 @@ func (s Snapshot) patience(record Record) time.Time {
 	return until
 }
 
-// stopGrace returns how long a run that is ending gives its clients to stop.
+// stopGrace returns the time that an ending run gives its clients to stop.
 func (s Snapshot) stopGrace() time.Duration {
 	if s.Failure != nil && s.Failure.Reason == ReasonDeadline {
 		return min(deadlineGrace, s.Policy.StopGrace)
@@ -280,8 +281,8 @@ func (s Snapshot) stopGrace() time.Duration {
 	return s.Policy.StopGrace
 }
 
-// finish directs every client to clean up and exit, and waits, at most for FinishTimeout, until all have done so. Then
-// it evaluates the run's observations.
+// finish directs every client to clean up and exit, and waits until all have done so, but no longer than FinishTimeout.
+// Then it evaluates the run's observations.
 func (s Snapshot) finish(now time.Time) Action {
 	// A conductor that has just taken over must first connect to the clients to learn whether they have finished.
 	patience := later(s.FinishSent, s.ConductedSince).Add(s.Policy.FinishTimeout)

@@ -26,7 +26,7 @@ const (
 )
 
 // observe evaluates the observations of a run whose clients have exited. While data is missing, it repeats the
-// evaluation until the time By. A run that was ended early does not wait for late data.
+// evaluation until the time in Observing.By. A run that was ended early does not wait for late data.
 func (s Snapshot) observe(now time.Time) (Action, bool) {
 	o := s.Observing
 	early, patience := s.Cancel != nil || s.Failure != nil, evaluationPatience

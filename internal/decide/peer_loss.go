@@ -21,9 +21,9 @@ func (s Step) peerLost(failure *Failure) bool {
 	return s.Coupled && failure != nil && slices.Contains(peerLossReasons, failure.Reason)
 }
 
-// loadedForReplaced reports whether an earlier conductor loaded an MPI job before one of its clients was replaced. The
-// job would look for the lost client at its old address. This conductor had replaced the client before it learned that
-// the other clients have loaded the job.
+// loadedForReplaced reports whether an earlier conductor loaded the step's MPI job before a client of the job was
+// replaced. The loaded job would look for the lost client at its old address. This happens if a conductor that has just
+// taken over replaces the client before it learns that the other clients have loaded the job.
 func (s Snapshot) loadedForReplaced(step Step, attempt Attempt) bool {
 	inherited, replaced := false, false
 	for _, c := range s.Clients {

@@ -16,7 +16,7 @@ type Snapshot struct {
 	Enough map[Attempt]string
 	// Records holds the records of the steps that have begun, by step ID.
 	Records map[string]Record
-	// LostAt holds the times at which losses of clients were recorded, unless the clients were replaced.
+	// LostAt maps each lost client that was not replaced to the time at which its loss was recorded.
 	LostAt    map[ClientKey]time.Time
 	Policy    Policy
 	Observing Observing
@@ -63,21 +63,20 @@ func (s Snapshot) WhyStopped() string {
 	return "the step is repeated"
 }
 
-// Step holds what decisions need to know about a step of the plan.
+// Step holds the properties of a planned step that affect decisions.
 type Step struct {
 	ID string
 	// Targets are the targets whose clients take part.
 	Targets []string
-	// ClientsPerTarget is the number of clients of each target that take part, those with the lowest indexes; 0 means
-	// all.
+	// ClientsPerTarget is the number of clients per target that take part, starting with the lowest index; 0 means all.
 	ClientsPerTarget int
 	// Limit is the maximum time from the step's start to the completion of its last operation. An Idle step takes
 	// exactly Limit unless Until is known.
 	Limit time.Duration
 	// Idle is true for a step without load, in which no client takes part.
 	Idle bool
-	// Until is the time at which an Idle step ends if the results of earlier steps determine it, otherwise zero. The
-	// step never takes longer than Limit.
+	// Until is the time at which an Idle step ends, if the results of earlier steps determine that time, and zero
+	// otherwise. The step never takes longer than Limit.
 	Until time.Time
 	// NonRepeatable is true if the step cannot be repeated once it has started. A burst drain is an example, because it
 	// leaves an empty bucket. If the step loses a client, it ends with its results so far, and the run continues with
@@ -89,7 +88,8 @@ type Step struct {
 	// Latest is the time from the step's start after which the step is concluded even if it has not measured enough. 0
 	// means no limit: the step ends when its tools finish.
 	Latest time.Duration
-	// Coupled is true if the clients of each target run one MPI job, which ends for all of them when one is lost.
+	// Coupled is true if the clients of each target run one MPI job, which ends on all of these clients when one of them
+	// is lost.
 	Coupled bool
 }
 
@@ -130,7 +130,7 @@ type Client struct {
 	// Reason and Message explain why a client is not ready.
 	Reason  string
 	Message string
-	// Since is the time at which the conductor began to connect to the client; the start timeout counts from it.
+	// Since is the time at which the conductor began to connect to the client; the start timeout begins then.
 	Since time.Time
 	// Replacements is the number of times that this client was replaced.
 	Replacements int
@@ -175,13 +175,13 @@ type ClientStep struct {
 	// Stopped is true if the attempt ended early because a conductor stopped it, or because it reached its deadline.
 	Stopped bool
 	// AgentTerminated is true if the attempt ended early because a third party terminated the agent, for example by
-	// draining its node. The client becomes Lost once that is detected.
+	// draining its node. The client becomes Lost once the conductor detects the loss.
 	AgentTerminated bool
 	// Inherited is true if an earlier conductor loaded the attempt, with the addresses that the clients had then.
 	Inherited bool
 }
 
-// Record holds what was recorded about a step before and after it ran.
+// Record holds the facts that were recorded about a step.
 type Record struct {
 	Attempt int
 	// Start and Deadline are the planned start and the latest end of the step. They are zero until the start is

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// start sends the time of the common start to the clients. It chooses this time, unless an earlier decision has already
-// recorded one. The lead is the time from the decision until the start. Each new attempt has four times the lead of the
-// one before it, because a machine that was too busy to deliver the start in time will be just as busy a second later.
+// start sends the time of the common start to the clients. It chooses this time unless an earlier decision has already
+// recorded it. The lead is the time from the decision until the start. Each new attempt has four times the lead of the
+// previous one, because a machine that was too busy to deliver the start in time will be just as busy a second later.
 func (s Snapshot) start(step Step, record Record, attempt Attempt, loaded []ClientKey, now time.Time) Action {
 	begin, deadline := record.Start, record.Deadline
 	if begin.IsZero() {
@@ -20,10 +20,10 @@ func (s Snapshot) start(step Step, record Record, attempt Attempt, loaded []Clie
 
 // missedStart reports whether the step must be repeated because clients received the start command too late to begin
 // with the others, for example because the conductor died while sending it. It returns false if a client failed for
-// another reason, or after maxMissedStarts such attempts.
+// another reason, or if the step was already repeated maxMissedStarts times.
 //
-// If one client of an MPI job missed the start, the failures of the job's other clients are only consequences and do
-// not count.
+// If one client of an MPI job missed the start, missedStart ignores the failures of the job's other clients, because
+// they are only consequences.
 func (c counts) missedStart(record Record) bool {
 	if c.coupled && slices.ContainsFunc(c.failed, func(f failedClient) bool { return f.failure.Reason == ReasonStartMissed }) {
 		return record.Attempt <= maxMissedStarts

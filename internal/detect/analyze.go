@@ -13,9 +13,9 @@ const mostBlocks = 1200
 // leastSamples is the minimum number of samples in a series in which a drop can be found.
 const leastSamples = 6
 
-// Analyze analyzes the series of a burst drain. The samples, and those in Options.Earlier, must be in order and must
-// not overlap; otherwise the error wraps a *SampleError that describes the offending sample. Gaps are allowed. A series
-// without a drop is not an error.
+// Analyze analyzes the series of a burst drain. The samples, including the samples in Options.Earlier, must be in order
+// and must not overlap; otherwise the error wraps a *SampleError that describes the offending sample. Gaps are allowed.
+// A series without a drop is not an error.
 func Analyze(samples []Sample, options Options) (Result, error) {
 	if err := check(samples); err != nil {
 		return Result{}, fmt.Errorf("analyze a burst: %w", err)
@@ -36,9 +36,9 @@ func Analyze(samples []Sample, options Options) (Result, error) {
 	return a.result, nil
 }
 
-// thinned joins samples that are much shorter than the changes to be found, which bounds the computing time and the
-// memory. It does not join samples across a gap, because a drop may lie anywhere in the gap. It ignores gaps of less
-// than half a sample, which are rounding errors of the times.
+// thinned joins samples that are much shorter than the changes to be found, to bound computing time and memory. It does
+// not join samples across a gap, because a drop may lie anywhere in the gap. It ignores gaps of less than half a
+// sample, which are rounding errors of the times.
 func thinned(samples []Sample, p pace) []Sample {
 	const most, mostInWindow = 120_000, 4000
 	typical := typicalSeconds(samples)
@@ -174,8 +174,8 @@ func (a *analysis) recordCleaning(c *dropSearch, size int) {
 	}
 }
 
-// settled returns the index of the first sample after the ramp-up, at which the rate has reached the level of the
-// following segment, within the noise.
+// settled returns the index of the first sample after the ramp-up. The ramp-up ends when the rate reaches, within the
+// noise, the level of the following segment.
 func (a *analysis) settled(c *dropSearch, size int, cleaned []float64) int {
 	bounds := c.bounds()
 	from, to := c.begin, len(c.values)

@@ -26,15 +26,14 @@ type dropPosterior struct {
 	// the drop's time is widened because the noise itself is only an estimate.
 	correlation, rough float64
 
-	// For each sample, last is the index of the nearest earlier sample that carries information (that is, one not set
-	// aside), or -1. next is the index of the nearest later sample that carries information, or the number of samples.
-	// kept is the share of the deviation of sample `last` that carries over to the sample, because the noise is
-	// correlated.
+	// For each sample, last is the index of the nearest earlier sample that carries information, or -1. next is the index
+	// of the nearest later sample that carries information, or the number of samples. kept is the share of the deviation
+	// of sample `last` that carries over to the sample, because the noise is correlated.
 	last, next []int
 	kept       []float64
-	// prefix[k][i] is the cost (-2 times the log-likelihood) of all samples before sample i, assuming that the drop
-	// comes after them and that the rate is at level k in the last of them that carries information. suffix[i] is the
-	// cost of sample i and all later samples, assuming that the drop comes before them.
+	// prefix[k][i] is the cost (-2 times the log-likelihood) of all samples before sample i, assuming that the drop comes
+	// after these samples and that the rate is at level k in the last one that carries information. suffix[i] is the cost
+	// of sample i and all later samples, assuming that the drop comes before them.
 	prefix [][]float64
 	suffix []float64
 }
@@ -113,7 +112,7 @@ func (t *dropPosterior) cost(i int, off, last, deviation float64) float64 {
 	switch {
 	case off < -far && last < -far && !t.near(i): // this sample continues a dip
 		squares = dipCost
-	case squares > outlierCost: // the cost of an outlier hardly grows with its distance
+	case squares > outlierCost: // the cost of an outlier hardly grows with its distance from the level
 		squares = outlierCost + 4*math.Log(squares/outlierCost)
 	}
 	return squares + 2*math.Log(deviation)
@@ -155,7 +154,7 @@ func (t *dropPosterior) sum() {
 }
 
 // cheapest returns the minimum cost of the samples up to and including sample i, if sample i is at level k. If the drop
-// lies inside sample i, only the time before the drop is at level k.
+// lies inside sample i, only the part of the sample before the drop is at level k.
 func (t *dropPosterior) cheapest(i, k int, off, deviation float64) float64 {
 	best := math.Inf(1)
 	for j, other := range t.before {
@@ -194,8 +193,8 @@ func (t *dropPosterior) at(i int, share float64) float64 {
 	return best
 }
 
-// withGaps inserts an empty sample into each gap. aside marks the samples that carry no information: the inserted ones
-// and those marked in `without`.
+// withGaps inserts an empty sample into each gap. aside marks the samples that carry no information: the inserted
+// samples and the samples that are marked in `without`.
 func withGaps(samples []Sample, without []bool) (filled []Sample, aside []bool) {
 	filled = make([]Sample, 0, len(samples)+8)
 	aside = make([]bool, 0, len(samples)+8)

@@ -31,10 +31,10 @@ func paceOf(samples []Sample) pace {
 // of scales a duration, in seconds, by the pace.
 func (p pace) of(seconds float64) float64 { return float64(p) * seconds }
 
-// clean replaces values far from the running median with that median: dips, outliers, and the slow and the fast sample
-// that result from a late dump. It does not affect lasting changes. Values are logarithms, so that noise is the same at
-// each level. typical is the length of a sample, and window is the length of the running median's window, both in
-// seconds.
+// clean replaces dips, outliers, and the slow and the fast sample that a late dump causes: each value far from the
+// running median becomes that median. It does not affect lasting changes. Values are logarithms, so that noise is the
+// same at each level. typical is the length of a sample, and window is the length of the running median's window, both
+// in seconds.
 func clean(values []float64, typical, window float64) []float64 {
 	if len(values) < 5 {
 		return slices.Clone(values)
@@ -64,10 +64,10 @@ const (
 	manyStrays = 0.1
 )
 
-// isStray reports, for each value, whether it is a dip or an outlier: whether its deviation (off) exceeds bound. If
-// there are many outliers, they count as noise instead. For example, a store that completes only a few large operations
-// per sample may complete seven operations in every third second and eight in each of the others. Most values are then
-// equal and the bound is almost zero, but the values of the seconds with seven operations are not outliers.
+// isStray reports which values belong to dips or are outliers, because their deviation (off) exceeds bound. If there
+// are many outliers, they count as noise instead. For example, a store that completes only a few large operations per
+// sample may complete seven operations in one second and eight in each of the next two. Most values are then equal and
+// the bound is almost zero, but the seconds with seven operations are not outliers.
 func isStray(off []float64, bound float64, half int) []bool {
 	bound = max(bound, 1e-9)
 	far := make([]bool, len(off))

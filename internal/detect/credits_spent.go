@@ -31,7 +31,7 @@ func checkEarlier(earlier []Sample, start float64) error {
 		return err
 	}
 	if last := len(earlier) - 1; earlier[last].EndSeconds > start {
-		return &SampleError{Index: last, Reason: fmt.Sprintf("it ends at %g s, but must end before the following series, which starts at %g s", earlier[last].EndSeconds, start)}
+		return &SampleError{Index: last, Reason: fmt.Sprintf("it ends at %g s, but must end before the series starts at %g s", earlier[last].EndSeconds, start)}
 	}
 	return nil
 }
@@ -119,8 +119,8 @@ func spent(filled []Sample, until, refill float64, l levels) (amount, seconds fl
 	return amount, seconds
 }
 
-// spentMost returns the maximum of spent over all times, a lower bound on the bucket size of a store whose rate never
-// dropped.
+// spentMost returns the maximum of spent over all times, which is a lower bound on the bucket size of a store whose
+// rate never dropped.
 func spentMost(filled []Sample, refill float64) float64 {
 	most, amount := 0.0, 0.0
 	for _, s := range filled {

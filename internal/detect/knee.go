@@ -54,8 +54,8 @@ type KneeResult struct {
 
 // Kinds of warnings about a knee.
 const (
-	// WarnNoKnee: there is no knee. Either the rate still grows at the last step, or it reaches the plateau only at the
-	// last steps, or already at the first step.
+	// WarnNoKnee: there is no knee, because the rate still grows at the last step, reaches the plateau only at the last
+	// steps, or has already reached it at the first step.
 	WarnNoKnee WarningKind = "NoKnee"
 	// WarnNoScalabilityFit: there are too few steps for a fit or the law does not fit, so there are no intervals.
 	WarnNoScalabilityFit WarningKind = "NoScalabilityFit"
@@ -87,7 +87,7 @@ func FindKnee(points []Point) (KneeResult, error) {
 		e := exactly(knee)
 		r.Knee = &e
 	} else {
-		says := "throughput does not level off: a higher load may increase it"
+		says := "throughput does not level off: add higher loads to locate the knee"
 		switch {
 		case enough == steps[0].Load:
 			says = "the first step already reaches 95 % of the plateau: a higher load gains little"
@@ -97,7 +97,7 @@ func FindKnee(points []Point) (KneeResult, error) {
 		r.Warnings = append(r.Warnings, Warning{WarnNoKnee, says})
 	}
 	if enough == steps[len(steps)-1].Load {
-		r.Warnings = append(r.Warnings, Warning{WarnPlateauNotSeen, "only the last step reaches 95 % of the plateau, which may therefore be higher still"})
+		r.Warnings = append(r.Warnings, Warning{WarnPlateauNotSeen, "only the last step reaches 95 % of the plateau, so the real plateau may be higher: add higher loads"})
 	}
 	fit, ok := scale(steps)
 	if len(steps) < LeastScalePoints || !ok {
@@ -111,7 +111,7 @@ func FindKnee(points []Point) (KneeResult, error) {
 
 func exactly(value float64) Estimate { return Estimate{Value: value, Low: value, High: value} }
 
-// merged sorts the points by load and averages those with equal loads.
+// merged sorts the points by load and averages the points with equal loads.
 func merged(points []Point) []Point {
 	ordered := slices.Clone(points)
 	slices.SortStableFunc(ordered, func(a, b Point) int { return cmp.Compare(a.Load, b.Load) })
@@ -284,7 +284,7 @@ func (r *KneeResult) resample(fit scalabilityLaw) {
 		squares += errors[i] * errors[i]
 	}
 	n := float64(len(errors))
-	// Inflate the residuals: they are smaller than the true errors, because the fit minimizes them and uses only a few
+	// Inflate the residuals, which are smaller than the true errors because the fit minimizes them and uses only a few
 	// points.
 	inflate := math.Sqrt(n/max(n-3, 1)) * student(n-3) / student(math.Inf(1))
 	random := rand.New(rand.NewPCG(1, 2)) // #nosec G404 -- reproducible results

@@ -252,8 +252,8 @@ func (c *dropSearch) marginOf(values []float64, from, at, to int) float64 {
 
 // flattened removes the alternation between levels on either side of a drop, because alternation is not noise. It
 // shifts all segments before the drop to the lowest of their levels, and all segments after the drop to the highest of
-// theirs, which can only make the drop smaller. A side alternates only if the rate rose several times, so a drift does
-// not count as alternation. flattened reports whether a side alternated.
+// their levels. Both shifts can only make the drop smaller. A side alternates only if the rate rose several times, so a
+// drift does not count as alternation. flattened reports whether a side alternated.
 func (c *dropSearch) flattened(from, at, to int) ([]float64, bool) {
 	flat := slices.Clone(c.values)
 	turned := c.flatten(flat, from, at, func(level, other float64) bool { return level < other })
@@ -296,8 +296,8 @@ func (c *dropSearch) flatten(flat []float64, from, to int, before func(level, ot
 	return true
 }
 
-// margin returns how clearly a drop at block `at` meets the criteria: the smallest margin of any criterion, in standard
-// deviations of the noise. If the margin is negative, the drop is not certain.
+// margin returns the smallest margin by which a drop at block `at` meets a criterion, in standard deviations of the
+// noise. If the margin is negative, the drop is not certain.
 func (c *dropSearch) margin(from, at, to int) float64 {
 	n := float64(to - from)
 	squares, before, after := c.white.two(from, at, to)

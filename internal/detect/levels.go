@@ -81,7 +81,7 @@ func twoMeans(rates []float64) (low, high float64) {
 	return low, high
 }
 
-// cheapestPath assigns each rate to a level, true for high, with the least total cost. A rate costs its squared
+// cheapestPath assigns each rate to a level (true means high) and minimizes the total cost. A rate costs its squared
 // distance from its level. A change of level costs half of the squared distance between the levels: twice the cost of a
 // rate midway between them.
 func cheapestPath(rates []float64, low, high float64) []bool {
@@ -234,7 +234,7 @@ func runs(samples []Sample, states []bool) (lows, highs []float64) {
 
 // regular reports whether the lengths of the periods at a level differ little. It ignores the first and the last
 // period, which are cut off by the ends of the series. The fewer periods there are, the less their lengths may differ.
-// The limits are such that intervals between dips at random times are considered regular in only one case in fifty.
+// With these limits, intervals between dips at random times are considered regular in only one case in fifty.
 func regular(lengths []float64) bool {
 	bounds := []float64{0, 0, 0, 0.13, 0.23, 0.31, 0.37, regularTurns}
 	if len(lengths) < 2 {

@@ -50,8 +50,8 @@ type LiveOptions struct {
 type LiveState struct {
 	// Certain is true if the rate dropped and has not returned since.
 	Certain bool
-	// Drops is the number of drops that became certain. Returns is the number of these that were withdrawn because
-	// the rate returned, which a live detector cannot foresee. Analyze makes the final decision.
+	// Drops is the number of drops that became certain. Returns is the number of those drops that were withdrawn because
+	// the rate returned. A live detector cannot foresee this, so Analyze makes the final decision.
 	Drops, Returns int
 	// Seconds is the approximate time of the last drop.
 	Seconds float64
@@ -223,7 +223,7 @@ func (l *Live) follow() {
 
 // meanAfter returns the mean of all blocks except the first, with its 95 % interval. Rates that alternate from sample
 // to sample cancel out within a block of two samples, which hides their variation. On either side, the interval is
-// therefore at least as wide as the change of the mean that one more such sample could cause.
+// therefore at least as wide as the change that one more sample could cause in the mean.
 func (l *Live) meanAfter() Estimate {
 	blocks := l.blocks[1:]
 	mean, _, _, _ := meanOfIn(blocks, l.liveWindow.scratch)

@@ -66,8 +66,8 @@ func (l *Live) prepare() {
 }
 
 // slide updates the running median of raw. Near both ends of raw, the window is shorter, so slide recomputes the last
-// `half` entries. With more than fewBlocks values, it keeps the current half width of the window if the requested one,
-// `half`, differs from it by only one.
+// `half` entries. With more than fewBlocks values, it keeps the current half width of the window if the requested half
+// width, `half`, differs by only one.
 func (k *liveWindow) slide(half int) {
 	n := len(k.raw)
 	if half > k.half+1 || half < k.half-1 || half != k.half && n <= fewBlocks {
@@ -95,7 +95,7 @@ func (k *liveWindow) insert(v float64) {
 	k.window = slices.Insert(k.window, at, v)
 }
 
-// likeliestDrop finds the most likely drop, assuming that the noise is white: that successive values are uncorrelated.
+// likeliestDrop finds the most likely drop, assuming white noise, in which successive values are uncorrelated.
 func (l *Live) likeliestDrop() {
 	if len(l.liveWindow.values) < 3*leastBlocks {
 		return
@@ -195,8 +195,8 @@ func (l *Live) open() {
 // recordDrop records a drop near block `at`, if the drop has lasted long enough, and discards the blocks before it.
 // before and after are the logarithms of the rates on both sides.
 func (l *Live) recordDrop(at int, before, after float64) {
-	// Cleaning may have replaced the last blocks of the burst, so that the drop seems to be earlier than it is. Move
-	// the drop past the directly following blocks whose rates are nearer to the level before it.
+	// Cleaning may have replaced the last blocks of the burst, which makes the drop seem earlier than it is. Move the drop
+	// past the directly following blocks whose rates are nearer to the level before it.
 	for at+1 < len(l.blocks) && l.blocks[at].Rate > math.Exp((before+after)/2) {
 		at++
 	}

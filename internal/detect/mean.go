@@ -5,16 +5,16 @@ import "math"
 const (
 	// leastForMean is the number of samples needed for the interval of a mean.
 	leastForMean = 3
-	// leastForNoise is the number of samples needed to estimate the correlation between neighbouring samples. With
-	// fewer samples, a correlation of 0.5 is assumed. The error of the mean is then taken to be unseenNoise times the
-	// error for independent samples. In simulations, it was 1.76 to 1.86 times that error.
+	// leastForNoise is the number of samples needed to estimate the correlation between neighbouring samples. With fewer
+	// samples, a correlation of 0.5 is assumed. The error of the mean is then taken to be unseenNoise times the error for
+	// independent samples. In simulations, this factor was 1.76 to 1.86.
 	leastForNoise = 8
 	unseenNoise   = 1.9
 	// mostBatches is the maximum number of batches that a series is cut into. With more batches, neighbouring
 	// batches are more correlated. With fewer batches, the interval is wider.
 	mostBatches = 16
 	// leastBatches is the minimum number of batches. With fewer, the intervals would be too wide to distinguish the cells
-	// of a sweep if each lasts 20 s.
+	// of a sweep if each cell lasts 20 s.
 	leastBatches = 8
 	// leastInBatch is the minimum number of samples in a batch, so that a batch is longer than the time over which
 	// samples are correlated.

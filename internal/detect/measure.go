@@ -72,7 +72,7 @@ func (a *analysis) intervalError(start, end, mean float64) float64 {
 }
 
 // whole returns the samples that lie completely between two instants. A sample that extends beyond one of them contains
-// a drop, and therefore both levels. If fewer than two samples would remain, whole returns what between returns.
+// a drop, and therefore both levels. If fewer than two samples would remain, whole returns the result of between.
 func (a *analysis) whole(start, end float64) []Sample {
 	cut := a.between(start, end)
 	inner := cut

@@ -17,8 +17,9 @@ type noise struct {
 const maxCorrelation = 0.985
 
 // roughNoise estimates the noise of values whose levels are not known yet. It uses the differences between values that
-// are 1, 2 and 4 values apart. Changes of level are few, so their differences are outliers, which are excluded. The mean
-// square of the others is proportional to 1 - correlation^k at a distance of k values, which yields the correlation.
+// are 1, 2 and 4 values apart. Changes of level are few, so the differences across them are outliers and are excluded.
+// The mean square of the remaining differences is proportional to 1 - correlation^k at a distance of k values, which
+// yields the correlation.
 func roughNoise(values []float64) noise {
 	variogram := func(lag int) float64 {
 		if len(values) <= lag+2 {
@@ -100,12 +101,12 @@ func fitNoiseAbout(stretches [][]float64, means float64) noise {
 }
 
 // fewPrior is the weight of priorNoise in an estimate from a few measured values, expressed as a number of measured
-// values. It is a compromise: with less weight, the intervals of stores without noise are far too wide; with more,
-// those of stores with 5 % noise are too narrow.
+// values. It is a compromise: a lower weight makes the intervals of stores without noise far too wide, and a higher
+// weight makes the intervals of stores with 5 % noise too narrow.
 const fewPrior = 2
 
-// fewNoise estimates the noise of a few logarithms of rates about their mean, with its degrees of freedom. So few
-// values do not reveal their correlation, and two or three do not reveal their variance either, so the estimate also
+// fewNoise estimates the noise of a few logarithms of rates about their mean, with its degrees of freedom. A few values
+// do not reveal their correlation, and two or three values do not even reveal their variance, so the estimate also
 // includes priorNoise.
 func fewNoise(values []float64) (n noise, freedom float64) {
 	squares := 0.0

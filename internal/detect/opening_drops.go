@@ -46,11 +46,11 @@ func (a *analysis) findOpenings() {
 }
 
 // openingLasts reports whether the drops in the first samples last. `first` is the index of the sample that contains
-// the earliest lasting drop found after them, or the number of samples if there is none. A drop does not last if the
-// rate returns before that sample: if it is above the middle of the two levels for most of a stretch that is at least
-// three samples long and at least half as long as the time at the upper level. A drop also does not last if the rate
-// decays by half of the drop, either during the burst or at the lower level up to the end of the next longer scale,
-// because such a continued decrease is a drift.
+// the earliest lasting drop found after the first samples, or the number of samples if there is none. A drop does not
+// last if the rate returns before that sample: if the rate is above the middle of the two levels for most of a stretch
+// that is at least three samples long and at least half as long as the time at the upper level. A drop also does not
+// last if the rate decays by half of the drop, either during the burst or at the lower level up to the end of the next
+// longer scale, because such a continued decrease is a drift.
 func (a *analysis) openingLasts(part *analysis, first int) bool {
 	const returned, leastReturn = 0.5, 3
 	horizon := min(lengthen*len(part.samples), first)
@@ -116,8 +116,8 @@ func returnsAbove(samples []Sample, level, seconds float64) bool {
 	return false
 }
 
-// adoptOpening adds the drops in the first samples to those of the series. For these samples, it also adopts the dips,
-// outliers and segments that were found together with the drops.
+// adoptOpening adds the drops found in the first samples to the drops of the series. For the first samples, it also
+// adopts the dips, outliers and segments from the same analysis.
 func (a *analysis) adoptOpening(part *analysis) {
 	a.times = append(part.times, a.times...)
 	a.begin = part.begin

@@ -25,7 +25,7 @@ type RunMetric struct {
 type HistoryRun struct {
 	ID      string
 	Started time.Time
-	// Valid is false if the run's figures must not be compared with those of other runs.
+	// Valid is false if the run's figures must not be compared with other runs.
 	Valid bool
 	// Metrics are sorted by importance. Regression evaluates only the first four.
 	Metrics []RunMetric
@@ -114,11 +114,12 @@ type MetricChange struct {
 	BaselineRuns, PooledRuns int
 }
 
-// RegressionReport is the comparison of the newest run with earlier ones.
+// RegressionReport is the comparison of the newest run with earlier runs.
 type RegressionReport struct {
 	Verdict RegressionVerdict
 	Metrics []MetricChange
-	// Baseline lists the IDs of the earlier runs in the comparison, and Pooled those of the newest runs, oldest first.
+	// Baseline lists the IDs of the earlier runs in the comparison, and Pooled lists the IDs of the newest runs, oldest
+	// first.
 	Baseline, Pooled []string
 	// Open is true if the newest runs are under suspicion. They stay out of the baseline until the suspicion is
 	// resolved.
@@ -129,7 +130,7 @@ type RegressionReport struct {
 
 // Regression compares the newest run of a history with earlier runs. The history must be oldest first. Regression uses
 // the recorded verdicts on earlier runs, and computes those that are not recorded. It ignores runs that are not valid
-// or started before AcceptedSince; if the newest run is one of these, the verdict is Unknown. It returns an error if the
+// or started before AcceptedSince; if it ignores the newest run, the verdict is Unknown. It returns an error if the
 // history is empty or has more than 2,000 runs, if a figure is not positive and finite, or if the policy is out of
 // range.
 func Regression(history []HistoryRun, policy RegressionPolicy) (RegressionReport, error) {
@@ -155,7 +156,7 @@ func Regression(history []HistoryRun, policy RegressionPolicy) (RegressionReport
 	if !newest.Valid {
 		return RegressionReport{Verdict: RegressionUnknown}, nil
 	}
-	// The newest run started before AcceptedSince: report its figures, compared with no runs.
+	// The newest run started before AcceptedSince, so report its figures without a comparison.
 	none := regressionState{policy: policy}
 	return none.next(newest, true), nil
 }
@@ -204,8 +205,8 @@ type pendingRun struct {
 	regressed, suspicious bool
 }
 
-// next evaluates a run and adds it to the state. A recorded verdict replaces the computed one for an earlier run, but
-// never for the newest.
+// next evaluates a run and adds it to the state. For an earlier run, a recorded verdict replaces the computed one. For
+// the newest run, it never does.
 func (s *regressionState) next(run *HistoryRun, isNewest bool) RegressionReport {
 	report := RegressionReport{Verdict: RegressionUnknown}
 	report.Baseline = identities(s.baseline[max(0, len(s.baseline)-s.policy.Against):])
@@ -285,7 +286,7 @@ func (s *regressionState) pool(run *HistoryRun) []*HistoryRun {
 }
 
 // take adds an evaluated run to the pending runs. Runs that are no longer pending join the baseline; when a regression
-// ends, those that were worse are dropped instead.
+// ends, the pending runs that were worse are dropped instead.
 func (s *regressionState) take(run *HistoryRun, regressed, suspicious bool) {
 	s.pending = append(s.pending, pendingRun{run: run, regressed: regressed, suspicious: suspicious})
 	if s.confirmed() {

@@ -31,8 +31,8 @@ const (
 	leastSpread = 0.0005
 )
 
-// judge compares a figure of the pooled newest runs with the baseline. doubtful is true if it is likely that the figure
-// is worse, whether or not this is certain enough for a verdict.
+// judge compares a figure of the pooled newest runs with the baseline. doubtful is true if the figure is probably
+// worse, even if that is not certain enough for a verdict.
 func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics int) (change MetricChange, doubtful bool) {
 	before := values(s.baseline, metric)
 	before = before[max(0, len(before)-s.policy.Against):]
@@ -60,9 +60,9 @@ func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics i
 		if leans && look.corrected < allottedRate && math.Abs(math.Expm1(look.difference)) >= s.policy.Tolerance {
 			verdict = map[bool]RegressionVerdict{true: RegressionRegressed, false: RegressionImproved}[isWorse]
 		}
-		// Show the most certain comparison that has a verdict. Comparisons in which all runs have changed take
-		// precedence: runs that have not changed would make the change appear smaller than it is. Without a verdict,
-		// show the comparison with the most runs.
+		// Show the most certain comparison that has a verdict. Comparisons in which all runs have changed take precedence,
+		// because runs that have not changed would make the change appear smaller than it is. Without a verdict, show the
+		// comparison with the most runs.
 		if verdict != RegressionNoChange && allDiffer(newest[len(newest)-looked:], side.mean) {
 			look.shown = look.corrected * sureOfAll
 		}
@@ -85,8 +85,8 @@ type runsComparison struct {
 	// chance is the probability of a difference at least this large in this direction if nothing has changed. corrected
 	// is chance, corrected for the number of figures and of comparisons.
 	chance, corrected float64
-	// shown ranks this comparison among those of the newest one, two and three runs. The report shows the comparison
-	// with the smallest value.
+	// shown is the rank of this comparison among the comparisons of the newest one, two and three runs. The report shows
+	// the comparison with the lowest rank.
 	shown float64
 }
 
@@ -99,7 +99,7 @@ func (s *runsSide) look(newer []float64, metrics int) runsComparison {
 	return l
 }
 
-// sureOfAll multiplies the rank of a comparison in which all runs have changed, so that such comparisons come first.
+// sureOfAll is the factor that lowers the rank of a comparison in which all runs have changed.
 const sureOfAll = 1e-30
 
 // allDiffer reports whether each of the newer runs differs from the baseline's mean in the same direction as the newest
@@ -131,7 +131,7 @@ func values(runs []*HistoryRun, metric *RunMetric) []float64 {
 	return found
 }
 
-// runsSide holds the statistics of a figure over the earlier runs. They are computed from its logarithms.
+// runsSide holds the statistics of a figure over the earlier runs. They are computed from the figure's logarithms.
 type runsSide struct {
 	mean, spread, correlation float64
 	// ofMean is the variance of the mean, as a multiple of the squared spread.

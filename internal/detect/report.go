@@ -66,9 +66,9 @@ func (a *analysis) drop(i int, at Estimate) Drop {
 	return d
 }
 
-// within returns times in the given interval at which the drop may have occurred: both ends of the interval, and edges
-// of samples between them. The amount of credits spent is largest or smallest at an edge. If there are many samples,
-// only some of their edges are returned.
+// within returns times in the given interval at which the drop may have occurred: both ends of the interval, and the
+// edges of the samples between them. The amount of credits spent is largest or smallest at an edge. If there are many
+// samples, only some of the edges are returned.
 func (a *analysis) within(at Estimate) []float64 {
 	const most = 40
 	times := []float64{at.Low, at.High}
@@ -120,7 +120,7 @@ func (a *analysis) warn() {
 		add(WarnTooShort, "too few samples to find a drop: got %d, need at least %d", len(a.samples), leastSamples)
 	}
 	if !a.result.Exhausted && a.result.BucketAtLeast == nil {
-		add(WarnNoDropSeen, "the rate never dropped permanently, possibly because it did not exceed the refill: no conclusion about the size of the bucket")
+		add(WarnNoDropSeen, "the rate never dropped permanently, possibly because it did not exceed the refill: the bucket size is unknown")
 	}
 	if start := a.result.FastStart; start != nil {
 		add(WarnFastStart, "the first %.4g s averaged %.4g and the rest %.4g: a spike, or a burst that is too short or too irregular to be measured",

@@ -13,8 +13,8 @@ type Options struct {
 	// Earlier is the I/O before the series, in order and on the same time axis, so its times may be negative. It
 	// affects only the computed amount of credits spent. The store is assumed to be idle between these samples.
 	Earlier []Sample
-	// ReadShares holds the share of reads in each sample, for a load that alternates between reads and writes. A drop that
-	// coincides with such a switch is ignored.
+	// ReadShares holds the share of reads in each sample, for a load that alternates between reads and writes. A drop at a
+	// switch between reads and writes is ignored.
 	ReadShares []float64
 }
 

@@ -88,8 +88,8 @@ func median(values []float64) float64 {
 	return (slices.Max(values[:len(values)/2]) + upper) / 2
 }
 
-// selected returns the value with index k in ascending order. It reorders its argument, so that smaller values come
-// before this value and greater ones after it.
+// selected returns the value with index k in ascending order. It reorders its argument, with smaller values before this
+// value and greater values after it.
 func selected(values []float64, k int) float64 {
 	low, high := 0, len(values)-1
 	for high-low > 12 {

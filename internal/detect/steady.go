@@ -61,8 +61,8 @@ type SteadyWindow struct {
 type SteadyResult struct {
 	State  Steadiness
 	Rounds []Round
-	// First is the first steady window; nil if there is none. By the SNIA specification, its mean is the result of the
-	// measurement.
+	// First is the first steady window; nil if there is none. According to the SNIA specification, its mean is the result
+	// of the measurement.
 	First *SteadyWindow
 	// Last is the last window; nil if there is none.
 	Last     *SteadyWindow
@@ -124,8 +124,8 @@ func AssessSteady(samples []Sample, options SteadyOptions) (SteadyResult, error)
 // rounds splits the series into one-minute rounds, beginning at its start.
 func rounds(samples []Sample) []Round {
 	start, end := samples[0].StartSeconds, samples[len(samples)-1].EndSeconds
-	// The last round may be short: clocks differ, and a tool may start to measure late. It counts as a round if the
-	// samples can cover enough of it.
+	// The last round may be short, because clocks differ and a tool may start to measure late. It still counts as a round
+	// if its length is at least the fraction leastCovered of a minute.
 	count := int((end-start)/RoundSeconds + 1 - leastCovered)
 	result := make([]Round, 0, count)
 	next := 0

@@ -32,8 +32,8 @@ func (a *analysis) ignoreTurns(samples []Sample) {
 }
 
 // turnsAt reports whether the load mostly read on one side of an instant, and mostly wrote on the other. It compares
-// equal numbers of samples before and after the instant. If the load switches more often, the shares of reads on both
-// sides are similar, and turnsAt returns false.
+// equal numbers of samples before and after the instant. If the load switches often, the shares of reads on both sides
+// are similar, so turnsAt returns false.
 func turnsAt(samples []Sample, readShares []float64, seconds float64) bool {
 	middle := sort.Search(len(samples), func(i int) bool { return samples[i].StartSeconds >= seconds })
 	side := min(middle, len(samples)-middle)

@@ -6,8 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Bound reports whether a claim is bound to a volume. The volumeName of a claim does not prove that, because a user may
-// write the name of any volume there. The claim's phase and the volume's claimRef are set by the cluster.
+// Bound reports whether a claim is bound to a volume. The volumeName of a claim does not prove that it is bound,
+// because a user may write the name of any volume there. The claim's phase and the volume's claimRef are set by the
+// cluster.
 func Bound(claim *corev1.PersistentVolumeClaim, volume *corev1.PersistentVolume) bool {
 	ref := volume.Spec.ClaimRef
 	return claim.Status.Phase == corev1.ClaimBound && claim.Spec.VolumeName == volume.Name &&
@@ -30,7 +31,7 @@ func Adoptable(claim *corev1.PersistentVolumeClaim, volume *corev1.PersistentVol
 	if size := has.Capacity[corev1.ResourceStorage]; size.Cmp(wanted.Resources.Requests[corev1.ResourceStorage]) < 0 {
 		return false
 	}
-	// A volume with a claimRef is bound to that claim, or, if the UID is missing, reserved for it.
+	// A volume with a claimRef is bound to the claim that it names or, if the UID is missing, reserved for that claim.
 	if ref := has.ClaimRef; ref != nil {
 		return ref.UID == "" && ref.Namespace == claim.Namespace && ref.Name == claim.Name
 	}

@@ -63,7 +63,7 @@ const (
 
 // Found is the result of Describe.
 type Found struct {
-	// Description holds those properties of the storage that determine its documented limits.
+	// Description holds the properties of the storage that determine its documented limits.
 	Description limits.Description
 	// volumes holds the other properties of the volumes, such as names, in the order of Description.Volumes. machines
 	// counts all client nodes by instance type, including nodes of unknown type.
@@ -111,8 +111,8 @@ func groupKey(volume limits.Volume, names v1alpha1.VolumeDescription) string {
 	return fmt.Sprintf("%#v\x00%#v", volume, names)
 }
 
-// volume describes the volume of one claim. It returns the properties on which limits depend and, separately, those
-// that are only recorded, such as names.
+// volume describes the volume of one claim. It returns the properties on which limits depend and, separately, the
+// properties that are only recorded, such as names.
 func (f *Found) volume(c Claim, mount *v1alpha1.MountedVolume, denied map[string]string) (limits.Volume, v1alpha1.VolumeDescription) {
 	names := v1alpha1.VolumeDescription{Name: c.Volume, MadeForRun: c.MadeForRun}
 	var volume limits.Volume
@@ -159,7 +159,7 @@ func (f *Found) class(c Claim, volume *limits.Volume, names *v1alpha1.VolumeDesc
 		return
 	}
 	if c.PV != nil && c.PV.Annotations[annotationProvisionedBy] == "" {
-		f.note("PersistentVolume %s was created manually: the parameters of its StorageClass %s do not describe it", c.PV.Name, names.StorageClass)
+		f.note("PersistentVolume %s was created manually, so the parameters of its StorageClass %s do not describe it", c.PV.Name, names.StorageClass)
 		return
 	}
 	switch {
@@ -250,14 +250,14 @@ func (f *Found) noteMountDifferences(t Target) {
 		}
 		for _, mount := range t.Environments[i].Volumes {
 			if first := mountOf(t, mount.Name); first != nil && first.Options != mount.Options {
-				f.note("clients mount volume %s with different options: those of the first client are shown, the others are in status.environments", mount.Name)
+				f.note("clients mount volume %s with different options: only the options of the first client are shown; see status.environments for the others", mount.Name)
 				return
 			}
 		}
 	}
 }
 
-// Complete adds to record the properties that do not affect limits, such as volume names. record already contains the
+// Complete adds the properties that do not affect limits, such as volume names, to `record`, which already contains the
 // properties in f.Description.
 func (f Found) Complete(record *v1alpha1.StorageDescription) {
 	for i := range record.Volumes {
@@ -303,7 +303,7 @@ func (f *Found) addMissing(what, message string) {
 // follows it.
 const rightToRead = "permission to read "
 
-// Unread returns the kinds that could not be read, without duplicates. It finds them in the field Missing of the
+// Unread returns the kinds that could not be read, without duplicates. It finds them in the Missing field of the
 // targets' descriptions.
 func Unread(all []v1alpha1.StorageDescription) []string {
 	var kinds []string

@@ -39,7 +39,7 @@ func (f *Found) nodes(t Target) {
 	}
 	if silent > 0 && silent < len(t.Nodes) {
 		f.addMissing("the instance type of the client nodes", fmt.Sprintf(
-			"%d of %d nodes have no label %s, so the total limit of the nodes is unknown", silent, len(t.Nodes), corev1.LabelInstanceTypeStable))
+			"%d of %d nodes have no label %s, so their total limit is unknown: add the label to these nodes", silent, len(t.Nodes), corev1.LabelInstanceTypeStable))
 	}
 	f.Description.Region = regionOf(t)
 }

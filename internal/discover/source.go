@@ -38,8 +38,8 @@ const (
 	driverNFS       = "nfs.csi.k8s.io"
 )
 
-// sourceOf returns the source of a PersistentVolume, which has exactly one, or the zero source if its type is
-// unknown.
+// sourceOf returns the source of a PersistentVolume, or the zero source if its type is unknown. Every PersistentVolume
+// has exactly one source.
 func sourceOf(from *corev1.PersistentVolumeSource) source {
 	switch {
 	case from.CSI != nil:
@@ -152,7 +152,8 @@ func Identities(volume *corev1.PersistentVolume) []string {
 		all = append(all, strings.Join([]string{"share", strings.ToLower(strings.TrimRight(share, "/")), subdirectory}, "\x00"))
 	}
 	if server, share := from.attribute("server"), from.attribute("share"); from.driver == driverNFS && server != "" && share != "" {
-		// Add the handle that sourceOf gives an in-tree nfs volume of the same share, so that Same matches the two.
+		// Add the handle that sourceOf gives an in-tree nfs volume of the same share, so that Same recognizes both volumes as
+		// the same storage.
 		all = append(all, strings.Join([]string{"handle", "nfs", server + ":" + path.Join("/", share, subdirectory)}, "\x00"))
 	}
 	if from.driver == driverLustre && from.attributes["dnsname"] != "" {

@@ -46,7 +46,7 @@ type Outcome struct {
 	// that the action has recorded. The caller stores both before it stores the status.
 	Series   *series.Step
 	Observed []series.Observed
-	// Then is called by the caller after it has stored the status. It may be nil.
+	// Then, if not nil, is the function that the caller calls after it has stored the status.
 	Then func() error
 	// Settled is false if the next decision must be made immediately, because the status has changed.
 	Settled bool
@@ -140,8 +140,8 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 	return Outcome{}, nil
 }
 
-// noteEnvironments records the environments of the clients before the first step. Before later steps, it warns of
-// replacements with other tools.
+// noteEnvironments records the environments of the clients before the first step. Before later steps, it warns if
+// replacements have different tools.
 func (d *Driver) noteEnvironments(run *v1alpha1.BenchmarkRun) {
 	found := d.Conductor.Environments()
 	if len(run.Status.Environments) == 0 {
@@ -151,8 +151,8 @@ func (d *Driver) noteEnvironments(run *v1alpha1.BenchmarkRun) {
 	record.OtherTools(run, found)
 }
 
-// act returns an Outcome that calls do after the status is stored. No further decision is needed until the conductor
-// reports a change.
+// act returns an Outcome whose Then calls the function `do`. No further decision is needed until the conductor reports
+// a change.
 func act(do func()) Outcome {
 	return Outcome{Settled: true, Then: func() error { do(); return nil }}
 }
@@ -178,8 +178,8 @@ func (d *Driver) load(run *v1alpha1.BenchmarkRun, action decide.Action) (Outcome
 	return act(func() { d.Conductor.Load(action.Attempt, action.Clients, requests) }), nil
 }
 
-// replace records the replacement of lost clients. A replacement must lay out the data again, because the data is lost
-// with the client: its agent removes the data on the command to exit, or its claim is deleted.
+// replace records the replacement of lost clients. A replacement must lay out the data again, because either the lost
+// client's agent removes the data when it is told to exit, or the client's claim is deleted.
 func (d *Driver) replace(run *v1alpha1.BenchmarkRun, action decide.Action, snapshot decide.Snapshot) {
 	for _, client := range snapshot.Clients {
 		if !slices.Contains(action.Clients, client.Key) {

@@ -105,8 +105,8 @@ func (l *Loop) Until(ctx context.Context) error {
 	}
 }
 
-// wait waits until the conductor reports a change, the run is cancelled, or beat has passed: then another decision may
-// be due. If latest is not zero, wait returns no later than that time.
+// wait waits until the conductor reports a change, the run is cancelled, or beat has passed, because another decision
+// may then be due. If latest is not zero, wait returns no later than that time.
 func (l *Loop) wait(ctx context.Context, latest time.Time) {
 	stopped := ctx.Done()
 	if l.cancelled != nil {

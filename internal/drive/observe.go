@@ -66,7 +66,7 @@ func (d *Driver) noteChecks(run *v1alpha1.BenchmarkRun) {
 	switch {
 	case len(run.Spec.Run.Observations) == 0:
 	case d.Observer == nil:
-		record.Warn(run, observation.Unasked("no Prometheus is configured; see --prometheus-url of the operator, or --prometheus of a local run"))
+		record.Warn(run, observation.Unasked("no Prometheus is configured: set --prometheus-url of the operator, or --prometheus of a local run"))
 	case d.observer.checked && d.observer.begun.IsZero(): // these answers come from the check of the queries
 		if answers, ended := d.Observer.Answers(); ended {
 			record.Warn(run, observation.Refused(&run.Spec.Run, answers)...)

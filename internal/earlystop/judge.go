@@ -20,8 +20,8 @@ type judge interface {
 }
 
 // judgeOf returns the judge of a step on a target. documented holds the rates that the target's documented limits allow
-// with and without credits. measured holds the burst and the baseline from the run's last drain of the target with the
-// load of the step. All rates are in bytes per second, and 0 if unknown.
+// with and without credits. measured holds the burst and the baseline that the run's last drain of the target measured
+// with the same load as the step. All rates are in bytes per second, and 0 if unknown.
 func judgeOf(step plan.Step, target string, documented, measured limits.Rates) judge {
 	// A phase with many steps may begin with a drain. If the bucket is already empty at that time, the rate does not
 	// drop during the drain, and no drop can be detected. If the baseline is known, the drain therefore ends once the
@@ -32,7 +32,7 @@ func judgeOf(step plan.Step, target string, documented, measured limits.Rates) j
 	if known.Baseline == 0 && before {
 		known = documented
 	}
-	// If the burst is hardly above the baseline, the rate of a single second does not show which of the two it belongs to.
+	// If the burst is hardly above the baseline, the rate of a single second does not show whether the credits are spent.
 	distinct := known.Burst == 0 || known.Burst > aboveBaseline*known.Baseline
 	switch {
 	case (step.Redrain || before) && step.Purpose == plan.Drain && known.Baseline > 0 && distinct:
@@ -50,8 +50,8 @@ func judgeOf(step plan.Step, target string, documented, measured limits.Rates) j
 type drain struct {
 	live    *detect.Live
 	samples []detect.Sample
-	// readShares holds the share of reads in each sample. It is set only if inTurn is true: the load may alternate between
-	// writes and reads.
+	// readShares holds the share of reads in each sample. It is set only if inTurn is true, which means that the load may
+	// alternate between writes and reads.
 	readShares []float64
 	inTurn     bool
 	// next is the number of samples at which detect.Analyze runs again after it did not confirm a drop.
@@ -67,8 +67,8 @@ const (
 	// exceeds baselineSlack times the documented rate, because the target must then still be spending credits from
 	// another bucket.
 	baselineSlack = 1.25
-	// confirmShare determines when detect.Analyze runs again after it did not confirm a drop: after one more sample,
-	// plus one for each confirmShare samples since the drop.
+	// confirmShare determines when detect.Analyze runs again after it did not confirm a drop: after one more sample, plus
+	// one sample for every confirmShare samples since the drop.
 	confirmShare = 16
 )
 

@@ -99,8 +99,8 @@ func (w *Watcher) follow(
 	}
 }
 
-// sameLoad reports whether all drains of a target before a step have the load of the step. If a drain had another block
-// size or operation, the measured baseline may not apply to the step.
+// sameLoad reports whether all drains of a target before a step have the same load as the step. If a drain had another
+// block size or operation, the measured baseline may not apply to the step.
 func sameLoad(planned plan.Plan, step plan.Step, target string) bool {
 	demand, _ := step.Demand(target)
 	for _, earlier := range planned.Steps {
@@ -132,8 +132,8 @@ type target struct {
 	why string
 }
 
-// look reads the new samples of the target. It returns the reason why the target has measured enough, or "" if it
-// has not.
+// look reads the new samples of the target. It returns the reason to end the step on this target, or "" if more samples
+// are needed.
 func (t *target) look(source Source, attempt decide.Attempt) string {
 	for i, key := range t.keys {
 		samples, over := source.SamplesFrom(attempt, key, t.flow.clients[i].taken)

@@ -34,10 +34,10 @@
 // plan, the conductor, the result and the command line only call the engine:
 //
 //	Validate   plan and the controller of profiles: is the profile valid?
-//	Suits      plan: does a phase need what this profile does not support? (Traits cover what no profile supports.)
+//	Suits      plan: does a phase need a feature that this profile lacks? (Traits cover features that no profile has.)
 //	Describe   plan: which files the load needs and leaves, how long it takes; result: what may distort the figures
 //	Render     conductor: the request for one client; the plan also renders it, to find errors before the run
-//	Result     result: the tool's own figures, and what contradicts them
+//	Result     result: the tool's own figures, and warnings about them
 //
 // Traits are plain data, for example whether the clients of a target run one job together, or whether the load ends by
 // itself. If other packages need to know something that no trait and no field of Description provides, add a trait or a
@@ -51,7 +51,7 @@
 //   - Parse turns the tool's output into a result. The output is untrusted: it comes from a machine and a tool that we
 //     do not control, and may be truncated, duplicated, mixed with messages, or something else entirely. The result
 //     contains only figures that have been verified. Failures are typed, and their message quotes the tool.
-//   - Sample turns what the tool prints while it runs into measure.Sample values, each with its own start and end. The
+//   - Sample turns the output of the running tool into measure.Sample values, each with its own start and end. The
 //     hardest part of an engine is to find out what the tool counts, when it counts, and when it resets its counters.
 //     Determine this by experiments, and document it.
 //

@@ -29,8 +29,8 @@ type Engine interface {
 	// Render returns the request for one client's part of a step. The caller adds the fields that do not depend on the
 	// engine: the required space, the volumes, and the files that Describe lists.
 	Render(step *Step, client *Client) (*agentapi.LoadRequest, error)
-	// Result adds the tool's own figures to the result of a target, and returns what the engine concludes from the
-	// clients' report.
+	// Result adds the tool's own figures to the result of a target, and returns the engine's conclusions from the clients'
+	// report.
 	Result(step *Step, report *Report, into *v1alpha1.TargetResult) Findings
 }
 
@@ -87,8 +87,8 @@ type Traits struct {
 	ReusesFiles bool
 	// SizeField is the profile field that determines the size of the dataset, for messages that suggest raising it.
 	SizeField string
-	// Layers is the JSON key under which package plan lists this engine's layouts in the value that it hashes to
-	// identify the datasets of a run.
+	// Layers is the JSON key of this engine's layouts in the value whose hash identifies the datasets of a run. Package
+	// plan computes the hash.
 	Layers string
 }
 
@@ -113,7 +113,7 @@ func (s *Step) Layout() bool {
 	return s.Purpose == v1alpha1.StepPrepare || s.Purpose == v1alpha1.StepPrecondition
 }
 
-// Client contains what an engine needs to know about one client of a target.
+// Client contains the properties of a client that an engine needs.
 type Client struct {
 	Index int
 	// Seed is the run's seed. StepSeed is different for each step of the run and for each attempt of a step.
@@ -207,8 +207,8 @@ func (d *Description) Limit() float64 {
 	return limit
 }
 
-// Cached holds the parts of a warning that the memory of a client's machine may serve reads. Why is the cause, and
-// Remedy is the change that prevents it.
+// Cached holds the parts of the warning that reads may be served from the memory of a client's machine. Why is the
+// cause, and Remedy is the change that prevents this.
 type Cached struct{ Why, Remedy string }
 
 // RankFiles describes the files of all ranks of an MPI job.

@@ -65,9 +65,9 @@ type Repetition struct {
 	// BytesExact is false if Bytes is only an estimate, computed from rounded figures.
 	BytesExact                          bool
 	BytesPerSecond, OperationsPerSecond float64
-	// Open, Transfer and Close are the times of these three stages. They can overlap, because one rank may still open
-	// its file while another already transfers data. Each of them, like OperationsPerSecond, is positive only if IOR
-	// printed it.
+	// Open, Transfer and Close are the times of these three stages. They can overlap, because one rank may still open its
+	// file while another already transfers data. These times, and OperationsPerSecond, are positive only if IOR printed
+	// them.
 	Open, Transfer, Close time.Duration
 	// Total is the time from the first rank's start to the last rank's end.
 	Total time.Duration
@@ -92,7 +92,7 @@ type Program struct {
 	Duration, Flush time.Duration
 	// CutShort is true if the program was stopped before it finished.
 	CutShort bool
-	// Counts holds the I/O that each source counted, the most trusted source first.
+	// Counts holds the I/O of the program as counted by each source, the most trusted source first.
 	Counts []Count
 }
 

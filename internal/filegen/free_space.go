@@ -26,7 +26,7 @@ func (m *maker) checkRoom() error {
 	}
 	free := space.Bavail * uint64(unit)
 	count, total := uint64(m.options.Count), uint64(m.options.TotalBytes) //nolint:gosec // Check has bounded them.
-	// Many file systems do not report a number of inodes. Skip the check of inodes on them.
+	// Skip this check on the many file systems that do not report a number of inodes.
 	if want := count - min(count, files) + 2; space.Files > 0 && space.Ffree < want {
 		return fmt.Errorf("too few free inodes: %d files are needed, but only %d more can be created: remove files, or lower --count", want, space.Ffree)
 	}

@@ -137,7 +137,7 @@ func (m *maker) readNote() (*note, error) {
 		err = json.Unmarshal(text, &known)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the record of existing files: %w; remove it together with %s", err, m.options.Directory)
+		return nil, fmt.Errorf("read the record of existing files: %w; remove the record and the directory %s", err, m.options.Directory)
 	}
 	return &known, nil
 }
@@ -166,8 +166,8 @@ func (m *maker) writeNote(n note) error {
 	return nil
 }
 
-// isNew returns an error if the directory is not empty. It is called if there is no note about the directory, which
-// means that this command did not create the content.
+// isNew returns an error if the directory is not empty. It is called if the directory has no note, so any files in it
+// are not from this command.
 func (m *maker) isNew() error {
 	directory, err := m.root.Open(m.options.Directory)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -128,7 +128,7 @@ func checkReplicas(ctx context.Context, api kubernetes.Interface, namespace stri
 	case wanted == 0:
 		return fmt.Errorf("the Deployment %s/%s has 0 replicas: set operator.replicas to 1 or more", namespace, deploymentName)
 	case status.ObservedGeneration < found.Generation, status.UpdatedReplicas < wanted, status.AvailableReplicas < wanted:
-		return fmt.Errorf("of %d replicas, %d are up to date and %d available: see `kubectl describe pods -n %s`, and their logs",
+		return fmt.Errorf("of %d replicas, %d are up to date and %d available: run `kubectl describe pods -n %s`, and read the logs of the pods",
 			wanted, status.UpdatedReplicas, status.AvailableReplicas, namespace)
 	}
 	return nil
@@ -143,9 +143,9 @@ func checkLeader(ctx context.Context, api kubernetes.Interface, namespace string
 	case err != nil:
 		return fmt.Errorf("get the Lease: %w", err)
 	case found.Spec.HolderIdentity == nil || *found.Spec.HolderIdentity == "":
-		return fmt.Errorf("the Lease %s/%s has no holder", namespace, leader.LeaseName)
+		return fmt.Errorf("the Lease %s/%s has no holder: read the operator's logs", namespace, leader.LeaseName)
 	case found.Spec.RenewTime == nil || time.Since(found.Spec.RenewTime.Time) > leader.LeaseDuration:
-		return fmt.Errorf("the Lease %s/%s has not been renewed by %s for %s", namespace, leader.LeaseName, *found.Spec.HolderIdentity, leader.LeaseDuration)
+		return fmt.Errorf("the Lease %s/%s has not been renewed by %s for %s: read the operator's logs", namespace, leader.LeaseName, *found.Spec.HolderIdentity, leader.LeaseDuration)
 	}
 	return nil
 }

@@ -8,9 +8,9 @@
 // immutable to prevent accidental changes. A restarted operator reads the key and can connect to the agents of live
 // runs immediately.
 //
-// Anyone who can read the Secret can impersonate the operator to every agent. If it is deleted, the next operator
-// creates a new one. It cannot connect to the agents of live runs. These runs end by themselves when their steps'
-// deadlines and orphanTimeout have passed. Later runs are not affected.
+// Anyone who can read the Secret can impersonate the operator to every agent. If the Secret is deleted, the next
+// operator creates a new one, but cannot connect to the agents of live runs. These runs end by themselves when their
+// steps' deadlines and orphanTimeout have passed. Later runs are not affected.
 //
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create,namespace=storagebench-system
 // +kubebuilder:rbac:groups="",resources=secrets,resourceNames=storagebench-master,verbs=get,namespace=storagebench-system

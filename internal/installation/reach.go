@@ -56,7 +56,7 @@ var (
 )
 
 // FindReach asks the API server which of the given namespaces, and which cluster-scoped kinds, the operator may read.
-// It returns an error if it may read none of the namespaces.
+// It returns an error if the operator may not read any of the namespaces.
 func FindReach(ctx context.Context, client authorizationclient.SelfSubjectAccessReviewsGetter, namespaces []string) (Reach, error) {
 	var found Reach
 	for _, namespace := range namespaces {
@@ -71,8 +71,8 @@ func FindReach(ctx context.Context, client authorizationclient.SelfSubjectAccess
 		}
 	}
 	if len(found.Namespaces) == 0 {
-		return Reach{}, fmt.Errorf("--namespaces is %s, but the operator may not read %s in any of them: grant it the Role of "+
-			"config/namespaced/watched there, or set watch.namespaces of the chart; the namespaces must exist",
+		return Reach{}, fmt.Errorf("--namespaces is %s, but the operator may not read %s in any of them: grant it the Role in "+
+			"config/namespaced/watched in these namespaces, or set watch.namespaces of the chart; the namespaces must exist",
 			strings.Join(namespaces, ","), watched.name())
 	}
 	for _, one := range ofCluster {

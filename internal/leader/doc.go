@@ -18,12 +18,12 @@
 // Every write to the Lease raises its resource version, and the first version that names a new holder is higher than
 // every version of the previous holder's term. So a later holder always has a higher epoch, no matter when each of them
 // reads the Lease. The Lease's leaseTransitions, which counts changes of the holder, does not have that property: it
-// restarts at 0 if the Lease is deleted, whether with its namespace, by a cleanup script or to force an election. Every
-// agent of a live run would then refuse the next leader until the run times out. A separate counter in another object
-// cannot be raised at the same instant at which the Lease changes hands: an old leader could wake up between these two
-// writes and be ahead of the new one. Resource versions only grow, across all objects of a resource, including deleted
-// ones. Kubernetes has guaranteed this to users of its API since 1.35 (KEP-5504), and derived the versions from the
-// revision of etcd long before that.
+// restarts at 0 if the Lease is deleted, for example with its namespace, by a cleanup script or to force an election.
+// Every agent of a live run would then refuse the next leader until the run times out. A separate counter in another
+// object cannot be raised atomically with a change of the Lease: an old leader could wake up between the two writes and
+// have a higher counter than the new leader. Resource versions only grow, across all objects of a resource, including
+// deleted ones. Kubernetes has guaranteed this to users of its API since 1.35 (KEP-5504), and derived the versions from
+// the revision of etcd long before that.
 //
 // Resource versions decrease only if an API server is restored to an earlier state from a backup. Agents that are
 // running at that time refuse every new leader until the version has caught up. Their runs fail.

@@ -34,7 +34,7 @@ const (
 // requestTimeout keeps a single hanging request from using up RenewDeadline.
 const requestTimeout = RenewDeadline / 2
 
-// ErrNotLeader is wrapped by the error that Epoch returns if another process holds the Lease, or if it has no holder.
+// ErrNotLeader is wrapped by the error that Epoch returns if this process does not hold the Lease.
 var ErrNotLeader = errors.New("this process is not the leader")
 
 // Candidate takes part in the leader election on behalf of this process.
@@ -88,8 +88,8 @@ func (c *Candidate) Identity() string { return c.identity }
 // Lock returns the lock for the manager's election. It must be used in one election only.
 func (c *Candidate) Lock() resourcelock.Interface { return c.lock }
 
-// Lost returns a channel that is closed if another process takes over the Lease from this process, which must then
-// exit. This happens only if this process was paused for too long.
+// Lost returns a channel that is closed if another process takes over the Lease. This process must then exit. A
+// takeover happens only if this process was paused for too long.
 func (c *Candidate) Lost() <-chan struct{} { return c.lost }
 
 // Epoch asks the API server, not a cache, who leads now. It returns the epoch of this process's term, an error that

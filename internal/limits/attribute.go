@@ -10,20 +10,18 @@ import (
 
 // Thresholds for deciding what may have held a rate back; see docs/design/0007-limits.md.
 const (
-	// reach is the largest difference between a rate and a limit, as a share of the limit, at which the limit may have
-	// held the rate back.
+	// A limit may have held a rate back if the rate differs from the limit by at most the share `reach` of the limit.
 	reach = 0.10
 	// idle is the utilization below which a limit cannot be the reason that operations wait.
 	idle = 0.80
-	// Two suspects tie if the distances of the rate from their limits, each as a share of the limit, differ by less
-	// than `apart`.
+	// Two suspects tie if the relative distances between the rate and their limits differ by less than `apart`.
 	apart = 0.02
 	// A client's CPU may hold the rate back if its use is at least busyCPU, or if the client's cgroup was throttled in
 	// more than the share `throttled` of its CPU quota periods.
 	busyCPU   = 0.90
 	throttled = 0.05
-	// nearFloor and queued are multiples of the latency floor, which is the latency of a single operation. A latency of
-	// at most nearFloor shows that operations do not queue, and one of at least `queued` shows that they do.
+	// nearFloor and queued are multiples of the latency of a single operation. Operations do not queue if their latency is
+	// at most nearFloor times as high, and they queue if it is at least `queued` times as high.
 	nearFloor = 1.25
 	queued    = 1.50
 	// gained is the factor by which more outstanding operations must raise the rate to show that the target had
@@ -40,8 +38,8 @@ type Suspect struct {
 	Burst bool
 	// Share is the share of the limit that was reached: 0.98 is 98 %.
 	Share float64
-	// Tied is true if the suspect is about as likely as the first suspect. For the first suspect itself, Tied is true
-	// if a tied suspect has a different cause.
+	// Tied is true if the suspect is about as likely as the first suspect. For the first suspect itself, Tied is true if
+	// another suspect with a different cause ties with it.
 	Tied bool
 	// Evidence lists the evidence for and against the suspect, one sentence each.
 	Evidence []string
@@ -153,13 +151,15 @@ func (j *judge) unknownCause() Suspect {
 	return made
 }
 
-// atSingleLatency reports whether operations do not queue: their latency is near that of a single operation.
+// atSingleLatency reports whether the latency is near the latency of a single operation, which means that operations do
+// not queue.
 func (j *judge) atSingleLatency() bool {
 	m := j.measured
 	return m.FloorSeconds > 0 && m.LatencySeconds > 0 && m.LatencySeconds <= nearFloor*m.FloorSeconds
 }
 
-// operationsQueue reports whether operations queue: their latency is well above that of a single operation.
+// operationsQueue reports whether the latency is well above the latency of a single operation, which means that
+// operations queue.
 func (j *judge) operationsQueue() bool {
 	m := j.measured
 	return m.FloorSeconds > 0 && m.LatencySeconds >= queued*m.FloorSeconds

@@ -103,8 +103,8 @@ func choice(b Bound) Dimension {
 	return Bytes
 }
 
-// queueDepth adds the queue depth as a suspect only if operations do not queue and a deeper queue raised the rate:
-// Little's law holds in every closed loop, so it proves nothing by itself. The queue depth can rank first only if, in
+// queueDepth adds the queue depth as a suspect only if operations do not queue and a deeper queue raised the rate.
+// Little's law alone proves nothing, because it holds in every closed loop. The queue depth can rank first only if, in
 // addition, the utilization of every limit is below `idle`. Otherwise it is listed after all other suspects, with the
 // evidence against it.
 func (j *judge) queueDepth() {
@@ -115,7 +115,7 @@ func (j *judge) queueDepth() {
 	possible := m.Outstanding / m.LatencySeconds
 	made := Suspect{Cause: CauseQueueDepth, Share: m.OperationsPerSecond / possible, Evidence: []string{
 		fmt.Sprintf("%s outstanding operations at %s each allow at most %s", number(m.Outstanding), seconds(m.LatencySeconds), measure.FormatOperationsPerSecond(possible)),
-		fmt.Sprintf("a single operation takes %s: operations do not queue", seconds(m.FloorSeconds)),
+		fmt.Sprintf("a single operation takes %s, so operations do not queue", seconds(m.FloorSeconds)),
 		fmt.Sprintf("the rate was %.2f times as high with more outstanding operations", m.DeeperGain),
 	}}
 	use := "the highest utilization of any documented limit is " + measure.FormatShare(j.used)

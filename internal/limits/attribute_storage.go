@@ -30,12 +30,12 @@ func (j *judge) fasterThanDisks() bool {
 	return j.measured.Load.Operation == Read && uncachedLimit.Limit != nil && j.measured.share(uncachedLimit) > 1+reach
 }
 
-// consider adds a limit as a suspect if the rate is near it. Of the baseline and the burst of the limit, it considers
-// those that may have applied, and uses the one that is nearer to the rate.
+// consider adds a limit as a suspect if the rate is near it. It considers the baseline and the burst if they may have
+// applied, and uses the value that is nearer to the rate.
 func (j *judge) consider(limit *Limit) {
 	fill := j.measured.fill(limit)
-	// cold is true if the limit can have held the rate back only while the cache was cold: reads from the cache do not
-	// count toward the limit, and the cache can hold all data.
+	// cold is true if reads from the cache do not count toward the limit and the cache can hold all data. The limit can
+	// then have held the rate back only while the cache was cold.
 	cold := limit.CachedReadsPass && j.cacheableShare() >= 1
 	best, found := Suspect{}, false
 	for _, burst := range []bool{false, true} {
@@ -133,16 +133,16 @@ func (j *judge) suspectSpentCredits(at Suspect, fill *Fill) {
 	made.Cause, made.rank = CauseCredits, at.rank+1
 	why := "the credits of this limit are not tracked"
 	if fill != nil {
-		why = fmt.Sprintf("%.0f to %.0f %% of the credits may remain", fill.Least, fill.Most)
+		why = fmt.Sprintf("between %.0f and %.0f %% of the credits may remain", fill.Least, fill.Most)
 	}
-	made.Evidence = append([]string{at.Evidence[0]}, why+"; without credits the limit is this baseline, with credits "+in(at.Limit.Burst, choose(at.Limit.Dimension == Bytes, "MB/s", "IOPS")))
+	made.Evidence = append([]string{at.Evidence[0]}, why+"; without credits, the limit is this baseline; with credits, it is "+in(at.Limit.Burst, choose(at.Limit.Dimension == Bytes, "MB/s", "IOPS")))
 	j.suspects = append(j.suspects, made)
 }
 
 // cached returns the measured load, with CachedShare set to the share of reads that a cache is assumed to serve when
 // the load is compared with a limit. For a limit that applies only to cached reads, the share is 1. For a limit that
-// does not apply to cached reads, it is the share of random reads that the server's cache may serve. But if all data
-// fits into the server's memory, it is 0: the limit can then matter only while the cache is cold.
+// does not apply to cached reads, it is the share of random reads that the server's cache may serve. But the share is 0
+// if all data fits into the server's memory, because the limit can then matter only while the cache is cold.
 func (j *judge) cached(limit *Limit) Load {
 	load := j.measured.Load
 	if limit.CacheOnly {

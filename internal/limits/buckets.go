@@ -67,9 +67,9 @@ func (c Computed) Open(loads ...Load) *Buckets {
 	return made
 }
 
-// Refilled sets the refill rate of the limit with the given dimension to a measured value, and restarts the tracking of
-// its credits with an unknown fill level. It does nothing unless exactly one relevant limit (see Open) has that
-// dimension and the measured value is positive.
+// Refilled sets the refill rate of the limit with the given dimension to a measured value, and restarts tracking its
+// credits with an unknown fill level. It does nothing unless exactly one relevant limit (see Open) has that dimension
+// and the measured value is positive.
 func (b *Buckets) Refilled(of Dimension, refill float64) {
 	at := -1
 	for index := range b.all {

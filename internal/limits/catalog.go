@@ -86,7 +86,7 @@ func load(files map[string]string) (*Catalog, error) {
 			made.version = read.version
 		}
 		if read.version != made.version {
-			return nil, fmt.Errorf("%s: catalog: %q differs from %q in the preceding files; all files of a catalog must have the same version", name, read.version, made.version)
+			return nil, fmt.Errorf("%s: catalog: %q differs from %q in the preceding files; set the same version in all files", name, read.version, made.version)
 		}
 		for key, row := range read.rows {
 			if _, twice := made.rows[key]; twice {

@@ -46,7 +46,7 @@ func TestStrictLoading(t *testing.T) {
 		"a figure that belongs nowhere":    {"each: 3 IOPS/GiB", "each: 3 IOPS", `each: "3 IOPS" is a plain figure; use a unit per GiB or TiB`},
 		"a bound by capacity":              {"min: 100 IOPS", "min: 100 IOPS/GiB", `min: "100 IOPS/GiB" is a figure per GiB or TiB; use a unit without capacity`},
 		"a figure that says nothing":       {"{each: 3 IOPS/GiB, min: 100 IOPS}", "{min: 100 IOPS}", `the figure is empty: set base, each, parameter or times`},
-		"an unknown layer":                 {"layer: Disk, baseline: 100", "layer: Disc, baseline: 100", `layer: unknown "Disc"; must be one of ["Instance"`},
+		"an unknown layer":                 {"layer: Disk, baseline: 100", "layer: Disc, baseline: 100", `layer: unknown value "Disc"; use one of ["Instance"`},
 		"an unknown source":                {"source: guide", "source: book", `source: "book" is not in sources`},
 		"no source":                        {"  source: guide\n", "", `source: missing; name an entry of sources`},
 		"a source that nobody uses":        {"rows:", "  book: {title: A, url: \"https://a\", asOf: \"1\", read: \"2026-01\"}\nrows:", `source "book": unused; remove it`},

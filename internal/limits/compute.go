@@ -79,7 +79,7 @@ type Computed struct {
 	Limits []Limit
 	// Cache describes the memory in which the storage server caches data; its Bytes are 0 if the size is not known.
 	Cache Cache
-	// Missing lists the limits that are not known, and what to specify for them.
+	// Missing lists the unknown values that limits depend on, and what to specify.
 	Missing []Missing
 	// Notes lists caveats that the figures do not show.
 	Notes []string
@@ -140,7 +140,7 @@ func (c *Catalog) find(v Volume, declared *v1alpha1.Limits) (resolved, error) {
 func (made *Computed) dropPartial(from, parts int, of string) {
 	made.Limits = append(made.Limits[:from], slices.DeleteFunc(made.Limits[from:], func(l Limit) bool {
 		if l.parts < parts {
-			made.note(l.Name + " is omitted, because it is not known for all " + of)
+			made.note(l.Name + " is omitted, because it is unknown for some " + of)
 		}
 		return l.parts < parts
 	})...)
@@ -197,13 +197,13 @@ func (made *Computed) adapt(computed *Limit, limit limitRow, found resolved) {
 		return
 	}
 	computed.StoredBytes = true
-	made.addMissing(Missing{"the compression ratio", "the store compresses, and " + computed.Name +
-		" limits stored bytes: the data rate can be higher by the compression ratio"})
+	made.addMissing(Missing{"the compression ratio", "the store compresses data, and " + computed.Name +
+		" limits the bytes after compression: the data rate can be higher by the compression ratio"})
 }
 
-// oneServer reports whether all volumes of this kind are directories or volumes on one existing server, so that the
-// server's limits must be added only once. It checks the catalog rows as well as the driver, because the driver is
-// unknown while a run is planned.
+// oneServer reports whether all volumes of this kind are directories or volumes on one existing server. The server's
+// limits are then added only once. It checks the catalog rows as well as the driver, because the driver is unknown
+// while a run is planned.
 func oneServer(v Volume, rows []string) bool {
 	of := func(prefix string) bool {
 		return slices.ContainsFunc(rows, func(row string) bool { return strings.HasPrefix(row, prefix) })

@@ -115,7 +115,7 @@ func TestSums(t *testing.T) {
 	made = compute(t, Description{Volumes: []Volume{four}, Clients: []Machines{{Type: "Standard_D2s_v3", Nodes: 1}, {Type: "Standard_L8s_v2", Nodes: 1}}}, nil)
 	near(t, "two types of machine", named(t, made, "VM uncached throughput").Baseline, 208e6)
 	if slices.ContainsFunc(made.Limits, func(l Limit) bool { return l.Name == "VM uncached operations" }) ||
-		!slices.Contains(made.Notes, "VM uncached operations is omitted, because it is not known for all machines") {
+		!slices.Contains(made.Notes, "VM uncached operations is omitted, because it is unknown for some machines") {
 		t.Errorf("the limit of one type of machine stands for two: %+v, notes %q", made.Limits, made.Notes)
 	}
 	// Two claims on one file server count as one server.

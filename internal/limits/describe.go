@@ -20,9 +20,8 @@ type Description struct {
 type Volume struct {
 	// Driver is the name of the CSI driver, such as ebs.csi.aws.com; empty for a volume without one.
 	Driver string
-	// Parameters are the parameters of the StorageClass. nil means that the class does not exist or was deleted, so
-	// that all parameters are unknown. An empty map means that the class sets none, so that the driver's defaults
-	// apply.
+	// Parameters are the parameters of the StorageClass. nil means that the class does not exist or was deleted, and all
+	// parameters are unknown. An empty map means that the class sets none, and the driver's defaults apply.
 	Parameters map[string]string
 	// Attributes are the volumeAttributes of the PersistentVolume; nil if it has none.
 	Attributes map[string]string

@@ -10,8 +10,8 @@ import (
 // provisionerIdentity is an attribute of every volume that a CSI driver created.
 const provisionerIdentity = "storage.kubernetes.io/csiProvisionerIdentity"
 
-// azureSKU returns the SKU of a disk or share. If a volume does not name it, the driver created the volume with its
-// default SKU. For a volume that was created manually, it is unknown.
+// azureSKU returns the SKU of a disk or share. If neither the volume nor its StorageClass names a SKU, a volume that
+// the driver created has the driver's default SKU, and the SKU of a manually created volume is unknown.
 func (v Volume) azureSKU(byDefault string) (sku string, known bool) {
 	sku, known = v.parameter("skuName", "storageAccountType")
 	if !known && (v.Parameters != nil || v.Attributes[provisionerIdentity] != "") {
@@ -21,7 +21,7 @@ func (v Volume) azureSKU(byDefault string) (sku string, known bool) {
 }
 
 // azureDisk resolves an Azure disk. If the driver created the volume, the volume contains all parameters of its
-// StorageClass. Its size determines the tier.
+// StorageClass. The size of the volume determines the tier.
 func azureDisk(v Volume, c *Catalog) resolved {
 	sku, known := v.azureSKU("StandardSSD_LRS")
 	if !known {
@@ -40,7 +40,7 @@ func azureDisk(v Volume, c *Catalog) resolved {
 		}
 		row, fits := c.azureTier(kind, v)
 		if !fits {
-			return unidentified(fmt.Sprintf("no tier of %s in the catalog is large enough for %s", sku, in(float64(v.CapacityBytes), "GiB")))
+			return unidentified(fmt.Sprintf("no tier of %s in the catalog is large enough for %s; set documented.throughput and documented.iops", sku, in(float64(v.CapacityBytes), "GiB")))
 		}
 		found.rows = []string{row}
 	default:
@@ -72,7 +72,7 @@ func (v Volume) hostCache() (mode string, on bool) {
 }
 
 // HostCache returns the mode in which the host of the client's machine caches a volume. It returns false if the host
-// does not cache it, or if that is not known.
+// does not cache the volume, or if the mode is unknown.
 func HostCache(recorded v1alpha1.VolumeDescription) (mode string, on bool) {
 	if recorded.Driver != azureDisks || recorded.StorageClassGone && len(recorded.Parameters) == 0 {
 		return "", false

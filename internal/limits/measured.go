@@ -84,7 +84,7 @@ type Measured struct {
 }
 
 // AtLevel returns a copy of the phase's figures with the rate and latency of one level. The named buckets count as
-// empty: a lasting drop before the level shows that they were emptied.
+// empty, because a lasting drop before the level shows that they were emptied.
 func (m Measured) AtLevel(rate Rate, latencySeconds float64, emptied ...string) Measured {
 	m.Rate, m.LatencySeconds = rate, latencySeconds
 	fills := map[string]Fill{}

@@ -41,7 +41,7 @@ func (c Computed) Rates(load Load, of Dimension) Rates {
 	return made
 }
 
-// RefillsAtBaseline reports whether the credits come back at the rate of the baseline, or no refill is documented.
+// RefillsAtBaseline reports whether credits refill at the rate of the baseline, or no refill rate is documented.
 func (r Rates) RefillsAtBaseline() bool { return r.Refill == 0 || nearly(r.Refill, r.Baseline) }
 
 // nearly reports whether two figures differ only by rounding.
@@ -54,8 +54,8 @@ func (b Bound) rate(of Dimension) float64 {
 	return b.BytesPerSecond
 }
 
-// Main is the bucket that a load empties first, with its limit. The bucket's burst and baseline are the rates that all
-// limits together allow while it has credits and once it is empty.
+// Main is the bucket that a load empties first, with its limit. Its Burst is the rate that all limits together allow
+// while the bucket has credits, and its Baseline is the rate that they allow once the bucket is empty.
 type Main struct {
 	credits.Bucket
 
@@ -81,9 +81,9 @@ func (c Computed) Main(load Load) (Main, bool) {
 	}
 	limit := first.Limit
 	made := Main{Limit: limit, Bucket: credits.Bucket{Baseline: limit.Baseline, Burst: limit.Burst, Size: limit.Bucket, Refill: limit.Refill}}
-	// counted is the number of bytes or operations that this limit counts for each operation of the load. A level's rate
-	// in operations, times counted, is its rate in the unit of this limit. Other limits may hold that rate below this
-	// limit.
+	// counted is the number of bytes or operations that this limit counts for each operation of the load. Multiplying a
+	// level's rate in operations by counted converts it to the unit of this limit. Because of other limits, the rate can
+	// be lower than this limit.
 	counted := limit.Burst / limit.bound(load, true).OperationsPerSecond
 	for _, level := range course.Levels {
 		if level.StartSeconds == 0 {
@@ -127,8 +127,9 @@ func (c Computed) Part(share float64, ownVolumes bool) Computed {
 	return made
 }
 
-// fraction returns how much of the limit applies to a share of the clients: at least one of the units that the limit is
-// summed over. The limit of a single unit, such as a file server or a machine, applies to any client as a whole.
+// fraction returns the fraction of the limit that applies to a share of the clients. It is at least one of the units
+// over which the limit is summed, because the full limit of a unit, such as a file server or a machine, applies even to
+// a single client.
 func (l *Limit) fraction(share float64, ownVolumes bool) float64 {
 	if l.Layer.OfStorage() && !ownVolumes {
 		return 1

@@ -12,7 +12,7 @@ import (
 
 // Maximum sizes that the API sets for the fields of a record.
 const (
-	maxRecorded   = 16 // the maximum length of each of the lists of volumes, machines, missing values and notes
+	maxRecorded   = 16 // the maximum length of the lists of volumes, machines, missing values and notes
 	maxLimits     = 48
 	maxParameters = 64
 	maxOptions    = 32
@@ -29,8 +29,8 @@ const (
 )
 
 // Record returns the description of a target and its documented limits in the form that a run records. Equal input
-// gives equal output, which is truncated to the maximum sizes of the API. The record lists the volumes in the order of
-// the description; the caller adds their names, claims and handles, which do not affect any limit.
+// gives equal output. Fields are truncated to the maximum sizes that the API sets. The record lists the volumes in the
+// order of the description; the caller adds their names, claims and handles, which do not affect any limit.
 func Record(target string, d Description, computed Computed) v1alpha1.StorageDescription {
 	made := v1alpha1.StorageDescription{Target: target, CatalogVersion: v1alpha1.Truncate(computed.CatalogVersion, 64)}
 	for _, volume := range d.Volumes[:min(len(d.Volumes), maxRecorded)] {
@@ -99,8 +99,9 @@ func describesStorage(parameter string) bool {
 // create: generated names and addresses, and the requested size.
 var ownParameters = []string{"diskname", "dnsname", "mountname", "requestedsizegib", "sharename", "subdir", "volumepath"}
 
-// DescribesKind reports whether a parameter or an attribute of a volume may describe the kind of its storage. Unlike
-// those that identify the volume, such parameters are equal for all volumes that a driver creates from one StorageClass.
+// DescribesKind reports whether a parameter or an attribute of a volume may describe the kind of its storage.
+// Parameters that describe the kind are equal for all volumes that a driver creates from one StorageClass; parameters
+// that identify a volume differ.
 func DescribesKind(parameter string) bool {
 	return describesStorage(parameter) && !slices.Contains(ownParameters, strings.ToLower(parameter))
 }

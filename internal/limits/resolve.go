@@ -19,7 +19,7 @@ type resolved struct {
 	flowsPerNode int
 	// complete is true if absent parameters are known to have the driver's defaults.
 	complete bool
-	// parameters holds values that replace the volume's own parameters, whose format may differ.
+	// parameters holds values that take precedence over the volume's own parameters, which may have a different format.
 	parameters map[string]string
 	missing    []Missing
 	notes      []string

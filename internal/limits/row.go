@@ -188,5 +188,5 @@ func oneOf[T ~string](field string, value T, known ...T) error {
 	if slices.Contains(known, value) {
 		return nil
 	}
-	return fmt.Errorf("%s: unknown %.40q; must be one of %q", field, value, known)
+	return fmt.Errorf("%s: unknown value %.40q; use one of %q", field, value, known)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// PlainParameters returns the parameters without those that refer to Secrets or contain secrets.
+// PlainParameters returns a copy of the parameters, without any that refer to Secrets or contain secrets.
 func PlainParameters(parameters map[string]string) map[string]string {
 	if parameters == nil {
 		return nil
@@ -19,8 +19,9 @@ func PlainParameters(parameters map[string]string) map[string]string {
 	return kept
 }
 
-// PlainOptions returns mount options with the values of secrets masked. The specification and the mount of a volume can
-// contain secrets, such as `password=...` for a share, which not every user who can read runs is allowed to see.
+// PlainOptions returns mount options with the values of secrets masked. The options in the specification or the mount
+// of a volume can contain secrets, such as `password=...` for a share. Not every user who can read runs is allowed to
+// see them.
 func PlainOptions(options []string) []string {
 	kept := slices.Clone(options)
 	for i, text := range kept {

@@ -63,7 +63,7 @@ func (c Computed) Spends(load Load) []string {
 	return names
 }
 
-// Emptied returns the limits after the credits of the named ones are spent.
+// Emptied returns the limits that apply after the credits of the named limits are spent.
 func (c Computed) Emptied(names []string) Computed {
 	c.Limits = slices.Clone(c.Limits)
 	for index := range c.Limits {
@@ -125,15 +125,15 @@ func (c Computed) ThrottleTimeline(load Load, demandBytesPerSecond float64) Thro
 	return made
 }
 
-// take sets the rate of the level to the rate that a limit allows, if that is lower than the current rate of the level.
+// take lowers the rate of the level to the rate that a limit allows, if the level's rate is higher.
 func (l *Level) take(operations float64, limit *Limit, burst bool) {
 	if operations < l.OperationsPerSecond {
 		l.OperationsPerSecond, l.Limit, l.Burst = operations, limit, burst && limit.Burst > 0
 	}
 }
 
-// buckets returns a limitBucket for each limit with credits that applies to the load, and the bounds of the other
-// limits that apply to it.
+// buckets returns a limitBucket for each limit that applies to the load and has credits, and the bounds of all other
+// limits that apply.
 func (c Computed) buckets(load Load) (with []*limitBucket, fixed []Bound) {
 	for index := range c.Limits {
 		limit := &c.Limits[index]

@@ -13,7 +13,7 @@ import (
 type UnknownPresetError struct {
 	// Preset is the value of documented.preset.
 	Preset string
-	// Remedy names similar presets, and what else the user can do.
+	// Remedy explains how to correct the preset, and names similar presets.
 	Remedy string
 }
 

@@ -1,5 +1,5 @@
-// Package live shows the progress of a run: on a terminal as a view that is redrawn
-// every second, in a pipe as permanent lines.
+// Package live shows the progress of a run: on a terminal as a view that is redrawn every second, and in a pipe as
+// permanent lines.
 //
 //	BenchmarkRun, plan, time ──Of──> View ──Frame──> lines ──Screen──> terminal
 //	                                      └─Lines──> pipe

@@ -250,7 +250,7 @@ func (s *Step) credits(o Options) []line {
 			style = Warn
 		}
 		lines = append(lines, text("    credits     ").with(style, bar(float64(percent)/100, 20, full, empty)).
-			with(Plain, fmt.Sprintf(" about %d %% of %s's", percent, target.Target)))
+			with(Plain, fmt.Sprintf(" about %d %% left on %s", percent, target.Target)))
 	}
 	return lines
 }

@@ -91,8 +91,8 @@ func (l *Lines) wait(view *View, now time.Time) {
 	l.line(message, now)
 }
 
-// ending reports that a run has failed and is waiting for its clients to stop. It reports this at once, and then every
-// ten seconds.
+// ending reports that a run has failed and is waiting for its clients to stop. It writes a line immediately, and then
+// every ten seconds.
 func (l *Lines) ending(view *View, now time.Time) {
 	first := l.failed.IsZero()
 	if first {

@@ -1,5 +1,5 @@
 // Package local runs a benchmark against directories of this machine, without a cluster. It plans, decides and conducts
-// with the same code as the operator, and uses the same agents, as child processes.
+// with the same code as the operator, and runs the same agents as child processes.
 //
 // No process or data may remain, no matter which process is killed. To ensure this, three kinds of processes watch one
 // another:

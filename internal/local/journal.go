@@ -21,8 +21,8 @@ type Entry struct {
 	Observed []series.Observed `json:"observed,omitempty"`
 	// Data lists the directories to remove at the end of the run.
 	Data []Data `json:"data,omitempty"`
-	// Ended is true once the run has ended, has removed its data and has released its directories. Another run may then
-	// use them.
+	// Ended is true once the run has ended, removed its data and released its directories. Another run may then use the
+	// directories.
 	Ended bool `json:"ended,omitempty"`
 	// Printed is true once the result has been printed for the user.
 	Printed bool `json:"printed,omitempty"`
@@ -46,8 +46,7 @@ type Journal struct {
 // NewJournal returns a Journal that writes to w.
 func NewJournal(w io.Writer) *Journal { return &Journal{w: w} }
 
-// Write writes an entry. It ignores errors: if the guard has died, the runner notices because the lifeline pipe
-// breaks.
+// Write writes an entry. It ignores errors, because the runner notices the guard's death when the lifeline pipe breaks.
 func (j *Journal) Write(entry Entry) {
 	if j == nil {
 		return

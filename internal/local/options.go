@@ -18,11 +18,11 @@ import (
 
 // Options describes what to run and where.
 type Options struct {
-	// Benchmark has its defaults filled in. Run is its spec.run with all references resolved.
+	// Benchmark has its defaults filled in. Run is the benchmark's spec.run with all references resolved.
 	Benchmark *v1alpha1.StorageBenchmark
 	Run       *v1alpha1.RunSpec
 	Plan      plan.Plan
-	// Directories lists each target's directories by target name: one per volume, in the order of the volumes.
+	// Directories maps a target's name to its directories, one per volume, in the order of the volumes.
 	Directories map[string][]string
 	// AgentCommand is the command line that starts an agent.
 	AgentCommand []string
@@ -36,7 +36,7 @@ type Options struct {
 	Observer drive.Observer
 	// Journal reports to the guard. It is nil if the run has no guard.
 	Journal *Journal
-	// Observe is called after each change of the run's state, and every second while it runs.
+	// Observe is called after each change of the run's state, and every second during the run.
 	Observe func(Progress)
 }
 
@@ -60,8 +60,8 @@ func newRun(options Options) (*v1alpha1.BenchmarkRun, error) {
 		Objectives: options.Benchmark.Spec.Objectives,
 		Headline:   options.Benchmark.Spec.Headline,
 	}, options.Run, options.Plan)
-	// All clients of a target share its directories, no matter what the claims specify. So figures are compared with the
-	// limits of volumes that all clients share.
+	// Mark all claims as shared, because the clients of a local target share its directories. Figures are then compared
+	// with the limits of shared volumes.
 	for _, target := range run.Spec.Run.Targets {
 		for _, volume := range target.Volumes {
 			if volume.ClaimTemplate != nil {
@@ -73,8 +73,8 @@ func newRun(options Options) (*v1alpha1.BenchmarkRun, error) {
 }
 
 // benchmarkUID returns the name of the benchmark's own directory on a target. Without an API server there is no UID, so
-// the name is derived from what identifies the benchmark: its namespace and name, the target and the directories. A
-// later run can therefore find the data that an earlier run kept or left behind.
+// the name is derived from the benchmark's namespace and name, the target and the directories. A later run can
+// therefore find the data that an earlier run kept or left behind.
 func benchmarkUID(benchmark *v1alpha1.StorageBenchmark, target string, directories []string) (string, error) {
 	name := "local\x00" + benchmark.Namespace + "\x00" + benchmark.Name + "\x00" + target
 	for _, directory := range directories {

@@ -37,8 +37,8 @@ type volume struct {
 	name     string
 	mount    dataset.Mount
 	readOnly bool
-	// newBytes is the number of bytes that the run adds. It is 0 if the benchmark already has data of the same layout
-	// here, because only the agents know whether that data can be reused.
+	// newBytes is the number of bytes that the run adds to the directory. It is 0 if the directory holds the benchmark's
+	// data in the same layout, because only the agents know whether they can reuse that data.
 	newBytes uint64
 	// lock is nil if the directory is mounted read-only.
 	lock *dataset.Lock
@@ -63,8 +63,7 @@ func (t *target) locks() []*os.File {
 	return all
 }
 
-// prove verifies all directories and their free space, and then locks them. It writes to no directory before it has
-// verified all of them.
+// prove verifies all directories and their free space before it writes to any of them, and then locks them.
 func (r *runner) prove() error {
 	for _, step := range []func(*v1alpha1.Target) error{r.proveTarget, r.checkSpace, r.lockTarget} {
 		for i := range r.options.Run.Targets {
@@ -100,8 +99,8 @@ func (r *runner) proveTarget(spec *v1alpha1.Target) error {
 	return nil
 }
 
-// setNewBytes sets the number of bytes that the run adds to each volume of a target. It adds none to a target with a
-// read-only directory.
+// setNewBytes sets the number of bytes that the run adds to each volume of a target. The run adds nothing to a target
+// that has a read-only directory.
 func (r *runner) setNewBytes(t *target) {
 	if slices.ContainsFunc(t.volumes, func(one *volume) bool { return one.readOnly }) {
 		return
@@ -139,7 +138,8 @@ func (r *runner) checkSpace(spec *v1alpha1.Target) error {
 	return nil
 }
 
-// sameSpace reports whether two directories share their free space. Each subvolume of btrfs has its own device number.
+// sameSpace reports whether two directories share their free space. On btrfs, subvolumes share their free space
+// although their device numbers differ.
 func sameSpace(a, b dataset.Mount) bool {
 	return a.Device == b.Device || a.FilesystemType == "btrfs" && b.FilesystemType == "btrfs" && a.Source == b.Source
 }
@@ -179,15 +179,15 @@ func volumeName(spec *v1alpha1.Target, index int) string {
 	return spec.Volumes[index].Name
 }
 
-// proveDirectory verifies a directory. It may be read-only if no phase needs to write to it.
+// proveDirectory verifies a directory. It accepts a read-only directory if no phase needs to write to the target.
 func (r *runner) proveDirectory(spec *v1alpha1.Target, directory string) (mount dataset.Mount, readOnly bool, err error) {
 	mount, err = dataset.ProveMount(directory, dataset.Expectation{})
 	if !errors.Is(err, dataset.ErrReadOnly) {
 		return mount, false, err
 	}
 	if first := r.options.Plan.FirstChange(spec); first != "" {
-		return mount, false, fmt.Errorf("phase %s writes to it, but %w. With dataPolicy: Retain, fio phases can read data that an earlier run with "+
-			"the same prepare phases has laid out", first, err)
+		return mount, false, fmt.Errorf("phase %s writes to it, but %w. To read data that an earlier run laid out, "+
+			"set dataPolicy: Retain and use the same prepare phases (fio only)", first, err)
 	}
 	mount, err = dataset.ProveMount(directory, dataset.Expectation{ReadOnly: true})
 	return mount, true, err
@@ -233,7 +233,7 @@ func (t *target) sweep(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 
 // removeOrphans removes the data of other local runs that ended without removing it, for example because all their
 // processes were killed. It skips data that those runs retained on purpose. It also skips file systems that other
-// machines can mount: there, a free lock does not prove that the run has ended.
+// machines can mount, because a free lock there does not prove that the run has ended.
 func (t *target) removeOrphans(run *v1alpha1.BenchmarkRun) {
 	ctx, cancel := context.WithTimeout(context.Background(), leftTimeout)
 	defer cancel()

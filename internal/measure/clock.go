@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// RoundTrip is the result of a request for the time of a remote clock: the local times at which the request was sent
-// and the answer arrived, and the remote time in between.
+// RoundTrip is one reading of a remote clock: the local times at which the request was sent and the answer arrived, and
+// the remote time between them.
 type RoundTrip struct {
 	LocalSendNanoseconds    int64
 	RemoteNanoseconds       int64
@@ -20,14 +20,14 @@ type ClockOffset struct {
 	OffsetNanoseconds int64 `json:"offsetNanoseconds"`
 	// UncertaintyNanoseconds is half the duration of the round trip, rounded up.
 	UncertaintyNanoseconds int64 `json:"uncertaintyNanoseconds"`
-	// RemoteNanoseconds is the time of the estimate on the remote clock.
+	// RemoteNanoseconds is the instant of the estimate, on the remote clock.
 	RemoteNanoseconds int64 `json:"remoteNanoseconds"`
 }
 
 // EstimateClock estimates the offset of a remote clock from the shortest round trip, which has the smallest
 // uncertainty. It returns an error if there is no round trip, if an answer was received before its request was sent, or
 // if an instant is out of range. Local instants may be up to MaxInstant away from zero, and remote instants up to half
-// of that (73 years), so that adding the offset to an instant, or subtracting it, cannot overflow an int64.
+// of MaxInstant (73 years). Within these bounds, adding or subtracting the offset cannot overflow an int64.
 func EstimateClock(trips []RoundTrip) (ClockOffset, error) {
 	if len(trips) == 0 {
 		return ClockOffset{}, errors.New("estimate the clock offset: no round trips")
@@ -122,5 +122,5 @@ func (c ClockOffset) bounds() (low, high int64) {
 	return c.OffsetNanoseconds - c.UncertaintyNanoseconds, c.OffsetNanoseconds + c.UncertaintyNanoseconds
 }
 
-// distance returns the distance between two instants or offsets, which may exceed an int64.
+// distance returns the distance between two instants or offsets. The distance may exceed an int64.
 func distance(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) } // #nosec G115 -- wraps to the right difference

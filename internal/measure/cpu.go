@@ -76,7 +76,7 @@ func (s *CPUStat) field(name string) (target *uint64, unit uint64) {
 	return nil, 0
 }
 
-// SaturatedShare is the CPU usage, as a share of the CPU limit from 0 to 1, at which a client counts as saturated: the
+// SaturatedShare is the CPU usage, as a share (0 to 1) of the CPU limit, at which a client counts as saturated. The
 // tool, not the storage, may then limit the result.
 const SaturatedShare = 0.90
 

@@ -29,8 +29,8 @@ func bucketOf(nanoseconds uint64) int {
 	return min(index, lastBucket)
 }
 
-// keyOf returns the key of a bucket, in nanoseconds: its midpoint, as an integer, like plat_idx_to_val of fio's stat.c.
-// fio prints it as a key of "bins" and as a percentile. index must be in [0, numBuckets).
+// keyOf returns the key of a bucket: its midpoint, an integer in nanoseconds, as plat_idx_to_val in fio's stat.c
+// computes it. fio prints keys in "bins" and as percentiles. index must be in [0, numBuckets).
 func keyOf(index int) uint64 {
 	if index < 2*bucketsInGroup {
 		return uint64(index) // #nosec G115 -- the caller's index is not negative

@@ -8,12 +8,12 @@ import (
 )
 
 // ErrCounterReset is wrapped by errors about a counter that decreased. It means that the tool restarted its counters,
-// as fio does at the end of its ramp time. The later counts then do not include the earlier ones, which must not be
-// subtracted from them.
+// as fio does at the end of its ramp time. The later counts then do not include the earlier ones, so do not subtract
+// the earlier counts from them.
 var ErrCounterReset = errors.New("a counter decreased")
 
 // page holds the counts of one group of buckets. A page that is reachable from a Histogram is never changed, only
-// replaced. Copies of a Histogram are therefore independent, and merging into an empty one costs nothing.
+// replaced. Copies of a Histogram are therefore independent, and merging into an empty Histogram costs nothing.
 type page [bucketsInGroup]uint64
 
 // Histogram counts latencies in fio's grid of 1,856 buckets. All supported fio versions use the same grid, so
@@ -31,8 +31,8 @@ type Histogram struct {
 }
 
 // HistogramOf builds a histogram from pairs of key and count, as in "bins" of fio's json+. It returns an error for a
-// key that is not on fio's grid: the figures come from another tool, or from a version of fio with another grid, and
-// cannot be merged without loss. It also returns an error if the sum of the counts overflows.
+// key that is not on fio's grid, because such figures come from another tool or from a version of fio with another
+// grid, and cannot be merged without loss. It also returns an error if the sum of the counts overflows.
 func HistogramOf(bins iter.Seq2[uint64, uint64]) (Histogram, error) {
 	var h Histogram
 	for key, n := range bins {
@@ -132,7 +132,7 @@ func saturatingSum(a, b *page) *page {
 	return sum
 }
 
-// Sub subtracts an earlier state of the same growing counter, and returns what was counted since then. If a bin
+// Sub subtracts an earlier state of the same growing counter, and returns the latencies counted since then. If a bin
 // decreased, the error wraps ErrCounterReset.
 func (h *Histogram) Sub(earlier *Histogram) (Histogram, error) {
 	if h.saturated || earlier.saturated {
@@ -170,8 +170,8 @@ func (h *Histogram) Count() uint64 { return h.total }
 // Saturated reports whether the counts have exceeded 64 bits and are therefore wrong.
 func (h *Histogram) Saturated() bool { return h.saturated }
 
-// CountInLastBucket returns the number of latencies in fio's last bucket, of 17.05 s and longer, whose exact value
-// is unknown. If it is not 0, the result gets the warning LatencyClipped.
+// CountInLastBucket returns the number of latencies of 17.05 s or longer. fio counts all of them in its last bucket, so
+// their exact values are unknown. If the number is not 0, the result gets the warning LatencyClipped.
 func (h *Histogram) CountInLastBucket() uint64 {
 	if last := h.pages[numGroups-1]; last != nil {
 		return last[bucketsInGroup-1]
@@ -196,8 +196,9 @@ func (h *Histogram) Bins() iter.Seq2[uint64, uint64] {
 	}
 }
 
-// MeanNanoseconds returns the mean of the buckets' keys, which are their midpoints, or 0 if nothing was counted. It
-// is within 1 % of the true mean. Use it only where no sum is known, as in live views: the sum of a Latency is exact.
+// MeanNanoseconds returns the mean of the buckets' keys, which are their midpoints, or 0 if nothing was counted. It is
+// within 1 % of the true mean. Use it only if the sum is unknown, as in live views; otherwise use
+// Latency.MeanNanoseconds, which uses the exact sum.
 func (h *Histogram) MeanNanoseconds() uint64 {
 	var sum, count float64
 	for key, n := range h.Bins() {

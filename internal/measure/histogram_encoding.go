@@ -54,7 +54,7 @@ func (h *Histogram) UnmarshalBinary(data []byte) error {
 
 func decodeHistogram(data []byte) (Histogram, []byte, error) {
 	if len(data) == 0 || data[0] != histogramFormat {
-		return Histogram{}, nil, fmt.Errorf("the first byte is not %d: not a histogram, or a different version", histogramFormat)
+		return Histogram{}, nil, fmt.Errorf("the first byte is not %d: not a histogram, or encoded by a different version", histogramFormat)
 	}
 	used, data, err := takeUvarint(data[1:])
 	if err != nil {

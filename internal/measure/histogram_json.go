@@ -31,8 +31,8 @@ func (h Histogram) MarshalJSON() ([]byte, error) {
 // if a count is not a plain unsigned integer, or if the sum of the counts overflows. By convention, null changes
 // nothing.
 //
-// It does not use encoding/json, which would silently keep the last of two equal keys and would be slower: fio's dumps
-// hold thousands of bins per second.
+// It does not use encoding/json, which would silently keep the last of two equal keys and would take longer. Speed
+// matters, because fio's dumps hold thousands of bins per second.
 func (h *Histogram) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
@@ -120,7 +120,7 @@ func (s *binScanner) skipSpace() {
 	}
 }
 
-// take skips white space, and then the wanted byte if it is next. It reports whether it skipped that byte.
+// take skips white space. If the wanted byte follows, take skips it too and returns true.
 func (s *binScanner) take(wanted byte) bool {
 	s.skipSpace()
 	if len(s.data) == 0 || s.data[0] != wanted {

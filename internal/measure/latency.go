@@ -115,8 +115,8 @@ func (l *Latency) Merge(other *Latency) {
 	l.SumNanoseconds = l.SumNanoseconds.Add(other.SumNanoseconds)
 }
 
-// Sub subtracts an earlier state of the same growing counter, and returns what was measured since then. If a figure
-// decreased, the error wraps ErrCounterReset.
+// Sub subtracts an earlier state of the same growing counter, and returns the latencies measured since then. If a
+// figure decreased, the error wraps ErrCounterReset.
 //
 // Bins, count and sum are exact. The minimum and maximum of the difference are only bounds, derived from its outermost
 // bins and from the minimum and maximum of l.
@@ -152,8 +152,8 @@ func (l *Latency) Sub(earlier *Latency) (Latency, error) {
 // error wraps ErrCounterReset.
 //
 // Bins and count are exact. The sum is computed from the remaining bins, so the mean is within 1 % of the true mean. Do
-// not subtract the sum of part's bins from the exact sum instead: if part contains a stall, the error of that sum can
-// be greater than the sum of all other latencies. The minimum and maximum are bounds, as in Sub.
+// not subtract the sum of part's bins from the exact sum instead, because if part contains a stall, the error of that
+// sum can be greater than the sum of all other latencies. The minimum and maximum are bounds, as in Sub.
 func (l *Latency) Without(part *Histogram) (Latency, error) {
 	bins, err := l.Histogram.Sub(part)
 	if err != nil {

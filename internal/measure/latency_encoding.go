@@ -10,9 +10,9 @@ import (
 // latencyFormat is the first byte of an encoded latency. Change it whenever the encoding changes.
 const latencyFormat = 1
 
-// AppendBinary appends the format byte, then as unsigned varints the count, the high and low half of the sum, min
-// and max, and then the histogram. The encoding is canonical: equal latencies have equal bytes. AppendBinary returns
-// an error for a saturated Latency.
+// AppendBinary appends the format byte, five unsigned varints (the count, the high half of the sum, its low half, min
+// and max) and the histogram. The encoding is canonical: equal latencies have equal bytes. AppendBinary returns an
+// error for a saturated Latency.
 func (l *Latency) AppendBinary(b []byte) ([]byte, error) {
 	b = append(b, latencyFormat)
 	for _, value := range []uint64{
@@ -30,7 +30,7 @@ func (l *Latency) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 // impossible, such as a sum that is not between Count*min and Count*max.
 func (l *Latency) UnmarshalBinary(data []byte) error {
 	if len(data) == 0 || data[0] != latencyFormat {
-		return fmt.Errorf("decode latency: the first byte is not %d: not a latency, or a different version", latencyFormat)
+		return fmt.Errorf("decode latency: the first byte is not %d: not a latency, or encoded by a different version", latencyFormat)
 	}
 	data = data[1:]
 	var decoded Latency

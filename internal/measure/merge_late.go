@@ -5,15 +5,16 @@ import "iter"
 // maxLateIntervals bounds the length of a chain of late samples, in sampling intervals.
 const maxLateIntervals = 30
 
-// MergeLate repairs the samples of a tool whose dumps can be delayed. fio delays the dumps of --status-interval for
-// a job that is blocked in an I/O. Before fio 3.42, such a dump counts the bytes up to the instant at which it was
-// requested but is stamped with the time at which it was written, and all bytes of the delay are in the next, short
-// sample (measured: 32.6 and then 2,805 MB/s instead of 150 MB/s). The fio engine moves these bytes to the right sample
-// if it can identify that sample. MergeLate repairs the other samples:
+// MergeLate repairs the samples of a tool whose dumps can be delayed. With --status-interval, fio delays a dump while a
+// job is blocked on an I/O. Before fio 3.42, such a dump counts the bytes up to the instant at which it was requested
+// but is stamped with the time at which it was written. All bytes of the delay are then in the next, short sample
+// (measured: 32.6 and then 2,805 MB/s instead of 150 MB/s). The fio engine moves these bytes to the right sample if it
+// can identify that sample. MergeLate repairs the other samples:
 //
-//   - A late sample, over 1.5 intervals long, is merged with its successor, and if that is late too, with the next
-//     one, and so on. Such a chain ends at 30 intervals. Without that limit, a run in which every dump is late would
-//     become one sample; at 30 intervals, the bytes that the last delay displaces are few compared with the chain's.
+//   - A late sample, over 1.5 intervals long, is merged with its successor. If the successor is late too, the next
+//     sample is added, and so on. Such a chain ends at 30 intervals. Without that limit, a run in which every dump is
+//     late would become one sample. In a chain of 30 intervals, the last delay displaces only a small share of the
+//     bytes.
 //   - A last sample shorter than half an interval is merged with its predecessor.
 //
 // Only adjoining samples are merged, and only if both or neither belong to the warm-up. A merged sample has the exact

@@ -10,13 +10,14 @@ import (
 // the percentile would depend on a few individual I/Os and would not be reproducible.
 const MinSamplesAbove = 10
 
-// fioPercentileScale converts a percentile to an integer without loss of precision: fio prints percentiles with six
-// decimals.
+// fioPercentileScale converts a percentile to an integer without loss of precision, because fio prints percentiles with
+// six decimals.
 const fioPercentileScale = 1_000_000
 
-// Percentile returns the p-th percentile in nanoseconds, for p in (0, 100]. ok is false if it is unknown: the
-// histogram is empty or saturated, p is out of range, or fewer than MinSamplesAbove samples lie above it (see
-// SamplesAbove). The value equals the one that fio prints for the same counts (see PercentileUnchecked).
+// Percentile returns the p-th percentile in nanoseconds, for p in (0, 100]. ok is false if the percentile is unknown,
+// because the histogram is empty or saturated, p is out of range, or fewer than MinSamplesAbove samples lie above the
+// percentile (see SamplesAbove). The value equals the one that fio prints for the same counts (see
+// PercentileUnchecked).
 func (h *Histogram) Percentile(p float64) (nanoseconds uint64, ok bool) {
 	if h.SamplesAbove(p) < MinSamplesAbove {
 		return 0, false
@@ -49,9 +50,10 @@ func (h *Histogram) SamplesAbove(p float64) uint64 {
 //	(long double) p / 100.0 * N
 //
 // is evaluated in the 80-bit arithmetic of x86-64, with 64 bits of mantissa. fio is built with -ffast-math, which turns
-// the division into a product and reorders the factors: p * (0.01 * N), each step rounded. That matters when p/100*N
-// should be an integer: of 1,000 samples fio takes the 1,000th as the 99.9th percentile, because 99.9 as a double is
-// slightly more than 99.9. (On arm64, fio has 113 bits of mantissa, and can differ in such a tie by one sample.)
+// the division into a product and reorders the factors: p * (0.01 * N), with each step rounded. That matters if p/100*N
+// should be an integer. For example, fio takes the 1,000th of 1,000 samples as the 99.9th percentile, because 99.9 as a
+// double is slightly more than 99.9. (On arm64, fio has 113 bits of mantissa, and can differ in such a tie by one
+// sample.)
 func (h *Histogram) PercentileUnchecked(p float64) (nanoseconds uint64, ok bool) {
 	if h.total == 0 || h.saturated || !validPercentile(p) {
 		return 0, false

@@ -6,7 +6,7 @@ type Counter struct {
 	Operations uint64 `json:"operations"`
 }
 
-// Sample holds what one client completed between two instants of one clock.
+// Sample holds the I/O that one client completed between two instants of one clock.
 type Sample struct {
 	StartNanoseconds int64                  `json:"startNanoseconds"`
 	EndNanoseconds   int64                  `json:"endNanoseconds"`

@@ -13,7 +13,7 @@ import (
 // from 1970, MaxInstant is in the year 2116. The difference between any two accepted instants fits in an int64.
 const MaxInstant = int64(1)<<62 - 1
 
-// Series holds the ordered samples of one client and returns what the client had completed by any instant. I/O
+// Series holds the ordered samples of one client and computes the I/O that the client had completed by any instant. I/O
 // inside a sample is assumed to be evenly spread. No I/O counts as completed between samples, before the first or after
 // the last.
 //
@@ -23,9 +23,9 @@ type Series struct {
 	// end is the instant at which Until has cut off the last sample. It is set only if cut is true.
 	end int64
 	cut bool
-	// before[operation][i] holds what was completed before sample i. It has one more element than edges: the last is
-	// the total. before[operation] is nil for an operation that occurs in no sample, to save memory: most series have
-	// only one or two operations.
+	// before[operation][i] holds the I/O completed before sample i. It has one more element than edges: the last is the
+	// total. before[operation] is nil for an operation that occurs in no sample. This saves memory, because most series
+	// have only one or two operations.
 	before [NumOperations][]Counter
 }
 
@@ -143,7 +143,7 @@ func (s *Series) At(i int) Sample {
 	return sample
 }
 
-// Total returns what was completed in all samples, including the warm-up.
+// Total returns the I/O completed in all samples, including the warm-up.
 func (s *Series) Total() (total [NumOperations]Counter) {
 	if s.cut {
 		return s.CountersAt(s.end)
@@ -156,7 +156,7 @@ func (s *Series) Total() (total [NumOperations]Counter) {
 	return total
 }
 
-// CountersAt returns what was completed up to an instant, including the warm-up. It never decreases with time. It is
+// CountersAt returns the I/O completed up to an instant, including the warm-up. It never decreases with time. It is
 // exact at the edges of samples and rounded down to whole bytes and operations inside them, so that differences over
 // adjoining intervals add up exactly to the total.
 func (s *Series) CountersAt(nanoseconds int64) (done [NumOperations]Counter) {
@@ -180,7 +180,7 @@ func (s *Series) CountersAt(nanoseconds int64) (done [NumOperations]Counter) {
 	return done
 }
 
-// CountersIn returns what was completed inside a window, interpolated at its edges.
+// CountersIn returns the I/O completed inside a window, interpolated at its edges.
 func (s *Series) CountersIn(window Window) [NumOperations]Counter {
 	return subtract(s.CountersAt(window.EndNanoseconds), s.CountersAt(window.StartNanoseconds))
 }

@@ -2,7 +2,7 @@ package measure
 
 import "fmt"
 
-// maxGridCells bounds the memory of a Grid: 14 days in cells of one second, which is twice the length of the longest
+// maxGridCells bounds the memory of a Grid. It is the number of seconds in 14 days, twice the length of the longest
 // run.
 const maxGridCells = 14 * 24 * 3600
 
@@ -16,9 +16,9 @@ type Grid struct {
 
 // SumOver adds up the series of several clients in the cells of a grid, which starts and ends with the window. Each
 // cell is stepNanoseconds long, but the last one can be shorter. I/O inside a sample is spread evenly. The sum over all
-// cells is exactly what Throughput counts in the window. It includes any warm-up in the window, because a warm-up
-// spends credits too. SumOver returns an error if the window is empty, the length of a cell is not positive, the grid
-// would have more than 1,209,600 cells (the seconds of 14 days), or a sum does not fit in 64 bits.
+// cells is exactly the I/O that Throughput counts in the window. The sum includes any warm-up in the window, because a
+// warm-up spends credits too. SumOver returns an error if the window is empty, the length of a cell is not positive,
+// the grid would have more than 1,209,600 cells (the seconds of 14 days), or a sum does not fit in 64 bits.
 func SumOver(window Window, stepNanoseconds int64, series ...*Series) (Grid, error) {
 	if !window.sound() {
 		return Grid{}, fmt.Errorf("sum of series: the window from %d to %d ns is empty", window.StartNanoseconds, window.EndNanoseconds)

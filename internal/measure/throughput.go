@@ -26,8 +26,8 @@ func (r *Rates) BytesPerSecond() float64 {
 	return sum
 }
 
-// Throughput returns what all series completed in the window, interpolated at its edges, and the rates over the length
-// of the window. It returns an error if the window is empty or a sum does not fit in 64 bits.
+// Throughput returns the I/O that all clients completed in the window, interpolated at its edges, and the rates over
+// the length of the window. It returns an error if the window is empty or a sum does not fit in 64 bits.
 func Throughput(series []*Series, window Window) (Rates, error) {
 	if !window.sound() {
 		return Rates{}, fmt.Errorf("throughput: the window from %d to %d ns is empty", window.StartNanoseconds, window.EndNanoseconds)
@@ -72,14 +72,14 @@ type TimeBound struct {
 	// Window is the time in which every client was running.
 	Window Window
 	Rates  Rates
-	// Share is the share of a client's measured time that lies in the window, 0 to 1, for the client with the smallest
-	// share.
+	// Share is the share (0 to 1) of a client's measured time that lies in the window. It is the smallest over all
+	// clients.
 	Share   float64
 	Verdict WindowVerdict
 	// StartSkewNanoseconds is the time from the first client's start to the last client's start.
 	StartSkewNanoseconds int64
-	// Coverage is the share of the window that a client's samples cover, 0 to 1, for the client with the smallest
-	// share. If it is less than 1, samples were lost and the rates are too low.
+	// Coverage is the share (0 to 1) of the window that a client's samples cover. It is the smallest over all clients. If
+	// it is less than 1, samples were lost and the rates are too low.
 	Coverage float64
 	// Clients holds the rates of each client in the window, in the order of the series.
 	Clients []Rates

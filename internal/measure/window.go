@@ -29,7 +29,7 @@ func (w Window) sound() bool {
 	return w.StartNanoseconds < w.EndNanoseconds && w.StartNanoseconds >= -MaxInstant && w.EndNanoseconds <= MaxInstant
 }
 
-// ClientSpan is the time in which one client was running and measured.
+// ClientSpan is the time during which one client was running and was measured.
 type ClientSpan = Window
 
 // CommonWindow returns the time in which every client was running. ok is false if there is no such time, if there are
@@ -78,8 +78,8 @@ const (
 	WindowsInvalid
 )
 
-// JudgeWindow determines how well a window represents the clients. It computes which share of each client's time, 0 to
-// 1, lies in the window, and returns the smallest share and the verdict.
+// JudgeWindow determines how well a window represents the clients. It computes the share (0 to 1) of each client's time
+// that lies in the window, and returns the smallest share and the verdict.
 func JudgeWindow(window Window, spans []ClientSpan) (share float64, verdict WindowVerdict) {
 	if !window.sound() || len(spans) == 0 {
 		return 0, WindowsInvalid
@@ -101,7 +101,8 @@ func JudgeWindow(window Window, spans []ClientSpan) (share float64, verdict Wind
 	return share, WindowsAgree
 }
 
-// StartSkewNanoseconds returns the time from the first client's start to the last client's start, or 0 without clients.
+// StartSkewNanoseconds returns the time from the first client's start to the last client's start, or 0 if there are no
+// clients.
 func StartSkewNanoseconds(spans []ClientSpan) int64 {
 	if len(spans) == 0 {
 		return 0

@@ -14,8 +14,8 @@ var conditions = []string{v1alpha1.ConditionReady, v1alpha1.ConditionReconciling
 
 var statuses = []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}
 
-// Benchmark returns the state of a benchmark, its schedule and the verdicts on its newest run. runs are the benchmark's
-// runs that still exist.
+// Benchmark returns the state of a benchmark, its schedule and the verdicts on its newest run. runs are the existing
+// runs of the benchmark.
 func Benchmark(benchmark *v1alpha1.StorageBenchmark, runs []*v1alpha1.BenchmarkRun) []Point {
 	p := points{common: []string{benchmark.Namespace, benchmark.Name}}
 	for _, name := range conditions {

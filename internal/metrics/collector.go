@@ -32,7 +32,7 @@ type Collector struct {
 	source func() Facts
 }
 
-// NewCollector returns a Collector.
+// NewCollector returns a Collector that exports the state that source returns.
 func NewCollector(source func() Facts) *Collector { return &Collector{source: source} }
 
 var _ prometheus.Collector = (*Collector)(nil)

@@ -39,7 +39,7 @@ const prefix = "storagebench_"
 // FullName returns the name with the prefix.
 func (f *Family) FullName() string { return prefix + f.Name }
 
-// Label names that several metrics share. Each list is named after what its labels identify, such as a
+// Label names that several metrics share. Each list is named after the object that its labels identify, such as a
 // phase.
 var (
 	ofBenchmark = []string{"namespace", "benchmark"}
@@ -81,7 +81,7 @@ var (
 	benchmarkLastScheduled = gauge(GroupBenchmark, ofBenchmark, "benchmark_last_schedule_timestamp_seconds",
 		"Time of the last scheduled run that was started or skipped.")
 	benchmarkLastRun = gauge(GroupBenchmark, ofBenchmark, "benchmark_last_run_info",
-		"1 for the newest evaluated run, with the reason of its verdict: Passed, or why it did not pass.", "run", "reason")
+		"1 for the newest evaluated run, with the reason for its verdict: Passed, or why it did not pass.", "run", "reason")
 	benchmarkObjective = gauge(GroupBenchmark, ofBenchmark, "benchmark_objective_met",
 		"1 if the newest evaluated run met the objective, 0 if it missed it. "+
 			"Absent if the run has no figure for it, or is not complete and valid.", "objective")
@@ -126,11 +126,11 @@ var (
 	resultRateRatio = gauge(GroupResults, ofTarget, "benchmark_interference_rate_ratio",
 		"Throughput of a victim of an interference phase with the given number of neighbours, relative to its throughput without neighbours.", "neighbours")
 	resultP99Ratio = gauge(GroupResults, ofOperation, "benchmark_interference_p99_ratio",
-		"99th percentile of the latency of a victim with the given number of neighbours, relative to that without neighbours.", "neighbours")
+		"99th percentile of the latency of a victim with the given number of neighbours, relative to its 99th percentile without neighbours.", "neighbours")
 	resultFairness = gauge(GroupResults, ofPhase, "benchmark_fairness_ratio",
-		"Jain's index of the rates of equal targets that were loaded together: 1 if they share evenly.")
+		"Jain's index of the rates of equal targets that were loaded together: 1 if all rates are equal.")
 	resultObserved = gauge(GroupResults, ofPhase, "benchmark_observation",
-		"Mean, Min and Max of a series of an observation over the measured time of a phase, in the unit of its query.", "observation", "series", "statistic")
+		"Mean, Min or Max of an observed series over the measured time of a phase, in the unit of the query.", "observation", "series", "statistic")
 	resultBurst = gauge(GroupResults, ofTarget, "benchmark_burst_bytes_per_second",
 		"Throughput at the start of a burst drain: Burst, and, if the rate alternates, its lower (Sustained) and upper level (Peak).", "level")
 	resultBaseline = gauge(GroupResults, ofTarget, "benchmark_baseline_bytes_per_second",
@@ -142,7 +142,7 @@ var (
 	resultBaselineIOPS = gauge(GroupResults, ofTarget, "benchmark_baseline_operations_per_second",
 		"Operations per second of a burst drain after the credits were spent.")
 	resultToBaseline = gauge(GroupResults, ofTarget, "benchmark_time_to_baseline_seconds",
-		"Time from the start of the measurement of a burst drain until the rate settled at the baseline.")
+		"Time from the start of measurement in a burst drain until the rate settled at the baseline.")
 	resultExhausted = gauge(GroupResults, ofTarget, "benchmark_credits_exhausted",
 		"1 if a burst drain spent all credits, 0 if the rate never dropped.")
 	resultSpent = gauge(GroupResults, ofTarget, "benchmark_credits_spent_bytes",

@@ -35,16 +35,16 @@ func (p *points) addTime(family *Family, at *metav1.MicroTime, labels ...string)
 	}
 }
 
-// addEstimate adds the value of an estimate, converted to the metric's base unit. in is the number of API units per
-// base unit, such as 1e9 for nanoseconds.
+// addEstimate adds the value of an estimate, converted to the metric's base unit. The parameter in is the number of API
+// units per base unit, such as 1e9 for nanoseconds.
 func (p *points) addEstimate(family *Family, estimate *v1alpha1.Estimate, in float64, labels ...string) {
 	if estimate != nil {
 		p.add(family, float64(estimate.Value)/in, labels...)
 	}
 }
 
-// addCount adds a figure, converted to the metric's base unit, unless it is nil. in is the number of API units per base
-// unit.
+// addCount adds a figure, converted to the metric's base unit, unless the figure is nil. The parameter in is the number
+// of API units per base unit.
 func (p *points) addCount(family *Family, figure *int64, in float64, labels ...string) {
 	if figure != nil {
 		p.add(family, float64(*figure)/in, labels...)

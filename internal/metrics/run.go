@@ -41,8 +41,8 @@ func StateOf(run *v1alpha1.BenchmarkRun) RunState {
 	return RunWaiting
 }
 
-// Run returns the state of a run and of its phases. It returns nothing for a run that has ended: its results are
-// exported for its benchmark, and separate series for each ended run would accumulate forever. interval is the scrape
+// Run returns the state of a run and of its phases. It returns nothing for a run that has ended, because the run's
+// results are exported for its benchmark, and series of ended runs would accumulate forever. interval is the scrape
 // interval of the observations.
 func Run(run *v1alpha1.BenchmarkRun, interval time.Duration) []Point {
 	state := StateOf(run)

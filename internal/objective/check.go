@@ -174,7 +174,7 @@ func checkOperation(path *field.Path, o *v1alpha1.Objective, run *v1alpha1.RunSp
 	known, lacking, all := true, false, []string{}
 	for _, does := range operationsOf(o, run, phase) {
 		if len(does) > 1 && o.Operation == "" {
-			return field.Required(path, fmt.Sprintf("phase %s performs several operations, each with its own figures: must be one of %s", o.Phase, strings.Join(does, ", ")))
+			return field.Required(path, fmt.Sprintf("phase %s performs several operations, each with its own figures: set operation to one of %s", o.Phase, strings.Join(does, ", ")))
 		}
 		known = known && len(does) > 0
 		lacking = lacking || len(does) > 0 && !slices.Contains(does, string(o.Operation))
@@ -194,7 +194,7 @@ func checkOperation(path *field.Path, o *v1alpha1.Objective, run *v1alpha1.RunSp
 		return field.Invalid(path, o.Operation, fmt.Sprintf("phase %s does not perform this operation on every target and in "+
 			"every cell that the objective covers: set target, or readPercent in cell", o.Phase))
 	}
-	return field.Invalid(path, o.Operation, fmt.Sprintf("phase %s does not perform this operation: must be one of %s", o.Phase, strings.Join(slices.Compact(slices.Sorted(slices.Values(all))), ", ")))
+	return field.Invalid(path, o.Operation, fmt.Sprintf("phase %s does not perform this operation: use one of %s", o.Phase, strings.Join(slices.Compact(slices.Sorted(slices.Values(all))), ", ")))
 }
 
 // movesBytes reports whether an operation transfers data.
@@ -226,7 +226,7 @@ func operationsOf(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.
 	return all
 }
 
-// workloadsOf returns the workload of each target of an objective that the phase loads, by the target's name.
+// workloadsOf yields the name and the workload of each target that the objective covers and the phase loads.
 func workloadsOf(
 	o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase,
 ) iter.Seq2[string, *v1alpha1.Workload] {

@@ -3,8 +3,8 @@
 //
 //	Met      the figure is within its bounds, on every target and in every cell that is evaluated
 //	Missed   the figure is out of bounds on at least one target or cell; the worst figure is shown
-//	Unknown  there is no figure to evaluate, such as a percentile with too few samples or a drain that
-//	         did not end; the message says why and what to do
+//	Unknown  the figure is missing, for example because a percentile has too few samples or a drain did
+//	         not end; the message says why and what to do
 //
 // An unknown figure never counts as met. If any figure of an objective is missed, the objective is missed. The verdict
 // depends only on the figure itself, not on its 95 % interval. If a bound lies within the interval, the message says

@@ -188,7 +188,7 @@ func judge(f figure, limits *bounds) judged {
 		}
 	}
 	if f.clipped != "" && limits.max != nil && least.verdict == v1alpha1.VerdictMet {
-		// The figure is only a lower bound, so it may exceed the upper bound of the objective.
+		// The figure is only a lower bound, so the true value may exceed the objective's upper bound.
 		least.verdict, least.figure.missing = v1alpha1.VerdictUnknown, f.clipped
 	}
 	return least
@@ -241,7 +241,7 @@ func written(unit string, value int64) string {
 	return strconv.FormatFloat(float64(value)/10, 'f', -1, 64) + " %"
 }
 
-// apart formats a value. It uses all digits if the two values differ but would otherwise read the same.
+// apart formats a value. It uses all digits if value and other differ but would otherwise read the same.
 func apart(unit string, value, other int64) string {
 	text := written(unit, value)
 	if value == other || text != written(unit, other) {

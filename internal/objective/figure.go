@@ -137,7 +137,7 @@ func ofOperation(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where str
 }
 
 // withError adds the 95 % interval to a figure. errorPPM is half the width of the interval, in millionths of the value;
-// nil if it is unknown. It can exceed a million if only few operations completed.
+// nil if it is unknown. It can exceed a million if only a few operations completed.
 func withError(f figure, errorPPM *int64) figure {
 	if errorPPM == nil || *errorPPM < 0 {
 		return f
@@ -188,14 +188,14 @@ func ofDrain(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string)
 		name, what = v1alpha1.FigureRefill, "refill"
 		switch {
 		case phasekind.EarlierRefill(target.Burst, series):
-			return absent(where, "an earlier phase measured the refill: set phase to that phase")
+			return absent(where, "an earlier phase measured the refill: set phase to the name of that phase")
 		case series.Refill != nil && series.RefillSource != "Measured":
 			return absent(where, "the refill is %s, not measured: add a refill phase", strings.ToLower(series.RefillSource))
 		}
 	}
 	found := phasekind.Find(phasekind.Levels(target.Burst), name, "")
 	if found == nil {
-		return absent(where, "the %s was not found in the drain", what)
+		return absent(where, "the drain did not measure the %s", what)
 	}
 	return figureOf(where, found)
 }
@@ -230,7 +230,7 @@ func ofExhaustion(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where st
 func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
 	if o.Ratio.Of == "Compression" {
 		if target.Usage == nil || target.Usage.CompressionRatioMilli == nil {
-			return absent(where, "the store's compression is not visible to the client")
+			return absent(where, "the compression ratio is unknown: see usage in the phase's result")
 		}
 		return figure{where: where, value: *target.Usage.CompressionRatioMilli}
 	}
@@ -253,9 +253,9 @@ func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string)
 
 // attributionOf returns the attribution that contains the documented rate for the objective's ratio. If there is none,
 // it returns nil and the reason. For a drain, it considers only the attributions of the burst or only those of the
-// baseline, depending on the objective. If no attribution is for the objective's operation, it accepts the only
-// remaining attribution in two cases: the objective names no operation, or the attribution covers all operations
-// together and the objective's operation is the only one that the target performed, apart from syncs.
+// baseline, depending on the objective. It prefers an attribution for the objective's operation. Otherwise, it accepts
+// the only attribution that is left in two cases: the objective names no operation, or the attribution covers all
+// operations together and the target performed only the objective's operation, apart from syncs.
 func attributionOf(o *v1alpha1.Objective, target *v1alpha1.TargetResult) (found *v1alpha1.Attribution, missing string) {
 	burst := o.Ratio.Of == "DocumentedBurst"
 	var candidates []*v1alpha1.Attribution

@@ -17,8 +17,8 @@ const (
 	dataPrefix    = "data-"
 )
 
-// installContainer returns the container that copies the agent, a static program, to a volume from which the tool's
-// image can run it.
+// installContainer returns the container that copies the agent to a volume of the pod. The agent is a static program,
+// so the client container can run it in the tool's image.
 func installContainer(s Settings, run *v1alpha1.BenchmarkRun) corev1.Container {
 	return corev1.Container{
 		Name:                     InstallContainer,
@@ -58,7 +58,7 @@ func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storag
 			devices = append(devices, corev1.VolumeDevice{Name: dataPrefix + volume.Name, DevicePath: DevicePath(volume.Name)})
 			continue
 		}
-		// Mount the whole volume, not one of its directories, so that the agent can verify that it is mounted.
+		// Mount the whole volume, not one of its directories, so that the agent can verify that the volume is mounted.
 		mounts = append(mounts, corev1.VolumeMount{
 			Name: dataPrefix + volume.Name, MountPath: VolumePath(volume.Name), ReadOnly: on.readOnly(volume.Name)})
 	}
@@ -91,7 +91,7 @@ func clientResources(run *v1alpha1.BenchmarkRun) corev1.ResourceRequirements {
 }
 
 // installResources returns the CPU, memory and ephemeral storage that the user set for the client, or a small default.
-// The init container runs before the client, so this does not increase what the pod needs in total. If the user sets
+// The init container runs before the client, so its resources do not increase the pod's total request. If the user sets
 // limits, both containers have them, so that the pod can have the QoS class Guaranteed and satisfies a quota that
 // requires limits. The init container gets no devices, because it only copies a file.
 func installResources(run *v1alpha1.BenchmarkRun) corev1.ResourceRequirements {

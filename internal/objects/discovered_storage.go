@@ -43,9 +43,9 @@ func (s Storage) device(volume string) bool { return slices.Contains(s.Devices, 
 
 func (s Storage) readOnly(volume string) bool { return slices.Contains(s.ReadOnly, volume) }
 
-// onOneNode extends the affinity, so that the pod runs on the same node as the other clients that share a volume with
-// it. If a node already uses such a volume, the pod runs on that node. Otherwise, the first client may run on any node,
-// because the scheduler ignores a pod affinity that no pod matches except the new pod itself.
+// onOneNode extends the affinity to run the pod on the same node as the other clients that share a volume with it. If a
+// node already uses such a volume, the pod runs on that node. Otherwise, the first client may run on any node, because
+// the scheduler ignores a pod affinity that no pod matches except the new pod itself.
 func (s Storage) onOneNode(run *v1alpha1.BenchmarkRun, affinity *corev1.Affinity) *corev1.Affinity {
 	if len(s.SameNodeTargets) == 0 && s.Node == "" {
 		return affinity
@@ -74,8 +74,8 @@ func (s Storage) onOneNode(run *v1alpha1.BenchmarkRun, affinity *corev1.Affinity
 	return affinity
 }
 
-// onNode extends the affinity, so that the pod runs on the given node. The terms of a node selector are alternatives,
-// so the requirement is added to each term.
+// onNode extends the affinity to run the pod on the given node. It adds the requirement to each term of the node
+// selector, because the terms are alternatives.
 func onNode(affinity *corev1.Affinity, node string) {
 	is := corev1.NodeSelectorRequirement{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}
 	if affinity.NodeAffinity == nil {

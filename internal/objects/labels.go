@@ -20,7 +20,7 @@ func RunLabels(run *v1alpha1.BenchmarkRun) map[string]string {
 	}
 }
 
-// ClientLabels returns the labels of a client's claims; its pods and Secrets also have LabelAttempt.
+// ClientLabels returns the labels of a client's claims. The client's pods and Secrets have LabelAttempt in addition.
 func ClientLabels(run *v1alpha1.BenchmarkRun, target string, index int) map[string]string {
 	labels := RunLabels(run)
 	labels[v1alpha1.LabelTarget] = labelValue(target)
@@ -45,12 +45,13 @@ func mergeLabels(ours, theirs map[string]string) map[string]string {
 	return all
 }
 
-// ownedByRun returns an owner reference to the run, so that Kubernetes deletes the object with the run.
+// ownedByRun returns an owner reference that makes Kubernetes delete the object with the run.
 func ownedByRun(run *v1alpha1.BenchmarkRun) []metav1.OwnerReference {
 	return ownedBy(v1alpha1.BenchmarkRunKind, run.Name, run.UID)
 }
 
-// ownedByBenchmark returns an owner reference to the benchmark, so that the object remains when the run is deleted.
+// ownedByBenchmark returns an owner reference that makes Kubernetes delete the object with the benchmark instead of the
+// run.
 func ownedByBenchmark(run *v1alpha1.BenchmarkRun) []metav1.OwnerReference {
 	benchmark := run.Spec.BenchmarkRef
 	return ownedBy(v1alpha1.StorageBenchmarkKind, benchmark.Name, types.UID(benchmark.UID))

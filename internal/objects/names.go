@@ -24,7 +24,7 @@ func PodName(run *v1alpha1.BenchmarkRun, c Client) string {
 	return join(maxNameLength, run.Name, c.Target, strconv.Itoa(c.Index), strconv.Itoa(c.Attempt))
 }
 
-// NetworkPolicyName returns the name of a run's NetworkPolicy: the name of the run.
+// NetworkPolicyName returns the name of a run's NetworkPolicy, which is the name of the run.
 func NetworkPolicyName(run *v1alpha1.BenchmarkRun) string { return run.Name }
 
 // ClaimName returns the name of the claim that a client mounts for a volume. This is the existing claim that the user

@@ -19,11 +19,11 @@ func operatorLabels() map[string]string {
 
 // NetworkPolicy returns the policy that lets only the operator and the clients of the same run reach the agents of a
 // run. mTLS decides who may command the agents; the policy also prevents other connections. It does not restrict the
-// clients' own connections: most storage is mounted by the node, whose traffic no policy restricts, and a program
-// under test may need the network. Policies do not apply to pods on the node's network.
+// connections that clients open, because a program under test may need the network. Most storage is mounted by the
+// node, whose traffic no policy restricts anyway. Policies do not apply to pods on the node's network.
 //
 // Open MPI uses arbitrary ports between the ranks of a run. If a workload needs Open MPI, the clients may therefore
-// reach all TCP ports of each other.
+// reach all of each other's TCP ports.
 func NetworkPolicy(s Settings, run *v1alpha1.BenchmarkRun) *networkingv1.NetworkPolicy {
 	tcp, first := corev1.ProtocolTCP, intstr.FromInt32(AgentPort)
 	policy := &networkingv1.NetworkPolicy{

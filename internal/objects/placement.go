@@ -42,7 +42,7 @@ func affinity(run *v1alpha1.BenchmarkRun, on Storage) *corev1.Affinity {
 func topologySpread(run *v1alpha1.BenchmarkRun, on Storage) []corev1.TopologySpreadConstraint {
 	all := append([]corev1.TopologySpreadConstraint(nil), template(run).TopologySpreadConstraints...)
 	for _, constraint := range all {
-		// Do not add a constraint: the API server rejects two constraints with the same topology key and
+		// Do not add a constraint, because the API server rejects two constraints with the same topology key and
 		// whenUnsatisfiable.
 		if constraint.TopologyKey == corev1.LabelHostname && constraint.WhenUnsatisfiable == corev1.ScheduleAnyway {
 			return all

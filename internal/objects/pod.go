@@ -26,8 +26,8 @@ const (
 // Pod returns the pod of one client. Its agent waits for the conductor and exits if the conductor does not connect.
 //
 // There is no readiness probe. The conductor connects to the agent by mTLS, which proves more than an open port. A
-// probe would delay every start by up to a second and, while a tool saturates the CPU, could only mistake a healthy
-// client for an unhealthy one.
+// probe would delay every start by up to a second, and could report a healthy client as unhealthy while a tool
+// saturates the CPU.
 func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.Pod {
 	wanted, name := template(run), PodName(run, c)
 	labels := ClientLabels(run, c.Target, c.Index)
@@ -52,7 +52,7 @@ func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.P
 			ActiveDeadlineSeconds:         &deadline,
 			TerminationGracePeriodSeconds: &seconds,
 			AutomountServiceAccountToken:  &no,
-			// Do not pass the services of the namespace to the tool as environment variables: there may be hundreds.
+			// Do not pass the services of the namespace to the tool as environment variables, because there may be hundreds.
 			EnableServiceLinks:        &no,
 			SecurityContext:           podSecurity(run, targetOf(run, c.Target), on),
 			NodeSelector:              mergeLabels(map[string]string{corev1.LabelOSStable: "linux"}, wanted.NodeSelector),

@@ -18,7 +18,8 @@ func SeriesName(run, step string, attempt int) string {
 }
 
 // Series returns the ConfigMap with the series of a step. It is immutable and deleted with the run. The operator
-// therefore needs no permission to read, change or delete ConfigMaps, which would cover all ConfigMaps of the cluster.
+// therefore needs no permission to read, change or delete ConfigMaps. Such a permission would cover all ConfigMaps in
+// the cluster.
 func Series(run *v1alpha1.BenchmarkRun, step string, attempt int, encoded []byte) *corev1.ConfigMap {
 	yes := true
 	return &corev1.ConfigMap{

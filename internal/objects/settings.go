@@ -70,8 +70,8 @@ const (
 // VolumePath returns the path at which a client finds a volume of its target.
 func VolumePath(volume string) string { return path.Join(dataDirectory, volume) }
 
-// Port returns the TCP port of a client's agent. On the node's network each client of the run has its own port, because
-// several may share a node.
+// Port returns the TCP port of a client's agent. On the node's network, each client of the run has its own port,
+// because several clients may share a node.
 func Port(run *v1alpha1.BenchmarkRun, c Client) int32 {
 	if !hostNetwork(run) {
 		return AgentPort

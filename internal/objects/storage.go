@@ -9,9 +9,9 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Secret returns the Secret with a client's configuration, including its private key. The pod owns the Secret, so that
-// Kubernetes deletes both together and the operator needs no permission to delete Secrets. For the owner reference, pod
-// must be the pod as stored by the API server. The Secret is immutable.
+// Secret returns the Secret with a client's configuration, including its private key. The pod owns the Secret, so
+// Kubernetes deletes both together, and the operator needs no permission to delete Secrets. Pass the pod that the API
+// server returned, because the owner reference needs its UID. The Secret is immutable.
 func Secret(pod *corev1.Pod, agentJSON []byte) *corev1.Secret {
 	immutable := true
 	return &corev1.Secret{

@@ -16,8 +16,8 @@ import (
 // Answer holds the series that one query returned, or the reason why there are none.
 type Answer struct {
 	Query
-	// Series holds the series that Add has kept. More is the number of further series with a value, which Add has
-	// dropped.
+	// Series holds the series that Add has kept. More is the number of series that Add has dropped although they have a
+	// value.
 	Series []Series
 	More   int
 	// leastStart is the lowest value that any series had at the start of the step, including the series that Add has
@@ -49,8 +49,8 @@ type summary struct {
 	over  []series.ObservedPoint
 }
 
-// Add adds a series if it has a value in the measured time. To bound the size of the answer to any query,
-// it replaces the points by a summary and keeps at most maxSeries series.
+// Add adds a series if it has a value in the measured time. To bound the size of the answer, it replaces the points
+// with a summary and keeps at most maxSeries series.
 func (a *Answer) Add(s Series) {
 	if s.summary == nil {
 		s.Points = inOrder(&a.Query, s.Points)
@@ -88,15 +88,15 @@ func inOrder(q *Query, points []Point) []Point {
 	})
 }
 
-// OmitPoints drops the points of all series and keeps their figures. Call it once the run keeps points for MaxOver
-// series, the maximum.
+// OmitPoints drops the points of all series and keeps their figures. Call it for each answer after the run has reached
+// MaxOver series with points.
 func (a *Answer) OmitPoints() {
 	for i := range a.Series {
 		a.Series[i].summary.over = nil
 	}
 }
 
-// shorten shortens the labels of a series. It appends a hash, so that different labels remain different: series with
+// shorten shortens the labels of a series. It appends a hash to keep different labels different, because series with
 // equal labels count as one series.
 func shorten(labels string) string {
 	if utf8.RuneCountInString(labels) <= maxLabels {
@@ -117,7 +117,7 @@ type Point struct {
 type figures struct {
 	first, last, least, most, mean float64
 	points, resets                 int
-	// missing is the total time without a value; atEnd is the part of it at the end of the measured time.
+	// missing is the total time without a value; atEnd is the part of missing at the end of the measured time.
 	missing, atEnd time.Duration
 }
 

@@ -72,7 +72,7 @@ func Refused(run *v1alpha1.RunSpec, answers []Answer) []v1alpha1.Warning {
 	return all
 }
 
-// Unasked returns the warning for a run whose observations are not evaluated. The parameter `why` contains the reason.
+// Unasked returns the warning that the observations of a run are not evaluated, for the reason given in `why`.
 func Unasked(why string) v1alpha1.Warning {
 	return v1alpha1.NewWarning(v1alpha1.WarningObservationFailed, "", "observations are not evaluated: "+why)
 }

@@ -48,11 +48,11 @@ func InPhase(
 	return all
 }
 
-// add adds the values of the series in another step, which measured for the given length of time.
+// add adds the values of the series in another step. length is the measured time of that step.
 func (p *PhaseSeries) add(s *v1alpha1.ObservedSeries, length time.Duration) {
 	p.Last = parse(s.Last)
 	p.Min, p.Max = min(p.Min, parse(s.Min)), max(p.Max, parse(s.Max))
-	// Weight by time, not by the number of values: even the shortest step has two values.
+	// Weight by time, not by the number of values, because even the shortest step has two values.
 	seconds := max(length.Seconds()-float64(s.MissingSeconds), 0.001)
 	p.seconds += seconds
 	p.Mean += (parse(s.Mean) - p.Mean) * (seconds / p.seconds)

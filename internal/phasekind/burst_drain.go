@@ -53,8 +53,8 @@ func Alternates(figures []Figure, operation string) bool {
 }
 
 // MainSeries returns the series of the dimension (bytes or operations) whose credits ran out. If that dimension is
-// unknown, it returns the series of bytes or, if there is none, that of operations. It returns nil if the result has no
-// series. operation is the value of Figure.Operation for figures of the series.
+// unknown, it returns the series of bytes or, if there is none, the series of operations. It returns nil if the result
+// has no series. operation is the value of Figure.Operation for figures of the series.
 func MainSeries(burst *v1alpha1.BurstResult) (series *v1alpha1.BurstSeries, operation string) {
 	switch {
 	case burst == nil:

@@ -17,7 +17,7 @@ func Total(cell []v1alpha1.StepOperation) (bytesPerSecond, iopsMilli v1alpha1.Es
 	return bytesPerSecond, iopsMilli, ok
 }
 
-// add adds a rate to a sum. The sum has a 95 % interval only if each of its rates has one.
+// add adds a rate to a sum. The sum has a 95 % interval only if all rates have an interval.
 func add(sum *v1alpha1.Estimate, one v1alpha1.Estimate, first bool) {
 	switch {
 	case first:

@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// interference alternates between measuring targets alone and beside neighbours. The figures of the phase are those
-// measured with the most neighbours. A section of the report compares them with those measured without neighbours.
+// interference alternates between measuring targets alone and beside neighbours. The phase's figures are measured with
+// the most neighbours. A section of the report compares them with the figures measured without neighbours.
 var interference = Kind{
 	Label:       "interference",
 	Interleaved: true,

@@ -11,7 +11,7 @@ import (
 type Kind struct {
 	// Label describes the kind in the live view, next to the name of a phase.
 	Label string
-	// LaysOut is true if the phase only creates data for other phases, so that its rates are not results.
+	// LaysOut is true if the phase only creates data for other phases. The rates of such a phase are not results.
 	LaysOut bool
 	// Limited is true if a target's documented limits apply to the loads of this kind of phase.
 	Limited bool
@@ -21,17 +21,17 @@ type Kind struct {
 	// Interleaved is true if the phase alternates between blocks that each load only some of its targets. Each block is
 	// a step with its own figures; the phase measures the difference between them.
 	Interleaved bool
-	// OwnOperations returns the operations that a phase performs instead of the workload's reads and writes. It is nil
-	// if the phase performs those of the workload.
+	// OwnOperations returns the operations that a phase performs instead of the workload's reads and writes. It is nil if
+	// the phase performs the workload's operations.
 	OwnOperations func(*v1alpha1.Phase) []v1alpha1.Operation
 	// Regime returns the state of the burst credits in which a phase measures. It is nil if the kind has no regime.
 	Regime func(*v1alpha1.Phase) v1alpha1.Regime
-	// Goal returns a text for the plan that states what the phase determines. It is nil if this is obvious from the
-	// load.
+	// Goal returns the text with which the plan describes what the phase determines. It is nil if the load makes this
+	// obvious.
 	Goal func(*v1alpha1.Phase) string
-	// Block is the title of the report block that shows the figures of the kind. It is "" if the table of operations
-	// shows them. Kinds with the same title share a block. OwnTables is true if the block has special tables for all of
-	// the figures, which the general table of figures then omits.
+	// Block is the title of the report block that shows the figures of the kind. It is "" if the table of operations shows
+	// them. Kinds with the same title share a block. OwnTables is true if the block shows all of the figures in its own
+	// tables. The general table of figures then omits them.
 	Block     string
 	OwnTables bool
 	// Cell is the report's word for a step or cell that has its own figures, such as "step". It is "" if the phase has

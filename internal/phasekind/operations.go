@@ -45,14 +45,15 @@ func Operations(result *v1alpha1.TargetResult) []Figure {
 	return all
 }
 
-// Drained reports whether a result's operations come from a drain whose credits ran out. Their means then mix burst and
-// baseline. In a phase with steps, the drain only precedes the steps in which the operations were measured.
+// Drained reports whether a result's operations come from a drain whose credits ran out. The means of such operations
+// mix burst and baseline. Drained returns false for a phase with steps, because its operations were measured after the
+// drain.
 func Drained(result *v1alpha1.TargetResult) bool {
 	return result.Burst != nil && result.Burst.Exhausted && len(result.Steps) == 0
 }
 
-// Rates returns the rates and latencies of each operation of a result. If a drain's credits ran out, these are means
-// that mix burst and baseline. Rates then returns the baseline instead, without latencies, or nothing if several
+// Rates returns the rates and latencies of each operation of a result. If a drain's credits ran out, these figures
+// would mix burst and baseline. Rates then returns only the baseline, without latencies, or nothing if several
 // operations share the baseline.
 func Rates(result *v1alpha1.TargetResult) []v1alpha1.OperationResult {
 	if !Drained(result) {

@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// search finds the highest rate that meets an objective. Its figures are those measured at that rate.
+// search finds the highest rate that meets an objective. Its figures are measured at that rate.
 var search = Kind{
 	Label:      "search",
 	Limited:    true,
@@ -50,7 +50,7 @@ var search = Kind{
 	},
 }
 
-// Trials returns, in order, those steps of a search that offered a rate. It returns nil if the phase is not a search.
+// Trials returns, in order, the steps of a search that offered a rate. It returns nil if the phase is not a search.
 func Trials(result *v1alpha1.TargetResult) []*v1alpha1.StepResult {
 	var all []*v1alpha1.StepResult
 	for i := range result.Steps {

@@ -25,9 +25,8 @@ func steadyFigures(result *v1alpha1.TargetResult) []Figure {
 	return append(all, Operations(result)...)
 }
 
-// steadyOverall returns the mean of the rates that the tool reports itself or, if it reports none, the duration of a
-// program, or else the total throughput. If no bytes are moved, it returns the operations per second instead of the
-// throughput.
+// steadyOverall returns the mean of the rates that the tool reports itself, if there are any; otherwise, the duration
+// of a program; otherwise, the total throughput or, if no bytes are moved, the total operations per second.
 func steadyOverall(result *v1alpha1.TargetResult) Overall {
 	if own := result.OwnRates(); own != nil {
 		return meanOfRates(own)

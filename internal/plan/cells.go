@@ -84,8 +84,8 @@ func heaviest(axes *v1alpha1.SweepAxes) cell {
 	return c
 }
 
-// refuseAxes reports invalid values, too many cells, and a sweep without axes. Admission also refuses these. refuseAxes
-// also reports duplicate values, because each cell is one entry in a matrix of results.
+// refuseAxes reports invalid values, too many cells, and a sweep without axes. Admission refuses them too. In addition,
+// refuseAxes reports duplicate values, because each cell is one entry in a matrix of results.
 func (p *phaseMaker) refuseAxes(at *field.Path, axes *v1alpha1.SweepAxes) {
 	refuseTwice(p.maker, at.Child("clients"), axes.Clients)
 	refuseTwice(p.maker, at.Child("jobs"), axes.Jobs)

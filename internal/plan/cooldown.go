@@ -116,7 +116,7 @@ func (p *phaseMaker) warnUnknown(at *field.Path, limit time.Duration, unknown []
 		waits = "the phase waits for maxDuration, " + string(length(limit))
 	}
 	if p.discovered(unknown) {
-		p.warn(at.Child("untilCredits"), "the duration is unknown until the run starts and discovers the limits of target %s, which the file does not set. If "+
+		p.warn(at.Child("untilCredits"), "the duration is unknown until the run discovers the limits of target %s, because the file does not set them. If "+
 			"none are found and no earlier phase measures the refill, %s", strings.Join(unknown, ", "), waits)
 		return
 	}
@@ -162,9 +162,9 @@ func (p *phaseMaker) redrain(at *field.Path, phase *v1alpha1.CooldownPhase) {
 	}
 }
 
-// redrainTimes returns the minimum and the maximum duration of the drain after the pause. By default, these are the
-// times of the last burstDrain phase before this one. If maxDuration is set, it limits the pause and the drain
-// together, so the maximum is maxDuration minus the pause.
+// redrainTimes returns the minimum and the maximum duration of the drain after the pause. By default, both come from
+// the last burstDrain phase before the cooldown. If maxDuration is set, it limits the pause and the drain together, so
+// the maximum is maxDuration minus the pause.
 func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase, pause time.Duration) (drainTimes, bool) {
 	before := len(p.problems)
 	times := drainTimes{least: p.duration(at, v1alpha1.DefaultMinDuration)}

@@ -107,8 +107,8 @@ func (p *phaseMaker) load(step *Step, target string, account *credits.Account, t
 	}
 }
 
-// cached reports whether the server's cache is meant to serve everything that a step reads, so that the step may spend
-// no credits. It returns false for the cells of a sweep, so that the forecast does not depend on their order.
+// cached reports whether the server's cache is meant to serve everything that a step reads, so the step might not spend
+// any credits. It returns false for the cells of a sweep, so that the forecast does not depend on their order.
 func (p *phaseMaker) cached(step *Step, target string) bool {
 	demand, known := p.demands.demand(p.loads[target].spec, step.For(target))
 	if !known || step.Kind == v1alpha1.PhaseSweep {
@@ -119,8 +119,8 @@ func (p *phaseMaker) cached(step *Step, target string) bool {
 	return demand.Load.CachedShare == 1 && !slices.ContainsFunc(p.documented[target].Limits, counts)
 }
 
-// bound advances the ceiling of a forecast to the end of a step. demand is the rate at which a drain loads the target,
-// or 0 if none does. took is the length of the step or, if known is false, a lower bound on the length.
+// bound advances the ceiling of a forecast to the end of a step. demand is the rate at which the step drains the
+// target, or 0 if it does not. took is the length of the step or, if known is false, a lower bound on the length.
 func (t *creditForecast) bound(step *Step, demand float64, took time.Duration, known bool) {
 	bucket := t.account.Bucket()
 	bucket.Burst = min(bucket.Burst, demand)
@@ -277,7 +277,7 @@ func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
 			bucket.Burst, spent = demand, "rate limit"
 		}
 		if !bucket.Drains() {
-			p.warn(at, "%s: the credits of target %s never run out, because they refill at %s and are spent at %s at most",
+			p.warn(at, "%s: the credits of target %s never run out, because they refill at %s and are spent at no more than %s",
 				v1alpha1.WarningRunTooShort, target, measure.FormatBytesPerSecond(bucket.Refill), measure.FormatBytesPerSecond(bucket.Burst))
 			continue
 		}

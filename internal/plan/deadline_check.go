@@ -32,7 +32,7 @@ func (m *maker) checkDeadline() {
 	switch {
 	case least >= m.deadline:
 		m.problems = append(m.problems, field.Invalid(at, string(length(m.deadline)),
-			fmt.Sprintf("the phases take %s: raise activeDeadline (at most 168h), or shorten them", length(least))))
+			fmt.Sprintf("the phases take at least %s: raise activeDeadline (at most 168h), or shorten them", length(least))))
 	case expected >= m.deadline:
 		m.warn(at, "the phases are expected to take %s, but the run fails after %s: raise activeDeadline (at most 168h), or shorten them",
 			length(expected.Round(time.Second)), length(m.deadline))

@@ -19,8 +19,8 @@ func RunHash(run *v1alpha1.RunSpec) string {
 	run.SetDefaults()
 	run.Observations = nil // leave out observations, because they do not change the load
 	nameKinds(run)
-	// Hash the documented limits under the field's former name, limits. Changing a file to the new name, documented,
-	// then does not start a new run.
+	// Hash the documented limits under the field's former name, limits, so that renaming the field to documented in a file
+	// does not start a new run.
 	for i := range run.Targets {
 		run.Targets[i].Limits, run.Targets[i].Documented = run.Targets[i].DocumentedLimits(), nil
 	}

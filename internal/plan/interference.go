@@ -25,8 +25,8 @@ type block struct {
 
 // interference plans blocks that measure each victim alone, and then all victims together with each number of
 // aggressors. It repeats that sequence, every second time in reverse order. The phase compares each victim's rate
-// beside neighbours with its rate alone. Because of the reverse order, a linear drift of the storage's performance
-// raises the ratio of these two rates in as many repetitions as it lowers it.
+// beside neighbours with its rate alone. If the storage's performance drifts linearly, the reverse order makes the
+// drift raise the ratio of these two rates in one half of the repetitions and lower it in the other.
 func (p *phaseMaker) interference(phase *v1alpha1.InterferencePhase) {
 	before := len(p.problems)
 	at := p.path.Child("interference")
@@ -141,7 +141,7 @@ func (p *phaseMaker) refuseRoles(at *field.Path, phase *v1alpha1.InterferencePha
 	}
 	if layout := phasekind.BlocksOf(p.phase); layout.PerRepetition*layout.Repetitions > maxCells {
 		p.problems = append(p.problems, field.Invalid(at, field.OmitValueType{}, fmt.Sprintf(
-			"%d repetitions of %d blocks are %d blocks, but the limit is %d: lower repetitions, or name fewer victims or neighbours",
+			"%d repetitions of %d blocks make %d blocks, but the limit is %d: lower repetitions, or name fewer victims or neighbours",
 			layout.Repetitions, layout.PerRepetition, layout.PerRepetition*layout.Repetitions, maxCells)))
 	}
 }
@@ -181,7 +181,7 @@ func (p *phaseMaker) timed(targets []string) bool {
 // credits during that time.
 func (p *phaseMaker) warnIdle(at *field.Path, phase *v1alpha1.InterferencePhase) {
 	if len(phase.Victims) > 1 {
-		p.warn(at, "each victim is idle while another is measured alone, and regains credits if the store keeps burst credits per target: "+
-			"the report counts the blocks that may have started with credits. To avoid this, use one phase per victim")
+		p.warn(at, "each victim is idle while another is measured alone, and regains credits if the store keeps burst credits per target. "+
+			"The report counts the blocks that may have started with credits. To avoid this, use one phase per victim")
 	}
 }

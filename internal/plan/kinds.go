@@ -142,7 +142,7 @@ func (m *maker) drainTimes(at *field.Path, phase *v1alpha1.BurstDrainPhase) (dra
 	return times, len(m.problems) == before
 }
 
-// earlierDrain returns the last burstDrain phase before this one.
+// earlierDrain returns the last burstDrain phase before the current phase.
 func (p *phaseMaker) earlierDrain() *v1alpha1.BurstDrainPhase {
 	for i := p.index - 1; i >= 0; i-- {
 		if found := p.run.Phases[i].BurstDrain; found != nil {
@@ -152,7 +152,7 @@ func (p *phaseMaker) earlierDrain() *v1alpha1.BurstDrainPhase {
 	return nil
 }
 
-// earlierRedrain reports whether a phase before this one measures the refill.
+// earlierRedrain reports whether a phase before the current phase measures the refill.
 func (p *phaseMaker) earlierRedrain() bool {
 	return slices.ContainsFunc(p.run.Phases[:p.index], func(phase v1alpha1.Phase) bool {
 		return phase.Cooldown != nil && phase.Cooldown.Redrain != nil

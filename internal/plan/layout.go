@@ -14,13 +14,13 @@ import (
 type dataset struct {
 	// laidOut holds the size, in bytes, of each file that earlier phases have written completely.
 	laidOut map[string]uint64
-	// reserved holds the maximum size of each file. The file may end up smaller, because how much a measured step
-	// writes depends on its speed.
+	// reserved holds the maximum size of each file. A file can end up smaller, because a slow measured step may not write
+	// all of it.
 	reserved map[string]uint64
 	// reservedFor, laidOutFor and readableBy hold the sets of files that were already reserved, laid out or proven
 	// readable. These sets are not processed again, because processing many files takes long.
 	reservedFor, laidOutFor, readableBy map[filesKey]bool
-	// recorded holds the files that agents have recorded as laid out: a later layout keeps its files if all of them are
+	// recorded holds the files that agents have recorded as laid out. A later layout keeps its files if all of them are
 	// recorded with the same size and content. lastWriter is the load that last wrote to the files after their layout.
 	recorded   map[string]recordedFile
 	lastWriter filesKey

@@ -22,7 +22,7 @@ type jobDataset struct {
 }
 
 // jobDatasetOf returns the dataset of a workload and the number of jobs that the workload itself sets. own is true if
-// each job has its own files, so that the number of jobs changes the files.
+// each job has its own files. The number of jobs then determines the files.
 func (m *maker) jobDatasetOf(target string, spec *v1alpha1.Engine) (one jobDataset, jobs int32, own bool) {
 	made, err := m.demands.describe(spec, engine.Step{Purpose: Measure, Clients: 1, Processes: 1})
 	if err != nil || made.JobFiles == (engine.JobFiles{}) {
@@ -31,8 +31,8 @@ func (m *maker) jobDatasetOf(target string, spec *v1alpha1.Engine) (one jobDatas
 	return jobDataset{target, made.JobFiles}, int32(made.Jobs), true //nolint:gosec // The API limits it.
 }
 
-// findLayoutJobs looks ahead for phases that raise the number of jobs on a dataset. All steps that use a dataset
-// must divide it in the same way: otherwise a step does not find the files that an earlier one laid out.
+// findLayoutJobs looks ahead for phases that raise the number of jobs on a dataset. All steps that use a dataset must
+// divide it in the same way; otherwise, a step does not find the files that an earlier step laid out.
 func (m *maker) findLayoutJobs() {
 	m.layoutJobs = map[jobDataset]int32{}
 	for _, raised := range []bool{true, false} {
@@ -105,8 +105,8 @@ type jobSubset struct {
 	bytes     int64
 }
 
-// warnJobSubsets warns of steps with fewer jobs than the layout has, if each job has its own files: such steps use only
-// a part of the data. It warns once per phase and target, for the smallest subset.
+// warnJobSubsets warns of steps that use only a part of the data, because each job has its own files and the step has
+// fewer jobs than the layout. It warns once per phase and target, for the smallest subset.
 func (m *maker) warnJobSubsets() {
 	smallest := map[int]map[string]jobSubset{} // the keys are the phase's index and the target's name
 	for i := range m.plan.Steps {

@@ -16,8 +16,8 @@ type rankFiles map[rankKey][]rankSet
 type rankKey struct {
 	// name is the name of the first rank's file, of the shared file, or of mdtest's directory.
 	name string
-	// processes is the number of ranks per client if each of several clients has its own volume: the number then
-	// determines which client's volume contains a rank's file. If there is one volume, processes is 0.
+	// processes is the number of ranks per client, which determines the client whose volume contains a rank's file. It is
+	// 0 unless each of several clients has its own volume.
 	processes int
 }
 
@@ -41,8 +41,7 @@ func (f rankFiles) total(key rankKey) uint64 {
 	return sum
 }
 
-// has reports whether one of the key's sets covers want, which means that it has at least as many ranks and that its
-// files are at least as large.
+// has reports whether one of the key's sets has at least as many ranks as want, and files that are at least as large.
 func (f rankFiles) has(key rankKey, want rankSet) bool {
 	return slices.ContainsFunc(f[key], func(set rankSet) bool { return set.ranks >= want.ranks && set.bytes >= want.bytes })
 }

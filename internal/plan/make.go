@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// measuredSlack is the time by which a measured step may exceed its planned duration: the tool must start, and
+	// measuredSlack is the time by which a measured step may exceed its planned duration, because the tool must start and
 	// operations in flight at the end must complete. The load itself ends by the tool's own clock.
 	measuredSlack = time.Minute
 	// defaultDeadline is the API's default for activeDeadline. It applies if the specification was not defaulted.
@@ -80,7 +80,7 @@ type maker struct {
 	datasets   map[string]*dataset
 	forecasts  map[string]*creditForecast
 	// striping holds the striping of each target that sets one. It is part of a layout's identity, because files keep the
-	// striping that they were created with: a run with another striping must not reuse them.
+	// striping that they were created with, so a run with another striping must not reuse them.
 	striping map[string]Striping
 	// demands computes the demands of loads; it caches their descriptions.
 	demands *DemandModel
@@ -90,7 +90,7 @@ type maker struct {
 	rendered map[useOf]bool
 	// setUps holds, per target, the command setups that a prepare phase has run.
 	setUps map[setupKey]bool
-	// tooManySteps is true if the plan exceeds maxSteps, which is reported as a problem.
+	// tooManySteps is true once the plan exceeds maxSteps. Further phases are then not planned.
 	tooManySteps bool
 }
 

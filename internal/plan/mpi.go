@@ -76,8 +76,8 @@ func (p *phaseMaker) compatible() bool {
 }
 
 // refuseDegraded refuses onLoss ContinueDegraded in a phase that compares its steps with each other, because after the
-// loss of a client the later steps would have less load. With one client per target, it is accepted, because the run
-// fails when that client is lost.
+// loss of a client the later steps would have less load. With one client per target, it accepts ContinueDegraded,
+// because the run fails when that client is lost.
 func (p *phaseMaker) refuseDegraded() {
 	if p.run.Clients.OnLoss == v1alpha1.OnLossContinueDegraded && p.plan.ClientsPerTarget > 1 {
 		p.addOnce(field.Invalid(p.root.Child("clients", "onLoss"), p.run.Clients.OnLoss,
@@ -101,7 +101,7 @@ func (p *phaseMaker) compatibleTogether() {
 	}
 	if byTime != "" && byWork != "" {
 		p.addOnce(field.Invalid(p.path.Child("mode"), p.phase.Mode, fmt.Sprintf(
-			"target %s is loaded for a fixed time, but %s on target %s does a fixed amount of work: use mode Sequential, or a phase for each",
+			"target %s is loaded for a fixed time, but %s on target %s does a fixed amount of work: use mode Sequential, or one phase per target",
 			byTime, p.loads[byWork].Kind, byWork)))
 	}
 }

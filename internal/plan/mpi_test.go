@@ -145,7 +145,7 @@ var mpiRefusals = map[string]refusal{
 	"mdtest warmed up":        {mpi().Load(builders.Mdtest()).Steady("meta", "1m").WarmUp("5s"), "spec.run.phases[0].steady.warmUp", "remove warmUp"},
 	"mdtest until steady":     {mpi().Load(builders.Mdtest()).Steady("meta", "10m").EndWhenSteady(), "spec.run.phases[0].steady.endWhenSteady", "remove endWhenSteady"},
 	"mdtest beside ior":       {mpi().Target("b").Steady("both", "1m").ForLoad("b", builders.Mdtest()), "spec.run.phases[0].mode", "use mode Sequential"},
-	"mdtest in own volumes":   {mpi().PerClient().Load(builders.Mdtest()).Steady("meta", "1m"), "spec.run.workload.mdtest", "claimTemplate.scope Shared"},
+	"mdtest in own volumes":   {mpi().PerClient().Load(builders.Mdtest()).Steady("meta", "1m"), "spec.run.workload.mdtest", "claimTemplate.scope to Shared"},
 	"mdtest in the other one": {mpi().Steady("write", "1m").ForLoad("a", v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}), "spec.run.phases[0].targetWorkloads[0].workload.command.command", "set the program"},
 }
 

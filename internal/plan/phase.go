@@ -229,8 +229,8 @@ func (p *phaseMaker) name() {
 	}
 }
 
-// workload returns the load of a target in a phase. It uses the phase's workload for that target, or else the workload
-// of the phase, or else that of the run. If the load cannot run, it reports the reason and returns the zero value.
+// workload returns the load of a target in a phase. It prefers the phase's workload for that target, then the workload
+// of the phase, then the workload of the run. If the load cannot run, it reports the reason and returns the zero value.
 func (m *maker) workload(path *field.Path, phase *v1alpha1.Phase, target string) load {
 	chosen, at := m.run.WorkloadOf(phase, target), m.workloadPath(path, phase, target)
 	switch {

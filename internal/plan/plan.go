@@ -90,8 +90,9 @@ type Step struct {
 	UntilCreditsPercent int
 	// Redrain is true for the Drain after an Idle step that measures the refill.
 	Redrain bool
-	// Limit is the time after which the load is stopped, even if it is not complete. RunLimit is the activeDeadline of
-	// the whole run. It also limits the time before the load starts, during which a setup may be executed again.
+	// Limit is the time after which the load is stopped, even if it is not complete. RunLimit is the activeDeadline of the
+	// whole run. It also limits the time that a client may take before its load starts, for example to execute a setup
+	// again.
 	Limit, RunLimit time.Duration
 	// MaxIOPS is the highest rate that a step of a search may offer, in operations per second over all clients. It is
 	// used for predictions, and is 0 in other steps.
@@ -138,7 +139,7 @@ func (s Step) WorkBound() bool {
 // Adaptive reports whether the step may end early, depending on what it has measured.
 func (s Step) Adaptive() bool { return s.Purpose == Drain || s.EndWhenSteady }
 
-// NonRepeatable reports whether the step cannot run again once it has started: a second drain would find the credits
+// NonRepeatable reports whether the step cannot run again once it has started. A second drain would find the credits
 // spent, and a second deletion would find no files.
 func (s Step) NonRepeatable() bool {
 	return s.Purpose == Drain || s.Overrides.Operation == v1alpha1.OperationDelete

@@ -129,7 +129,7 @@ var phaseRefusals = map[string]refusal{
 	"interference twice":                  {repeated(2), "spec.run.phases[0].interference.repetitions", "must be an even number from 4 to 64"},
 	"interference in too many blocks": {repeated(64).Target("d").Target("e").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].Interference.Victims, r.Phases[0].Interference.Aggressors = []string{"a", "c", "d", "e"}, nil
-	}), "spec.run.phases[0].interference", "64 repetitions of 5 blocks are 320 blocks, but the limit is 256: lower repetitions, or name fewer victims or neighbours"},
+	}), "spec.run.phases[0].interference", "64 repetitions of 5 blocks make 320 blocks, but the limit is 256: lower repetitions, or name fewer victims or neighbours"},
 	"interference in a burst": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].Interference.Regime = v1alpha1.RegimeBurst
 	}), "spec.run.phases[0].interference.regime", "supported values"},
@@ -230,10 +230,10 @@ func TestWarnings(t *testing.T) {
 		"a redrain that is too short": {fsx().BurstDrain("burst", "2m", "1h").Redrain("refill", "2h").AtMost("2h5m"),
 			[]string{"phases[1].cooldown.maxDuration: RunTooShort: target share is expected to hold 115.2 GB"}},
 		"credits that never end": {on().Throughput("10M", "10M", "1G", "").BurstDrain("burst", "2m", "1h"),
-			[]string{"the credits of target a never run out, because they refill at 10.00 MB/s and are spent at 10.00 MB/s"}},
+			[]string{"the credits of target a never run out, because they refill at 10.00 MB/s and are spent at no more than 10.00 MB/s"}},
 		"a drain below the refill": {fsx().Workload(slow()).BurstDrain("burst", "2m", "40m"),
 			[]string{"phases[0].burstDrain.maxDuration: RunTooShort: the credits of target share never run out, " +
-				"because they refill at 16.00 MB/s and are spent at 16.00 MB/s at most"}},
+				"because they refill at 16.00 MB/s and are spent at no more than 16.00 MB/s"}},
 		"a drain of a limited load": {fsx().Workload(limitedTo("20M")).BurstDrain("burst", "2m", "40m"),
 			[]string{"which last 2h1m53s at a net rate of rate limit - refill (80.00 MB/s - 16.00 MB/s), but the drain ends after 40m. " +
 				"Raise it to at least 2h3m17s"}},
@@ -244,7 +244,7 @@ func TestWarnings(t *testing.T) {
 		"a wait that ends too soon": {fsx().BurstDrain("burst", "2m", "1h").UntilCredits("wait", 50).AtMost("1h"),
 			[]string{"phases[1].cooldown.maxDuration: the pause ends after 1h, but the buckets may need up to 4h3m45s to refill to 50 %: raise maxDuration"}},
 		"a wait for what nobody knows": {on().UntilCredits("wait", 50),
-			[]string{"the duration is unknown until the run starts and discovers the limits of target a, which the file does not set", "the phase does not wait, because maxDuration is not set"}},
+			[]string{"the duration is unknown until the run discovers the limits of target a, because the file does not set them", "the phase does not wait, because maxDuration is not set"}},
 		"a wait for a bucket that is not documented": {on().Throughput("10M", "20M", "", "").UntilCredits("wait", 50),
 			[]string{"the credits of target a are unknown", "the phase does not wait, because maxDuration is not set"}},
 		"a wait for what a redrain measures": {on().BurstDrain("burst", "2m", "1h").Redrain("refill", "10m").UntilCredits("wait", 50), nil},

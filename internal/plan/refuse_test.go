@@ -154,7 +154,7 @@ var refusals = map[string]refusal{
 	}), "spec.run.targets[0].volumes", "is spread over 7 volumes"},
 	"raw template without leave": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Volumes[0] = rawVolume()
-	}), "spec.run.targets[0].allowRawDeviceWrites", "phase write writes to the target's raw devices: set it to true"},
+	}), "spec.run.targets[0].allowRawDeviceWrites", "phase write writes to the target's raw devices: set allowRawDeviceWrites to true"},
 	"raw template with a path": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Volumes[0], r.Targets[0].Path, r.Targets[0].AllowRawDeviceWrites = rawVolume(), "bench", yes()
 	}), "spec.run.targets[0].path", "is a raw device, which has no directories"},

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// search plans as many steps as the search can need. The rate that a step offers depends on the results of earlier
+// search plans as many steps as the search may need. The rate that a step offers depends on the results of earlier
 // steps, so the plan has no rates; see Step.Offering.
 func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
 	before := len(p.problems)

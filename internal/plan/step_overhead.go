@@ -55,7 +55,7 @@ func (p *phaseMaker) inFlightSeconds(step *Step, target string) float64 {
 	return demand.Outstanding * demand.Load.BlockBytes / rate
 }
 
-// coarse reports whether the drain's length is unpredictable because few operations complete per second: the baseline
+// coarse reports whether the drain's length is unpredictable because few operations complete per second. The baseline
 // then varies by one operation per sample, and takes longer to measure precisely enough. The number of whole operations
 // per second varies by half an operation, so over n seconds the mean has an error of 1.96 x 0.5 / sqrt(n). This error
 // is less than 2 % of a rate above 50 / sqrt(n) operations per second.

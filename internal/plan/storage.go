@@ -16,7 +16,7 @@ import (
 // Option changes how a plan is computed.
 type Option func(*maker)
 
-// WithCatalog plans with a catalog of documented limits; nil means the built-in one.
+// WithCatalog plans with a catalog of documented limits, or with the built-in catalog if it is nil.
 func WithCatalog(catalog *limits.Catalog) Option { return func(m *maker) { m.catalog = catalog } }
 
 // Promise holds the documented rates for one kind of load on a target whose buckets are initially full.
@@ -28,8 +28,8 @@ type Promise struct {
 	// a mix of reads and writes.
 	BlockBytes float64          `json:"blockBytes,omitempty"`
 	Operation  limits.Operation `json:"operation,omitempty"`
-	// Cached is true for reads that the server's cache is meant to serve, so that the limits of the disks behind the
-	// cache do not apply.
+	// Cached is true for reads that the server's cache is meant to serve. The limits of the disks behind the cache then do
+	// not apply.
 	Cached bool `json:"cached,omitempty"`
 	// Baseline is the lowest rate that any limit allows without credits, or nil if no rate is known. Burst is the
 	// lowest rate that any limit allows with credits, or nil if credits do not raise the rate.
@@ -72,7 +72,7 @@ type PromisedDrain struct {
 }
 
 // ExpectedSeconds returns the time at which the last level starts, in seconds, or 0 if there is at most one level. A
-// drain must last at least until then.
+// drain must last at least until that time.
 func (p *Promise) ExpectedSeconds() float64 {
 	if len(p.Levels) == 0 {
 		return 0
@@ -282,7 +282,7 @@ func (p *phaseMaker) warnInBurst(at *field.Path, step *Step, times int) {
 		}
 		loaded := time.Duration(times) * (step.WarmUp + step.Duration)
 		if need := wholeSeconds(one.account.SecondsToEmpty(demand)); need > loaded {
-			p.warn(at, "%s: the credits of target %s are expected to last %s, longer than the phase loads it: the phase measures only the burst. "+
+			p.warn(at, "%s: the credits of target %s are expected to last %s, longer than the phase loads it, so the phase measures only the burst. "+
 				"Add a burstDrain phase to measure the baseline too", v1alpha1.WarningRunTooShort, target, length(need))
 		}
 	}
@@ -298,7 +298,7 @@ func (p *phaseMaker) warnLaterDrops(at *field.Path, step *Step) {
 		}
 		last := time.Duration(min(promise.ExpectedSeconds(), 1e9)) * time.Second
 		if last > step.Duration {
-			p.warn(at, "%s: according to its documented limits, target %s reaches its final rate after %s, but the drain ends after %s",
+			p.warn(at, "%s: according to its documented limits, target %s reaches its final rate after %s, but the drain ends after %s: raise maxDuration",
 				v1alpha1.WarningRunTooShort, promise.Target, length(last), length(step.Duration))
 		}
 	}

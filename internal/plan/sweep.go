@@ -92,7 +92,7 @@ func (s *sweeper) proveCells() bool {
 		if s.phase.Regime != v1alpha1.RegimeBaseline {
 			continue
 		}
-		// A drain precedes the cells, with the load of the axes that spends the most credits. Check that it can run too.
+		// The drain before the cells uses the axis values that spend the most credits. Check that it can run too.
 		drain := s.drain(group, drainTimes{least: leastDrain, most: leastDrain})
 		heaviest(&s.phase.Axes).put(&drain)
 		if !s.validateStep(&drain) {
@@ -165,9 +165,9 @@ func (p *phaseMaker) justDrained(wanted *Step) bool {
 	})
 }
 
-// sameCredits reports whether a drain certainly spends the credits that another one would spend. Drains with the same
-// block size do. With different block sizes, one drain may spend credits of bytes and the other credits of operations;
-// sameCredits then compares the documented limits that the two drains spend.
+// sameCredits reports whether a drain certainly spends the credits that another drain would spend. Drains with the same
+// block size spend the same credits. With different block sizes, one drain may spend credits of bytes and the other
+// credits of operations; sameCredits then compares the documented limits that the two drains spend.
 func (p *phaseMaker) sameCredits(drain, wanted *Step, target string) bool {
 	before, _ := p.demands.demand(drain.Workloads[target], drain.For(target))
 	after, _ := p.demands.demand(p.loads[target].spec, wanted.For(target))

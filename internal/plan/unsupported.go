@@ -25,7 +25,7 @@ func (m *maker) refuseAmbiguous() {
 		for j, own := range phase.TargetWorkloads {
 			if !targets[own.Target] {
 				m.problems = append(m.problems, field.Invalid(path.Child("targetWorkloads").Index(j).Child("target"), own.Target,
-					"must be the name of one of spec.run.targets: correct it"))
+					"must be the name of a target in spec.run.targets: correct it"))
 			}
 		}
 	}

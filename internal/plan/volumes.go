@@ -70,7 +70,7 @@ func (m *maker) refuseVolumes() {
 		}
 		switch {
 		case raw == 0 && templates == len(target.Volumes) && allowsRawWrites(target):
-			m.addOnce(field.Forbidden(path.Child("allowRawDeviceWrites"), "the target has no raw device: remove it, or set volumeMode: Block in its claimTemplate"))
+			m.addOnce(field.Forbidden(path.Child("allowRawDeviceWrites"), "the target has no raw device: remove allowRawDeviceWrites, or set volumeMode: Block in the claimTemplate"))
 		case raw > 0 && raw < templates:
 			m.addOnce(field.Forbidden(path.Child("volumes"), "the target mixes raw devices and file systems: split it into two targets"))
 		}
@@ -107,7 +107,7 @@ func (m *maker) placeVolumes() {
 		}
 		if first := m.plan.FirstWrite(target.Name); raw && first != "" && !allowsRawWrites(target) {
 			m.addOnce(field.Required(path.Child("allowRawDeviceWrites"), fmt.Sprintf(
-				"phase %s writes to the target's raw devices: set it to true if their content may be overwritten, or measure reads only", first)))
+				"phase %s writes to the target's raw devices: set allowRawDeviceWrites to true if their content may be overwritten, or measure reads only", first)))
 		}
 		if len(names) < 2 && !raw && !allowsRawWrites(target) {
 			continue

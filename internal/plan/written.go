@@ -13,16 +13,16 @@ import (
 type Written struct {
 	// LayoutBytes counts the bytes that layouts and preconditioning write.
 	LayoutBytes uint64 `json:"layoutBytes"`
-	// MeasuredBytes counts the bytes that measured phases write. It assumes that they take as long as expected, and
+	// MeasuredBytes counts the bytes that measured phases write. It assumes that the phases take as long as expected, and
 	// that the storage is as fast as its documented limits, the rate limits of the workloads and the highest rates of
 	// searches allow. A mixed load counts as if it only wrote. The phases in Unbounded are excluded.
 	MeasuredBytes uint64 `json:"measuredBytes"`
-	// Unbounded lists the phases whose writes are bounded neither by documented limits nor by a rate limit, so that the
-	// amount depends on the storage or a program.
+	// Unbounded lists the phases whose writes are bounded neither by documented limits nor by a rate limit, so the amount
+	// depends on the storage or a program.
 	Unbounded []string `json:"unbounded,omitempty"`
 }
 
-// Written returns what the steps of the plan write.
+// Written returns how much the steps of the plan write.
 func (p Plan) Written() Written {
 	var sum Written
 	var measured float64
@@ -50,7 +50,8 @@ func (p Plan) Written() Written {
 	return sum
 }
 
-// writtenBy returns the maximum number of bytes that a step writes to a target. known is false if it is unknown.
+// writtenBy returns the maximum number of bytes that a step writes to a target. known is false if that number is
+// unknown.
 func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
 	load, use := step.Load(target), step.For(target)
 	if load.Kind == "" {

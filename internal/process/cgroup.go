@@ -98,7 +98,7 @@ func (g cgroup) limitOf(directory string) (Limit, bool, error) {
 
 func parseLimit(words []string) (Limit, bool, error) {
 	if len(words) != 2 {
-		return Limit{}, false, fmt.Errorf("%q is not a quota and period", words)
+		return Limit{}, false, fmt.Errorf("%q is not a quota and a period", words)
 	}
 	if words[0] == "max" || words[0] == "-1" {
 		return Limit{}, false, nil
@@ -112,7 +112,7 @@ func parseLimit(words []string) (Limit, bool, error) {
 		return Limit{}, false, fmt.Errorf("period: %w", err)
 	}
 	if quota <= 0 || period <= 0 {
-		return Limit{}, false, fmt.Errorf("%q is not a quota and period", words)
+		return Limit{}, false, fmt.Errorf("%q is not a quota and a period", words)
 	}
 	return Limit{Quota: time.Duration(quota) * time.Microsecond, Period: time.Duration(period) * time.Microsecond}, true, nil
 }
@@ -130,8 +130,8 @@ func ownCgroup() (cgroup, error) {
 }
 
 // findCgroup locates this process's control group from the text of /proc/self/cgroup and the list of mounts. A cgroup
-// v1 mount with the cpu controller takes precedence: a controller is in only one hierarchy, and on a hybrid system that
-// is the v1 hierarchy.
+// v1 mount with the cpu controller takes precedence, because a controller belongs to only one hierarchy, which on a
+// hybrid system is the v1 hierarchy.
 func findCgroup(membership []byte, mounts []*mountinfo.Info) (cgroup, error) {
 	var paths [2]string // the paths of this process's group in cgroup v1 and cgroup v2
 	lines := bufio.NewScanner(bytes.NewReader(membership))

@@ -18,7 +18,7 @@ type DeviceIO struct {
 	ReadOperations, WriteOperations uint64
 }
 
-// Since returns the increase since an earlier reading; a counter that has decreased counts as 0.
+// Since returns the increase since an earlier reading, or 0 for a counter that has decreased.
 func (d DeviceIO) Since(before DeviceIO) DeviceIO {
 	less := func(a, b uint64) uint64 { return max(a, b) - b }
 	return DeviceIO{

@@ -17,8 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cookieName is an environment variable of a command and all its descendants. It identifies them even outside the
-// process group and the tree: fio's jobs start sessions of their own, and lose their parent when it is killed.
+// cookieName is an environment variable that marks a command and all its descendants. It identifies descendants even
+// outside the process group and the process tree. For example, fio's jobs start their own sessions, and lose their
+// parent when it is killed.
 const cookieName = "STORAGEBENCH_PROCESS="
 
 // Handle is a started command that leads its own process group.
@@ -33,9 +34,8 @@ type Handle struct {
 	wait    sync.Once
 	waitErr error
 
-	// mu guards the field `waited`. It is also held while the group is signalled, so that the command is not reaped
-	// meanwhile. The command's PID, which is also the number of its group, cannot be reused before the command is
-	// reaped.
+	// mu guards the field `waited`. It is also held while the group is signalled, to keep the command from being reaped
+	// meanwhile. The command's PID, which is also the number of its group, cannot be reused before the command is reaped.
 	mu     sync.Mutex
 	waited bool
 }
@@ -83,8 +83,7 @@ func (h *Handle) runOnThread(begun chan<- error) {
 		return
 	}
 	for {
-		// With WNOWAIT, the exit status remains for Wait, which may be called later because its caller reads pipes
-		// first.
+		// WNOWAIT preserves the exit status for Wait, which may be called much later, after its caller has read the pipes.
 		err := unix.Waitid(unix.P_PID, h.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
 			break

@@ -44,7 +44,7 @@ func (a IO) Add(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return a 
 // Max returns the larger value of each counter in two readings.
 func (a IO) Max(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return max(a, b) }) }
 
-// Since returns the increase since an earlier reading; a counter that has decreased counts as 0.
+// Since returns the increase since an earlier reading, or 0 for a counter that has decreased.
 func (a IO) Since(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return max(a, b) - b }) }
 
 // ReadIO reads the counters of a process, even if it has exited but has not been reaped. Other users' processes
@@ -57,7 +57,7 @@ func ReadIO(pid int) (IO, error) {
 	return counters, nil
 }
 
-// ReadThreadIO reads the counters of the calling thread alone, without those of children that it has reaped. Call
+// ReadThreadIO reads the counters of the calling thread alone, excluding those of the children that it has reaped. Call
 // runtime.LockOSThread first.
 func ReadThreadIO() (IO, error) {
 	counters, err := readIO("/proc/thread-self/io")

@@ -13,7 +13,7 @@ import (
 
 const (
 	// killPatience limits how long to wait for killed processes. killRounds is the minimum number of checks, even if
-	// killPatience has passed: on a busy machine with many processes, a single check can take most of a second.
+	// killPatience has passed, because on a busy machine with many processes, a single check can take most of a second.
 	killPatience = time.Second
 	killRounds   = 10
 	killPause    = 5 * time.Millisecond

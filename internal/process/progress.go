@@ -2,9 +2,9 @@ package process
 
 import "time"
 
-// Progress records when each worker of a tool last ran. The watchdog uses it to measure the age of outstanding I/O: a
-// tool's own status dumps wait for a worker that is blocked on an I/O, but the scheduler's counters do not. The zero
-// value is ready to use. It is not safe for concurrent use.
+// Progress records when each worker of a tool last ran. The watchdog uses it to measure the age of outstanding I/O. It
+// cannot use a tool's status dumps, because they wait for a worker that is blocked on an I/O; the scheduler's counters
+// do not. The zero value is ready to use. It is not safe for concurrent use.
 type Progress struct {
 	workers map[workerKey]*advance
 	// latest lists the workers of the last observation, in the order in which Workers returns them.

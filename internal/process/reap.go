@@ -58,7 +58,7 @@ type endedChild struct {
 }
 
 // reapOnce reaps each exited child that an earlier call first found at least reapAge ago. known holds the exited
-// children of the previous call. The result holds those that were not reaped, for the next call.
+// children of the previous call. The result holds the children that were not reaped, for the next call.
 func reapOnce(known map[int]endedChild, now func() time.Time) map[int]endedChild {
 	began := now()
 	processes, err := table()

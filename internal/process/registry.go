@@ -28,7 +28,7 @@ func (r *registry) collect(pids []int) {
 			continue
 		}
 		var status unix.WaitStatus
-		// Ignore the error: it means that another caller has reaped the child.
+		// Ignore the error, which means that another caller has reaped the child.
 		_, _ = unix.Wait4(pid, &status, unix.WNOHANG, nil)
 	}
 }

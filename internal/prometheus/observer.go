@@ -34,7 +34,7 @@ func NewObserver(config Config, namespace string) *Observer {
 // Interval returns the scrape interval.
 func (o *Observer) Interval() time.Duration { return o.config.Interval }
 
-// Ask starts an evaluation, and cancels an earlier one.
+// Ask starts an evaluation and cancels any earlier evaluation.
 func (o *Observer) Ask(queries []observation.Query) {
 	ctx, cancel := context.WithTimeout(context.Background(), evaluationTimeout)
 	started := &evaluation{cancel: cancel}
@@ -53,7 +53,7 @@ func (o *Observer) Ask(queries []observation.Query) {
 	}()
 }
 
-// Answers returns the answers of the newest evaluation. ended is false until this evaluation has ended.
+// Answers returns the answers of the newest evaluation. ended reports whether this evaluation has ended.
 func (o *Observer) Answers() (answers []observation.Answer, ended bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

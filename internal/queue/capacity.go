@@ -2,8 +2,8 @@ package queue
 
 import "fmt"
 
-// Limits holds the maximum number of clients of live runs. It protects the operator, which conducts them, from running
-// out of memory.
+// Limits bounds the number of clients of live runs, because the operator, which conducts these runs, could run out of
+// memory.
 type Limits struct {
 	// Clients is the maximum for all namespaces together, PerNamespace the maximum for each namespace; 0 means no
 	// limit.
@@ -23,8 +23,8 @@ type Capacity struct {
 	Before *Run
 }
 
-// CapacityFor checks whether there is capacity for a run in addition to other runs that are Live or wait for
-// capacity.
+// CapacityFor checks whether the limits leave enough capacity for a run beside the Live runs, and which run of the same
+// namespace is first in line.
 //
 // Runs of one namespace that wait for capacity are served first come, first served; otherwise large runs would wait
 // forever. Waiting runs of other namespaces do not count: if they did, a run that does not fit would keep all others
@@ -70,7 +70,7 @@ func (r Capacity) Message() string {
 	case r.Limit == 0 && r.Before == nil:
 		return ""
 	case r.Limit == 0:
-		return fmt.Sprintf("waits for run %s, which is ahead of it and also waits for capacity", r.Before.Name)
+		return fmt.Sprintf("waits for run %s, which is first in line for capacity", r.Before.Name)
 	case r.NeverFits():
 		return fmt.Sprintf("the run has %d clients, but the operator allows at most %d at a time %s (%s): use fewer clients or targets, or raise the limit",
 			r.Needs, r.Limit, where, flag)

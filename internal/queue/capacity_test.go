@@ -30,7 +30,7 @@ func TestCapacity(t *testing.T) {
 		{"one too many in all", run("x", 5, waiting, clients(41)), []queue.Run{run("y", 0, live, clients(60), elsewhere)}, limits,
 			"waits for capacity for 41 clients: the operator allows at most 100 at a time in all namespaces (--max-clients)", false},
 		{"an older one waits here", run("x", 5, waiting, clients(1)), []queue.Run{run("z", 4, waiting, clients(60)), run("y", 3, waiting, clients(60))}, limits,
-			"waits for run y, which is ahead of it and also waits for capacity", false},
+			"waits for run y, which is first in line for capacity", false},
 		{"a younger one waits here", run("x", 5, waiting, clients(1)), []queue.Run{run("y", 6, waiting, clients(60))}, limits, "", false},
 		{"an older one waits elsewhere", run("x", 5, waiting, clients(1)), []queue.Run{run("y", 0, waiting, clients(60), elsewhere)}, limits, "", false},
 		{"more than a namespace may have", run("x", 5, waiting, clients(61)), nil, limits,

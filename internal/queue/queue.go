@@ -39,7 +39,7 @@ type Run struct {
 // Named is a queue, claim or volume that runs can share. ID identifies it; Text is its name in messages.
 type Named struct{ ID, Text string }
 
-// Verdict is the decision whether a run keeps its state or changes to another one.
+// Verdict states whether a run keeps its state or changes to another state.
 type Verdict string
 
 const (
@@ -119,7 +119,7 @@ func Shared(a, b Run) (what Named, volume, shared bool) {
 	return Named{}, false, false
 }
 
-// Matters reports, based on the state and the age of another run, whether a run may have to wait for it.
+// Matters reports whether a run may have to wait for another run, judging by the state and the age of the other run.
 func Matters(run, other Run) bool { return other.State != Waiting || before(other, run) }
 
 // before reports whether a is served before b.

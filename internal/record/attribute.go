@@ -14,7 +14,8 @@ import (
 
 // attribute ranks the limits that may have restricted the rate of each measured step of a target. It is called after
 // each result and recomputes all attributions from the recorded status, because a later step can be evidence for
-// earlier ones, for example a step with only one outstanding operation, or a step with more than the earlier steps had.
+// earlier ones, for example if it has only one outstanding operation, or more outstanding operations than the earlier
+// steps.
 func attribute(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, target string) {
 	a := attributor{run: run, target: target, documented: limitsOf(run, target), demands: demands}
 	a.follow()
@@ -38,13 +39,12 @@ type attributor struct {
 	target     string
 	documented limits.Computed
 	demands    *plan.DemandModel
-	// credits holds, by step ID, the bounds of each limit's credits during the whole step. emptied holds, by step ID,
-	// the limits whose credits were observed to be spent. The second map is used for limits whose credits are not
-	// tracked.
+	// credits holds, by step ID, the bounds of each limit's credits during the whole step. emptied holds, by step ID, the
+	// limits whose credits were observed to be spent. emptied is used for limits whose credits are not tracked.
 	credits map[string]map[string]limits.Fill
 	emptied map[string][]string
 	// points are the loads whose rates are attributed. set contains the functions that store the attributions in the
-	// status. They are called after all points have been compared with one another.
+	// status. The functions are called after all points have been compared with one another.
 	points []*result.Point
 	set    []func()
 }
@@ -100,8 +100,9 @@ func (a *attributor) burstTooBrief(name string, percent float64, one *attemptIO)
 	return lasts <= warmUp.Seconds()+share*max(seconds, 0)
 }
 
-// stillGone takes a list of limits whose credits were spent, and returns those whose credits do not return before or
-// during the given attempt. Credits return during a long pause before the attempt, or if its load is slow.
+// stillGone filters a list of limits whose credits were spent. It keeps the limits whose credits do not return before
+// or during the given attempt. Credits return in a long pause before the attempt, or if the attempt's rate is clearly
+// below the baseline.
 func (a *attributor) stillGone(gone []string, one attemptIO, end time.Time) []string {
 	return slices.DeleteFunc(slices.Clone(gone), func(name string) bool {
 		at := slices.IndexFunc(a.documented.Limits, func(l limits.Limit) bool { return l.Name == name })
@@ -166,8 +167,8 @@ func (a *attributor) add(point *result.Point, step *v1alpha1.ResolvedStep) *resu
 	return point
 }
 
-// prepare adds to a point the documented limits, the credits and the expected caching of its step. The limits are those
-// of the clients that took part, which are fewer than planned if the run went on without lost ones.
+// prepare sets the documented limits, the credits and the expected caching of a point. The limits are scaled to the
+// clients that took part, because a run that continues without lost clients has fewer than planned.
 func (a *attributor) prepare(point *result.Point, step *v1alpha1.ResolvedStep) *result.Point {
 	clients := step.Clients
 	if point.Clients > 0 {

@@ -11,9 +11,9 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// sharedNodes returns remarks, by target, about clients that ran on the same machine as clients of another target in a
-// step that loaded both targets. The results of such clients do not depend on their own storage alone. A client that
-// does not report its machine is assumed to be alone on it.
+// sharedNodes returns remarks, by target, about clients that shared a machine with clients of another target in a step
+// that loaded both targets. The results of such clients do not depend on their own storage alone. A client that does
+// not report its machine is assumed to be alone on it.
 func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result.Remark {
 	if planned.Purpose == plan.Idle || len(planned.Targets) < 2 {
 		return nil
@@ -41,7 +41,7 @@ func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result
 	for target := range remarks {
 		slices.Sort(others[target])
 		for i := range remarks[target] {
-			// Use the same message for all clients of a target, so that it is reported only once.
+			// Use the same message for all clients of a target, to report it only once.
 			remarks[target][i].Message = "shared a machine with clients of " + strings.Join(others[target], ", ") +
 				" that were running at the same time: they competed for CPU, memory and network, so the targets are not compared"
 		}
@@ -49,8 +49,8 @@ func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result
 	return remarks
 }
 
-// compareTargets records, in a phase's result, the comparison of its targets and, for an interference phase without
-// aggressors, how evenly the victims shared the storage.
+// compareTargets records the comparison of a phase's targets in the phase's result. For an interference phase without
+// aggressors, it also records how evenly the victims shared the storage.
 func compareTargets(run *v1alpha1.BenchmarkRun, planned plan.Step) {
 	if planned.Purpose == plan.Idle && planned.Kind != v1alpha1.PhaseCooldown {
 		return
@@ -65,8 +65,8 @@ func compareTargets(run *v1alpha1.BenchmarkRun, planned plan.Step) {
 // maxFigures is the API's limit on the number of figures of a comparison. No phase has more main figures.
 const maxFigures = 12
 
-// limitFigures drops the last figures of a comparison that has more than the API allows. It moves the main figures to
-// the front, so that they are kept.
+// limitFigures drops the last figures of a comparison that has more than the API allows. It first moves the main
+// figures to the front, to keep them.
 func limitFigures(phase *v1alpha1.PhaseResult, comparison *v1alpha1.TargetComparison) {
 	if len(comparison.Figures) <= maxFigures {
 		return

@@ -13,9 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// account estimates a target's credits after all I/O of the run. It ignores the I/O of the given attempt. end is the
-// time at which the rest of the I/O ended. ok is false if no bucket is known, either from documented limits or from
-// measurements.
+// account estimates a target's credits after all I/O of the run except that of the given attempt. end is the time at
+// which this I/O ended. ok is false if no bucket is known, either from documented limits or from measurements.
 func account(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string, attempt decide.Attempt,
 ) (a *limits.Buckets, end time.Time, ok bool) {
@@ -131,13 +130,12 @@ func spentBucket(series *v1alpha1.BurstSeries, refill float64, io drainIO) (cred
 	return bucket, bucket.Size > 0 && bucket.Baseline > 0 && bucket.Burst > 0
 }
 
-// drainIO holds the times of a drain, and the earlier I/O whose credits the drain's result counts as spent by the
-// drain.
+// drainIO holds the times of a drain, and the earlier I/O that the drain's result counts toward the spent credits.
 type drainIO struct {
 	earlier []attemptIO
 	// start is the time of the drain's first I/O, and measured is the end of its warm-up.
 	start, measured time.Time
-	// buckets is the number of clients if each has its own volumes with a bucket each, otherwise 1.
+	// buckets is the number of clients if each client has its own bucket, otherwise 1.
 	buckets int
 }
 
@@ -163,9 +161,9 @@ func ioOfDrain(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, tar
 	return made
 }
 
-// deficit returns the credits that all buckets together lacked at the start of the drain, minus the credits that came
-// back between that start and a drop. refill is the refill rate of all buckets together, each of which gets an equal
-// share. at is the time from the end of the warm-up to the drop.
+// deficit returns the total credits missing from the buckets at the start of the drain, minus the credits that came
+// back between the start and a drop. refill is the total refill rate, of which each bucket gets an equal share. at is
+// the time from the end of the warm-up to the drop.
 func (d drainIO) deficit(at time.Duration, refill float64, buckets int) float64 {
 	sum, each := 0.0, refill/float64(buckets)
 	for bucket := range buckets {
@@ -195,7 +193,7 @@ func noteCredits(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned 
 }
 
 // credit returns the estimated fill level of a target's emptiest bucket at the start and the end of an attempt, in
-// percent, and the fill level of each bucket at the start, by the name of its limit. Unknown values are nil.
+// percent. fills maps the name of each limit to the fill level of its bucket at the start. Unknown values are nil.
 func credit(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string,
 ) (start, end *int32, fills map[string]limits.Fill) {

@@ -15,13 +15,13 @@ const (
 	// keepsEmpty is the minimum rate, as a fraction of the baseline, at which a load prevents an empty bucket from
 	// refilling.
 	keepsEmpty = 0.9
-	// longGap is the length of a pause above which an empty bucket may have filled noticeably.
+	// longGap is the longest pause in which an empty bucket cannot refill noticeably.
 	longGap = 30 * time.Second
 )
 
 // emptied is a bucket whose credits a drain has spent.
 type emptied struct {
-	// burst is the result of the drain, and workload and load are the drain's.
+	// burst is the drain's result, workload its workload, and load the load that it generated.
 	burst    *v1alpha1.BurstResult
 	workload *v1alpha1.Workload
 	load     limits.Load
@@ -30,8 +30,8 @@ type emptied struct {
 }
 
 // emptiedFor returns the bucket that the last drain emptied. It returns nil if no drain has spent the credits, or if
-// the given step may spend the credits of another bucket. A drain that finds no credits is like any other load: an
-// empty bucket stays empty.
+// the given step may spend the credits of another bucket. Like any other load, a drain that finds no credits can keep
+// an empty bucket empty.
 func emptiedFor(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, step *v1alpha1.ResolvedStep, target string,
 	earlier []attemptIO,
@@ -77,10 +77,9 @@ func lastDrain(
 	return last
 }
 
-// paysFor reports whether a load certainly spends only the credits of the bucket, if it spends any. A load with the
-// drain's block size does. A load with another block size may spend operations where the drain spent bytes, or vice
-// versa. For such a load, the answer comes from the documented limits or, if there are none, from the dimension of the
-// spent credits.
+// paysFor reports whether a load can spend the credits of this bucket only. This is certain for a load with the drain's
+// block size. A load with another block size may spend operation credits where the drain spent byte credits, or vice
+// versa, so paysFor consults the documented limits or, if there are none, the dimension of the spent credits.
 func (e *emptied) paysFor(workload *v1alpha1.Workload, load limits.Load, known limits.Computed) bool {
 	// The block size is 0 if a load uses several block sizes. In that case, compare the workloads.
 	if load.BlockBytes == e.load.BlockBytes && (load.BlockBytes > 0 || reflect.DeepEqual(workload, e.workload)) {
@@ -95,7 +94,7 @@ func (e *emptied) paysFor(workload *v1alpha1.Workload, load limits.Load, known l
 }
 
 // baseline returns the rates that keep the bucket empty. If it is known whether bytes or operations ran out, the rate
-// of the other dimension is 0. If not, a load must reach both rates.
+// of the other dimension is 0. Otherwise, a load must reach both rates to keep the bucket empty.
 func (e *emptied) baseline() (made limits.Rate) {
 	if bytes := e.burst.Bytes; bytes != nil && bytes.Baseline != nil && e.burst.Dimension != "Operations" {
 		made.BytesPerSecond = float64(bytes.Baseline.Value)
@@ -126,8 +125,8 @@ func exhausted(run *v1alpha1.BenchmarkRun, phase, target string) *v1alpha1.Burst
 	return found.Burst
 }
 
-// leavesEmpty reports whether a bucket that was empty at the given end of the previous I/O is still empty after this
-// I/O: there was no long pause between the two, and the rate of this I/O was not clearly below the baseline.
+// leavesEmpty reports whether this I/O left a bucket empty that was empty at the given end of the previous I/O. This
+// requires that no long pause preceded the I/O and that its rate was not clearly below the baseline.
 func (a attemptIO) leavesEmpty(end time.Time, baseline limits.Rate) bool {
 	seconds := a.span.End.Sub(a.span.Start).Seconds()
 	return seconds > 0 && a.span.Start.Sub(end) <= longGap &&

@@ -23,8 +23,8 @@ func Begin(run *v1alpha1.BenchmarkRun, now time.Time) {
 }
 
 // Intent records the planned start and end of a step, before any client is notified. It does not change an existing
-// intent. The attempts of a run are in the order in which they started, so that the last one is the current one. If the
-// attempt was recorded before it started, Intent therefore moves it to the end.
+// intent. The attempts of a run are sorted by start, and the last one is the current attempt. Intent therefore moves an
+// attempt that was recorded before it started to the end.
 func Intent(run *v1alpha1.BenchmarkRun, planned plan.Step, action decide.Action) {
 	run.Status.Steps = slices.DeleteFunc(run.Status.Steps, func(fact v1alpha1.StepStatus) bool {
 		return fact.ID == action.Attempt.Step && int(fact.Attempt) == action.Attempt.Number && fact.StartTime == nil
@@ -89,7 +89,7 @@ func Relayout(run *v1alpha1.BenchmarkRun, target string) {
 	fit(run)
 }
 
-// filesInUse reports whether the step with the given index creates small files that a step without a result works on.
+// filesInUse reports whether the step with the given index creates small files that an unfinished step needs.
 func filesInUse(run *v1alpha1.BenchmarkRun, index int) bool {
 	creator := &run.Spec.Steps[index]
 	if !createsFiles(creator) {

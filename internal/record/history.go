@@ -45,7 +45,8 @@ func historyOf(
 	return made
 }
 
-// concludedAt returns the time at which an attempt was ended because it had measured enough, or zero if it was not.
+// concludedAt returns the time at which an attempt was ended early because it had measured enough, or zero if it was
+// not ended early.
 func concludedAt(run *v1alpha1.BenchmarkRun, attempt decide.Attempt) time.Time {
 	for i := range run.Status.Steps {
 		if fact := &run.Status.Steps[i]; fact.ID == attempt.Step && int(fact.Attempt) == attempt.Number {
@@ -55,8 +56,8 @@ func concludedAt(run *v1alpha1.BenchmarkRun, attempt decide.Attempt) time.Time {
 	return time.Time{}
 }
 
-// onBaseline reports whether a phase has the regime Baseline: it measures after a drain of the credits, which is part
-// of the phase itself or of the phase before it.
+// onBaseline reports whether a phase has the regime Baseline. Such a phase measures after a drain has spent the
+// credits, either in the phase itself or in the phase before it.
 func onBaseline(phase *v1alpha1.Phase) bool {
 	if phase == nil {
 		return false
@@ -103,8 +104,8 @@ func resolved(run *v1alpha1.BenchmarkRun, id string) v1alpha1.ResolvedStep {
 	return v1alpha1.ResolvedStep{}
 }
 
-// degraded returns a step whose I/O on a target ended at the given time, with the number of clients that took part: the
-// planned clients without those that were lost before and not replaced.
+// degraded returns a step with the number of clients that took part on a target. It subtracts clients that were lost
+// before the step's I/O ended, at the given time, and were not replaced.
 func degraded(run *v1alpha1.BenchmarkRun, id, target string, end time.Time) v1alpha1.ResolvedStep {
 	step := resolved(run, id)
 	if run.Spec.Run.Clients.OnLoss != v1alpha1.OnLossContinueDegraded {

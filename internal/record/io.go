@@ -44,7 +44,7 @@ func noteIO(fact *v1alpha1.StepStatus, targets []string, clients []result.Client
 		}
 	}
 	for i := range fact.IO {
-		// Omit the times of a target that match those of the step, as most do, to keep the status short.
+		// To keep the status short, omit the times of a target if they equal the times of the step, as most do.
 		io := &fact.IO[i]
 		if timeOf(io.FirstIOTime).Sub(first) < result.SampleInterval {
 			io.FirstIOTime = nil

@@ -32,8 +32,8 @@ func Observe(run *v1alpha1.BenchmarkRun, by time.Time) {
 	}
 }
 
-// Observations records the outcome of evaluating the observations of a run. The warnings in the outcome replace those
-// from the check of the queries before the first step.
+// Observations records the outcome of evaluating the observations of a run. The warnings in the outcome replace the
+// warnings from the check of the queries before the first step.
 func Observations(run *v1alpha1.BenchmarkRun, outcome *observation.Outcome, now time.Time) {
 	if failed(run) == nil {
 		run.Status.Message = ""

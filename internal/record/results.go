@@ -33,7 +33,7 @@ func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	end(step(run, attempt), append(problems, stopped...), now)
 	noteIO(step(run, attempt), planned.Targets, clients)
 	if failed(run) == nil {
-		// Clear the message of the run, because it describes the progress of the step, which has ended.
+		// The step has ended, so clear the run's message, which describes the step's progress.
 		run.Status.Message = ""
 	}
 	if step(run, attempt).FirstIOTime == nil && failed(run) != nil {

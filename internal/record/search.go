@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// Offering sets the offered rate of a step of a search: to the recorded rate or, if none is recorded, to the rate that
+// Offering sets the offered rate of a search step to the recorded rate or, if none is recorded, to the rate that
 // follows from the results of earlier steps. It returns other steps unchanged.
 func Offering(run *v1alpha1.BenchmarkRun, planned plan.Step) plan.Step {
 	asked := question(run, planned)
@@ -51,8 +51,8 @@ func question(run *v1alpha1.BenchmarkRun, planned plan.Step) *search.Question {
 		if baseline := operationsBaseline(run, planned); baseline > 0 {
 			below := asked.Below(baseline)
 			if !offers(planned, below) {
-				// In a mixed load, each client performs at least one operation of each kind per second. Together, the clients
-				// may then exceed a low baseline. In that case, only the first rate is offered, which the store does not reach.
+				// In a mixed load, each client performs at least one operation of each kind per second. Together, the clients may
+				// then exceed a low baseline. In that case, offer only the first rate, although the store cannot reach it.
 				below = asked.Below(float64(asked.Min))
 			}
 			asked = below

@@ -128,7 +128,7 @@ func eachSuspect(do func(*v1alpha1.Suspect)) func(*v1alpha1.BenchmarkRunStatus) 
 	}
 }
 
-// dropSuspects keeps the most likely suspects of each attribution, at most `most`.
+// dropSuspects keeps at most `most` suspects of each attribution, the likeliest ones.
 func dropSuspects(most int) func(*v1alpha1.BenchmarkRunStatus) {
 	return func(status *v1alpha1.BenchmarkRunStatus) {
 		eachTarget(status, func(target *v1alpha1.TargetResult) {

@@ -41,8 +41,8 @@ type ComparedSide struct {
 type RunsComparison struct {
 	Baseline string `json:"baseline"`
 	Other    string `json:"other"`
-	// SameSpec is true if both runs had the same specification and the same contents of profiles. Otherwise SpecDiffers
-	// lists the differences.
+	// SameSpec is true if both runs had the same specification and the same profile contents. Otherwise SpecDiffers lists
+	// the differences.
 	SameSpec    bool                      `json:"sameSpec"`
 	SpecDiffers []compare.FieldDifference `json:"specDiffers,omitempty"`
 	// Surroundings lists the differences outside the specifications: tools, kernels, machines, storage.
@@ -145,7 +145,7 @@ func side(c *Compared) compare.Side {
 	return compare.Side{Name: c.Name, Target: c.Target, Run: &c.Document.Spec.Run, Status: &c.Document.BenchmarkRunStatus, ID: id}
 }
 
-// equivalent computes RunsComparison.Equivalent of complete runs from all figures that can be tested.
+// equivalent computes RunsComparison.Equivalent for complete runs from all figures that can be tested.
 func equivalent(phases []compare.RunPhase) *bool {
 	yes, no, some := true, false, false
 	add := func(refused string, figures []compare.Figure) {

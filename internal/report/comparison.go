@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// comparedPair names a target and the target that it is compared with, which is the first one of the phase.
+// comparedPair names a target and its baseline: the first target of the phase, with which it is compared.
 type comparedPair struct{ target, baseline string }
 
 // comparedPairs lists the targets that are compared in at least one phase, in the order of their first occurrence in

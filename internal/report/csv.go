@@ -14,9 +14,9 @@ import (
 )
 
 // ErrNoSeries is returned for a document that does not contain the series of its run.
-var ErrNoSeries = errors.New("this record of the run does not contain time series. " +
-	"Specify a file written by `run -o json`, or a run whose series the cluster still stores; " +
-	"to read them there, you need permission to list ConfigMaps")
+var ErrNoSeries = errors.New("the record of this run contains no time series: " +
+	"specify a file written by `run -o json`, or a run whose series are still in the cluster; " +
+	"reading series from the cluster requires permission to list ConfigMaps")
 
 // CSVTable is the name of a table that CSV can write.
 type CSVTable string
@@ -79,7 +79,7 @@ func harmless(name string) string {
 }
 
 // rows writes a table with a header row. It calls `of` for each target of each step. `of` calls `add` once per row,
-// with the cells of the given columns. `add` puts the cells of the columns in placed before them, and writes the row.
+// with the cells of the given columns. `add` prepends the cells that place returns, and writes the row.
 func rows(out *csv.Writer, d Document, columns []string, of func(step *v1alpha1.ResolvedStep, target *series.Target, add func(...string))) error {
 	failed := out.Write(append(append([]string{}, placed...), columns...))
 	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {

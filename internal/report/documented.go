@@ -8,7 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// aboveBaseline is the multiple of the documented baseline above which a rate is compared with the documented burst.
+// aboveBaseline is the factor by which a rate must exceed the documented baseline to be compared with the documented
+// burst instead.
 const aboveBaseline = 1.1
 
 // promise holds the documented value of a figure, and the measured figure as a percentage of this value, both as text.
@@ -19,8 +20,8 @@ type promise struct{ value, percent string }
 type documentedRates map[string]bool
 
 // once returns the documented value if the report has not shown it yet, and "" otherwise. detail is true if the caller
-// shows the value only in the details. Because the short form omits the details, the first call without detail returns
-// such a value again.
+// shows the value only in the details. The short form omits the details, so the first call with detail false returns
+// such a value once more.
 func (t documentedRates) once(p promise, detail bool) string {
 	key := p.value
 	if detail {
@@ -91,7 +92,7 @@ func rateOf(of *v1alpha1.DocumentedRate, bytes bool) int64 {
 
 // bucketValue returns the documented value of a figure that describes a credit bucket: its size, its refill, or how
 // long it lasts when full. The bucket belongs to the limit that burstLimit returns. bucketValue returns 0 if the value
-// is unknown, or if only one of the figure and the bucket counts operations.
+// is unknown, or if the figure counts bytes and the bucket operations, or vice versa.
 func bucketValue(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure) int64 {
 	limit := burstLimit(d, target)
 	if limit == nil || (limit.Dimension == "Operations") != (f.Operation == phasekind.InOperations) {

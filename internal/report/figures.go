@@ -78,7 +78,7 @@ func (p *page) figureTable(d Document, rows []figureRow, told documentedRates) {
 	p.take(part{tables: []partTable{table}})
 }
 
-// figureRows returns table rows for the figures of a phase that the function chosen selects, grouped by name across
+// figureRows returns table rows for the figures of a phase for which chosen returns true, grouped by name across
 // targets. It omits a figure that is not a main figure and has the same value as an earlier one, such as the peak of a
 // burst with only one level. It keeps equal figures of cells, because each belongs to a different operation.
 func figureRows(
@@ -138,7 +138,7 @@ func between(lower, upper string) string {
 }
 
 // figureTitle returns the name of a figure for a table of its phase or report block. The name can be as short as
-// "lasted" or "spent", because the rest of the table makes clear what it refers to.
+// "lasted" or "spent", because the rest of the table supplies the context.
 func figureTitle(phase *v1alpha1.PhaseResult, f *phasekind.Figure) string {
 	words, operation := figureNames[f.Name], strings.ToLower(printable(f.Operation))
 	switch f.Name {

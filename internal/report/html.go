@@ -81,7 +81,7 @@ type htmlCell struct {
 func HTML(w io.Writer, d Document) error {
 	spec, err := yaml.Marshal(d.Spec.Run)
 	if err != nil {
-		return fmt.Errorf("write the report: the specification: %w", err)
+		return fmt.Errorf("write the report: encode the specification: %w", err)
 	}
 	made := htmlPage{Title: printable(d.Benchmark), Kind: "Run " + printable(d.Run), Verdicts: badges(d), Spec: string(spec),
 		Footer: "Made by storagebench " + printable(d.Version) + "."}

@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// neighbours writes the effect of neighbours on each victim, how evenly the victims share the storage if there are no
-// aggressors and, as details, the rates of the aggressors.
+// neighbours writes the effect of neighbours on each victim and, as details, the rates of the aggressors. If there are
+// no aggressors, it writes how evenly the victims share the storage.
 func (p *page) neighbours(d Document, phases []v1alpha1.PhaseResult) {
 	for _, phase := range phases {
 		if !phasekind.Of(phase.Kind).Interleaved {
@@ -22,7 +22,7 @@ func (p *page) neighbours(d Document, phases []v1alpha1.PhaseResult) {
 			}
 		}
 		p.details(func() {
-			p.nested("Ratios are relative to the blocks without neighbours, paired by repetition; ± is the larger distance to an end of the 95 % interval. " +
+			p.nested("Ratios are relative to the blocks without neighbours, paired by repetition; ± is the distance to the farther end of the 95 % interval. " +
 				"Percentiles are from the merged histograms of all blocks.")
 		})
 		if phase.Fairness != nil {
@@ -120,9 +120,9 @@ func latencyText(nanoseconds *int64) string {
 	return measure.FormatLatency(uint64(max(*nanoseconds, 0)))
 }
 
-// blockRatio formats a ratio with its 95 % interval: the ratio, followed by ± and its larger distance to an end of the
-// interval. If that distance exceeds half of the ratio, blockRatio returns only the two ends of the interval. It
-// returns "" if there is no ratio.
+// blockRatio formats a ratio with its 95 % interval: the ratio, then ± and the distance to the farther end of the
+// interval. If this distance exceeds half the ratio, blockRatio returns only the two ends of the interval. It returns
+// "" if there is no ratio.
 func blockRatio(ratio *v1alpha1.Estimate, digits int) string {
 	if ratio == nil {
 		return ""

@@ -29,8 +29,8 @@ type Document struct {
 	Version string `json:"storagebenchVersion"`
 	v1alpha1.BenchmarkRunStatus
 	Spec v1alpha1.BenchmarkRunSpec `json:"spec"`
-	// ObjectivesChanged is true if the benchmark's objectives have changed since the run. The document then contains
-	// the current objectives, their verdicts and the resulting ObjectivesMet condition, instead of those of the run.
+	// ObjectivesChanged is true if the benchmark's objectives have changed since the run. The document then contains the
+	// current objectives, their verdicts and the resulting ObjectivesMet condition instead of the run's own.
 	ObjectivesChanged bool `json:"objectivesChanged,omitempty"`
 	// Series is the run's data over time, compressed and base64-encoded. `report -o csv` decodes it. Series is omitted
 	// if the data is not available.
@@ -88,7 +88,7 @@ func Read(r io.Reader) (Document, error) {
 		return Document{}, fmt.Errorf("read a report: %w", err)
 	}
 	if len(text) > limit {
-		return Document{}, noResult("the input has more than %d bytes", limit)
+		return Document{}, noResult("the input is larger than %d bytes", limit)
 	}
 	if text, err = asJSON(text); err != nil {
 		return Document{}, err

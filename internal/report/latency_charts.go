@@ -116,7 +116,7 @@ func distributions(d Document) []view {
 			continue
 		}
 		var lines []chart.Line
-		dashes := map[string]int{} // the number of lines of each target so far: each line gets its own dash pattern
+		dashes := map[string]int{} // lines drawn so far per target, to give each line its own dash pattern
 		eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {
 			if step.Phase != phase.Name || step.Purpose == v1alpha1.StepPrepare {
 				return

@@ -92,8 +92,7 @@ func evidenceText(a *v1alpha1.Attribution) string {
 		first := &a.Suspects[0]
 		why := first.Evidence
 		if first.Limit != "" && len(why) > 0 {
-			// Omit the first sentence of the evidence. It states which share of the limit was used, and a table shows that
-			// share.
+			// Omit the first sentence of the evidence. It states the used share of the limit, which a table already shows.
 			why = why[1:]
 		}
 		parts = slices.Clone(why[:min(len(why), maxReasonsTold)])

@@ -14,7 +14,7 @@ import (
 var verdictWords = map[v1alpha1.Verdict]string{v1alpha1.VerdictMet: "met", v1alpha1.VerdictMissed: "MISSED", v1alpha1.VerdictUnknown: "NOT KNOWN"}
 
 // JudgedBy evaluates a finished run against the given objectives. It returns a copy of the document with these
-// objectives and their verdicts in place of those that the run had.
+// objectives and their verdicts instead of the run's own.
 func (d Document) JudgedBy(objectives []v1alpha1.Objective) Document {
 	d.ObjectivesChanged = true
 	d.Spec.Objectives = objectives
@@ -34,7 +34,7 @@ func (p *page) objectives(d Document) {
 	case d.ObjectivesChanged && len(d.Objectives) == 0:
 		p.line("The benchmark's objectives were removed after this run.")
 	case d.ObjectivesChanged:
-		p.line("The benchmark's objectives have changed since this run; the verdicts use the current ones.")
+		p.line("The benchmark's objectives have changed since this run; the verdicts use the current objectives.")
 	}
 	if len(d.Objectives) == 0 {
 		return

@@ -51,7 +51,7 @@ func (p *page) observations(d Document) {
 		p.take(part{tables: []partTable{table}})
 	}
 	if d.Observations.Omitted > 0 {
-		p.line(fmt.Sprintf("%d more series of steps did not fit into the run's status.", d.Observations.Omitted))
+		p.line(fmt.Sprintf("%d more series were omitted to limit the size of the run's status.", d.Observations.Omitted))
 	}
 	p.details(func() {
 		var queries []string
@@ -128,7 +128,7 @@ func observedViews(d Document) []view {
 		made := viewOverTime(d, fmt.Sprintf("observation-%d", i), "Observation "+printable(o.Name)+" over time", axis, lines)
 		made.Y = chart.Linear(most(lines), 5, round(format))
 		made.Text = textOfRates(made.Title, d, lines, format)
-		made.Notes = append(made.Notes, "Figures that the store or its nodes report, from Prometheus. Pale: warm-up, which no figure includes.")
+		made.Notes = append(made.Notes, "Values from Prometheus, reported by the store or its nodes. Pale: warm-up, not included in any figure.")
 		if negative {
 			made.Notes = append(made.Notes, "Values below zero are drawn as zero.")
 		}

@@ -262,8 +262,8 @@ func rateView(d Document, id, title string, lines []chart.Line, levels []chart.L
 	made := viewOverTime(d, id, title, timeAxis(phaseBands(d), lines), lines)
 	made.Levels, made.Y = shown, chart.Linear(top, 5, round(format))
 	made.Text = textOfRates(title, d, lines, format) + told
-	made.Notes = append(made.Notes, "Every "+intervalText(lines)+" has one value; where several share a pixel, their mean is drawn, with their range behind it. "+
-		"Pale: warm-up or transition, which no figure includes. Gaps: nothing was measured."+told)
+	made.Notes = append(made.Notes, "Every "+intervalText(lines)+" has one value; where several values share a pixel, the line shows their mean, with their range behind it. "+
+		"Pale: warm-up or transition, not included in any figure. Gaps: nothing was measured."+told)
 	for _, l := range rest {
 		where := "Above the chart: "
 		if l.Y <= made.Y.Max {
@@ -272,7 +272,7 @@ func rateView(d Document, id, title string, lines []chart.Line, levels []chart.L
 		made.Notes = append(made.Notes, where+l.Name+".")
 	}
 	if d.Series.Coarsened {
-		made.Notes = append(made.Notes, "Adjacent seconds were merged to bound the size of the stored series.")
+		made.Notes = append(made.Notes, "Adjacent seconds were merged to limit the size of the stored series.")
 	}
 	return made
 }
@@ -308,8 +308,7 @@ func intervalText(lines []chart.Line) string {
 	return time.Duration(middle * 1e9).Round(100 * time.Millisecond).String()
 }
 
-// textOfRates describes in words a chart that shows rates over time: the range of each line and the times of the
-// phases.
+// textOfRates describes a chart of rates over time in words: the range of each line and the times of the phases.
 func textOfRates(title string, d Document, lines []chart.Line, format func(float64) string) string {
 	text := title + "."
 	for _, line := range lines {
@@ -331,11 +330,11 @@ func textOfRates(title string, d Document, lines []chart.Line, format func(float
 	return text + " Phases: " + strings.Join(phases, "; ") + "."
 }
 
-// clock formats a time that is given in seconds from the start of the run.
+// clock formats a time in seconds from the start of the run.
 func clock(seconds float64) string { return length(int64(seconds * 1e9)) }
 
-// levelsUpTo selects the levels (horizontal lines at documented limits) that a chart shows. shown holds the first four
-// that are at most twice top, because higher ones would flatten the other lines.
+// levelsUpTo selects the levels (horizontal lines at documented limits) that a chart shows: the first four that are at
+// most twice top. Higher levels would flatten the lines of the chart. rest holds the other levels.
 func levelsUpTo(all []chart.Level, top float64) (shown, rest []chart.Level) {
 	for _, l := range all {
 		if l.Y <= 2*top && len(shown) < 4 {

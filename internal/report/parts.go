@@ -45,7 +45,8 @@ type partTable struct {
 	lines  [][]string
 	left   int
 	matrix bool
-	// mixed is true if the columns of a matrix show different figures. Shades then compare only the values of a column.
+	// mixed is true if the columns of a matrix show different figures. The shading then compares values only within a
+	// column.
 	mixed bool
 	// detailRows are the indexes of the lines, and detailColumns the headings of the columns, that the short form
 	// leaves out.

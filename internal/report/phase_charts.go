@@ -75,7 +75,7 @@ func drainView(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetR
 	for _, text := range dropTexts(target.Burst) {
 		made.Text += " " + strings.ToUpper(text[:1]) + text[1:] + "."
 	}
-	made.Notes = []string{"All operations, from the start of the measured time. Thick: the segments found, each at its mean." + told}
+	made.Notes = []string{"All operations, from the start of the measured time. Thick lines: detected segments, each at its mean rate." + told}
 	return made, true
 }
 
@@ -237,7 +237,7 @@ func curveOfRates(phase *v1alpha1.PhaseResult, axis *loads, index int) view {
 		made.Legend = append(made.Legend, legendEntry{curve.Name, fmt.Sprintf("c%d d%d", i%8+1, i%4)})
 	}
 	made.Y = chart.Linear(top, 5, round(format))
-	made.Notes = []string{"All operations; vertical lines are 95 % intervals. Hollow: a step whose figures are not valid."}
+	made.Notes = []string{"All operations; vertical lines are 95 % intervals. Hollow points: steps without valid figures."}
 	return made
 }
 
@@ -307,7 +307,7 @@ func latencyCurve(target *v1alpha1.TargetResult, axis *loads, operation measure.
 }
 
 // clientCharts returns one chart for each step and target with several clients. It shows the throughput of each client,
-// the fastest first. There are no charts for layouts, for phases with many steps, and for steps that move no bytes.
+// the fastest first. There are no charts for layouts, phases with many steps, or steps that move no bytes.
 func clientCharts(d Document) []view {
 	var views []view
 	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {

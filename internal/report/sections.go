@@ -94,7 +94,7 @@ type kindBlock struct {
 
 func (b *kindBlock) id() string { return strings.ReplaceAll(strings.ToLower(b.title), " ", "-") }
 
-// blocksOf groups phases by the block of their kind, in the order of the run.
+// blocksOf groups phases by the report block of their kind, in the order of the run.
 func blocksOf(d Document) []*kindBlock {
 	var all []*kindBlock
 	for _, phase := range d.Phases {
@@ -141,7 +141,7 @@ func where(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResul
 	return phase.Name
 }
 
-// manyTargets reports whether the run has results of several targets, so that the report must name the target.
+// manyTargets reports whether the run has results of several targets. If it has, the report must name the target.
 func manyTargets(d Document) bool { return len(targetNames(d)) > 1 }
 
 func targetNames(d Document) []string {

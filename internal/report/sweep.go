@@ -108,7 +108,7 @@ func (p *page) sweep(where string, sweep *v1alpha1.SweepPhase, steps []v1alpha1.
 	p.line(title + creditRange(steps) + driftText(steps))
 	axes := axesOf(sweep.Axes)
 	if cells(axes) > maxCells {
-		p.nested("more cells than a sweep can have")
+		p.nested("not shown: the sweep has more cells than the API allows")
 		return
 	}
 	byLength := longestFirst(axes)
@@ -245,9 +245,9 @@ func cellText(steps []v1alpha1.StepResult, cell int, figure figureOf) string {
 	return text
 }
 
-// figuresIn lists the figures of the cells. A matrix shows only one figure. Rates cover all operations together.
-// Latencies are per operation, because the mean and the percentiles of all operations together cannot be computed from
-// those of each operation.
+// figuresIn lists the figures of the cells that get a matrix each. Rates cover all operations together. Latencies are
+// per operation, because the mean and the percentiles of all operations together cannot be computed from those of each
+// operation.
 func figuresIn(steps []v1alpha1.StepResult) []figureOf {
 	all := []figureOf{
 		{title: "MB/s", judge: (*compare.Pair).CellThroughput, cell: func(s v1alpha1.StepResult) string {

@@ -196,7 +196,7 @@ func withoutClients(target *v1alpha1.TargetResult) string {
 	return "no client has a result"
 }
 
-// measuredHow writes one sentence per phase and target that describes how the figures were measured.
+// measuredHow describes, in one sentence per phase and target, how the figures were measured.
 func (p *page) measuredHow(d Document) {
 	for phase, target := range v1alpha1.TargetResults(d.Phases) {
 		if target.Clients == 0 || phasekind.Of(phase.Kind).InCells() {

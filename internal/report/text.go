@@ -23,8 +23,7 @@ type TextOptions struct {
 	Columns int
 	// ASCII restricts the chart to ASCII.
 	ASCII bool
-	// Details is the text that explains how to see the details that the short form leaves out. The default is "-v shows
-	// them".
+	// Details tells the reader how to show the details that the short form leaves out. The default is "-v shows them".
 	Details string
 }
 

@@ -51,8 +51,8 @@ func (p *page) timeline(d Document) {
 		"complete; no rate includes it. Pause before is from the last completion of the previous phase to the first I/O.")
 }
 
-// spansOf returns the time span of each phase, in the order in which the phases started. It uses only the attempt of
-// each step whose results count.
+// spansOf returns the time span of each phase, in the order in which the phases started. For each step, it uses only
+// the attempt whose results count.
 func spansOf(d Document) []span {
 	phases := map[string]string{}
 	var facts []*v1alpha1.StepStatus

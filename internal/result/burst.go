@@ -36,8 +36,8 @@ const (
 type drain struct {
 	b *builder
 	s summed
-	// found holds the analysis of the byte rate and that of the operation rate, in this order. ok is true for each rate
-	// that could be analyzed.
+	// found holds the analyses of the byte rate and of the operation rate, in this order. ok is true for each rate that
+	// could be analyzed.
 	found [2]detect.Result
 	ok    [2]bool
 	// refill holds the refill rates used for byte credits and for operation credits, each with its interval if it was
@@ -116,8 +116,8 @@ func (d *drain) analyzeWith(one dimension, earlier []detect.Sample) {
 	d.found[one], d.ok[one] = found, true
 }
 
-// startsEmpty reports whether the bucket is known to be empty at the start of the drain. During the idle time before a
-// redrain, credits come back.
+// startsEmpty reports whether the bucket is known to be empty at the start of the drain. A redrain does not start
+// empty, because credits come back during the idle time before it.
 func (d *drain) startsEmpty() bool { return d.b.history.BucketEmpty && !d.b.step.Redrain }
 
 // atBaseline reports whether the rate of a drain without a drop is a baseline that is documented or that an earlier
@@ -146,9 +146,10 @@ func (d *drain) knownRefill(one dimension) knownRefill {
 	return knownRefill{}
 }
 
-// useLevelAsRefill takes the measured level after the drop for the refill of the credits that ran out, if the refill is
-// documented as the baseline. With the documented figure, the difference between the two times the length of the burst
-// would be mistaken for spent credits, and a burst that is only a little above the baseline spends few.
+// useLevelAsRefill uses the measured level after the drop as the refill of the credits that ran out, if the documented
+// refill equals the documented baseline. With the documented refill, its difference from the level would count as spent
+// credits throughout the burst. The error is relatively large if the burst is only a little above the baseline, because
+// such a burst spends few credits.
 //
 // Earlier I/O at up to the documented baseline spent no credits, even if it was faster than the level.
 func (d *drain) useLevelAsRefill() {
@@ -170,10 +171,10 @@ func (d *drain) useLevelAsRefill() {
 // earlier returns the I/O that may have spent credits before the series starts: the I/O of earlier steps and of the
 // warm-up. Its times are on the time axis of the series.
 //
-// Steps up to the last one after which the bucket was certainly empty are omitted, because the credits that they spent
-// no longer matter. Including these steps would also falsify the result: the store still delivers the baseline when the
-// bucket is empty, and if the baseline is above the refill, the difference would be mistaken for spent credits. For the
-// same reason, all earlier steps are omitted if the store has no credits.
+// It omits all steps up to the last one after which the bucket was certainly empty, because the credits that these
+// steps spent no longer matter. Including these steps would also falsify the result: the store still delivers the
+// baseline when the bucket is empty, and if the baseline is above the refill, the difference would be mistaken for
+// spent credits. For the same reason, earlier omits all earlier steps if the store has no credits.
 func (d *drain) earlier(one dimension) []detect.Sample {
 	var all []detect.Sample
 	warmUp, warm := d.warmUp(one)

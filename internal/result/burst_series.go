@@ -100,7 +100,7 @@ func (d *drain) series(one dimension) *v1alpha1.BurstSeries {
 	return &made
 }
 
-// cause returns the part with the lowest documented baseline: the volume, its server or the client's machine.
+// cause names the component with the lowest documented baseline: the volume, its server or the client's machine.
 func (d *drain) cause(one dimension) string {
 	demand, _ := d.b.demand()
 	at := d.b.history.Documented.At(demand.Load)

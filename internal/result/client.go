@@ -110,8 +110,8 @@ type History struct {
 	Loads []limits.Load
 	// Described is the run's description of the storage, or nil if the run has none.
 	Described *v1alpha1.StorageDescription
-	// SeesEnd is true if a phase of the run drains the credits of the target, so that the run also measures the rate
-	// after the burst.
+	// SeesEnd is true if the run also measures the rate after the burst, because one of its phases drains the target's
+	// credits.
 	SeesEnd bool
 	// Expect names what the phase should measure, such as the server's cache.
 	Expect v1alpha1.Expectation
@@ -130,8 +130,8 @@ type History struct {
 	// EmptyAt is the end of the last earlier I/O after which the bucket was certainly empty. It is zero if that is
 	// unknown.
 	EmptyAt time.Time
-	// Drained is true if a search or an interference phase is to measure at the baseline, and the drain in the phase, or
-	// right before it, spent the burst credits. Some credits may have come back since then.
+	// Drained is true for a search or an interference phase that measures at the baseline, if the drain in the phase or
+	// right before it spent the burst credits. Some credits may have come back since then.
 	Drained bool
 	// CreditPercentAtStart and CreditPercentAtEnd are the estimated fill levels of the target's emptiest bucket, in
 	// percent, at the start and at the end of the step. They are nil if unknown.

@@ -58,7 +58,7 @@ func untilCredits(step plan.Step, history History) string {
 	}
 	if why != "" {
 		return fmt.Sprintf("cannot determine when the bucket is %d %% full, because %s: "+
-			"waited for maxDuration, or not at all if it is not set", step.UntilCreditsPercent, why)
+			"waited for maxDuration, or not at all if maxDuration is not set", step.UntilCreditsPercent, why)
 	}
 	format := measure.FormatBytesPerSecond
 	if dimension == inOperations {

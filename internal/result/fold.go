@@ -11,9 +11,9 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Fold adds the result of one step to the result of its target in the phase, which is the zero value before the first
-// step. A process may die between storing a step's result and recording that the step was folded, so folding the same
-// step again has no effect.
+// Fold adds the result of one step to the phase's result for a target. Before the first step, the phase's result is the
+// zero value. A process may die between storing a step's result and recording that the step was folded, so folding the
+// same step again has no effect.
 //
 // The effect of a step depends on the phase. Steps of a ramp and cells of a sweep are added to Steps. Layout and
 // precondition share one result, which has the figures of the layout. A cooldown and its redrain also share one result,
@@ -65,8 +65,8 @@ func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, hi
 // setupPrefix begins the message of each warning from a command's setup.
 const setupPrefix = "setup: "
 
-// foldSteady replaces the phase's result with that of the measured step. It keeps the warnings of a command's setup,
-// which runs as a separate step right before the measured step.
+// foldSteady replaces the phase's result with the result of the measured step. It keeps the warnings of a command's
+// setup, which runs as a separate step right before the measured step.
 func foldSteady(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.TargetResult) {
 	if step.Purpose == plan.Prepare {
 		into.Warnings = setupWarnings(made.Warnings)
@@ -184,7 +184,7 @@ func foldCell(into *v1alpha1.TargetResult, step plan.Step, history History, made
 	cell.CreditPercentAtStart, cell.CreditPercentAtEnd = history.CreditPercentAtStart, history.CreditPercentAtEnd
 }
 
-// tellingCPU is the threshold below which a cell's result omits clientCPUPermille, in the same unit.
+// tellingCPU is the lowest clientCPUPermille that the result of a cell includes.
 const tellingCPU = 500
 
 // maxCells is the API's limit on the number of cells.

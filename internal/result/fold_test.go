@@ -300,7 +300,7 @@ func TestCooldownThatKnewNoRefill(t *testing.T) {
 	step := plan.Step{Kind: v1alpha1.PhaseCooldown, Purpose: plan.Idle, Cell: -1, UntilCreditsPercent: 90}
 	got := result.Cooldown(step, "data", history, start, start.Add(time.Second)).Cooldown.Message
 	const want = "no load for 1s; cannot determine when the bucket is 90 % full, " +
-		"because no refill is documented or measured: waited for maxDuration, or not at all if it is not set"
+		"because no refill is documented or measured: waited for maxDuration, or not at all if maxDuration is not set"
 	if got != want {
 		t.Errorf("it says %q", got)
 	}

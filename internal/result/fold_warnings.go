@@ -18,9 +18,9 @@ type sources struct {
 	extra, own bool
 }
 
-// prefix returns the start of a merged message, which names the steps that the message is about. The prefix can later
-// be removed from the message and replaced. It is "" if the message is only about the layout of a prepare phase, and
-// for all phases other than prepare, ramp and sweep.
+// prefix returns the text at the start of a merged message that names the steps concerned. The prefix can later be
+// removed from the message and replaced. It is "" if the message is only about the layout of a prepare phase, and for
+// all phases other than prepare, ramp and sweep.
 func (s sources) prefix(phase *v1alpha1.Phase) string {
 	switch phase.Kind() {
 	case v1alpha1.PhasePrepare:

@@ -156,7 +156,7 @@ func operationIn(step *v1alpha1.StepResult, operation v1alpha1.Operation) *v1alp
 }
 
 // ratioTo returns the ratio of a figure with neighbours to the same figure without them, in millionths, over the
-// repetitions that have both. It returns nil if there are none.
+// repetitions that have both figures. It returns nil if no repetition has both.
 func ratioTo(
 	neighbours int32, steps []v1alpha1.StepResult, blocks *phasekind.Blocks, figure func(*v1alpha1.StepResult) float64,
 ) *v1alpha1.Estimate {
@@ -211,9 +211,9 @@ func concludeBlocks(blocks *phasekind.Blocks, into *v1alpha1.TargetResult, drain
 	switch {
 	case result.BlocksWithCredits == 0:
 	case !blocks.Drains:
-		result.Message += ". Burst credits were not drained before, so this may hold only as long as they last"
+		result.Message += ". Burst credits were not drained before, so the effect may last only as long as the credits"
 	case !drained:
-		result.Message += ". The drain did not spend all burst credits, so this may hold only as long as they last"
+		result.Message += ". The drain did not spend all burst credits, so the effect may last only as long as the credits"
 	default:
 		result.Message += fmt.Sprintf(". Burst credits may have come back before %d of the %d blocks",
 			result.BlocksWithCredits, len(into.Steps))

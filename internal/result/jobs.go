@@ -36,7 +36,7 @@ func (c *Client) total() uint64 {
 func (b *builder) judgeShort() {
 	if b.load.SpansClients && !b.step.WorkBound() && b.step.Purpose == v1alpha1.StepMeasure && len(b.usable) > 0 && !b.stopped() &&
 		float64(b.result.WindowNanoseconds) < minMeasuredShare*float64(b.step.Duration) {
-		remedy := "raise " + b.load.SizeField + " so that the work lasts longer"
+		remedy := "raise " + b.load.SizeField + " to make the work last longer"
 		if b.described.Reads && b.described.Writes {
 			remedy = "each read covers only the bytes that were written, so use one phase per operation"
 		}

@@ -15,13 +15,12 @@ import (
 
 // Thresholds for warnings.
 const (
-	// maxClockUncertainty is the clock uncertainty above which the result has a warning.
+	// maxClockUncertainty is the largest clock uncertainty without a warning.
 	maxClockUncertainty = 50 * time.Millisecond
-	// maxSubmissionShare is the share of the mean latency spent on submitting the operation, above which the result has
-	// a warning.
+	// maxSubmissionShare is the largest share of the mean latency that submission may take without a warning.
 	maxSubmissionShare = 0.10
-	// maxFlush and maxFlushShare, a share of the common window, bound the time that clients may need to flush their
-	// files after a timed load. If the larger bound is exceeded, the result has a warning.
+	// maxFlush limits the time that clients may take to flush their files after a timed load; maxFlushShare limits this
+	// time as a share of the common window. The result has a warning if the time exceeds both limits.
 	maxFlush      = time.Second
 	maxFlushShare = 0.05
 )
@@ -103,7 +102,7 @@ func (b *builder) judgeTool() {
 }
 
 // judgeFlush warns if buffered writes were not flushed in the measured time. A flush at the end is part of the measured
-// time if the amount of work is fixed. The rates of a timed load do not include it, so it must be short.
+// time if the amount of work is fixed. The rates of a timed load exclude the flush, so the flush must be short.
 func (b *builder) judgeFlush() {
 	if !b.measured || b.load.SpansClients || !b.described.Dirty {
 		return

@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// maxDriftPermille is the relative difference between the first measurement of a cell and its repetition, in
-// thousandths, above which the result has a warning.
+// maxDriftPermille is the largest relative difference between the first measurement of a cell and its repetition, in
+// thousandths, without a warning.
 const maxDriftPermille = 100
 
 // judgeDrift warns if the repetition of a cell differs from its first measurement by more than maxDriftPermille.

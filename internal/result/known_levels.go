@@ -6,7 +6,8 @@ const (
 	// leastTail is the minimum time, in seconds, for which the rate must stay at the known baseline at the end of a
 	// redrain.
 	leastTail = 5
-	// aboveBaseline is the multiple of the baseline above which a sample lies at least partly in the burst.
+	// aboveBaseline is the factor by which the rate of a sample must exceed the baseline for the sample to lie at least
+	// partly in the burst.
 	aboveBaseline = 1.25
 	// wholly is a threshold on a scale on which the baseline is 0 and the burst is 1. A sample whose rate is above it
 	// lies entirely in the burst.

@@ -13,7 +13,7 @@ import (
 // the size of its bucket. A value is 0 if it is not documented.
 type documented struct {
 	baseline, burst, bucket, refill float64
-	// refillsAtBaseline is true if no refill is documented, or the same figure as the baseline.
+	// refillsAtBaseline is true if no refill is documented, or if the documented refill equals the baseline.
 	refillsAtBaseline bool
 }
 
@@ -35,9 +35,9 @@ func (d *drain) documented(one dimension) documented {
 	return documentedOf(&d.b.history, &d.b.step, d.b.result.Target, one)
 }
 
-// EmptiedBy returns the names of the limits whose credits a drain used up: those that allow bursts and whose baseline
-// agrees with the level after the last drop. A limit without a published bucket is named only if no limit with a bucket
-// agrees. EmptiedBy returns nil if no documented baseline agrees.
+// EmptiedBy returns the names of the limits whose credits a drain used up: the limits that allow bursts and whose
+// baseline agrees with the level after the last drop. A limit without a published bucket is named only if no limit with
+// a bucket agrees. EmptiedBy returns nil if no documented baseline agrees.
 func EmptiedBy(of limits.Computed, burst *v1alpha1.BurstResult) []string {
 	if burst == nil || !burst.Exhausted {
 		return nil

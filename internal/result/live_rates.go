@@ -14,8 +14,8 @@ type Doing struct {
 	// generate load.
 	Rates [measure.NumOperations]DoingRate
 	// Done counts the I/O of all clients since the step started, including the warm-up but not syncs (see
-	// measure.Charged). SinceNanoseconds and UntilNanoseconds bound the time that Done covers: the start of the first
-	// and the end of the last of the clients' samples, on the conductor's clock. They are 0 before the first sample.
+	// measure.Charged). SinceNanoseconds and UntilNanoseconds bound the time that Done covers: the start of the clients'
+	// first sample and the end of their last sample, on the conductor's clock. They are 0 before the first sample.
 	Done                               measure.Counter
 	SinceNanoseconds, UntilNanoseconds int64
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxThrottledShare is the share of throttled cgroup periods above which the result has a warning.
+// maxThrottledShare is the largest share of throttled cgroup periods without a warning.
 const maxThrottledShare = 0.05
 
 // machine holds the clients that ran on one machine.
@@ -20,8 +20,8 @@ type machine struct {
 	cpuMilli    int64
 }
 
-// machines groups the clients by machine. A client that does not report its machine is assumed to be alone, so that
-// no sharing is claimed without evidence.
+// machines groups the clients by machine. A client that does not report its machine is assumed to be alone, because
+// sharing must not be reported without evidence.
 func (b *builder) machines() []*machine {
 	known := map[string]*machine{}
 	var all []*machine

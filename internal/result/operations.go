@@ -5,8 +5,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// operations adds the figures of each operation that the clients performed. The totals and the latencies are those that
-// the tool itself reported when it ended. The rates have already been computed by the method throughput.
+// operations adds the figures of each operation that the clients performed. The totals and the latencies come from the
+// tool's own final report. The rates have already been computed by the method throughput.
 func (b *builder) operations() {
 	for _, operation := range measure.Operations {
 		var total Operation

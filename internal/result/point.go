@@ -38,8 +38,7 @@ type Point struct {
 }
 
 const (
-	// sameBlock is the largest relative difference in mean operation size at which two loads count as having the same
-	// operation size.
+	// sameBlock is the largest relative difference between mean operation sizes that count as equal.
 	sameBlock = 0.02
 	// leastDeeper is the smallest ratio of outstanding operations at which a step counts as deeper than another. Of
 	// several deeper steps, the one whose ratio is closest to aimDeeper is used.
@@ -47,10 +46,10 @@ const (
 	// If the latencies of the two steps with the fewest outstanding operations differ by at most sameLatency (a
 	// relative difference), operations are assumed to queue in neither step.
 	sameLatency = 0.10
-	// sameOutstanding and sameRate are the largest relative differences in outstanding operations and in rate at which
-	// one step can stand in for another.
+	// sameOutstanding and sameRate limit the relative differences in outstanding operations and in rate between two steps
+	// that can stand in for each other.
 	sameOutstanding, sameRate = 0.05, 0.05
-	// exceeded is the multiple of a baseline above which a rate shows that credits were available.
+	// exceeded is the factor by which a rate must exceed a baseline to show that credits were available.
 	exceeded = 1.25
 )
 
@@ -241,7 +240,7 @@ func (p *Point) AtLevel(rate limits.Rate) *Point {
 type waits struct {
 	rate    limits.Rate
 	seconds float64
-	// untimed is true if the time of some operations is unknown, so that the mean is unknown too.
+	// untimed is true if the time of some operations is unknown. The mean is then unknown too.
 	untimed bool
 }
 

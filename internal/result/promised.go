@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// tooFast is the multiple of the highest documented burst above which a rate is suspicious: something else must
-	// have contributed to it, such as a cache or compression, or the documented limit is wrong.
+	// tooFast is the factor by which a rate must exceed the highest documented burst to be suspicious. Such a rate
+	// probably includes the effect of a cache or of compression, or the documented limit is wrong.
 	tooFast = 1.25
 	// cacheMemories is a multiple of the server's memory. The server's cache can serve only a small share of the reads
 	// from a dataset of at least this size.
@@ -52,7 +52,7 @@ func (b *builder) judgeVolumes() {
 		}
 	}
 	if len(cached) > 0 {
-		b.warnings.add(v1alpha1.WarningHostCacheOn, nil, "the machine's host caches %s, so reads may complete without reaching the disk, as may writes with ReadWrite: "+
+		b.warnings.add(v1alpha1.WarningHostCacheOn, nil, "the machine's host caches %s, so reads, and with ReadWrite also writes, may complete without reaching the disk: "+
 			"set cachingMode None in the StorageClass to measure the disk", strings.Join(cached, ", "))
 	}
 	if len(fresh) > 0 && b.storageBursts() {
@@ -144,7 +144,7 @@ func (b *builder) judgeBurstOnly(p *Point) {
 	}
 	seconds := float64(b.result.WindowNanoseconds) / 1e9
 	if lasts := at.DrainSeconds(fill); at.Drains() && rate > main.Baseline*(1+sameLevel) && lasts > seconds {
-		b.warnings.add(v1alpha1.WarningRunTooShort, nil, "the documented bucket of %s lasts %s at this rate, but the phase took only %s: it measured only the burst, and no burstDrain phase of "+
-			"the run measures the rate after it", amountText(dimension, main.Size), duration(lasts), duration(seconds))
+		b.warnings.add(v1alpha1.WarningRunTooShort, nil, "the documented bucket of %s lasts %s at this rate, but the phase took only %s: it measured only the burst; "+
+			"add a burstDrain phase to measure the rate after the burst", amountText(dimension, main.Size), duration(lasts), duration(seconds))
 	}
 }

@@ -86,7 +86,7 @@ func (b *builder) inWindow(operation measure.Operation) (bytes, operations []det
 }
 
 // repetitionError derives the error from IOR's repetitions, which are separate rounds with pauses in between. Like the
-// rate, it excludes the warm-up, and so the repetitions that began in it.
+// rate, the error excludes repetitions that began during the warm-up.
 func (b *builder) repetitionError(operation measure.Operation) *int64 {
 	var rates []float64
 	mean := 0.0

@@ -74,8 +74,8 @@ func (d *drain) measureRefill(one dimension, idle float64) {
 
 // sayFull adds a sentence to the message if the bucket was, or may have been, full again before the drain. It compares
 // the credits that this drain spent above the measured refill with the documented bucket size, or else with the credits
-// that the first drain spent. If the bucket was full, the measured refill is too low, and the credits are no less than the
-// bucket.
+// that the first drain spent. If the bucket was full, the measured refill is too low, and the credits computed with it
+// are at least the bucket's size.
 func (d *drain) sayFull(one dimension, at, measured float64) {
 	name := [2]string{"bytes", "operations"}[one]
 	spentWith := func(refill float64) float64 { return d.letThrough(one, at) - refill*at }
@@ -112,8 +112,8 @@ func (d *drain) lastDrop(one dimension) detect.Drop {
 	return drops[len(drops)-1]
 }
 
-// letThrough returns the amount of I/O that was completed before a given time, which is an estimate of the time of the
-// last drop in the series.
+// letThrough returns the amount of I/O that was completed before `until`, an estimate of when the last drop in the
+// series occurred.
 func (d *drain) letThrough(one dimension, until float64) float64 {
 	last := d.lastDrop(one)
 	return detect.DoneBefore(d.s.of(one), until, last.Before.Value, last.After.Value)

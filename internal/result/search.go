@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// Trials returns the measured steps of a search, in order. each is the duration of a step's measurement.
+// Trials returns the measured steps of a search, in order. each is the measured time of a step.
 func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 	if result == nil {
 		return nil
@@ -84,7 +84,7 @@ func withWarnings(all, more []v1alpha1.Warning, kind v1alpha1.PhaseKind) []v1alp
 
 // slowerPPM returns the share of operations that took longer than a bound, in millionths. If there are several kinds of
 // operations, it returns the largest of their shares. It returns nil if the latencies of any kind are unknown. It
-// rounds up, so that a share slightly above the allowed share, a whole number of millionths, does not pass.
+// rounds up, because the allowed share is a whole number of millionths, and a share slightly above it must not pass.
 func slowerPPM(operations []v1alpha1.OperationResult, bound time.Duration) *int64 {
 	most := int64(-1)
 	for i := range operations {
@@ -209,7 +209,7 @@ func latencyOf(from *v1alpha1.LatencyResult) (measure.Latency, bool) {
 	return made, err == nil
 }
 
-// judgePooled replaces the warning about too few samples in single steps by one about the pooled samples.
+// judgePooled replaces the warning about too few samples in single steps with warnings about the pooled samples.
 func judgePooled(into *v1alpha1.TargetResult, kind v1alpha1.PhaseKind) {
 	var pooled builder
 	for i := range into.Operations {
@@ -244,7 +244,7 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 		into.Operations = nil
 		found.Message = "no rate was confirmed with " + bound
 		if slices.ContainsFunc(trials, func(t search.Trial) bool { return t.Confirms }) {
-			doubt = "the confirming steps missed the objective, at the highest rate that had met it and at lower rates: raise stepDuration"
+			doubt = "the confirming steps missed the objective at every rate tried: raise stepDuration"
 		} else {
 			doubt = fmt.Sprintf("the first rate, %s, missed the objective: "+
 				"lower rate.min or clients.count, or accept a longer latency",
@@ -285,8 +285,8 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 	}
 }
 
-// missedUnproven returns the lowest rate above the confirmed rate that counts as missed, but only if it was missed by a
-// step without valid figures, which show nothing about the store. Otherwise it returns 0.
+// missedUnproven finds the lowest rate above the confirmed rate that counts as missed. It returns this rate if the miss
+// is due to a step without valid figures, which shows nothing about the store. Otherwise, it returns 0.
 func missedUnproven(asked *search.Question, confirmed int64, trials []search.Trial) int64 {
 	lowest, unproven := int64(math.MaxInt64), int64(0)
 	for i := range trials {

@@ -7,9 +7,9 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// joinGap is the length up to which a gap between two samples is closed. On the tool's clock, each sample starts at the
-// same instant at which the previous one ends. The end and the start are translated from the tool's clock separately,
-// so the results can be a few microseconds apart or overlap.
+// joinGap is the longest gap between two samples that is closed. On the tool's clock, each sample starts at the same
+// instant at which the previous one ends. The end and the start are translated from the tool's clock separately, so the
+// results can be a few microseconds apart or overlap.
 const joinGap = int64(10 * time.Millisecond)
 
 // series returns the client's samples in order. refused is the number of samples that are left out because their times

@@ -14,9 +14,9 @@ import (
 const maxSizeOff = 0.05
 
 // judgeSizes warns if the byte rate and the operation rate do not match. fio counts bytes and operations differently:
-// operations that complete while its warm-up ends are included in the bytes but are not timed. In a short step with
-// many outstanding operations their share is large, and on a busy machine it is even larger. Neither rate can then be
-// trusted.
+// for operations that complete while its warm-up ends, it counts the bytes but not the latency. The share of these
+// operations is large in a short step with many outstanding operations, and even larger on a busy machine. Neither rate
+// can then be trusted.
 func (b *builder) judgeSizes() {
 	demand, known := b.demand()
 	if !known || !b.measured || b.load.SpansClients || b.step.WarmUp <= 0 || demand.Load.BlockBytes <= 0 {

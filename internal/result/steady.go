@@ -105,8 +105,8 @@ func (b *builder) uncertain() string {
 	return "; the rate varied so much that its mean is imprecise"
 }
 
-// maxMeanErrorPPM is the half-width of the 95 % interval of a mean, in millionths of the mean, above which the report
-// calls the mean imprecise.
+// maxMeanErrorPPM is the largest half-width of a mean's 95 % interval, in millionths of the mean, for which the mean
+// counts as precise.
 const maxMeanErrorPPM = 500_000
 
 // change returns a clause about how the rate changed if the first and the last quarter of the samples differ by more

@@ -100,8 +100,8 @@ func (b *builder) sumUp() (s summed, ok bool) {
 	return s, len(s.bytes) > 0
 }
 
-// bytesPerOperation returns the size of the operations, or 0 if their sizes differ. The bytes and the operation count
-// of a sample may deviate from this size by up to one operation.
+// bytesPerOperation returns the size of the operations, or 0 if their sizes differ. It tolerates a deviation of one
+// operation between the bytes and the operation count of a sample.
 func bytesPerOperation(all []*measure.Series) float64 {
 	var totals measure.Counter
 	for _, one := range all {
@@ -214,7 +214,7 @@ func (b *builder) inFlight() {
 		}
 		loaded, done = max(loaded, end), max(done, completed)
 	}
-	// An I/O end time later than maxInFlight after the end of the load must be wrong.
+	// An I/O end more than maxInFlight after the end of the load must be wrong.
 	if nanoseconds := done - loaded; len(b.usable) > 0 && nanoseconds >= 0 && nanoseconds < int64(maxInFlight) {
 		b.result.InFlightNanoseconds = &nanoseconds
 	}

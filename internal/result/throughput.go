@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxStartSkew and maxStartSkewShare, a share of the common window, bound the time between the first I/O of the
-	// first client and that of the last. If the larger bound is exceeded, the result has a StartSkew warning. The
+	// maxStartSkew limits the time between the first client's and the last client's first I/O; maxStartSkewShare limits
+	// this time as a share of the common window. The result has a StartSkew warning if the time exceeds both limits. The
 	// throughput is not affected, because only the common window counts.
 	maxStartSkew      = 500 * time.Millisecond
 	maxStartSkewShare = 0.02

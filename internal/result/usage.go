@@ -63,8 +63,7 @@ const (
 )
 
 const (
-	// plainlyCompressed is the compression ratio, in thousandths, above which the result has a warning that the tool's
-	// own data is compressible.
+	// plainlyCompressed is the highest compression ratio of the tool's own data, in thousandths, without a warning.
 	plainlyCompressed = 1200
 	// somethingSaved is the smallest compression ratio, in thousandths, at which an unknown file system is assumed to
 	// report compressed sizes. Rounding to blocks cannot cause such a ratio, because it never makes files smaller than
@@ -197,7 +196,7 @@ func savesSomething(s Space) bool {
 	return ratio != nil && *ratio >= somethingSaved
 }
 
-// noHoles reports whether all data of the files was written sequentially, so that the files have no holes. On some file
+// noHoles reports whether the files have no holes, because all their data was written sequentially. On some file
 // systems, holes cannot be distinguished from space saved by compression.
 func (b *builder) noHoles() bool {
 	return b.step.Purpose == plan.Prepare || b.described.NoHoles

@@ -38,7 +38,7 @@ func Parse(line, zone string) (Schedule, error) {
 		return Schedule{}, &Error{Field: "schedule", Value: line, Message: message}
 	}
 	if strings.Contains(strings.ToUpper(line), "TZ=") {
-		return wrong("a time zone is not allowed here: set timeZone")
+		return wrong("a time zone is not allowed here: use the field timeZone")
 	}
 	if fields := macros[strings.ToLower(strings.TrimSpace(line))]; fields != "" {
 		return wrong("use " + fields)
@@ -148,8 +148,8 @@ func (s Schedule) Due(handled, now time.Time, deadline time.Duration) Due {
 	return due
 }
 
-// newest returns the last scheduled time after earliest and up to now. It searches backwards in growing intervals, so
-// that the cost hardly depends on the number of missed times.
+// newest returns the last scheduled time that is after earliest and not after now. It searches backwards in growing
+// intervals, so that the cost hardly depends on the number of missed times.
 func (s Schedule) newest(earliest, now time.Time) time.Time {
 	var newest time.Time
 	for back := time.Minute; newest.IsZero(); back *= 2 {

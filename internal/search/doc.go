@@ -17,8 +17,8 @@
 // operations is slower than the objective allows. The first condition takes precedence: in an overload, the latency is
 // dominated by the queue in front of the clients' jobs, and says nothing about the store.
 //
-// A rate is confirmed if, over five steps, the upper end of the 95 % interval of that share meets the objective. Each
-// step contributes its share as one value: successive operations in a queue are not independent, so counting them
-// individually would make the interval too narrow. If a rate is not confirmed, the search tries lower rates, and
-// the differences between successive rates become larger.
+// A rate is confirmed if, over five steps, the upper end of the 95 % interval of the share of slow operations meets the
+// objective. Each step contributes its share as one value: successive operations in a queue are not independent, so
+// counting them individually would make the interval too narrow. If a rate is not confirmed, the search tries lower
+// rates, and the differences between successive rates become larger.
 package search

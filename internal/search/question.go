@@ -56,7 +56,7 @@ func Of(at *field.Path, phase *v1alpha1.SearchPhase, clients int) (Question, fie
 	latency := at.Child("objective", "latency")
 	percentile, err := strconv.ParseFloat(phase.Objective.Latency.Percentile, 64)
 	if err != nil || !(percentile >= 1 && percentile < 100) {
-		refuse(latency.Child("percentile"), phase.Objective.Latency.Percentile, "must be a number from 1 to below 100, such as 99.9")
+		refuse(latency.Child("percentile"), phase.Objective.Latency.Percentile, "must be at least 1 and below 100, such as 99.9")
 	}
 	q.Allowed = 1 - percentile/100 + slack
 	if q.Latency, err = phase.Objective.Latency.Max.Parse(); err != nil {
@@ -111,7 +111,7 @@ func (q Question) Below(baseline float64) Question {
 	return q
 }
 
-// ReachesBaseline reports whether Max is the baseline, so that no higher rate can last.
+// ReachesBaseline reports whether Max is the baseline, above which no rate can last.
 func (q Question) ReachesBaseline() bool {
 	return q.Baseline > 0 && q.Baseline < float64(q.Max+q.Unit)
 }

@@ -3,9 +3,9 @@ package series
 import "slices"
 
 // coarsen reduces the data of the largest target or observation. For an observation, it drops every other point. For a
-// target, it drops the client rates, drops every other minute, or joins pairs of points, depending on which of clients,
-// minutes and points take up the most space. If the points take up the most space but there is at most one, it drops
-// all data of the target. It returns false if there is nothing left to reduce.
+// target, it reduces the largest of three parts: it drops the client rates, drops every other minute, or joins pairs of
+// points. If the largest part is the points but there is at most one, coarsen drops all data of the target. It returns
+// false if there is nothing left to reduce.
 func (l *Log) coarsen() bool {
 	var most *Target
 	for i := range l.Steps {
@@ -37,7 +37,7 @@ func (l *Log) coarsen() bool {
 	return true
 }
 
-// mostObserved returns the series of an observation with the most points, or nil if none has any.
+// mostObserved returns the observation series with the most points, or nil if no series has points.
 func (l *Log) mostObserved() *Observed {
 	var most *Observed
 	for i := range l.Observed {

@@ -31,7 +31,7 @@ func (l *Log) Encode(limit int) ([]byte, error) {
 	smaller := l.clone()
 	for more := true; len(text) > limit; {
 		if !more {
-			return nil, fmt.Errorf("the series of %d steps exceeds %d bytes", len(l.Steps), limit)
+			return nil, fmt.Errorf("the series of %d steps exceed %d bytes", len(l.Steps), limit)
 		}
 		// Coarsen several times before compressing again, because compressing takes far longer.
 		for i := 0; more && i < max(1, 2*(len(smaller.Steps)+len(smaller.Observed))/3); i++ {
@@ -117,7 +117,7 @@ func (l *Log) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// columns is the serialized form of a log. It groups similar numbers, so that they compress well.
+// columns is the serialized form of a log. It groups similar numbers to improve compression.
 type columns struct {
 	Version   int              `json:"version"`
 	Coarsened bool             `json:"coarsened,omitempty"`

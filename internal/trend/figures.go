@@ -30,7 +30,7 @@ func figuresOf(spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunSta
 	return all[:min(len(all), mostFigures)]
 }
 
-// figureSource holds everything from which the figures of one phase on one target are computed.
+// figureSource holds the data from which the figures of one phase on one target are computed.
 type figureSource struct {
 	phase  *v1alpha1.Phase
 	target string
@@ -39,8 +39,8 @@ type figureSource struct {
 	result *v1alpha1.TargetResult
 }
 
-// underConditions notes in the conditions of figures whether clients were missing, because fewer clients generate a
-// different load.
+// underConditions adds "clients missing" to the conditions of figures that were measured without some clients, because
+// fewer clients generate a different load.
 func (c *figureSource) underConditions(made []v1alpha1.RunFigure) []v1alpha1.RunFigure {
 	missing := func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningClientsMissing }
 	if slices.ContainsFunc(c.result.Warnings, missing) {

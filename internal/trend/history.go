@@ -153,9 +153,9 @@ func Trim(history *v1alpha1.ComparedHistory, runs int) *v1alpha1.ComparedHistory
 	return pack(history.Hash, history.Store, all[max(0, len(all)-runs):])
 }
 
-// mergeHistory extends the history by the evaluated run, and by the comparable stored runs that started before that run
-// and after the history's newest run. It ignores older stored runs, because an earlier evaluation has already decided
-// which of them to keep.
+// mergeHistory adds the evaluated run to the history, and the comparable stored runs that started before that run and
+// after the history's newest run. It ignores older stored runs, because an earlier evaluation has already decided which
+// of them to keep.
 func mergeHistory(history *v1alpha1.ComparedHistory, stored []Run, judged *Run) []entry {
 	var all []entry
 	if history != nil && history.Hash == judged.Hash && history.Store == judged.By.Store {

@@ -89,7 +89,8 @@ func lost(all []entry, accepted time.Time) string {
 	for _, figure := range newest.figures {
 		delete(count, figure.Figure)
 	}
-	// A figure that only a few runs have may have taken the place of another one, because a run has at most mostFigures.
+	// A run has at most mostFigures figures, so a figure that only a few runs have may have taken the place of another
+	// one.
 	maps.DeleteFunc(count, func(_ string, runs int) bool { return runs < detect.LeastBaselineRuns || 2*runs <= earlier })
 	if len(count) == 0 {
 		return ""

@@ -52,7 +52,7 @@ func TestMPILaunchRefuses(t *testing.T) {
 		"the client itself":                {as: func() (identity.Bundle, error) { return own.Client("data", 2) }, command: daemon},
 		"client 0 of another target":       {as: func() (identity.Bundle, error) { return own.Client("other", 0) }, command: daemon},
 		"client 0 of another run":          {as: func() (identity.Bundle, error) { return foreign.Client("data", 0) }, command: daemon},
-		"client 0, a daemon of another":    {as: launcher, command: daemon, says: "only its own address is accepted"},
+		"client 0, a daemon of another":    {as: launcher, command: daemon, says: "not from the caller's own address"},
 		"client 0, a shell":                {as: launcher, command: []string{"sh", "-c", "orted"}, says: "only orted and prted may be launched"},
 		"client 0, a path of its own":      {as: launcher, command: []string{"/tmp/orted"}, says: "only orted and prted may be launched"},
 		"client 0, a daemon with a script": {as: launcher, command: []string{"orted;sh"}, says: "only orted and prted may be launched"},

@@ -29,7 +29,7 @@ func encode(definition map[string]any) ([]byte, error) {
 }
 
 // maxFlowLength is the maximum length of a one-line map or list that contains other maps or lists. At half this value,
-// a file would be about 2 kB larger: more of it would be in block style, which needs more indentation.
+// a file would be about 2 kB larger, because more of it would be in block style, which needs more indentation.
 const maxFlowLength = 12000
 
 // flatten formats each map or list of scalars as a single line. It also formats a map or list of other maps or lists as

@@ -17,8 +17,8 @@
 //     and most rules of the workloads of phases. The rules of the copies were checked when the benchmark was admitted;
 //     the operator and the command-line tool check both kinds of rules again when they plan a run.
 //   - It makes the other rules of a BenchmarkRun's spec apply only when the run is created. The spec is immutable, but
-//     the API server would evaluate its rules at each status update: for 24 phases, the rules took 29 of the 83 ms
-//     of CPU time of an update.
+//     the API server would evaluate its rules at each status update: with 24 phases, they took 29 ms of the 83 ms
+//     of CPU time that an update needs.
 //
 // Usage: go run ./config/crd/finish DIRECTORY
 package main

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxQuantityLength is the maximum length of a quantity. It is enough for every quantity that users write.
+// maxQuantityLength limits the length of a quantity. It leaves room for every quantity that users write.
 const maxQuantityLength = 32
 
 // quantityPattern is controller-gen's pattern for quantities. shortPattern matches the same strings but is shorter,
@@ -16,8 +16,9 @@ const (
 	shortPattern    = `^[+-]?(\d+\.?\d*|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?(\d+\.?\d*|\.\d+))?$`
 )
 
-// toldElsewhere lists the fields whose nested fields lose their descriptions, because these are available elsewhere.
-// The listed fields keep their own. An entry matches the end of a path; paths do not contain list indexes.
+// toldElsewhere lists the fields whose nested fields lose their descriptions, because the same descriptions are
+// available elsewhere. The listed fields keep their own descriptions. An entry matches the end of a path; paths do not
+// contain list indexes.
 var toldElsewhere = []string{
 	// The fields below have types that belong to Kubernetes and are described in its documentation.
 	"template.affinity",
@@ -37,12 +38,12 @@ var toldElsewhere = []string{
 }
 
 // checkedByPlan lists the copies of run.workload and of its fields. The rules of these copies are removed, except for
-// rules about quantities: decoding does not preserve how a quantity was written, so only the API server can distinguish
-// 64k from 64000. The engines enforce the removed rules; a test in internal/plan verifies this.
+// rules about quantities. Only the API server can distinguish 64k from 64000, because decoding does not preserve how a
+// quantity was written. The engines enforce the removed rules; a test in internal/plan verifies this.
 var checkedByPlan = []string{"phases.workload.", "targetWorkloads.workload.", "phases.override."}
 
-// formerName is the former path of a field that was renamed. The former field needs no schema: a rule rejects it in new
-// benchmarks, and stored benchmarks that have it were validated when they were created.
+// formerName is the former path of a field that was renamed. The former field needs no schema, because a rule rejects
+// it in new benchmarks, and stored benchmarks that have it were validated when they were created.
 const formerName = "spec.run.targets.limits"
 
 type finisher struct {
@@ -150,8 +151,8 @@ func withoutName(text, name string) string {
 	return strings.ToUpper(rest[:1]) + rest[1:]
 }
 
-// dropRules removes the CEL rules of a field whose path is in f.frozen or checkedByPlan, because such a field is a copy
-// whose value is validated elsewhere. Quantities that are only in checkedByPlan keep their rules.
+// dropRules removes the CEL rules of a field whose path is in f.frozen or checkedByPlan, because the field is a copy
+// whose value is validated elsewhere. A quantity whose path is only in checkedByPlan keeps its rules.
 func (f finisher) dropRules(schema map[string]any, path string) {
 	frozen := slices.ContainsFunc(f.frozen, func(start string) bool { return strings.HasPrefix(path, start) })
 	copied := slices.ContainsFunc(checkedByPlan, func(part string) bool { return strings.Contains(path, part) })

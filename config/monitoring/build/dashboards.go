@@ -119,7 +119,7 @@ func comparison() Dashboard {
 	l.bars("Relative to the documented baseline", unitRatio, "", q(`@benchmark_documented_baseline_ratio`, figure+" {{level}}"))
 	l.bars("Burst and baseline", unitBytesPerSecond, "Only for burst drain phases.",
 		q(`@benchmark_burst_bytes_per_second{level="Burst"}`, "{{target}} burst"), q(`@benchmark_baseline_bytes_per_second`, "{{target}} baseline"))
-	l.bars("CPU of the busiest client", unitRatio, "A busy client may limit the throughput, instead of the target.", q(`@benchmark_client_cpu_ratio`, "{{target}}"))
+	l.bars("CPU of the busiest client", unitRatio, "The client, not the target, may limit the throughput if its CPU is busy.", q(`@benchmark_client_cpu_ratio`, "{{target}}"))
 	l.graph("Throughput by run", unitBytesPerSecond, "", q(`@benchmark_throughput_bytes_per_second`, figure))
 	l.graph("p99 by run", unitSeconds, "", q(`@benchmark_latency_seconds{percentile="99"}`, figure))
 	l.graph("Throughput of the live run", unitBytesPerSecond, "",

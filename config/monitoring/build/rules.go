@@ -70,14 +70,14 @@ func Alerts() []Alert {
 			Name: "StorageBenchmarkLimitsFaulty", Severity: "warning", For: "10m",
 			Expression: `storagebench_limits_catalog_valid == 0`,
 			Summary:    "The ConfigMap of documented limits is invalid or cannot be read.",
-			Description: "The operator still uses the last valid limits. See the operator's log or, if the ConfigMap is invalid, " +
-				"its events for the error.",
+			Description: "The operator still uses the last valid limits. For the error, see the operator's log or, if the ConfigMap is " +
+				"invalid, the events of the ConfigMap.",
 		},
 		{
 			Name: "StorageBenchmarkOperatorDown", Severity: "warning", For: "10m",
 			Expression:  `absent(storagebench_operator_leader == 1)`,
 			Summary:     "No storagebench operator is the leader.",
-			Description: "Prometheus sees no operator that is the leader: no runs are started, and live runs stop after their current step.",
+			Description: "Prometheus sees no leading operator. No runs are started, and live runs stop after their current step. Check the operator's pods.",
 		},
 	}
 }

@@ -34,7 +34,7 @@ func main() {
 	name := flag.String("name", "", "the provisioner's name in storage classes")
 	root := flag.String("root", "", "directory in which volumes are created")
 	node := flag.String("node", "", "name of the node on which volumes are provisioned")
-	sharedName := flag.String("shared-name", "", "name of the provisioner of shared volumes; empty for none")
+	sharedName := flag.String("shared-name", "", "provisioner name for shared volumes in storage classes; if empty, shared volumes are not provisioned")
 	sharedRoot := flag.String("shared-root", "", "directory, mounted on all nodes, in which shared volumes are created")
 	flag.Parse()
 	provisioners := map[string]controller.Provisioner{*name: local{directories{*root}, *node}}
@@ -86,8 +86,8 @@ var (
 // selectedNode is the annotation in which the scheduler records the node that it chose for the first pod of a claim.
 const selectedNode = "volume.kubernetes.io/selected-node"
 
-// ShouldProvision reports whether this node's provisioner handles a claim: the scheduler has selected this node for it.
-// It also returns true if no node is selected, so that Provision can reject the claim with an error.
+// ShouldProvision reports whether the scheduler has selected this node for a claim. It also returns true if no node is
+// selected, so that Provision can reject the claim with an error.
 func (p local) ShouldProvision(_ context.Context, claim *v1.PersistentVolumeClaim) bool {
 	node := claim.Annotations[selectedNode]
 	return node == "" || node == p.node
@@ -109,7 +109,7 @@ func onNode(name string) *v1.NodeSelector {
 // Provision creates a directory on this node for a claim, and returns a volume that is bound to the node.
 func (p local) Provision(_ context.Context, options controller.ProvisionOptions) (*v1.PersistentVolume, controller.ProvisioningState, error) {
 	if options.SelectedNodeName == "" {
-		return nil, controller.ProvisioningFinished, errors.New("the storage class needs volumeBindingMode WaitForFirstConsumer")
+		return nil, controller.ProvisioningFinished, errors.New("set volumeBindingMode of the storage class to WaitForFirstConsumer")
 	}
 	volume, state, err := p.provision(options, func(path string) v1.PersistentVolumeSource {
 		return v1.PersistentVolumeSource{Local: &v1.LocalVolumeSource{Path: path}}
@@ -157,7 +157,7 @@ func (p directories) provision(options controller.ProvisionOptions, source func(
 		return nil, controller.ProvisioningFinished, fmt.Errorf("volume mode %s is not supported; use %s", *mode, v1.PersistentVolumeFilesystem)
 	}
 	if claim.Spec.Selector != nil {
-		return nil, controller.ProvisioningFinished, errors.New("claims with a selector are not supported")
+		return nil, controller.ProvisioningFinished, errors.New("claims with a selector are not supported; remove the selector")
 	}
 	path := filepath.Join(p.root, options.PVName)
 	if err := os.MkdirAll(path, 0o777); err != nil {
@@ -183,7 +183,7 @@ func (p directories) provision(options controller.ProvisionOptions, source func(
 func (p directories) remove(volume, path string) error {
 	path = filepath.Clean(path)
 	if filepath.Dir(path) != filepath.Clean(p.root) || strings.HasPrefix(filepath.Base(path), ".") {
-		return fmt.Errorf("volume %s is at %s, which is not the directory of a volume in %s", volume, path, p.root)
+		return fmt.Errorf("volume %s was not deleted, because its path %s is not a volume directory in %s", volume, path, p.root)
 	}
 	if err := os.RemoveAll(path); err != nil {
 		return fmt.Errorf("remove the directory of %s: %w", volume, err)

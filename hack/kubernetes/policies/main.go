@@ -1,7 +1,7 @@
 // Command policies enforces NetworkPolicies for the pods of a node. The kernel queues packets for it, and the
 // kube-network-policies library decides whether to accept or drop each packet. The kube-network-policies project's own
 // program runs only in a pod and queues packets with nftables, which not every kernel supports. This program only reads
-// the queue: its caller must create the rules that queue packets.
+// the queue, so its caller must create the rules that queue packets.
 package main
 
 import (

@@ -11,7 +11,7 @@ import (
 
 // Break is an incompatible change.
 type Break struct {
-	// Path identifies what changed: the CRD and, if the change concerns only a version or a field, its name, as in
+	// Path names the CRD and, if only a version or a field of it changed, that version or field, as in
 	// "storagebenchmarks.storagebench.dev v1alpha1 .spec.run.clients.count". The string What describes the change, with
 	// the old and the new value.
 	Path, What string

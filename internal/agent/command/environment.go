@@ -24,7 +24,7 @@ func values(data string, client int) command.Values {
 	program, err := os.Executable()
 	if err != nil {
 		// The agent's path is unknown, so use /proc/self/exe. A command line with the placeholder for the agent's path will
-		// then fail: to the user's program, /proc/self/exe is that program itself.
+		// then fail, because in the user's program, /proc/self/exe is that program.
 		program = "/proc/self/exe"
 	}
 	return command.Values{Data: data, Client: client, Agent: program}

@@ -199,7 +199,7 @@ func (r *run) spawn(path, folder string) error {
 }
 
 // isIn checks that the working directory of the started process is the verified directory. Another directory may have
-// replaced it after it was verified and before the process was started.
+// replaced it between the verification and the start of the process.
 func (r *run) isIn(verified os.FileInfo) error {
 	found, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", r.handle.PID()))
 	if err != nil || os.SameFile(found, verified) {

@@ -65,8 +65,8 @@ func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
 	if reported == nil {
 		ended, err := m.system.ReadIO(m.root)
 		if err != nil {
-			return m.total.Since(m.base), fmt.Errorf("cannot determine the program's I/O after the last reading of its counters, "+
-				"up to a second before it ended: %w", err)
+			return m.total.Since(m.base), fmt.Errorf("the program's I/O since the last reading of its counters, "+
+				"up to a second before it ended, is unknown: %w", err)
 		}
 		reported = &ended
 	}
@@ -75,8 +75,8 @@ func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
 	return m.total.Since(m.base), nil
 }
 
-// blindShare is the share of missing bytes in all observed bytes that blind ignores. Small differences are normal: a
-// reading may include I/O that is cancelled later, or miss some I/O.
+// blindShare is the largest share of missing bytes in all observed bytes for which blind returns 0. Small differences
+// are normal: a reading may include I/O that is cancelled later, or miss some I/O.
 const blindShare = 0.01
 
 // blind returns a lower bound on the bytes moved by processes that no parent waited for, or 0 if they are at most

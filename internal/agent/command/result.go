@@ -76,13 +76,13 @@ func (r *run) codes() []int32 {
 	return r.load.GetSuccessExitCodes()
 }
 
-// remark adds notices to the result about uncertain figures and about processes that the program left running.
+// remark adds notices about uncertain figures and leftover processes to the result.
 func (r *run) remark(ended *agentapi.Ended, end *runEnd) {
 	warn := func(warning, format string, arguments ...any) {
 		tool.Warn(ended, warning, format, arguments...)
 	}
 	if r.reports.left != "" {
-		warn("ToolMessages", "the program ended and left processes running, which were killed: %s", r.reports.left)
+		warn("ToolMessages", "the program left processes running, which were killed: %s", r.reports.left)
 	}
 	if bytes := r.meter.blind(); bytes > 0 {
 		warn("BytesUncertain", "at least %d bytes were read or written by processes that no parent waited for; their "+

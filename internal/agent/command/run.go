@@ -210,8 +210,8 @@ func (r *run) kill() {
 	}
 }
 
-// reap waits for the process to exit and kills its remaining descendants. The result is nil if it does not exit in
-// time.
+// reap waits for the process to exit and kills its remaining descendants. It returns nil if the process does not exit
+// in time.
 func (r *run) reap() *tool.Exit {
 	waited := make(chan *tool.Exit, 1)
 	go func() {

@@ -67,7 +67,7 @@ func Supervise(arguments []string) int {
 		report(superviseFailed, err.Error())
 		return superviseFailure
 	}
-	// A signal to the whole process group is meant for the program. Catch it here instead of ignoring it: started
+	// A signal to the whole process group is meant for the program. Catch it here instead of ignoring it, because started
 	// programs inherit ignored signals.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -95,7 +95,7 @@ func Supervise(arguments []string) int {
 	if left := endLeft(); left != "" {
 		report(superviseLeft, left)
 	}
-	// Report the counters now: some kernels let only root read them once this process has ended.
+	// Report the counters now, because some kernels let only root read them once this process has ended.
 	if counters, err := process.ReadIO(os.Getpid()); err == nil {
 		// Subtract the I/O of this thread, such as reading /proc in endLeft, because it is not the program's.
 		if after, err := process.ReadThreadIO(); err == nil && unread == nil {

@@ -12,13 +12,13 @@ import (
 )
 
 // minute is the longest time that one latency record covers. firstRecord is the time that a step's first record covers.
-// It is short, so that the latencies of a short step are visible while the step runs. Each following record covers as
-// much time as all preceding records together, up to a minute.
+// firstRecord is short, so that the latencies of a short step are visible while the step runs. Each later record covers
+// as much time as all earlier records together, up to a minute.
 const (
 	minute      = time.Minute
 	firstRecord = 5 * time.Second
-	// roomForEarly is the log size, in bytes, at which a step's first latency records stop being shorter than a minute: in
-	// a run with a thousand steps, the log has room for only one latency record per step.
+	// roomForEarly is a log size in bytes. Above this size, all latency records cover a full minute, because the log of a
+	// run with a thousand steps has room for only one latency record per step.
 	roomForEarly = 3 << 20
 )
 

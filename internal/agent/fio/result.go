@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// result assembles the result of the run. Call it after reap. state is the result of reap, which is nil if the process
-// did not exit in time.
+// result assembles the result of the run. Call it after reap. state is the result of reap. It is nil if the process did
+// not exit in time.
 func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision) *agentapi.Ended {
 	load := f.step.Request.GetFio()
 	exit := exitOf(tool.ExitOf(state))
@@ -53,7 +53,7 @@ func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision)
 	return ended
 }
 
-// amend completes a result with the reason why fio was stopped or killed, which fio's own output does not contain.
+// amend adds to a result the reason why fio was stopped or killed. fio's own output does not contain this reason.
 func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.Exit) {
 	switch {
 	case w.hung != "":

@@ -106,7 +106,7 @@ func (r *run) kill() {
 	}
 }
 
-// gone returns a channel that fires after Timeouts.Gone, the time within which a killed fio process should exit.
+// gone returns a channel that fires after Timeouts.Gone. A killed fio process should exit within this time.
 func (r *run) gone() <-chan time.Time { return time.After(r.step.Timeouts.Gone) }
 
 // reap waits for the output to end (unless givenUp is set) and for fio to exit, and kills leftover descendants. It
@@ -133,8 +133,8 @@ func (r *run) reap(givenUp bool) *os.ProcessState {
 		state = r.command.ProcessState
 	case <-r.gone():
 	}
-	// Jobs that survived their parent can still be found and killed, because they are in its process group or are our
-	// descendants.
+	// Jobs that survived their parent can still be found and killed, because they are in the parent's process group or are
+	// descendants of the agent.
 	r.left = r.handle.Kill()
 	return state
 }

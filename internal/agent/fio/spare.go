@@ -11,8 +11,8 @@ import (
 // to start. The process has no job yet, so it touches no file.
 //
 // The process is spawned when a step's load has ended. At that time nothing is being measured, and the step only waits
-// for its I/O in flight. Spawning it earlier would delay the loading of a step, or disturb its measurement, for 100 ms
-// (measured with eight clients on two processors).
+// for its I/O in flight. Spawning the process earlier would delay the loading of a step, or disturb its measurement, by
+// 100 ms (measured with eight clients on two processors).
 type spareFio struct {
 	mu      sync.Mutex
 	waiting *waitingFio
@@ -65,8 +65,8 @@ func (s *spareFio) take(how spawning, directory *volumes.Files) *waitingFio {
 }
 
 // close ends the spare process, if there is one, and prevents new ones from being spawned. A process that is being
-// spawned has inherited the lock on the directory, so close waits until it is gone, but not longer than the given time,
-// because spawning hangs if the file system does.
+// spawned has inherited the lock on the directory, so close waits until that process is gone. The wait is limited to
+// the given time, because spawning hangs if the file system hangs.
 func (s *spareFio) close(patience time.Duration) {
 	s.mu.Lock()
 	s.closed = true

@@ -14,14 +14,14 @@ import (
 
 const (
 	// earlyStop is the time after fio's start during which fio has no results worth waiting for. earlyPatience limits how
-	// long to wait for fio to exit if it is asked to stop during that time: a fio process that receives SIGINT while it
-	// starts may deadlock in its signal handler (seen with 3.33).
+	// long to wait for fio to exit if it is asked to stop during that time, because a fio process that receives SIGINT
+	// while it starts may deadlock in its signal handler (seen with 3.33).
 	earlyStop     = 2 * time.Second
 	earlyPatience = 3 * time.Second
 	// jobKilled is part of fio's message about a job that a signal has killed.
 	jobKilled = ", got signal="
-	// jobStart is an upper bound on the time from reading the job to fio's first I/O, which includes a sleep of 100 ms in
-	// fio.
+	// jobStart is an upper bound on the time that fio takes from reading the job to its first I/O, including a sleep of
+	// 100 ms.
 	jobStart = 250 * time.Millisecond
 )
 
@@ -120,7 +120,7 @@ func (w *supervision) giveUp() {
 // end asks fio to stop and to print its results so far.
 func (w *supervision) end(reason string) {
 	if w.ending != "" {
-		// Do not send a second signal, which could make fio print into the middle of the result that it is printing.
+		// Do not send a second signal, because fio could then print into the middle of its result.
 		return
 	}
 	w.ending = reason

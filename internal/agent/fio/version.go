@@ -14,8 +14,8 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// knownFio caches the description of fio once fio was found to work. When a conductor reconnects during a step, the
-// agent then does not start fio again, which would disturb the measurement.
+// knownFio caches the description of fio once fio was found to work. Otherwise, a conductor that reconnects during a
+// step would make the agent start fio again and disturb the measurement.
 type knownFio struct {
 	mu   sync.Mutex
 	tool *agentapi.Tool
@@ -62,7 +62,7 @@ func (t *Tool) askFio(ctx context.Context) *agentapi.Tool {
 	}
 	found.Version = strings.ToValidUTF8(strings.TrimSpace(version), "?")
 	if !strings.HasPrefix(found.GetVersion(), "fio-") {
-		found.Problem = path + " is not fio: its version is " + found.GetVersion()
+		found.Problem = path + " is not fio: its version is " + found.GetVersion() + "; install the package fio"
 	}
 	return found
 }

@@ -58,8 +58,8 @@ func (s spawning) spawn() (*waitingFio, error) {
 	waiting.command.Env = tool.BareEnvironment()
 	waiting.command.Stderr = waiting.stderr
 	waiting.command.ExtraFiles = s.locks
-	// Processes that fio leaves running may keep its standard error open forever, so limit how long Wait waits for it to
-	// be closed.
+	// Processes that fio leaves running may keep its standard error open forever, so limit how long Wait waits for
+	// standard error to be closed.
 	waiting.command.WaitDelay = s.timeout / 2
 	var err error
 	if waiting.stdout, err = waiting.command.StdoutPipe(); err != nil {

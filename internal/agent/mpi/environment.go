@@ -39,8 +39,8 @@ func (t *Tool) environment(scratch string, more ...string) []string {
 }
 
 // launchProgram returns the path of MPI's launch agent, which is this program. If MPI would misread the path,
-// launchProgram returns /proc/self/exe instead, and newLauncher accepts only jobs with one host. Such a job does not
-// start the launch agent, but MPI still requires that the program exists.
+// launchProgram returns /proc/self/exe instead, and newLauncher accepts only jobs with one host. A job with one host
+// does not start the launch agent, but MPI still requires that the program exists.
 func launchProgram() string {
 	path, err := os.Executable()
 	if err == nil {

@@ -81,10 +81,10 @@ func hostfile(hosts []host) string {
 }
 
 // network returns the smallest network that contains the addresses of all hosts, such as "10.244.0.0/22". MPI must use
-// only this network: container bridges and other interfaces have the same addresses on every machine, or exist only
-// temporarily. If all addresses are loopback addresses, the result is the whole loopback network. The result is empty
-// for one host and for addresses with fewer than 8 leading bits in common. It is also empty for IPv6, because MPI
-// selects networks only by IPv4 addresses.
+// only this network, because other interfaces, such as container bridges, have the same addresses on every machine or
+// exist only temporarily. If all addresses are loopback addresses, the result is the whole loopback network. The result
+// is empty for one host and for addresses with fewer than 8 leading bits in common. It is also empty for IPv6, because
+// MPI selects networks only by IPv4 addresses.
 func network(hosts []host) string {
 	var first netip.Addr
 	length, loopback := 32, true
@@ -119,8 +119,8 @@ func network(hosts []host) string {
 	return netip.PrefixFrom(first, length).Masked().String()
 }
 
-// interfaceOf returns the name of this machine's interface with an address. It returns "" for a loopback address, or if
-// no interface has the address.
+// interfaceOf returns the name of this machine's interface with the given address. It returns "" for a loopback
+// address, or if no interface has this address.
 func interfaceOf(address string) string {
 	wanted, err := netip.ParseAddr(address)
 	if err != nil || wanted.IsLoopback() {

@@ -36,8 +36,8 @@ func (m *member) checkCaller(ctx context.Context) error {
 	return nil
 }
 
-// checkLaunch returns an error if the daemon is not part of this client's own MPI, or would be controlled from an
-// address other than the caller's: the controlling process decides which programs the daemon runs.
+// checkLaunch returns an error if the daemon does not belong to this client's version of MPI, or would be controlled
+// from an address other than the caller's. The controlling process decides which programs the daemon runs.
 func (m *member) checkLaunch(ctx context.Context, command []string) error {
 	if err := m.checkCaller(ctx); err != nil {
 		return err
@@ -53,12 +53,12 @@ func (m *member) checkLaunch(ctx context.Context, command []string) error {
 	}
 	from, ok := peer.FromContext(ctx)
 	if !ok {
-		return status.Error(codes.PermissionDenied, "the caller's address cannot be determined")
+		return status.Error(codes.PermissionDenied, "cannot determine the caller's address")
 	}
 	tcp, ok := from.Addr.(*net.TCPAddr)
 	if !ok || !leadsTo(heads, tcp.AddrPort().Addr()) {
-		return status.Errorf(codes.PermissionDenied, "%s requested a daemon that is controlled from %s, but only "+
-			"its own address is accepted: clients must reach each other without address translation", from.Addr, heads)
+		return status.Errorf(codes.PermissionDenied, "%s requested a daemon controlled from %s, not from the "+
+			"caller's own address; connect the clients without address translation", from.Addr, heads)
 	}
 	return nil
 }
@@ -94,9 +94,9 @@ func headsOf(command []string) ([]netip.Addr, error) {
 	return heads, nil
 }
 
-// leadsTo reports whether one of the addresses in heads is the caller's. All loopback addresses count as equal, because
-// a machine has many. If heads contains no address of the caller's family, leadsTo returns true, because there is
-// nothing to compare.
+// leadsTo reports whether heads contains the caller's address. All loopback addresses count as equal, because a machine
+// has many of them. If heads contains no address of the caller's family, no comparison is possible, and leadsTo returns
+// true.
 func leadsTo(heads []netip.Addr, caller netip.Addr) bool {
 	caller = caller.Unmap().WithZone("")
 	same := slices.DeleteFunc(slices.Clone(heads), func(head netip.Addr) bool { return head.Is4() != caller.Is4() })

@@ -102,7 +102,7 @@ func checkDaemon(command []string) error {
 		rest = rest[3:]
 	}
 	if !seen["orte_leave_session_attached"] {
-		return fmt.Errorf("%s would detach from its caller: leave_session_attached must be set", command[0])
+		return fmt.Errorf("%s would detach from its caller: set its parameter orte_leave_session_attached", command[0])
 	}
 	return nil
 }

@@ -26,8 +26,8 @@ const launchFailed = 255
 // launchPrefix is the prefix of a launcher's own messages on mpirun's standard error.
 const launchPrefix = "storagebench: launch:"
 
-// LaunchCommand implements `agent launch HOST DAEMON ARGUMENTS`, which MPI runs in place of ssh. It asks the agent
-// on a host to start the daemon, passes on the daemon's output, and exits with its exit code. When the launcher
+// LaunchCommand implements `agent launch HOST DAEMON ARGUMENTS`, which MPI runs in place of ssh. It asks the agent on a
+// host to start the daemon, passes on the daemon's output, and exits with the daemon's exit code. When the launcher
 // exits, the agent ends the daemon and all its descendants.
 func LaunchCommand(arguments []string, stdout, stderr io.Writer) int {
 	// Exit when mpirun is killed; nothing else would end this process.

@@ -125,7 +125,7 @@ func (l *launchLink) close() {
 	_ = l.reports.Close()
 }
 
-// firstReport returns the first report of a kind, or "" if there is none.
+// firstReport returns the first report of the given kind, or "" if there is none.
 func (l *launchLink) firstReport(kind reportKind) string {
 	text, err := io.ReadAll(io.NewSectionReader(l.reports, 0, 1<<20))
 	if err != nil {

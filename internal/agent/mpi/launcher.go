@@ -111,7 +111,7 @@ func (l *launcher) Run(deadline int64) *agentapi.Ended {
 	var ended *agentapi.Ended
 	if err != nil {
 		ended = &agentapi.Ended{}
-		tool.Fail(ended, tool.ReasonTool, "mpirun could not be started: %s", err)
+		tool.Fail(ended, tool.ReasonTool, "cannot start mpirun: %s", err)
 	} else {
 		ended = l.judge(end)
 	}
@@ -202,8 +202,7 @@ func (l *launcher) Repetitions() int {
 	return len(l.output.ends)
 }
 
-// launcherProblem returns the first problem that a launcher reported, because MPI's own message does not give the
-// cause.
+// launcherProblem returns the first problem that a launcher reported. MPI's own message does not contain this cause.
 func (l *launcher) launcherProblem() string {
 	for line := range strings.Lines(l.stderr.String()) {
 		if _, problem, found := strings.Cut(line, launchPrefix); found {
@@ -224,7 +223,7 @@ func (l *launcher) judge(end launcherEnd) *agentapi.Ended {
 	code, signal := exited.Result()
 	exit := ior.Exit{Code: code, Signal: signal, Stopped: end.stopped != ""}
 	if exit.Stopped && exit.Signal == syscall.SIGKILL {
-		exit.Signal, exit.Code = 0, 1 // The agent itself sent the SIGKILL, so treat it as an exit with code 1.
+		exit.Signal, exit.Code = 0, 1 // The agent itself sent the SIGKILL, so treat the kill as an exit with code 1.
 	}
 	ended := l.output.judge(exit, l.stderr.String(), l.job)
 	switch {

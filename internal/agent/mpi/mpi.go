@@ -29,8 +29,7 @@ import (
 // LauncherClient is the client that starts MPI jobs.
 const LauncherClient = 0
 
-// System gives the tool access to the machine: it handles processes and examines their open files. A simulation
-// replaces it.
+// System gives the tool access to the machine's processes and their open files. A simulation replaces it.
 type System interface {
 	tool.Processes
 	// Start starts a program as the leader of a process group. See process.Start.

@@ -28,12 +28,12 @@ func parseVersion(answer string) (version, error) {
 	found := versionText.FindStringSubmatch(strings.TrimSpace(answer))
 	if found == nil {
 		line, _, _ := strings.Cut(strings.TrimSpace(answer), "\n")
-		return version{}, fmt.Errorf("mpirun is not Open MPI's: its version is %q; use an image with Open MPI 4 or 5",
+		return version{}, fmt.Errorf("mpirun does not belong to Open MPI: its version is %q; use an image with Open MPI 4 or 5",
 			line)
 	}
 	major, err := strconv.Atoi(found[2])
 	if err != nil || major < minMPI || major > maxMPI {
-		return version{}, fmt.Errorf("mpirun is from Open MPI %s; use an image with Open MPI 4 or 5", found[1])
+		return version{}, fmt.Errorf("mpirun is Open MPI %s, which is not supported; use an image with Open MPI 4 or 5", found[1])
 	}
 	return version{text: found[1], major: major}, nil
 }

@@ -21,7 +21,7 @@ func TestParseMPIVersion(t *testing.T) {
 		"mpirun (Open MPI) 3.1.3":              "use an image with Open MPI 4 or 5",
 		"mpirun (Open MPI) 6.0.0":              "use an image with Open MPI 4 or 5",
 		"HYDRA build details:\nVersion: 4.0.2": `its version is "HYDRA build details:"`,
-		"":                                     "is not Open MPI's",
+		"":                                     "does not belong to Open MPI",
 	} {
 		got, err := parseVersion(said)
 		if text := got.text + " " + got.daemon(); err == nil && text != want || err != nil && !strings.Contains(err.Error(), want) {

@@ -17,7 +17,7 @@ const (
 	// maxSentRepetitions limits the repetitions in a result, because its record must fit into one message.
 	maxSentRepetitions = 1 << 14
 	// maxDisagreement is the largest accepted difference between the bytes in our samples and the bytes that IOR reports,
-	// as a share of what IOR reports.
+	// as a fraction of IOR's bytes.
 	maxDisagreement = 0.05
 )
 
@@ -115,7 +115,7 @@ func (o *output) judge(exit ior.Exit, stderr string, job job) *agentapi.Ended {
 			sent := all[:min(len(all), maxSentRepetitions)]
 			if len(sent) < len(all) {
 				tool.Warn(ended, "ResultIncomplete", "IOR completed %d repetitions, but its figures cover only the first %d: "+
-					"raise blockSize or stonewall, so that each repetition lasts longer", len(all), len(sent))
+					"raise blockSize or stonewall to make each repetition longer", len(all), len(sent))
 			}
 			figures.Repetitions = o.repetitions(sent)
 			o.compare(ended, all, job)
@@ -147,9 +147,9 @@ func (o *output) isExpected(warning ior.Warning) bool {
 	return false
 }
 
-// compare warns if this client's samples do not add up to what its ranks transferred according to IOR. The comparison
-// is possible only if all ranks are on one host or do the same amount of work. If a stonewall stops the ranks after a
-// given time, they do different amounts of work.
+// compare warns if the sum of this client's samples differs from the bytes that its ranks transferred according to IOR.
+// The comparison is possible only if all ranks are on one host or do the same amount of work. Ranks that a stonewall
+// stops after a given time do different amounts of work.
 func (o *output) compare(ended *agentapi.Ended, repetitions []ior.Repetition, job job) {
 	load := o.part.load
 	if load.GetCollective() && len(job.hosts) > 1 {

@@ -33,8 +33,8 @@ type part struct {
 	files *volumes.Files
 	// scratch is the part's own temporary directory; close removes it.
 	scratch string
-	// ranks is the minimum number of ranks among the descendants of our MPI process. There may be more: a member does not
-	// know which clients share its address.
+	// ranks is the minimum number of ranks among the descendants of this client's MPI process. There may be more, because
+	// a member does not know which other clients share its address.
 	ranks   int
 	samples *rankSamples
 	running *mpiProcess
@@ -147,7 +147,8 @@ func (p *part) open() (err error) {
 	return nil
 }
 
-// openShared opens client 0's directory on the shared volume. Client 0 creates it before it launches the job.
+// openShared opens client 0's directory on the shared volume. Client 0 has created the directory before launching the
+// job.
 func (p *part) openShared() error {
 	if err := p.files.OpenDirectoryOf(LauncherClient); err != nil {
 		return fmt.Errorf("open the directory of client 0, in which all clients work: %w; check that all clients mount the same volume",
@@ -200,8 +201,8 @@ func (p *part) clear() {
 	}
 }
 
-// covered reports whether a time-bound step has been measured for its whole duration on this client. What IOR does
-// afterwards, such as flushing its files, may then exceed the step's deadline. Call covered after clear.
+// covered reports whether a time-bound step has been measured for its whole duration on this client. If so, the step is
+// complete even if IOR's remaining work, such as flushing its files, exceeds the deadline. Call covered after clear.
 func (p *part) covered() bool {
 	return p.load.GetDurationNanoseconds() > 0 && p.left == nil && (p.running == nil || p.samples.full())
 }

@@ -43,8 +43,8 @@ func (p *part) startMPI(command *exec.Cmd) (*mpiProcess, error) {
 	return started, nil
 }
 
-// follow reads the ranks' counters until the process exits, and once more before it is reaped. A process that has not
-// been reaped still has its own counters, which include the I/O of ranks that exited between two readings.
+// follow reads the ranks' counters until the process exits, and once more before it reaps the process. Until then the
+// process still has its own counters, which include the I/O of ranks that exited between two readings.
 func (m *mpiProcess) follow() {
 	defer close(m.ended)
 	ticker := time.NewTicker(m.meter.interval())

@@ -78,7 +78,7 @@ func (t *Tool) describe(ctx context.Context, name string) *agentapi.Tool {
 }
 
 func missingTool(name string, err error) string {
-	return fmt.Sprintf("%s is not in this image or on this machine (%s); IOR and mdtest need an image with Open MPI and IOR", name, err)
+	return fmt.Sprintf("%s is not in this image or on this machine (%s); use an image with Open MPI and IOR", name, err)
 }
 
 func (t *Tool) askMPI(ctx context.Context, path string) (version, error) {

@@ -18,8 +18,8 @@ const (
 	// It bounds the CPU use, because a reading takes 15 microseconds per rank.
 	rankLookEach = 3 * time.Millisecond
 	// rankSearch is the time during which every reading also searches for missing ranks. After that time, or once all
-	// expected ranks are found, the search runs only once per second, because it reads the whole process table. There may
-	// be more ranks than expected: those of other clients with the same address.
+	// expected ranks are found, the search runs only once per second, because it reads the whole process table. More ranks
+	// than expected are found if other clients have the same address.
 	rankSearch = 15 * time.Second
 )
 
@@ -36,7 +36,7 @@ var (
 	daemonStartLeast = process.IO{ReadBytes: 142 << 10, ReadCalls: 440}
 )
 
-// rankMeter measures what the ranks below one MPI process (mpirun or a daemon) read and write.
+// rankMeter measures the reads and writes of the ranks below one MPI process (mpirun or a daemon).
 //
 // The final counters of a rank that exits between two readings are never read from the rank itself. But the kernel adds
 // the counters of a child to those of the parent that waits for it, and the daemon's counters can be read until we reap
@@ -45,9 +45,9 @@ var (
 // I/O before the tool opens its first file does not count: loading libraries, reading the hardware description, and
 // exchanging MPI's first messages. Measured with Open MPI 4.1.4 and IOR 4.0.0, 2 ranks on each of 3 hosts: before that
 // point, a rank reads 105 to 110 kB in 370 calls and writes 2 to 12 kB in 60 to 130 calls, and its daemon reads 146 to
-// 161 kB. Counting begins at the last reading before that point, so some I/O counts as load although it is not: 1 to 25
-// kB written and up to 60 kB read in 50 to 180 calls, over all ranks of a client. Each barrier accounts for 100 bytes
-// of this I/O.
+// 161 kB. Counting begins at the last reading before that point, so some of this I/O is wrongly counted as load: 1 to
+// 25 kB written and up to 60 kB read in 50 to 180 calls, over all ranks of a client. Each barrier contributes 100
+// bytes.
 type rankMeter struct {
 	system    System
 	daemon    int
@@ -59,7 +59,7 @@ type rankMeter struct {
 	// ranks maps the PID of each rank to true while the rank runs, and to false once it has exited.
 	ranks map[int]bool
 	// live lists the PIDs of the ranks that the latest reading found. total is all I/O of the daemon and its ranks. It
-	// includes base, the I/O of their start, which does not count as load.
+	// includes base, the I/O during their start. base does not count as load.
 	live        []int
 	base, total process.IO
 	armed       bool
@@ -119,7 +119,7 @@ func (m *rankMeter) look(now time.Duration) process.IO {
 }
 
 // arm starts counting once a rank has a file open in its working directory, or the ranks have transferred more than
-// they do while starting.
+// during their start.
 func (m *rankMeter) arm(before process.IO) {
 	grown, ranks := m.total.Since(before), uint64(max(m.expected, len(m.ranks)))
 	m.armed = grown.ReadBytes > rankStartMost.ReadBytes+2*ranks*rankStart.ReadBytes ||

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// CPUMeter measures the CPU use of one step: the tool's CPU time, and how much the cgroup was throttled.
+// CPUMeter measures the tool's CPU time and the throttling of the cgroup during one step.
 type CPUMeter struct {
 	since int64
 	stat  measure.CPUStat

@@ -13,7 +13,7 @@
 // volumes prepares, checks and examines the files on the storage under test. Each tool decides which processes it
 // starts and how it stops them, and interprets their output.
 //
-// If its tool does not exit first, a step ends in one of three ways: at its deadline, on the agent's clock; when Stopped
-// is canceled, with the results so far; or when Abandoned is closed, at once. However it ends, no process of the tool
-// may outlive Run.
+// If its tool does not exit first, a step ends at its deadline on the agent's clock. If Stopped is canceled, the step
+// ends earlier, with the results so far. If Abandoned is closed, it ends at once. All processes of the tool must have
+// exited when Run returns.
 package tool

@@ -61,8 +61,8 @@ type VolumeConfig struct {
 	// Path is the mount path of the volume; the agent checks that the mount matches Expect.
 	Path   string              `json:"path"`
 	Expect dataset.Expectation `json:"expect"`
-	// Folder is the run's directory in the volume, relative to Path. The agent creates it if it is missing. If it is
-	// empty, the run uses Path itself.
+	// Folder is the run's directory in the volume, relative to Path. The agent creates the directory if it is missing. If
+	// Folder is empty, the run uses Path itself.
 	Folder string `json:"folder,omitempty"`
 	// Device is true if the volume is a raw device whose file is Path; it has neither a mount nor a directory.
 	Device bool `json:"device,omitempty"`

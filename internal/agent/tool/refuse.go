@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// Reasons for refusing a step while it is being loaded, before its load starts.
+// Reasons for refusing a step while it is being loaded.
 const (
 	ReasonVolume      = "VolumeUnfit"
 	ReasonNoSpace     = "NoSpace"

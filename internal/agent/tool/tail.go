@@ -5,8 +5,8 @@ import "sync"
 // MessageBytes limits how much of a tool's messages is kept.
 const MessageBytes = 16 << 10
 
-// Tail keeps the beginning and the end of its input, each up to half of a limit: the first message usually names
-// the cause, and the last one how the tool ended.
+// Tail keeps the beginning and the end of its input, each up to half of a limit. The first message usually states the
+// cause, and the last message states how the tool ended.
 type Tail struct {
 	// Limit is the maximum number of bytes that are kept.
 	Limit int

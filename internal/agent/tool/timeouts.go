@@ -26,23 +26,22 @@ type Timeouts struct {
 	// Finish limits how long a tool may take to stop when the agent must exit. A pod has 120 seconds for its whole
 	// shutdown.
 	Finish time.Duration
-	// Gone limits how long a killed tool may take to exit. If the tool is blocked on an I/O that never completes, it does
-	// not exit.
+	// Gone limits how long a killed tool may take to exit. A tool that is blocked on an I/O that never completes does not
+	// exit.
 	Gone time.Duration
 	// Files limits the time for examining a step's files after its tool has exited.
 	Files time.Duration
-	// Held limits how long to wait for a client's previous agent to exit. It exceeds a pod's grace period, and the time
-	// after which a file server drops the locks of a machine that is gone. HeldAtEnd is the limit if the data
-	// only needs to be removed.
+	// Held limits how long to wait for a client's previous agent to exit. Held exceeds a pod's grace period, and the time
+	// after which a file server drops the locks of a machine that is gone. HeldAtEnd replaces Held if the data only needs
+	// to be removed.
 	Held, HeldAtEnd time.Duration
 	// Remove limits the time for removing clients' files from one volume.
 	Remove time.Duration
-	// Setup limits how long a setup command may run when a repeated step runs it again while the step is being loaded.
-	// It replaces the step's deadline, which is not set yet. The step can set another limit. The default, seven days, is
-	// the maximum duration of a run.
+	// Setup limits the run time of a setup command that a repeated step runs again while it is being loaded, before its
+	// deadline is set. The step can set another limit. The default, seven days, is the maximum duration of a run.
 	Setup time.Duration
-	// Late limits how long after its start instant a step may still be started. After that, the other clients have been
-	// running too long without this one, and all clients should repeat the step together.
+	// Late limits how long after its start instant a step may still be started. After that, the other clients have run too
+	// long without this client, and all clients should repeat the step together.
 	Late time.Duration
 }
 

@@ -73,7 +73,7 @@ func (s *Step) Sample(sample *agentapi.Sample) {
 	s.Write(&agentapi.Record{Entry: &agentapi.Record_Sample{Sample: sample}})
 }
 
-// Reasons for the end of a step that do not come from the tool's own output.
+// Reasons why a step ended, other than those in the tool's own output.
 const (
 	ReasonStopped  = "Stopped"
 	ReasonHung     = "Hung"

@@ -50,7 +50,7 @@ func (d *devices) release() {
 
 // prepareDevice opens and locks the device. It checks that the step may read or write the device as requested. If the
 // run may write to the device, prepareDevice also checks that a prepare phase has written the data that the step reads.
-// Otherwise, it estimates how much of the data to read was never written.
+// Otherwise, it estimates how much of this data was never written.
 func (f *Files) prepareDevice() error {
 	s, wanted := f.set, f.request.GetDataset()
 	if wanted.GetContent() != "" && !f.request.GetRawWrites() {
@@ -85,8 +85,8 @@ func (f *Files) prepareDevice() error {
 			}
 			f.unwritten += uint64(share * float64(file.GetBytes()))
 		case held.WrittenBytes() < file.GetBytes():
-			return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the step reads %d bytes of %s, but a prepare "+
-				"phase has laid out only %d",
+			return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the step reads %d bytes of %s, but only %d "+
+				"are laid out",
 				file.GetBytes(), f.volume.Path, held.WrittenBytes()))
 		}
 	}
@@ -103,9 +103,9 @@ func deviceBytes(wanted *agentapi.Dataset) uint64 {
 	return bytes
 }
 
-// layoutDevice reports whether the step can reuse the data on a raw device. It can if the device's ownership mark
-// records all data that the step would lay out. If a step that must not reuse data is about to replace recorded data,
-// layoutDevice clears the record first. If a step may reuse data but cannot, Spread.Layout clears the record.
+// layoutDevice reports whether the step can reuse the data on a raw device. To allow this, the device's ownership mark
+// must record all data that the step would lay out. If a step that must not reuse data is about to replace recorded
+// data, layoutDevice clears the record first. If a step may reuse data but cannot, Spread.Layout clears the record.
 func (f *Files) layoutDevice() (bool, error) {
 	wanted := f.request.GetDataset()
 	if wanted.GetContent() == "" {
@@ -161,8 +161,8 @@ func (s *Set) clearDevice(ctx context.Context, volume tool.VolumeConfig, client 
 	}
 	held := s.devices.of(volume.Name)
 	if held.Device == nil || !held.write {
-		// This agent has written nothing to the device, but an earlier agent of this run and client may have left its
-		// ownership mark on it.
+		// This agent has written nothing to the device, but an earlier agent of the same run and client may have marked the
+		// device as its own.
 		marked, err := dataset.DeviceIsMarked(volume.Path, s.owner(), client)
 		if err != nil || !marked {
 			return err
@@ -192,8 +192,8 @@ func describeDevice(volume *agentapi.Volume) {
 	volume.Raw = true
 	file, err := os.Open(volume.GetPath())
 	if err != nil {
-		volume.Problem = fmt.Sprintf("open the device: %v; check the events of the pod, and that the pod's user is in the "+
-			"group of the device", err)
+		volume.Problem = fmt.Sprintf("open the device: %v; check the events of the pod, and check that the pod's user is in "+
+			"the device's group", err)
 		return
 	}
 	defer func() { _ = file.Close() }()

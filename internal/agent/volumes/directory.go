@@ -44,7 +44,7 @@ type Files struct {
 	mount dataset.Mount
 	// device is used in place of a directory if the volume is a raw device.
 	device *dataset.Device
-	// unwritten is the number of bytes that the step may read and that had never been written when the step was loaded.
+	// unwritten is the number of bytes that the step may read although they had never been written when it was loaded.
 	unwritten uint64
 	// unsure is the reason why it is unknown whether the step reads never-written data. It is empty if that is known.
 	unsure string
@@ -227,8 +227,8 @@ func (f *Files) checkFiles() error {
 		total, have, missing, err := written(f.Dataset, wanted.GetFiles())
 		if err == nil {
 			// NewBytes excludes bytes that earlier steps may have written, so subtract the written bytes from the total size of
-			// the files. If the request does not list all files, their total size is less than NewBytes: then subtract from
-			// NewBytes.
+			// the files. If the request does not list all files, the total size is less than NewBytes. In this case, subtract
+			// the written bytes from NewBytes.
 			bytes := min(wanted.GetNewBytes(), max(total, wanted.GetNewBytes())-have)
 			err = f.checkRoom(room{files: missing + wanted.GetNewFiles(), bytes: bytes})
 		}
@@ -259,8 +259,8 @@ func written(directory *dataset.Dataset, files []*agentapi.DataFile) (total, hav
 	return total, have, missing, nil
 }
 
-// maxLooks limits how many files of other clients checkRoom examines: each file takes a request to the file server, and
-// all clients examine files at the same time.
+// maxLooks limits how many files of other clients checkRoom examines, because each file takes a request to the file
+// server, and all clients examine files at the same time.
 const maxLooks = 2000
 
 // room counts the files and bytes that clients add to a volume.
@@ -283,7 +283,7 @@ func (f *Files) checkRoom(lacked room) error {
 		return err
 	}
 	// The volume may still suffice, because other clients may have written data already. Examine their directories only in
-	// this case: there can be hundreds.
+	// this case, because there can be hundreds of them.
 	for client := range int(wanted.GetSharing()) {
 		if client != f.set.env.Config.Client {
 			theirs := f.lackedBy(client, each)

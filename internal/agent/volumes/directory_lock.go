@@ -104,7 +104,7 @@ func (f *Files) take(mount dataset.Mount) (*dataset.Dataset, error) {
 		if !errors.Is(err, dataset.ErrMissing) {
 			return nil, err
 		}
-		// The holder record is gone: the directory was removed after an earlier step used it. Lock it again.
+		// The directory and its holder record were removed after an earlier step. Create and lock the directory again.
 		s.holds.drop(f.volume.Name)
 	}
 	timeout := s.env.Timeouts.Held
@@ -127,9 +127,9 @@ func (f *Files) laysOut() bool {
 	return wanted.GetNewBytes() > 0 || len(wanted.GetWrites()) > 0 || len(wanted.GetNewFolders()) > 0
 }
 
-// openToRemove opens a client's directory for removal, which requires that no other agent uses it. The conductor knows
-// which agents are gone, so at its request openToRemove takes the directory over from them. An agent that exits without
-// such a request (leaving is true) does not know whether another agent has already replaced it, so it takes only a
+// openToRemove opens a client's directory for removal, once no other agent uses it. The conductor knows which agents
+// are gone, so at its request openToRemove takes the directory over from them. If leaving is true, the agent exits
+// without a request and may already have been replaced by another agent. In this case, openToRemove takes only a
 // directory that is certainly unused; see dataset.TakeUnused.
 func (s *Set) openToRemove(ctx context.Context, volume tool.VolumeConfig, mount dataset.Mount, client int, leaving bool) (*dataset.Dataset, error) {
 	location := s.Location(client)

@@ -5,6 +5,6 @@
 //
 //	Open, OpenSpread   before the load: check the mount and the free space, and that the files to read exist
 //	Files.Layout       check whether the step's data already exists
-//	Files.Inspect      after the load: check the layout, reads of holes, and that direct I/O bypassed the page cache
+//	Files.Inspect      after the load: check for an incomplete layout, reads of holes, and use of the page cache
 //	Set.Remove         at the end of the run: remove the data
 package volumes

@@ -24,14 +24,14 @@ const (
 
 // findings is the result of examining the step's files.
 type findings struct {
-	// incomplete names a file of the layout that is provably incomplete. unsure is the reason why it could not be proven
-	// that the layout is complete, or that the step read only written data.
+	// incomplete names a file of the layout that is provably incomplete. unsure is the reason why it is unknown whether
+	// the layout is complete, or whether the step read only written data.
 	incomplete error
 	unsure     string
 	// unnoted is the reason why a layout could not be recorded.
 	unnoted   error
 	unwritten uint64
-	// cached describes what is in the page cache if direct I/O did not bypass it.
+	// cached says how many bytes are in the page cache if direct I/O did not bypass the cache.
 	cached string
 	space  spaceTaken
 }
@@ -59,7 +59,7 @@ func (f *Files) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 	select {
 	case found = <-looked:
 	case <-time.After(f.step.Timeouts.Files):
-		tool.Fail(ended, tool.ReasonHung, "the file system did not answer within %s when the step's files were "+
+		tool.Fail(ended, tool.ReasonHung, "the file system did not answer within %s while the step's files were "+
 			"examined", f.step.Timeouts.Files)
 		return
 	}
@@ -74,8 +74,8 @@ func (f *Files) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 	if found.unsure != "" {
 		tool.Warn(ended, noticeUnsure, "%s", found.unsure)
 	}
-	// Use the larger of the numbers before and after the step: a step that also writes may fill holes after reading
-	// them.
+	// Use the larger of the numbers before and after the step, because a step that also writes may fill holes after
+	// reading them.
 	ended.UnwrittenBytes = max(found.unwritten, f.unwritten)
 	if found.cached != "" {
 		tool.Warn(ended, "DirectIONotHonoured", "direct I/O was requested, but %s", found.cached)
@@ -107,8 +107,8 @@ func (f *Files) moved(ended *agentapi.Ended) uint64 {
 	return bytes / (1 + uint64(len(f.step.Request.GetMoreVolumes())))
 }
 
-// judgeCached describes what is in the page cache after a step that moved the given number of bytes. It returns "" if
-// direct I/O bypassed the page cache.
+// judgeCached says how many bytes are in the page cache after a step that moved the given number of bytes. It returns
+// "" if direct I/O bypassed the page cache.
 func (f *Files) judgeCached(moved uint64) string {
 	cached, size := f.cached()
 	if float64(cached) > maxCachedShare*float64(size) {
@@ -121,8 +121,8 @@ func (f *Files) judgeCached(moved uint64) string {
 	return ""
 }
 
-// cached returns how many bytes of the step's files are in the page cache, and the size of the files. Their pages
-// were dropped from the cache when the step was loaded.
+// cached returns how many bytes of the step's files are in the page cache, and the size of the files. The pages of
+// these files were dropped from the cache when the step was loaded.
 func (f *Files) cached() (cached, size uint64) {
 	for _, file := range f.request.GetDataset().GetFiles() {
 		bytes, err := f.CachedBytes(file.GetName())

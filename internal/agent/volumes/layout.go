@@ -20,8 +20,8 @@ const NoticeReused = "LayoutReused"
 // reason.
 const noticeRenewed = "LayoutRenewed"
 
-// knownLayout caches the stored record of laid-out files after it is read or written, so that a step that does not
-// change the record does not need to read it.
+// knownLayout caches the stored record of laid-out files. A step that does not change the record then does not need to
+// read it from the storage.
 type knownLayout struct {
 	mu    sync.Mutex
 	path  string
@@ -212,8 +212,8 @@ func (f *Files) notKept(why string) error {
 		"storage", f.Mount().MountPoint, why))
 }
 
-// remember records what a prepare phase has laid out, after verifying that it is complete. If recording fails, a
-// later run lays the data out again, which costs only time.
+// remember records the files that a prepare phase has laid out completely. If recording fails, the only cost is that a
+// later run lays the data out again.
 func (f *Files) remember() error {
 	wanted := f.request.GetDataset()
 	if !wanted.GetReuse() || f.content() == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// maxStays limits how many reasons for not removing a directory are reported.
+// maxStays limits the number of reported reasons why directories were not removed.
 const maxStays = 16
 
 // clearLeft removes the data that deleted benchmarks and earlier runs of this benchmark left on this client's

@@ -24,9 +24,9 @@ type probe struct {
 	volume *agentapi.Volume
 }
 
-// describe describes a volume. If the volume does not respond before ctx is done, it returns the last good description:
-// the volume may be under load, and a reconnecting conductor must not give up the client because of that. If the volume
-// has a problem, the next step finds it, because loading a step checks the volume again.
+// describe describes a volume. If the volume does not respond before ctx is done, it returns the last good description,
+// because the volume may only be under load, and a reconnecting conductor must not give up the client in this case. If
+// the volume has a problem, the next step finds it, because loading a step checks the volume again.
 func (s *Set) describe(ctx context.Context, configured tool.VolumeConfig) *agentapi.Volume {
 	joined := s.probe(configured)
 	select {

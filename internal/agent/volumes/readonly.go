@@ -43,8 +43,8 @@ func (f *Files) prepareReadOnly() error {
 	return nil
 }
 
-// useKept locks the retained data of an earlier run until the agent exits, and checks that it contains what the
-// step reads.
+// useKept locks the retained data of an earlier run until the agent exits, and checks that this data includes all files
+// that the step reads.
 func (f *Files) useKept(kept *dataset.Kept) error {
 	holds, name := &f.set.holds, f.volume.Name
 	if holds.of(name) != nil && holds.readFrom(name) == kept.Owner.BenchmarkUID {
@@ -56,8 +56,8 @@ func (f *Files) useKept(kept *dataset.Kept) error {
 	}
 	if kept.Hold != nil {
 		holds.set(name, kept.Hold)
-		f.step.Notice(NoticeReused, "the volume is mounted read-only: the step reads the data of run %s of benchmark "+
-			"%s, in %s",
+		f.step.Notice(NoticeReused, "the volume is mounted read-only, so the step reads the data of run %s of benchmark "+
+			"%s in %s",
 			kept.Owner.Run, kept.Owner.Benchmark, kept.Path())
 	}
 	holds.setReadFrom(name, kept.Owner.BenchmarkUID)

@@ -89,7 +89,7 @@ func (s *Set) removeFrom(volume tool.VolumeConfig, clients []int, leaving bool) 
 	case err := <-removed:
 		return err
 	case <-time.After(timeouts.Remove + timeouts.Gone):
-		// The context's deadline had no effect, because a file system call does not return.
+		// The context's deadline had no effect, because a file system call has not returned.
 		return fmt.Errorf("remove the data below %s: the file system did not answer within %s",
 			volume.Place(), timeouts.Remove)
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// Checksum records checksums of some blocks of all retained data, so that the next run can verify the data. It runs
-// once, at the end, because every step that writes would invalidate the record, and because reads spend credits. If it
-// fails, the next run checks only for zeros.
+// Checksum records checksums of some blocks of all retained data, so that the next run can verify the data. Checksum
+// runs once, at the end, because every step that writes would invalidate the record, and because reads spend credits.
+// If Checksum fails, the next run only checks the data for unexpected zeros.
 func (s *Set) Checksum() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.env.Timeouts.Files)
 	defer cancel()

@@ -60,8 +60,8 @@ func (p *Spread) open(set *Set, step *tool.Step, use Use) error {
 		}
 		p.volumes = append(p.volumes, files)
 		if (p.volumes[0].device == nil) != (files.device == nil) {
-			return tool.Refuse(tool.ReasonVolume, fmt.Errorf("target %s mixes volumes that have a file system with "+
-				"raw devices: split them into two targets",
+			return tool.Refuse(tool.ReasonVolume, fmt.Errorf("target %s has both raw devices and volumes with a "+
+				"file system: split them into two targets",
 				step.Config.Target))
 		}
 	}

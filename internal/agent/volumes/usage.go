@@ -19,8 +19,8 @@ const (
 	maxUsageTimeout = 10 * time.Second
 )
 
-// spaceTaken is the disk usage of a step's files, or the reason why it is unknown. Both are empty if it was not
-// requested.
+// spaceTaken is the disk usage of a step's files, or the reason why it is unknown. Both are empty if the disk usage was
+// not requested.
 type spaceTaken struct {
 	usage   *agentapi.Usage
 	problem string

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// noticeUnsure is the type of the warning that it is unknown how much of the data was written.
+// noticeUnsure is the type of the warning about an unknown amount of written data.
 const noticeUnsure = "WrittenUnknown"
 
 // Witness states whether the tool, by its own count of completed writes, wrote all of a layout.

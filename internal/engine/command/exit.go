@@ -14,7 +14,7 @@ type Exit struct {
 	Signal syscall.Signal
 }
 
-// killed is the offset that shells add to the number of a signal to form the exit code of the killed program.
+// killed is the offset that shells add to a signal's number to report it as an exit code.
 const killed = 128
 
 // ExitCode returns the exit code, or 128 plus the number of the signal that killed the program.

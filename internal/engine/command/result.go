@@ -95,8 +95,8 @@ func summable(report *engine.Report, source v1alpha1.CommandSource) bool {
 	})
 }
 
-// mayShareMachine reports whether two clients run on the same machine, or whether this cannot be ruled out because the
-// machine of a client is unknown.
+// mayShareMachine reports whether two clients run on the same machine, or may do so because the machine of a client is
+// unknown.
 func mayShareMachine(clients []engine.ClientReport) bool {
 	machines := map[string]bool{}
 	for i := range clients {

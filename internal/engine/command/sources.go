@@ -24,7 +24,7 @@ func Sort(counts []Count) {
 // Known reports whether source is in Order.
 func Known(source v1alpha1.CommandSource) bool { return slices.Contains(Order, source) }
 
-// Choice is the count to use for a program, together with the count of another source that differs most from it.
+// Choice is the count to use for a program, together with the most different count of all other sources.
 type Choice struct {
 	Count
 	// Other is the count that differs most from the chosen one. Direction, "read" or "written", is the direction in

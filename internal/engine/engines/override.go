@@ -19,7 +19,7 @@ func Override(made *v1alpha1.Engine, change *v1alpha1.WorkloadOverride, path *fi
 		overrideIOR(made.IOR, change.IOR)
 	default:
 		return field.Invalid(path, field.OmitValueType{},
-			fmt.Sprintf("the workload uses %s: only fio and ior workloads can be overridden, each with the field of the same name", made.EngineKind()))
+			fmt.Sprintf("the workload uses %s, to which this override does not apply: set override.fio for a fio workload, override.ior for an ior workload, or use a separate workload for the phase", made.EngineKind()))
 	}
 	return nil
 }

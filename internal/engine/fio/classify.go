@@ -46,8 +46,8 @@ var complaints = []complaint{
 }
 
 // ofText returns the failure that the most significant complaint in the text indicates, and the line that contains the
-// complaint. ok is false if the text contains none. If the argument certain is true, ofText ignores complaints whose
-// field certain is false.
+// complaint. ok is false if the text contains no complaint. If the argument certain is true, ofText ignores complaints
+// whose field certain is false.
 func ofText(text string, certain bool) (failure Failure, line string, ok bool) {
 	for _, known := range complaints {
 		if certain && !known.certain {

@@ -199,9 +199,9 @@ func countFileOperations(job *Job, ioengine *value) (instant bool) {
 // countDataSyncs moves fdatasync operations from the short reads to the syncs, and sync_file_range operations from the
 // short writes. fio's array of operation counts has no elements for these two kinds, so each such operation increments
 // a field after the array, which counts short reads or short writes (tested with 3.33; 3.14 and other versions behave
-// the same). If the job does not read, all short reads are fdatasync operations. Otherwise, some may really be short
-// reads, so countDataSyncs moves no more than the difference between the timed and the counted syncs. The same applies
-// to short writes.
+// the same). If the job does not read, all short reads are fdatasync operations. Otherwise, some of them may be real
+// short reads, so countDataSyncs moves no more than the difference between the timed and the counted syncs. The same
+// applies to short writes.
 func countDataSyncs(job *Job) {
 	sync := &job.Operations[measure.Sync]
 	for _, operation := range []measure.Operation{measure.Read, measure.Write} {

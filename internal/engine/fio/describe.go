@@ -79,7 +79,7 @@ func (l *load) files(yield func(name string, bytes uint64) bool) {
 	for i := range l.sections {
 		s := &l.sections[i]
 		switch {
-		// A section has no files of its own if its I/O engine uses none, or if it shares those of the first section.
+		// A section has no files of its own if its I/O engine uses none, or if it shares the files of the first section.
 		case s.diskless() || s.shared && i > 0:
 		case s.device:
 			region, volumes = max(region, s.region-DeviceOffsetBytes+s.endOffset()), s.volumes

@@ -53,7 +53,7 @@ func decodeDirection(object *value, operation measure.Operation) (result Operati
 	return result, nil, d.err
 }
 
-// checkTotals compares io_bytes with the figures that fio computed from it, which reveals a lost or changed digit. fio
+// checkTotals compares io_bytes with the figures that fio computed from it, to detect a lost or changed digit. fio
 // copies all figures before it prints, so they agree even while it runs.
 func checkTotals(object *value, result *OperationTotal) error {
 	d := &decoder{object: object}
@@ -174,8 +174,8 @@ func checkBins(name string, latency *measure.Latency, mean float64) error {
 	return nil
 }
 
-// firstAndLastBin returns the keys of the first and last bins that are not empty, and the sum of all latencies, each
-// taken as the key of its bin.
+// firstAndLastBin returns the keys of the first and last bins that are not empty, and the sum of all latencies,
+// counting each latency as the key of its bin.
 func firstAndLastBin(bins *measure.Histogram) (first, last uint64, sum float64) {
 	seen := false
 	for nanoseconds, n := range bins.Bins() {

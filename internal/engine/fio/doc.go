@@ -12,8 +12,8 @@
 // # Reading
 //
 // Stream finds the JSON objects in fio's standard output, skips the text around them, and decodes each object (Decode).
-// Final computes a Result from the last one, the exit status and standard error. The figures are a result only if all
-// of the following can be verified:
+// Final computes a Result from the last object, the exit status and standard error. The figures count as a result only
+// if all of the following conditions are met:
 //
 //	every figure is present, an integer where it must be, not negative, and given once
 //	io_kbytes, bw_bytes and iops agree with the totals from which fio computed them
@@ -31,7 +31,7 @@
 //	  runtime, job_runtime                                   timestamp_ms, total_ios, bins
 //	  io_bytes (before 3.42)                                 io_bytes (3.42 and later)
 //
-// So before 3.42, if jobs delay a dump, its bytes were counted earlier than its timestamp says: at the time of the
+// So before 3.42, if jobs delay a dump, its bytes are older than its timestamp: they were counted at the time of the
 // first I/O plus the runtime. When ramp_time ends, each job resets its totals, except for its sync latency; during the
 // warm-up fio records no latencies. In a dump that is requested before a job's reset and written after it, the bytes
 // and the runtime belong neither to the warm-up nor to the measured part.

@@ -10,8 +10,8 @@ type Document struct {
 	// TimestampMilliseconds is the wall clock of fio's machine when the document was written; 0 if fio printed none
 	// (client/server mode of 3.33).
 	TimestampMilliseconds int64
-	// SecondsLeft is the time that fio expected its jobs to take from then on ("eta"). It is 0 in the result of a run,
-	// and also in dumps from its first two seconds and its last seconds.
+	// SecondsLeft is the remaining time that fio expected its jobs to take ("eta"). It is 0 in the result of a run, and
+	// also in dumps from its first two seconds and its last seconds.
 	SecondsLeft int64
 	// Jobs has one entry per reporting group. With group_reporting, a group contains several jobs.
 	Jobs []Job
@@ -34,7 +34,8 @@ type Job struct {
 	// Errno is the job's error number, or 0 if there was no error. For a group of jobs, it is the error number of the
 	// first failed job.
 	Errno int
-	// Continued is true if the job was set to continue after errors (continue_on_error). TotalErrors then counts them.
+	// Continued is true if the job was set to continue after errors (continue_on_error). TotalErrors then counts these
+	// errors.
 	Continued   bool
 	TotalErrors uint64
 	// JobRuntimeMilliseconds is the sum of the runtimes of the group's jobs. The runtime of a job counts from its start,
@@ -62,9 +63,8 @@ type OperationTotal struct {
 }
 
 // Completed returns the number of completed operations, which equals the number of recorded latencies. In contrast,
-// total_ios counts issued operations: operations that were issued during the warm-up and completed after the warm-up
-// are missing, and failed operations are included. If fio records no latencies (gtod_reduce=1), total_ios is the only
-// count.
+// total_ios counts issued operations: it omits operations that were issued during the warm-up and completed after it,
+// and includes failed operations. If fio records no latencies (gtod_reduce=1), total_ios is the only count.
 func (t *OperationTotal) Completed() uint64 {
 	if timed := max(t.Total.Count, t.Completion.Count); timed > 0 {
 		return timed

@@ -56,8 +56,8 @@ type Result struct {
 // exit code is the number of failed jobs modulo 256, and does not count killed jobs. It is 128 if fio was stopped, even
 // if no figures were lost, and it can be 0 for a run that printed no document.
 //
-// The outcome is Complete or Stopped only if the last document is the final one, is consistent, and nothing else
-// contradicts it.
+// The outcome is Complete or Stopped only if the last document is final and consistent, and nothing else contradicts
+// it.
 func Final(output Output, exit Exit, stderr string, expected Expectation) Result {
 	result := Result{ToolMessages: joinLines(clipLines(stderr), output.Noise)}
 	j := judge{output: output, exit: exit, stderrText: joinLines(stderr, output.Noise), expected: expected, result: &result}
@@ -81,8 +81,7 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 		result.Outcome = Stopped
 		result.Message = "fio was stopped early; the figures up to that point are used"
 		if expected.WarmUpMilliseconds > 0 && !result.Snapshot.measured() {
-			// Discard the snapshot's figures. They are from the warm-up, and fio itself would have discarded them at the end of
-			// the warm-up.
+			// Discard the figures of the warm-up, as fio itself does when the warm-up ends.
 			result.Message = "fio was stopped during the warm-up: nothing was measured"
 			result.Snapshot.Operations = [measure.NumOperations]OperationTotal{}
 		}
@@ -222,13 +221,13 @@ func (j *judge) incomplete() bool {
 		return j.fail(FailureTruncated, fmt.Sprintf("it ran for only %d of %d ms", longest, wanted))
 	}
 	if ran, wanted := j.result.Snapshot.JobRuntimeMilliseconds, j.jobsRuntime(); ran < wanted {
-		return j.fail(FailureTruncated, fmt.Sprintf("its %d jobs ran for %d ms in total, want %d ms: at least one ended early", j.expected.Jobs, ran, wanted))
+		return j.fail(FailureTruncated, fmt.Sprintf("its %d jobs ran for %d ms in total instead of %d ms: at least one job ended early", j.expected.Jobs, ran, wanted))
 	}
 	if written := j.result.Snapshot.Operations[measure.Write].Bytes; written < j.expected.WrittenBytes {
 		return j.cutShort(written)
 	}
 	if wanted, did := j.expected.Operations, j.result.Snapshot.operations(); wanted > 0 && did != wanted {
-		return j.fail(FailureTruncated, fmt.Sprintf("it did %d operations on %d files, want one per file", did, wanted))
+		return j.fail(FailureTruncated, fmt.Sprintf("it completed %d operations on %d files instead of one per file", did, wanted))
 	}
 	return false
 }

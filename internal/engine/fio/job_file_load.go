@@ -161,7 +161,7 @@ func (s *loadSection) readFileSizes(r *sectionReader) error {
 			return fmt.Errorf("%s: size %d is not nrfiles x filesize (%d x %d): remove size", where, size, count, each)
 		}
 	case size == 0:
-		return fmt.Errorf("%s has no size, but the layout requires it: set size to the number of bytes of each of the %d jobs", where, s.jobs)
+		return fmt.Errorf("%s has no size, but the layout requires it: set size to the bytes that each of the %d jobs uses", where, s.jobs)
 	case size%count != 0:
 		return fmt.Errorf("%s: size %d cannot be divided evenly into %d files: use %d", where, size, count, (size/count+1)*count)
 	default:
@@ -173,7 +173,7 @@ func (s *loadSection) readFileSizes(r *sectionReader) error {
 		return fmt.Errorf("%s: its files take more than 1Pi per client: lower size, nrfiles or numjobs", where)
 	}
 	if s.blockBytes > 0 && s.fileBytes < s.blockBytes {
-		return fmt.Errorf("%s: files of %d bytes are smaller than a block of %d bytes", where, s.fileBytes, s.blockBytes)
+		return fmt.Errorf("%s: files of %d bytes are smaller than a block of %d bytes: use larger files, or lower bs", where, s.fileBytes, s.blockBytes)
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func (l *load) bytes(diskless bool) uint64 {
 	for i := range l.sections {
 		s := &l.sections[i]
 		if s.shared && i > 0 || s.diskless() && !diskless {
-			// The section has no files, or shares those of the first section, which are counted already.
+			// The section has no files, or shares the files of the first section, which are counted already.
 			continue
 		}
 		volumes := 1

@@ -35,8 +35,8 @@ type section struct {
 var sectionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 _.:+-]{0,63}$`)
 
 // parseJobFile reads a user's job file. It accepts only a subset of fio's syntax, and rejects everything that fio might
-// interpret differently: include, "$" anywhere, duplicate options in a section, and quotes. It accepts only options
-// on the allow-list. The error joins all problems, up to 20.
+// interpret differently: include, "$" anywhere, duplicate options in a section, and quotes. It accepts only options on
+// the allow-list. The error lists up to 20 problems.
 func parseJobFile(text string) ([]section, error) {
 	if len(text) > maxJobFileBytes {
 		return nil, fmt.Errorf("the job file has %d bytes, but the limit is %d", len(text), maxJobFileBytes)
@@ -167,8 +167,9 @@ var exclusive = [][]string{
 	{"rate", "rate_iops"},
 }
 
-// mergeSettings returns the settings in `below`, overridden by those in `above`. An option in `above` also removes the
-// other options of its exclusive group, because fio's behavior with two of them depends on its version.
+// mergeSettings returns the settings in `below`, overridden by the settings in `above`. An option in `above` also
+// removes the other options of its exclusive group, because fio's behavior with two options of a group depends on the
+// version of fio.
 func mergeSettings(below, above []setting) []setting {
 	var result []setting
 	for _, old := range below {

@@ -44,9 +44,9 @@ func parse(raw []byte) (*value, error) {
 type parser struct {
 	raw []byte
 	at  int
-	// options is true inside "global options" and "job options", which may have duplicate keys: fio repeats options
-	// that were set twice. Duplicates are harmless here, because only the I/O engine is read from these objects, and it
-	// is set once.
+	// options is true inside "global options" and "job options", which may have duplicate keys: fio repeats options that
+	// were set twice. Duplicates are harmless here, because only the I/O engine is read from these objects, and this
+	// option is set only once.
 	options bool
 }
 

@@ -63,7 +63,7 @@ func (s *loadSection) outstanding() uint64 {
 }
 
 // file returns the name of a file, given the index of its file set in the section and its index in the set. Both count
-// from 0. Each job has a file set, or all jobs share one.
+// from 0. Each job has a file set, or all jobs share one file set.
 func (s *loadSection) file(set, number int) string {
 	job := s.firstJob + set
 	if s.shared {

@@ -18,7 +18,7 @@ import (
 // delay. Late starts are rare only if there are many more jobs than outstanding operations. In a model of one server
 // with constant service time, the measured share of operations above the 99th percentile was 26 % too low with 10 x
 // rate x latency jobs, 9 % too low with 40 x, and 4 % too low with 60 x. So openLoop uses 40 x rate x latency jobs, or
-// fewer where fio or the API do not allow that many, but never fewer than 10 x. fio's own open loop,
+// fewer where fio or the API do not allow that many, but never fewer than 10 x rate x latency. fio's own open loop,
 // io_submit_mode=offload, does not end if the queue depth is above 1 (fio 3.33).
 const (
 	leastPerOutstanding = 10
@@ -38,8 +38,8 @@ func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioPr
 	}
 	jobs := min(int64(math.Ceil(jobsPerOutstanding*outstanding)), rarest, maxJobs)
 	if least := leastPerOutstanding * outstanding; float64(jobs+1) < least {
-		return nil, fmt.Errorf("%d operations per second per client with latencies of up to %s need %.0f jobs (%d x rate x latency); "+
-			"a client has at most %d: raise clients.count, or lower search.rate.max", offer.IOPS, offer.Latency, math.Ceil(least), leastPerOutstanding, jobs)
+		return nil, fmt.Errorf("%d operations per second per client with latencies of up to %s need %.0f jobs (%d x rate x latency), "+
+			"but a client can run at most %d: raise clients.count, or lower search.rate.max", offer.IOPS, offer.Latency, math.Ceil(least), leastPerOutstanding, jobs)
 	}
 	made := *profile
 	made.Jobs, made.QueueDepth = new(int32(jobs)), nil // #nosec G115 -- just bounded

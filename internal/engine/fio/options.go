@@ -38,7 +38,7 @@ const (
 	countMost     = 1_000_000_000
 )
 
-// ioEngines lists the allowed I/O engines: those that work on files of the working directory, and null, which does no
+// ioEngines lists the allowed I/O engines: those that work on files in the working directory, and null, which does no
 // I/O. The value is true if the engine can keep more than one operation outstanding.
 var ioEngines = map[string]bool{
 	"libaio": true, "io_uring": true, "posixaio": true, "null": true,
@@ -183,8 +183,8 @@ func onlyOn(value string) (string, error) {
 var thinkTime = matching(`[0-9]{1,12}(?:us|ms|s)?`, "use a time in microseconds, or with the unit us, ms or s")
 
 // distribution checks random_distribution. Zipf's distribution is not defined for the exponent 1. fio itself checks the
-// sums of zones only when it starts, so distribution checks them too, except those of zones that differ between reads
-// and writes (with commas).
+// sums of zones only when it starts, so distribution checks them too. It skips distributions that have separate zones
+// for reads and writes (with commas).
 func distribution(value string) (string, error) {
 	if zipfOfOne.MatchString(value) {
 		return "", errors.New("zipf is not defined for 1; use zipf:1.1 or zipf:0.9")

@@ -84,7 +84,7 @@ const (
 	// WarnCountsDisagree means that the numbers of issued and timed operations differ by more than the outstanding
 	// operations explain.
 	WarnCountsDisagree WarningKind = "CountsDisagree"
-	// WarnNoBins means that fio printed no histogram of lat, so there are no percentiles of it.
+	// WarnNoBins means that fio printed no histogram of the total latency (lat), so its percentiles are unknown.
 	WarnNoBins WarningKind = "NoBins"
 	// WarnShortOperations means that operations moved fewer bytes than requested.
 	WarnShortOperations WarningKind = "ShortOperations"

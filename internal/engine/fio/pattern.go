@@ -36,7 +36,7 @@ const (
 
 const (
 	fewBuffers = "fio repeats a few buffers, which a store can deduplicate or compress " +
-		"if blocks are small and few are outstanding"
+		"if blocks are small and few operations are outstanding"
 	// With dedupe_percentage and buffer_compress_percentage at 50 and blocks of 4 KiB, lz4 reached a ratio of 3.7:1.
 	repeatedBlocks = "blocks repeat because of dedupe_percentage"
 )

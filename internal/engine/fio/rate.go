@@ -87,7 +87,7 @@ func (l *load) limits() (bytes, operations float64) {
 
 // rateOf returns the rate to which an option limits all jobs of the section. It returns infinity if the option does not
 // limit all of their operations. The value of the option has up to three rates, for reads, writes and trims. If it has
-// fewer, the last one applies to the rest.
+// fewer, the last rate applies to the remaining operations.
 func (s *loadSection) rateOf(option string) (rate float64) {
 	at := slices.IndexFunc(s.settings, func(one setting) bool { return one.name == option })
 	if at < 0 {

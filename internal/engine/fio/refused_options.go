@@ -10,13 +10,13 @@ import (
 var errFixed = errors.New("it is always on: remove it")
 
 const (
-	whyFiles   = "storagebench chooses the file names below the target's path: set size, nrfiles and numjobs instead; sections do not share files"
+	whyFiles   = "storagebench chooses the file names below the target's path, and sections do not share files: set size, nrfiles and numjobs instead"
 	whyCommand = "benchmarks may not run commands on nodes: remove it"
 	whyPhase   = "the phase sets the duration: set its duration and warmUp"
 	whyLatency = "storagebench sets it to measure latency"
 	whySteps   = "all jobs of a phase run at the same time: use a separate phase for each job"
 	whyEnds    = "it ends the load before the end of the phase"
-	whySame    = "it changes which bytes are accessed, and some may never be laid out: use datasetSize, or size in a job file"
+	whySame    = "it may select bytes that were never laid out: set datasetSize, or size in a job file"
 	whyVerify  = "data verification with fio is not supported"
 	whyPlace   = "fio runs as the pod's user and group, in the pod's control group"
 	whyTrace   = "it reads or writes trace or log files"
@@ -68,7 +68,7 @@ func (p place) String() string {
 }
 
 // checkOption checks an option. It returns the option's main name, and its value as it is written to the job file.
-// typed is true for an option in the options map of a profile, false for one in a job file.
+// typed is true for an option in the options map of a profile, and false for an option in a job file.
 func checkOption(name, value string, where place, typed bool) (canonical, written string, err error) {
 	canonical = MainName(name)
 	allowed, ok := allowedOptions[canonical]

@@ -229,16 +229,16 @@ func (w *writer) files(s *loadSection, jobs int) {
 	}
 }
 
-// contentSettings are the options that determine the content of the files, and the processors and the memory that the
-// jobs use. A layout sets them too.
+// contentSettings are the options that determine the content of the files, and which processors and memory the jobs
+// use. A layout sets them too.
 var contentSettings = []string{
 	"buffer_compress_percentage", "buffer_compress_chunk", "refill_buffers", "zero_buffers", "scramble_buffers",
 	"buffer_pattern", "dedupe_percentage", "dedupe_mode", "dedupe_working_set_percentage", "dedupe_global",
 	"openfiles", "thread", "cpus_allowed", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy", "iomem",
 }
 
-// blockSettings are the options that determine the size of operations. A precondition sets them too. It omits
-// ba, because with ba fio uses no random map, and random writes would miss many blocks.
+// blockSettings are the options that determine the size of operations. A precondition sets them too. The list omits ba,
+// because with ba fio uses no random map, so random writes would miss many blocks.
 var blockSettings = []string{"bs", "bsrange", "bssplit", "bs_unaligned"}
 
 // A layout writes large blocks, and each job keeps several of them outstanding. layoutMemoryBytes limits the
@@ -300,9 +300,9 @@ func (w *writer) layout(what *load, parameters *Parameters) error {
 	return nil
 }
 
-// laidOut converts the load's sections to those of a layout. Each file belongs to exactly one of the returned sections.
-// laidOut replaces the number of jobs, the queue depth and, if necessary, the I/O engine. For a prepare step, it also
-// replaces the block size.
+// laidOut converts the load's sections to the sections of a layout. Each file belongs to exactly one of the returned
+// sections. laidOut replaces the number of jobs, the queue depth and, if necessary, the I/O engine. For a prepare step,
+// it also replaces the block size.
 func (l *load) laidOut(purpose Purpose) []loadSection {
 	var all []loadSection
 	jobs := uint64(0)

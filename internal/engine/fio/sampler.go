@@ -10,13 +10,13 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// lateMilliseconds is the minimum delay of a dump that counts as late. The delay is the time from fio's request for a
-// dump until fio writes it. fio takes some figures at the time of the request, others at the time of the write. In a
-// late dump, these times differ too much to ignore.
+// lateMilliseconds is the minimum delay for a dump to count as late. The delay is the time from fio's request for a
+// dump until fio writes it. fio takes some figures at the time of the request and others at the time of the write. In a
+// late dump, the difference between these times is too large to ignore.
 const lateMilliseconds = 100
 
-// ErrNoTimestamp is returned for a document without timestamp_ms, which cannot be sampled.
-var ErrNoTimestamp = errors.New("timestamp_ms is missing in the JSON document")
+// ErrNoTimestamp means that a document cannot be sampled, because it has no timestamp_ms.
+var ErrNoTimestamp = errors.New("the JSON document has no timestamp_ms")
 
 // SamplerOptions describe the fio run whose dumps a Sampler reads.
 type SamplerOptions struct {
@@ -29,9 +29,8 @@ type SamplerOptions struct {
 	// Duration is the time after the end of the warm-up during which jobs issue operations. It is 0 if jobs end when their
 	// work is done. See loadEnd.
 	Duration time.Duration
-	// ToClock translates nanoseconds of the wall clock of fio's machine to the clock of the samples. It is called for
-	// the start and the end of each sample that Add or Close returns, and by MeasuredSince. If it is nil, times are not
-	// translated.
+	// ToClock translates nanoseconds of the wall clock of fio's machine to the clock of the samples. It is applied to all
+	// times that Add, Close and MeasuredSince return. If it is nil, times are not translated.
 	ToClock func(wallNanoseconds int64) int64
 }
 
@@ -44,9 +43,9 @@ type Delta struct {
 	// Histograms count the latencies of the completed operations. They are empty during the warm-up, because fio does not
 	// record latencies then.
 	Histograms [measure.NumOperations]measure.Histogram
-	// LateMilliseconds is the time for which the dump at the sample's end waited for a job to return from an I/O call.
-	// The operations of a late dump are divided between this sample and the next in proportion to time. The bytes need
-	// no such estimate and are exact.
+	// LateMilliseconds is the time that the dump at the sample's end waited for a job to return from an I/O call. The
+	// operations of a late dump are divided between this sample and the next in proportion to time. The bytes are exact
+	// and are not divided.
 	LateMilliseconds int64
 }
 
@@ -62,8 +61,8 @@ type Sampler struct {
 	// last returned sample. If base is nil, the sample that ends with held starts from totals of zero.
 	held *point
 	base *point
-	// first is the first dump of the measured part after a warm-up. It is nil before that dump, and again once dropMixed
-	// has checked the dump.
+	// first is the first dump of the measured part after a warm-up. It is nil until that dump arrives, and again after
+	// dropMixed has checked the dump.
 	first *point
 	// end and ended are the time and the totals at the end of the last returned sample.
 	end   int64
@@ -257,7 +256,7 @@ func (p *point) counted(base *point, jobs int, last bool) int64 {
 		// the dump.
 		return p.written
 	}
-	// fio requests a dump only after it has written the previous one, so the estimate must not be earlier.
+	// fio requests a dump only after it has written the previous one, so the estimate must not be earlier than that write.
 	return max(asked, base.written)
 }
 

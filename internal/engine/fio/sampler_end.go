@@ -8,7 +8,7 @@ import (
 )
 
 // At the end of the load a job issues no more operations and waits until its operations in flight are complete, which
-// can take seconds. Only then does it count those operations, all at once:
+// can take seconds. It counts these operations only then, all at once:
 //
 //	 bytes                            .---- final
 //	   |                              |
@@ -83,7 +83,7 @@ func (s *Sampler) mostInFlight() uint64 {
 }
 
 // bytesOf converts a number of operations to bytes. It uses the largest mean operation size among the totals, because
-// the mean of a late dump is too small: its bytes were counted earlier than its operations.
+// the mean of a late dump is too small, as its bytes were counted earlier than its operations.
 func bytesOf(operations uint64, totals []measure.Counter) uint64 {
 	largest := uint64(0)
 	for _, total := range totals {

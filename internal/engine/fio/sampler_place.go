@@ -15,8 +15,8 @@ type placing int
 const (
 	// placeEnd means that the dump ends a sample.
 	placeEnd placing = iota
-	// placeUnusable means that it is unknown whether the dump's figures are from the warm-up or from the measured part, or
-	// that they are from both.
+	// placeUnusable means that the dump mixes figures of the warm-up and of the measured part, or that it is unknown which
+	// of the two parts its figures are from.
 	placeUnusable
 	// placeImpossible means that a total decreased, although fio resets its totals only at the end of the warm-up.
 	placeImpossible

@@ -11,7 +11,7 @@ const (
 
 var (
 	errSyntax   = errors.New("not JSON")
-	errTooDeep  = errors.New("nested too deeply for fio's output")
+	errTooDeep  = errors.New("nested more than 32 levels deep")
 	errTooLarge = errors.New("larger than 64 MiB")
 )
 

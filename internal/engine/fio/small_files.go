@@ -53,16 +53,16 @@ var fileJobs = map[v1alpha1.Operation]fileJob{
 // maxSmallFileBytes is the maximum size of a small file. A single operation writes or reads the whole file.
 const maxSmallFileBytes = 1 << 20
 
-// fileSettings are the options of a workload that a smallFiles phase applies. The phase sets the options in
-// replacedSettings itself. It refuses all other options, because in this phase they would have no effect or a different
-// effect.
+// fileSettings lists the options of the workload that apply in a smallFiles phase. The phase replaces the values of the
+// options in replacedSettings. It refuses all other options, because they would have no effect or a different effect in
+// this phase.
 var (
 	fileSettings = slices.Concat(slices.DeleteFunc(slices.Clone(contentSettings), func(name string) bool { return name == "openfiles" }),
 		[]string{"fsync_on_close", "sync", "invalidate", "fadvise_hint", "randrepeat"})
 	replacedSettings = []string{"ioengine", "direct", "rw", "rwmixread", "rwmixwrite", "bs", "iodepth"}
 )
 
-// checkSmallFiles returns an error if a valid load does not suit a smallFiles phase.
+// checkSmallFiles returns an error if a valid load cannot be used in a smallFiles phase.
 func checkSmallFiles(what *load) error {
 	var problems []error
 	add := func(s *loadSection, format string, arguments ...any) {
@@ -80,7 +80,7 @@ func checkSmallFiles(what *load) error {
 		case s.fileBytes > maxSmallFileBytes:
 			add(s, "file size %d exceeds the maximum of %d bytes: use more or smaller files", s.fileBytes, maxSmallFileBytes)
 		case s.direct && s.fileBytes%sectorBytes != 0:
-			add(s, "file size %d is not a multiple of %d bytes, which direct I/O requires: change it, or set direct to false",
+			add(s, "file size %d is not a multiple of %d bytes, which direct I/O requires: change the file size, or set direct to false",
 				s.fileBytes, sectorBytes)
 		}
 		for _, one := range s.settings {
@@ -117,7 +117,7 @@ func (s *loadSection) folder(job int) string {
 
 func (s *loadSection) folderPrefix() string { return "small" + strings.TrimPrefix(s.prefix, "data") }
 
-// fileCount returns the number of files of all jobs.
+// fileCount returns the total number of files of all jobs.
 func (s *loadSection) fileCount() uint64 { return uint64(s.jobs) * uint64(s.files) } // #nosec G115 -- at least 1
 
 // describeFiles describes a step of a smallFiles phase.

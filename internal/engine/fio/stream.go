@@ -22,7 +22,7 @@ func (d Damage) String() string { return fmt.Sprintf("at byte %d: %v", d.Offset,
 
 // Output holds everything that a Stream found in fio's output.
 type Output struct {
-	// Documents is the number of documents that were read. Last is the last of them; nil if there was none.
+	// Documents is the number of documents that were read. Last is the last document, or nil if there was none.
 	Documents int
 	Last      *Document
 	// Damaged lists the first maxDamages documents that cannot be read. DamagedAfterLast is true if an unreadable
@@ -198,7 +198,7 @@ type headMatcher struct {
 	inKey  int
 }
 
-// next consumes a byte. It returns the length of the head if the byte completes one, otherwise 0.
+// next consumes a byte. It returns the length of the head if the byte completes a head, or 0 otherwise.
 func (h *headMatcher) next(c byte) int {
 	space := c == ' ' || c == '\n' || c == '\t' || c == '\r'
 	switch {

@@ -34,8 +34,9 @@ type typedReader struct {
 	readPercent int32
 	dataset     uint64
 	random      bool
-	// exact is true if the dataset must divide evenly into files of whole blocks. It is false for a step that replaces
-	// values of the profile: in a sweep over block sizes, one dataset size cannot be a multiple of every block size.
+	// exact is true if the dataset must divide evenly into files of whole blocks. It is false for a step that overrides
+	// values of the profile, because in a sweep over block sizes, the dataset size cannot be a multiple of every block
+	// size.
 	exact bool
 }
 
@@ -43,7 +44,8 @@ func (r *typedReader) invalid(name string, value any, reason string) {
 	r.problems = append(r.problems, field.Invalid(r.path.Child(name), value, reason))
 }
 
-// typedLoad converts a profile that has no job file. If layoutJobs is 0, the profile's own number of jobs applies.
+// typedLoad converts a profile that has no job file to a load. Files are laid out for layoutJobs jobs or, if that is 0,
+// for the profile's own number of jobs.
 func typedLoad(path *field.Path, profile *v1alpha1.FioProfile, layoutJobs int, exact bool) (load, field.ErrorList) {
 	r := &typedReader{profile: profile, path: path, exact: exact, section: loadSection{name: "job", prefix: "data"}}
 	r.shape()
@@ -166,7 +168,7 @@ func (r *typedReader) counts(layoutJobs int) {
 		r.invalid("jobs", s.jobs, fmt.Sprintf("files are laid out for only %d jobs: lay them out for the largest number of jobs, or set fileSharing to Shared", s.layoutJobs))
 	}
 	if files := s.fileSets() * s.files; files > maxFiles {
-		r.invalid("filesPerJob", s.files, fmt.Sprintf("results in %d files per client, but the limit is %d", files, maxFiles))
+		r.invalid("filesPerJob", s.files, fmt.Sprintf("results in %d files per client, but the limit is %d: lower filesPerJob or jobs", files, maxFiles))
 	}
 	r.dataset = r.bytes("datasetSize", &p.DatasetSize)
 }
@@ -192,7 +194,7 @@ func (r *typedReader) layout() {
 	s.bytesPerJob = s.fileBytes / uint64(s.jobs) / s.blockBytes * s.blockBytes // #nosec G115 -- at least 1
 	if s.bytesPerJob == 0 {
 		r.invalid("datasetSize", r.profile.DatasetSize.String(), fmt.Sprintf(
-			"is too small: each of the %d jobs needs %d bytes of every shared file", s.jobs, s.blockBytes))
+			"is too small: each of the %d jobs needs %d bytes of every shared file; increase it, or use fewer jobs", s.jobs, s.blockBytes))
 	}
 }
 
@@ -226,7 +228,7 @@ func (r *typedReader) base() {
 		case err != nil:
 			r.invalid("randomDistribution", text, err.Error())
 		case !r.random:
-			r.invalid("randomDistribution", text, "applies only to the pattern Random")
+			r.invalid("randomDistribution", text, "applies only to the pattern Random: remove it, or set pattern to Random")
 		}
 		r.set("random_distribution", written)
 	}
@@ -261,9 +263,9 @@ func (r *typedReader) content() {
 }
 
 // refill decides whether each write gets new data. With a compress percentage above 0, fio generates new data for each
-// write, unless refill_buffers=0 is set. fio then repeats a few buffers: at a percentage of 50, lz4 reached a ratio of
-// 3.9:1, and zstd 934:1. With a percentage of 0, fio repeats a few buffers unless refill_buffers=1 is set: lz4 reached
-// 15:1 with blocks of 4 KiB.
+// write by default. With refill_buffers=0, it repeats a few buffers instead: at a percentage of 50, lz4 reached a ratio
+// of 3.9:1, and zstd 934:1. With a percentage of 0, fio repeats a few buffers unless refill_buffers=1 is set: lz4
+// reached 15:1 with blocks of 4 KiB.
 func (r *typedReader) refill() {
 	refill, c := r.profile.RefillBuffers, r.profile.Compressibility
 	switch {

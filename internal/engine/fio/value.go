@@ -11,8 +11,8 @@ import (
 )
 
 // valueRule checks the value of an option and returns the form in which it is written to the job file. This form
-// contains no character that is special to fio's parser, a shell or the calculator bc: no quotes and no "$". "/" occurs
-// only between a size and its percentage (bssplit, zoned distributions).
+// contains no character that is special to fio's parser, a shell or the calculator bc, such as quotes or "$". It
+// contains a "/" only between a size and its percentage (bssplit, zoned distributions).
 type valueRule func(value string) (written string, err error)
 
 // flag01 checks an option with the value 0 or 1. An omitted value means 1.

@@ -41,18 +41,18 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 		if !whole {
 			unit := uint64(volumes) * max(s.blockBytes, sectorBytes) // #nosec G115 -- at least 1
 			problems = append(problems, field.Invalid(path.Child("datasetSize"), s.fileBytes, fmt.Sprintf(
-				"each file is spread over %d volumes, but its %d bytes are not a multiple of %d: change datasetSize", volumes, s.fileBytes, unit)))
+				"each file is spread over %d volumes, so its size of %d bytes must be a multiple of %d: change datasetSize", volumes, s.fileBytes, unit)))
 			continue
 		}
 		s.fileBytes = per
 		s.volumes, s.device = volumes, parameters.Devices
 		if s.bytesPerJob > 0 {
-			// Each file is divided by the number of volumes, and so is each job's part of the file. This part must
-			// still contain at least one block.
+			// Dividing each file among the volumes also divides each job's part of the file. That part must still contain at
+			// least one block.
 			s.bytesPerJob = s.bytesPerJob / uint64(volumes) // #nosec G115 -- at least 1
 			if block := max(s.blockBytes, 1); s.bytesPerJob/block == 0 {
 				problems = append(problems, field.Invalid(path.Child("datasetSize"), s.fileBytes, fmt.Sprintf(
-					"is too small for %d jobs on %d volumes", s.jobs, volumes)))
+					"is too small for %d jobs on %d volumes: increase it, or use fewer jobs", s.jobs, volumes)))
 			} else {
 				s.bytesPerJob = s.bytesPerJob / block * block
 			}
@@ -63,7 +63,7 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 		}
 		s.files *= volumes
 		if files += s.fileSets() * s.files; files > maxFiles {
-			problems = append(problems, field.Forbidden(path, fmt.Sprintf("results in %d files per client on %d volumes, but the limit is %d", files, volumes, maxFiles)))
+			problems = append(problems, field.Forbidden(path, fmt.Sprintf("results in %d files per client on %d volumes, but the limit is %d: use fewer files or jobs", files, volumes, maxFiles)))
 		}
 	}
 	if parameters.Devices {
@@ -95,7 +95,7 @@ func (s *loadSection) checkRegion(path *field.Path) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path.Child("datasetSize"), s.fileBytes, fmt.Sprintf(
-		"is too small: each job uses %d bytes of each raw device, but needs %d for operations of up to %d bytes at varying offsets",
+		"is too small: each job uses %d bytes of each raw device, but needs %d for operations of up to %d bytes at varying offsets; increase it, or use fewer jobs",
 		s.ownRegion(), 2*most, most))}
 }
 

@@ -74,8 +74,8 @@ func Arguments(profile *v1alpha1.IORProfile, parameters Parameters) ([]string, e
 	return a, nil
 }
 
-// SegmentsOf returns the number of segments that the arguments, as returned by Arguments, request, or 0 if they request
-// none. The result is meant for Stream.Segments.
+// SegmentsOf returns the number of segments in a list of arguments that Arguments returned, or 0 if the list does not
+// set the number. Assign the result to Stream.Segments.
 func SegmentsOf(arguments []string) int64 {
 	at := slices.Index(arguments, "-s")
 	if at < 0 || at+1 >= len(arguments) {
@@ -85,12 +85,12 @@ func SegmentsOf(arguments []string) int64 {
 	return segments
 }
 
-// ChecksWrites reports whether the arguments, as returned by Arguments, make IOR read back the data of each write. IOR
-// prints no row for these reads.
+// ChecksWrites reports whether a list of arguments that Arguments returned makes IOR read back the data of each write.
+// IOR prints no row for these reads.
 func ChecksWrites(arguments []string) bool { return slices.Contains(arguments, "-W") }
 
-// Stonewalls reports whether the arguments, as returned by Arguments, make IOR end each repetition at a deadline, so
-// that ranks can do different amounts of work.
+// Stonewalls reports whether a list of arguments that Arguments returned makes IOR end each repetition at a deadline.
+// Ranks can then do different amounts of work.
 func Stonewalls(arguments []string) bool {
 	return slices.Contains(arguments, "-D") && !slices.Contains(arguments, wearOut)
 }

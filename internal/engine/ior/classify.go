@@ -70,9 +70,9 @@ const killedCode = 128 + 9
 const badSizes = " size must be "
 
 // classify returns the failure that the tool's messages indicate, and the message that indicates it. If no message is
-// known, it returns the first message: MPI prints its messages about an abort only after the tool's own message. The
-// failure then is FailureKilled if mpirun exited as a killed process does, otherwise FailureOther. mpirun may end before it
-// prints that a rank was killed.
+// known, it returns the first one, because MPI prints its messages about an abort only after the tool's own message.
+// The failure is then FailureKilled if mpirun exited with killedCode, because mpirun may end before it prints that a
+// rank was killed. Otherwise, it is FailureOther.
 func classify(lines []string, exit Exit) (Failure, string) {
 	for _, line := range lines {
 		if strings.Contains(line, badSizes) {

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Sizes describes an IOR or mdtest load, together with the sizes of its files on several clients.
+// Sizes describes an IOR or mdtest load on several clients, including the sizes of its files.
 type Sizes struct {
 	engine.Description
 	// RankBytes is the total size of the files of one rank, and DatasetBytes is the total size of the files of all
@@ -87,7 +87,7 @@ func (w *workload) synchronous() bool {
 func (w *workload) cautions(clients int) []string {
 	var all []string
 	if w.pattern == "" && w.writes {
-		all = append(all, "dataPattern is not set, and IOR's default compresses 4:1 in 3.3.0 and 2:1 in 4.0.0: on a store that compresses, results depend on it")
+		all = append(all, "dataPattern is not set, and IOR's default data compresses 4:1 in 3.3.0 and 2:1 in 4.0.0: set dataPattern if the store compresses data")
 	}
 	if w.reads && w.writes && w.reorder == v1alpha1.IORReorderNone && !w.direct {
 		all = append(all, "each rank reads the data that it has just written, from its client's cache: set reorderTasks to Constant, or direct to true")
@@ -104,7 +104,7 @@ func (w *workload) cautions(clients int) []string {
 		all = append(all, "verify: data is read back after writing. IOR does not report these reads; in the samples, they appear as reads, or as pauses between writes")
 	}
 	if w.writes && !w.fsync && !w.direct && !w.synchronous() {
-		all = append(all, "fsync and direct are false: writes end while their data is still in the client's memory")
+		all = append(all, "fsync and direct are false: writes complete while their data is still in the client's memory")
 	}
 	return all
 }

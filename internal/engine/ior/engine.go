@@ -74,8 +74,8 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 	return problems
 }
 
-// writesLongBeforeReads reports whether a steady phase that ends early may end during the first writes, which last until
-// the stonewall or, without one, for half of the phase.
+// writesLongBeforeReads reports whether a steady phase that ends early may end during the first writes. These writes
+// last until the stonewall or, without a stonewall, for half of the phase.
 func (e Engine) writesLongBeforeReads() bool {
 	w, problems := readProfile(field.NewPath("ior"), e.Profile)
 	return len(problems) == 0 && w.writes && w.reads && (w.stonewall == 0 || w.stonewall >= leastSteady)
@@ -88,8 +88,8 @@ const leastSteady = 5 * time.Minute
 func (e Engine) suitsOwnVolumes(use *engine.Use) field.ErrorList {
 	var problems field.ErrorList
 	if template := use.Run.Clients.Template; template != nil && isTrue(template.HostNetwork) && !use.Run.Clients.OnePerNode() {
-		// If several clients share an address, mpirun starts all their ranks in the first of these clients, so they use
-		// that client's volume.
+		// If several clients share an address, mpirun starts all their ranks in the first of these clients, so these ranks
+		// use that client's volume.
 		problems = append(problems, field.Invalid(use.Root.Child("clients", "template", "hostNetwork"), true, fmt.Sprintf(
 			"with hostNetwork, clients on one node share an address, so all their ranks use the volume of one client of target %s: "+
 				"remove hostNetwork, set clients.spread to OnePerNode, or set claimTemplate.scope to Shared", use.Target)))
@@ -126,7 +126,7 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 		made.Cached = engine.Cached{Why: "the reads are not direct, and the data on", Remedy: "set direct to true, or raise blockSize"}
 	}
 	if made.Reads && made.Writes && step.Purpose == v1alpha1.StepMeasure {
-		made.Cautions = append(made.Cautions, "IOR writes and reads in turn, but the rate of each is its bytes divided by "+
+		made.Cautions = append(made.Cautions, "IOR writes and reads in turn, but the rates of writes and reads are computed over "+
 			"the time of the whole phase: use one phase per operation, or IOR's own figures")
 	}
 	made.Ranks = engine.RankFiles{Name: FileName, Count: 1, Bytes: sizes.DatasetBytes}
@@ -254,8 +254,8 @@ func layerOf(target string, profile *v1alpha1.IORProfile, ranks int) *layer {
 	return &made
 }
 
-// signed identifies the data that a verifying load writes. The data depends on the position in the transfer and, in a
-// shared file, on the rank that writes each block.
+// signed returns an identifier of the data that a load with verify writes. The data depends on the position in the
+// transfer and, in a shared file, on the rank that writes each block.
 func signed(made *layer) string {
 	content := layer{Pattern: cmp.Or(made.Pattern, "Timestamp"), TransferBytes: made.TransferBytes}
 	if !made.FilePerProcess {

@@ -91,7 +91,7 @@ func jsonField(text string) (string, string, bool) {
 
 func (s *Stream) beginObject(isSummary bool, access string, line int) {
 	if s.json.open {
-		s.damaged(line, "an object starts within another one")
+		s.damaged(line, "an object starts inside another object")
 	}
 	s.json = jsonObject{open: true, isSummary: isSummary, row: newRow(), seen: map[string]bool{}}
 	s.json.row.access, s.json.summary.access = access, access

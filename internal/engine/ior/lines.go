@@ -14,7 +14,7 @@ const maxLineBytes = 64 << 10
 // soon as the line is complete. If a line is too long, it passes on only the beginning, and sets textLine.long.
 type lineSplitter struct {
 	pending []byte
-	// skipping is true while the rest of an overlong line is being skipped.
+	// skipping is true while the rest of an overlong line is discarded.
 	skipping bool
 	number   int
 }

@@ -115,8 +115,8 @@ func (w *mdtestWorkload) checkArguments(r *reader) {
 	}
 }
 
-// checkShares adds an error if the tree has more directories than files, because mdtest gives each directory an equal
-// share of the files, rounded down.
+// checkShares adds an error if the tree has more directories than files. mdtest gives each directory an equal share of
+// the files, rounded down, which would then be 0.
 func (w *mdtestWorkload) checkShares(r *reader, given map[string]argument) {
 	folders, lowest := w.tree()
 	if _, ok := given["-L"]; ok {
@@ -128,7 +128,7 @@ func (w *mdtestWorkload) checkShares(r *reader, given map[string]argument) {
 	}
 }
 
-// tree returns the number of directories in a tree, and of those at its lowest level.
+// tree returns the number of directories in a tree, and the number of directories at its lowest level.
 func (w *mdtestWorkload) tree() (all, lowest uint64) {
 	all, lowest = 1, 1
 	for range w.depth {
@@ -217,9 +217,9 @@ func (w *mdtestWorkload) inodes(ranks uint64) uint64 {
 	return files + min(folders, math.MaxUint64-files)
 }
 
-// perRank returns the number of files that a rank creates, and the number of directories that it needs. Without -I, mdtest
-// divides filesPerProcess among the directories of one tree. With -I N, it creates filesPerProcess/N trees, and N files
-// in each of their directories.
+// perRank returns the number of files that a rank creates, and the number of directories that the rank needs. Without
+// -I, mdtest divides filesPerProcess among the directories of one tree. With -I N, it creates filesPerProcess/N trees,
+// and N files in each of their directories.
 func (w *mdtestWorkload) perRank() (files, folders uint64) {
 	files = uint64(w.items) // #nosec G115 -- positive
 	folders, lowest := w.tree()

@@ -48,7 +48,7 @@ func (e Mdtest) Suits(use *engine.Use) field.ErrorList {
 	}
 	if use.OwnVolumes {
 		add(field.Invalid(use.Profile, field.OmitValueType{}, fmt.Sprintf(
-			"each client of target %s has its own volume, but mdtest's ranks need a shared directory tree: use one client, or claimTemplate.scope Shared", use.Target)))
+			"each client of target %s has its own volume, but mdtest's ranks need a shared directory tree: use one client, or set claimTemplate.scope to Shared", use.Target)))
 	}
 	return problems
 }

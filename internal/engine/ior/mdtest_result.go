@@ -67,7 +67,7 @@ func mdtestDefect(output *MdtestOutput, exit Exit, expected MdtestExpectation) (
 	case len(output.Rates) == 0 && output.Times:
 		return FailureNoOutput, "it printed times instead of rates, because of -Z"
 	case output.Partial || !output.Finished && (output.Version != "" || len(output.Rates) > 0):
-		return FailureTruncated, "its last line is missing"
+		return FailureTruncated, "the last line of its output is missing"
 	case len(output.Rates) == 0:
 		return FailureNoOutput, ""
 	case expected.Iterations > 0 && output.Iterations != expected.Iterations:

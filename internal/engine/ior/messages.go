@@ -37,7 +37,7 @@ func (s *Stream) message(line textLine) bool {
 	return true
 }
 
-// warningIn returns the text of a warning. IOR 3.3.0 begins some of its warnings with its name.
+// warningIn returns the text of a warning. IOR 3.3.0 begins some warnings with its own name.
 func warningIn(line string) (string, bool) {
 	text, found := strings.CutPrefix(strings.TrimPrefix(line, "ior "), "WARNING: ")
 	return strings.TrimSpace(text), found

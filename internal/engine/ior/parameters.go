@@ -34,8 +34,7 @@ type Parameters struct {
 	// Limit is the time after which a work-bound step does not start another repetition, or 0 if there is no limit. If
 	// the profile does not set the number of repetitions, the step runs repetitions until Limit.
 	Limit time.Duration
-	// Seed is the seed of the run. It determines the signature of the data, so that a later step can verify the
-	// data.
+	// Seed is the seed of the run. The signature of the data derives from it, so a later step can verify the data.
 	Seed uint64
 }
 

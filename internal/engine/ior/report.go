@@ -110,7 +110,7 @@ func runOf(kind v1alpha1.EngineKind, step *engine.Step, report *engine.Report, f
 	return run, true
 }
 
-// leastFlushes is the minimum number of flushes in a step. With fewer flushes, the measured rate may be that of the
+// leastFlushes is the minimum number of flushes in a step. With fewer flushes, the measured rate may reflect the
 // clients' memory instead of the storage.
 const leastFlushes = 5
 

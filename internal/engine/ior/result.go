@@ -219,13 +219,13 @@ func (j *judge) defect() (Failure, string) {
 	case len(output.Damaged) > 0:
 		return FailureInvalidOutput, fmt.Sprintf("line %d: %s", output.Damaged[0].Line, output.Damaged[0].Reason)
 	case output.Partial:
-		return FailureTruncated, "it ends within a line or object"
+		return FailureTruncated, "its output ends in the middle of a line or object"
 	case output.Format == "" && len(output.Repetitions) == 0:
 		return FailureNoOutput, firstLine(output.Noise)
 	case j.exit.Code != 0:
 		return FailureOther, fmt.Sprintf("exit code %d", j.exit.Code)
 	case output.Format != FormatCSV && !output.Finished:
-		return FailureTruncated, "its last line is missing"
+		return FailureTruncated, "the last line of its output is missing"
 	}
 	if missing := j.missing(); missing != "" {
 		return FailureTruncated, missing

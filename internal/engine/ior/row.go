@@ -151,7 +151,7 @@ func operationOf(access string) (measure.Operation, bool) {
 func (r *row) repetition(operation measure.Operation, moved int64) (Repetition, error) {
 	f := &r.figures
 	if f[figureBandwidth].absent || f[figureTotal].absent {
-		return Repetition{}, fmt.Errorf("the %s row has no bandwidth or no total time", r.access)
+		return Repetition{}, fmt.Errorf("the %s row lacks the bandwidth or the total time", r.access)
 	}
 	result := Repetition{
 		Operation: operation, Index: r.index, Tasks: r.tasks,

@@ -210,7 +210,7 @@ func (s *Stream) row(line textLine) bool {
 			return true
 		}
 		if at, ok := embeddedRow(line.text); ok && s.output.Format == FormatCSV {
-			s.damaged(line.number, "a row starts within a line: %q", clip(line.text[at:]))
+			s.damaged(line.number, "a row starts in the middle of a line: %q", clip(line.text[at:]))
 			return true
 		}
 		return false

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Oldest and Newest are the oldest and the newest supported major version of Open MPI.
+// Oldest and Newest are the oldest and the newest supported major versions of Open MPI.
 const (
 	Oldest = 4
 	Newest = 5
@@ -66,10 +66,10 @@ func (j Job) Command() []string {
 	return append(arguments, j.Arguments...)
 }
 
-// transport returns the MCA parameters of the transport between ranks: shared memory within a host, TCP between
-// hosts. Other networks need devices and limits that a restricted pod lacks, and a restricted pod cannot read the
-// memory of another process, so single-copy transfers are off. Ranks wait for each other at MPI's barriers;
-// mpi_yield_when_idle makes a waiting rank yield the processor, because there may be few processors.
+// transport returns the MCA parameters of the transport between ranks: shared memory within a host, TCP between hosts.
+// Other networks need devices and limits that a restricted pod lacks. Single-copy transfers are off, because a
+// restricted pod cannot read the memory of another process. Ranks that wait at MPI's barriers yield the processor
+// (mpi_yield_when_idle), because a container may have few.
 func (j Job) transport() [][2]string {
 	settings := [][2]string{{"pml", "ob1"}, {"mpi_yield_when_idle", "1"}}
 	if j.Major >= Newest {
