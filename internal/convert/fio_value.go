@@ -49,7 +49,7 @@ func fioTime(value string) (time.Duration, error) {
 		"sec": time.Second, "m": time.Minute, "min": time.Minute, "h": time.Hour, "hr": time.Hour, "d": 24 * time.Hour,
 	}
 	unit := units[parts[2]]
-	if number > int64(8*24*time.Hour/unit) {
+	if number > int64(7*24*time.Hour/unit) {
 		return 0, errors.New("exceeds one week, the limit of a run: lower it")
 	}
 	return time.Duration(number) * unit, nil

@@ -74,7 +74,9 @@ func checkOwner(d *directory, benchmarkUID string) error {
 			Detail: fmt.Sprintf("its %s has schema version %d, but this version supports at most %d", ownerFile, owner.SchemaVersion, schemaVersion),
 			Remedy: "use the version of storagebench that wrote it: " + owner.CreatedBy,
 		}
-	case owner.BenchmarkUID != benchmarkUID || owner.SchemaVersion < 1:
+	case owner.SchemaVersion < 1:
+		return &Problem{Reason: ErrForeign, Path: d.path, Detail: "its " + ownerFile + " has no schema version", Remedy: remedy}
+	case owner.BenchmarkUID != benchmarkUID:
 		return &Problem{
 			Reason: ErrForeign, Path: d.path,
 			Detail: fmt.Sprintf("its %s names benchmark %q (UID %q), expected UID %q", ownerFile, owner.Benchmark, owner.BenchmarkUID, benchmarkUID),

@@ -27,7 +27,7 @@ type Clients interface {
 type Driver struct {
 	Plan      plan.Plan
 	Conductor *conductor.Conductor
-	// Shared reports whether all clients of a target work in one directory.
+	// Shared reports whether all clients of a target mount the same volumes.
 	Shared func(target string) bool
 	// Observer evaluates the run's observations. It is nil if no Prometheus is configured.
 	Observer Observer

@@ -155,7 +155,7 @@ func (p *phaseMaker) redrain(at *field.Path, phase *v1alpha1.CooldownPhase) {
 	for _, group := range p.groups() {
 		step := p.drain(group, times)
 		step.Redrain = true
-		p.warnTooShort(at.Child("maxDuration"), &step)
+		p.warnTooShort(at.Child("maxDuration"), pause, &step)
 		if !p.add(step, "drain") {
 			return
 		}

@@ -264,8 +264,9 @@ func (p *phaseMaker) warnPartEmpty(step *Step) {
 	}
 }
 
-// warnTooShort warns of a drain that is expected to end before the credits are spent.
-func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
+// warnTooShort warns of a drain that is expected to end before the credits are spent. The duration at the path limits
+// the drain and the pause before it together.
+func (p *phaseMaker) warnTooShort(at *field.Path, pause time.Duration, step *Step) {
 	for _, target := range step.Targets {
 		one := p.forecasts[target]
 		if one == nil {
@@ -286,7 +287,7 @@ func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
 				"but the drain ends after %s. Raise it to at least %s",
 				v1alpha1.WarningRunTooShort, target, amount(one.account.Fill()),
 				length(need), spent, measure.FormatBytesPerSecond(bucket.Burst), measure.FormatBytesPerSecond(bucket.Refill),
-				length(step.Duration), length(need+step.LeastBaseline()))
+				length(step.Duration), length(pause+need+step.LeastBaseline()))
 		}
 	}
 }

@@ -120,7 +120,7 @@ func (p *phaseMaker) burstDrain(phase *v1alpha1.BurstDrainPhase) {
 	for _, group := range p.groups() {
 		step := p.drain(group, times)
 		p.warnPartEmpty(&step)
-		p.warnTooShort(p.path.Child("burstDrain", "maxDuration"), &step)
+		p.warnTooShort(p.path.Child("burstDrain", "maxDuration"), 0, &step)
 		p.warnLaterDrops(p.path.Child("burstDrain", "maxDuration"), &step)
 		if !p.add(step, "") {
 			return

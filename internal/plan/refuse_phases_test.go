@@ -31,7 +31,7 @@ var phaseRefusals = map[string]refusal{
 		"spec.run.phases[0]", "Put a phase with `prepare: {}`"},
 	"drain without a workload": {on().Workload(nil).BurstDrain("x", "2m", "1h"), "spec.run.phases[0].workload", "set one of them"},
 	"drains longer than the run": {on().BurstDrain("x", "1h", "6h").Cooldown("y", "1h").BurstDrain("z", "1h", "6h").ActiveDeadline("3h"),
-		"spec.run.activeDeadline", "take 3h: raise activeDeadline"},
+		"spec.run.activeDeadline", "take at least 3h: raise activeDeadline"},
 
 	// cooldowns
 	"cooldown of no kind": {on().Phase(v1alpha1.Phase{Name: "x", Cooldown: &v1alpha1.CooldownPhase{}}),
@@ -43,12 +43,12 @@ var phaseRefusals = map[string]refusal{
 	"cooldown of a length that is bounded": {on().Cooldown("x", "1h").AtMost("2h"),
 		"spec.run.phases[0].cooldown.maxDuration", "applies only to untilCredits and redrain: remove it"},
 	"cooldown of text":          {on().Cooldown("x", "a while"), "spec.run.phases[0].cooldown.duration", "such as 1h30m or 90s"},
-	"pause longer than the run": {on().Cooldown("x", "50h"), "spec.run.activeDeadline", "take 50h: raise activeDeadline"},
+	"pause longer than the run": {on().Cooldown("x", "50h"), "spec.run.activeDeadline", "take at least 50h: raise activeDeadline"},
 	"wait for too much":         {on().UntilCredits("x", 101), "spec.run.phases[0].cooldown.untilCredits.percent", "from 1 to 100"},
 	"wait for nothing":          {on().UntilCredits("x", 0), "spec.run.phases[0].cooldown.untilCredits.percent", "from 1 to 100"},
 	"wait of no length":         {on().UntilCredits("x", 50).AtMost("0s"), "spec.run.phases[0].cooldown.maxDuration", "longer than 0"},
 	"wait longer than the run": {fsx().BurstDrain("x", "2m", "6h").UntilCredits("y", 100).ActiveDeadline("8h"),
-		"spec.run.activeDeadline", "take 8h9m30s: raise activeDeadline"},
+		"spec.run.activeDeadline", "take at least 8h9m30s: raise activeDeadline"},
 	"redrain without a pause": {on().BurstDrain("x", "2m", "1h").Redrain("y", "0s"), "spec.run.phases[1].cooldown.redrain.idle", "longer than 0"},
 	"redrain of no known length": {on().Redrain("y", "1h"), "spec.run.phases[0].cooldown.maxDuration",
 		"put a burstDrain phase before this one, so that the bucket is empty when the pause starts, or set maxDuration (pause and drain together)"},
@@ -228,7 +228,8 @@ func TestWarnings(t *testing.T) {
 			[]string{"phases[0].burstDrain.maxDuration: RunTooShort: target share is expected to hold 468.0 GB of credits, which last 31m59s " +
 				"at a net rate of burst - refill (260.0 MB/s - 16.00 MB/s), but the drain ends after 30m. Raise it to at least 33m23s"}},
 		"a redrain that is too short": {fsx().BurstDrain("burst", "2m", "1h").Redrain("refill", "2h").AtMost("2h5m"),
-			[]string{"phases[1].cooldown.maxDuration: RunTooShort: target share is expected to hold 115.2 GB"}},
+			[]string{"phases[1].cooldown.maxDuration: RunTooShort: target share is expected to hold 115.2 GB",
+				"but the drain ends after 5m. Raise it to at least 2h9m17s"}},
 		"credits that never end": {on().Throughput("10M", "10M", "1G", "").BurstDrain("burst", "2m", "1h"),
 			[]string{"the credits of target a never run out, because they refill at 10.00 MB/s and are spent at no more than 10.00 MB/s"}},
 		"a drain below the refill": {fsx().Workload(slow()).BurstDrain("burst", "2m", "40m"),

@@ -99,7 +99,7 @@ var refusals = map[string]refusal{
 	"deadline without unit": {builders.Benchmark("b").Target("a").Steady("write", "1m").ActiveDeadline("2 days"),
 		"spec.run.activeDeadline", "such as 1h30m or 90s"},
 	"longer than the run may be": {builders.Benchmark("b").Target("a").Steady("one", "30m").WarmUp("1m").Steady("two", "30m").ActiveDeadline("1h"),
-		"spec.run.activeDeadline", "take 1h1m: raise activeDeadline"},
+		"spec.run.activeDeadline", "take at least 1h1m: raise activeDeadline"},
 	"too many clients": {crowd(16, 63), "spec.run.clients.count", "16 targets have 1008 clients in total, but the limit is 1000: use fewer clients or fewer targets"},
 	"too many claims": {crowd(2, 400).Mutate(func(r *v1alpha1.RunSpec) {
 		claims := &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimPerClient, Spec: builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")}
@@ -174,7 +174,7 @@ var refusals = map[string]refusal{
 	"leave for raw devices that are none": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Volumes[0], r.Targets[0].AllowRawDeviceWrites = rawVolume(), yes()
 		r.Targets[0].Volumes[0].ClaimTemplate.Spec.VolumeMode = nil
-	}), "spec.run.targets[0].allowRawDeviceWrites", "remove it, or set volumeMode: Block"},
+	}), "spec.run.targets[0].allowRawDeviceWrites", "remove allowRawDeviceWrites, or set volumeMode: Block"},
 	"striping": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Lustre = &v1alpha1.LustreStriping{}
 	}), "spec.run.targets[0].lustre", "set stripeCount, stripeSize or both"},
