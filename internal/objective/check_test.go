@@ -83,7 +83,7 @@ func TestCheck(t *testing.T) {
 		"documented of a refill":     {v1alpha1.Objective{Phase: "refill", Ratio: documented}, ""},
 		"layout of a mix":            {v1alpha1.Objective{Phase: "layout", Throughput: atLeast("1M")}, ""},
 		"reads only":                 {v1alpha1.Objective{Phase: "reads", Latency: latency("99", "1ms")}, ""},
-		"rate of small files":        {v1alpha1.Objective{Phase: "files", IOPS: atLeast("1")}, "must be one of Create, Stat, Write, Read, Delete"},
+		"rate of small files":        {v1alpha1.Objective{Phase: "files", IOPS: atLeast("1")}, "set operation to one of Create, Stat, Write, Read, Delete"},
 		"rate of deletions":          {v1alpha1.Objective{Phase: "files", Operation: v1alpha1.OperationDelete, IOPS: atLeast("1")}, ""},
 		"rate of one operation":      {v1alpha1.Objective{Phase: "creates", IOPS: atLeast("1")}, ""},
 		"throughput of creations":    {v1alpha1.Objective{Phase: "creates", Throughput: atLeast("1M")}, "moves no bytes, so it has no throughput: set iops or latency instead"},
@@ -91,14 +91,14 @@ func TestCheck(t *testing.T) {
 		"throughput of small writes": {v1alpha1.Objective{Phase: "files", Operation: v1alpha1.OperationWrite, Throughput: atLeast("1M")}, ""},
 		"rate of another operation":  {v1alpha1.Objective{Phase: "creates", Operation: v1alpha1.OperationRead, IOPS: atLeast("1")}, "does not perform this operation: use one of Create"},
 		"writes of reads":            {v1alpha1.Objective{Phase: "reads", Operation: v1alpha1.OperationWrite, IOPS: atLeast("1")}, "does not perform this operation: use one of Read"},
-		"trims of a mix":             {v1alpha1.Objective{Phase: "both", Operation: v1alpha1.OperationTrim, IOPS: atLeast("1")}, "must be one of Read, Write"},
+		"trims of a mix":             {v1alpha1.Objective{Phase: "both", Operation: v1alpha1.OperationTrim, IOPS: atLeast("1")}, "use one of Read, Write"},
 		"flushes of a mix":           {v1alpha1.Objective{Phase: "both", Operation: v1alpha1.OperationSync, Latency: latency("99", "1ms")}, ""},
 		"writes of unknown work":     {v1alpha1.Objective{Phase: "zip", Operation: v1alpha1.OperationWrite, IOPS: atLeast("1")}, ""},
 		"reads of a mix":             {v1alpha1.Objective{Phase: "both", Operation: v1alpha1.OperationRead, Latency: latency("99", "1ms")}, ""},
-		"latency of a mix":           {v1alpha1.Objective{Phase: "both", Latency: latency("99", "1ms")}, "must be one of Read, Write"},
+		"latency of a mix":           {v1alpha1.Objective{Phase: "both", Latency: latency("99", "1ms")}, "set operation to one of Read, Write"},
 		"ratio of a mix":             {v1alpha1.Objective{Phase: "both", Ratio: &v1alpha1.RatioObjective{Of: "Documented"}}, ""},
-		"cell of a mix":              {v1alpha1.Objective{Phase: "mixes", Cell: half, IOPS: atLeast("1")}, "must be one of Read, Write"},
-		"cells with a mix":           {v1alpha1.Objective{Phase: "mixes", Cell: jobs, IOPS: atLeast("1")}, "must be one of Read, Write"},
+		"cell of a mix":              {v1alpha1.Objective{Phase: "mixes", Cell: half, IOPS: atLeast("1")}, "set operation to one of Read, Write"},
+		"cells with a mix":           {v1alpha1.Objective{Phase: "mixes", Cell: jobs, IOPS: atLeast("1")}, "set operation to one of Read, Write"},
 		"cells without a mix":        {v1alpha1.Objective{Phase: "extremes", Cell: jobs, IOPS: atLeast("1")}, ""},
 		"reads of some cells":        {v1alpha1.Objective{Phase: "extremes", Operation: v1alpha1.OperationRead, Cell: jobs, IOPS: atLeast("1")}, "not perform this operation on every target and in every cell"},
 		"reads of a cell":            {v1alpha1.Objective{Phase: "extremes", Operation: v1alpha1.OperationRead, Cell: readJobs, IOPS: atLeast("1")}, ""},
@@ -200,7 +200,7 @@ func TestCheckBounds(t *testing.T) {
 // fieldOf returns the path within an objective that a message refers to.
 func fieldOf(message string) string {
 	switch {
-	case strings.Contains(message, "must be one of"), strings.Contains(message, "moves no bytes"),
+	case strings.Contains(message, " one of "), strings.Contains(message, "moves no bytes"),
 		strings.Contains(message, "perform this operation"):
 		return ".operation"
 	case strings.Contains(message, "not of a cell"):

@@ -424,7 +424,7 @@ func TestReadRefuses(t *testing.T) {
 	if _, err := report.Read(strings.NewReader(strings.Replace(good, `"schemaVersion": 1`, `"schemaVersion": 1, "fromTheFuture": {}`, 1))); err != nil {
 		t.Errorf("an unknown field: %v", err)
 	}
-	if _, err := report.Read(endless{}); err == nil || !strings.Contains(err.Error(), "more than") {
+	if _, err := report.Read(endless{}); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("an endless file: %v", err)
 	}
 }
