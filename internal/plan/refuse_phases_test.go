@@ -230,6 +230,10 @@ func TestWarnings(t *testing.T) {
 		"a redrain that is too short": {fsx().BurstDrain("burst", "2m", "1h").Redrain("refill", "2h").AtMost("2h5m"),
 			[]string{"phases[1].cooldown.maxDuration: RunTooShort: target share is expected to hold 115.2 GB",
 				"but the drain ends after 5m. Raise it to at least 2h9m17s"}},
+		"a drain that ends before the last bucket is empty": {on().Preset("azure-disk/p10", "100Gi").BurstDrain("burst", "2m", "56m"),
+			[]string{"phases[0].burstDrain.maxDuration: RunTooShort: according to its documented limits, target a reaches its final rate after 56m29s, " +
+				"but the drain ends after 56m: raise maxDuration"}},
+		"a drain that empties the last bucket": {on().Preset("azure-disk/p10", "100Gi").BurstDrain("burst", "2m", "57m"), nil},
 		"credits that never end": {on().Throughput("10M", "10M", "1G", "").BurstDrain("burst", "2m", "1h"),
 			[]string{"the credits of target a never run out, because they refill at 10.00 MB/s and are spent at no more than 10.00 MB/s"}},
 		"a drain below the refill": {fsx().Workload(slow()).BurstDrain("burst", "2m", "40m"),
