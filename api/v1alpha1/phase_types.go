@@ -360,7 +360,7 @@ type CooldownPhase struct {
 	Redrain *Redrain `json:"redrain,omitempty"`
 
 	// maxDuration limits the pause of untilCredits, or the pause and the drain of redrain together. If unset, the drain
-	// may take as long as the last burstDrain before this phase.
+	// has the minDuration and maxDuration of the last burstDrain phase before this one.
 	// +optional
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }

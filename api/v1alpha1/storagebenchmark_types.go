@@ -395,13 +395,13 @@ type HeadlineDisplay struct {
 	// +kubebuilder:validation:MaxLength=32
 	Result string `json:"result,omitempty"`
 
-	// figure describes the result: the phase, the target if there are several, and the figure, such as "burst:
+	// figure identifies the result, as PHASE: FIGURE or, with several targets, PHASE/TARGET: FIGURE, such as "burst:
 	// baseline" or "reads/ssd: read".
 	// +optional
 	// +kubebuilder:validation:MaxLength=160
 	Figure string `json:"figure,omitempty"`
 
-	// p99 is the 99th percentile of the latency of the operations that result describes, with its unit.
+	// p99 is the 99th percentile latency of the operations that result covers, with its unit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	P99 string `json:"p99,omitempty"`

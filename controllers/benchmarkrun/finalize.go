@@ -34,8 +34,8 @@ func (r *Reconciler) finalize(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 	finalized := controllerutil.RemoveFinalizer(run, v1alpha1.FinalizerRun)
 	marked := run.Status.EndTime != nil && markOver(run)
 	if !finalized && !marked {
-		// Look for remaining pods: the cache may lag, and may show a pod that was created just before the run ended only
-		// after all other pods were deleted.
+		// Check again for remaining pods: the cache may lag, so a pod that was created just before the run ended may appear
+		// in it only after all other pods have been deleted.
 		err := errors.Join(r.clearPods(ctx, run)...)
 		if err != nil && ignoreRefusal(err) == nil {
 			// The ObjectsDeleted condition already gives the reason.

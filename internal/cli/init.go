@@ -174,9 +174,9 @@ func sizeRemedy(text string) string {
 	case !strings.ContainsAny(text, "bB"):
 		return "did you mean " + binary + "?"
 	case strings.ContainsAny(text, "iI"):
-		return "Kubernetes sizes have no B: use " + binary
+		return "Kubernetes quantities do not end in B: use " + binary
 	}
-	return fmt.Sprintf("Kubernetes sizes have no B: use %s (powers of 1000) or %s (powers of 1024)", strings.TrimSuffix(binary, "i"), binary)
+	return fmt.Sprintf("Kubernetes quantities do not end in B: use %s (powers of 1000) or %s (powers of 1024)", strings.TrimSuffix(binary, "i"), binary)
 }
 
 // nameRemedy returns a hint on how to write the name of a Kubernetes object.

@@ -124,8 +124,8 @@ func (l *latencies) add(key latencyKey, budget *Budget, record *latencyRecord) e
 	return nil
 }
 
-// sum adds the latencies of one operation in a record to the sum of the minute in which they were measured. It returns
-// the growth of the memory use in bytes.
+// sum merges the histogram of one operation in a record into the histogram of the record's minute. It returns by how
+// many bytes the memory use grew.
 func (m *minutes) sum(operation measure.Operation, record *latencyRecord) (bytes int, err error) {
 	minute := minuteKey{index: record.minute, operation: operation}
 	known := m.sums[minute]

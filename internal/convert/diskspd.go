@@ -109,7 +109,7 @@ func (w *diskspdWriter) dataset() error {
 		end = t.limit
 	}
 	if t.base >= end {
-		return fmt.Errorf("%s starts beyond the end of the target of %d bytes: lower it, or raise the size", w.given("B", "-B"), size)
+		return fmt.Errorf("%s is at or beyond the end of the target (%d bytes): lower -B, or use a larger target", w.given("B", "-B"), size)
 	}
 	w.bytes = end - t.base
 	if t.base > 0 || end < size {
@@ -122,7 +122,7 @@ func (w *diskspdWriter) dataset() error {
 	}
 	if whole := w.bytes / t.block * t.block; whole != w.bytes {
 		if whole == 0 {
-			return fmt.Errorf("a block of %d bytes does not fit into the target of %d bytes: lower -b, or raise the size", t.block, w.bytes)
+			return fmt.Errorf("the block size (%d bytes) exceeds the size of the target (%d bytes): lower -b, or use a larger target", t.block, w.bytes)
 		}
 		w.notes.unneeded(w.given("b", "-b"), fmt.Sprintf("the last %d bytes of a target do not fill a block, so the files omit them", w.bytes-whole))
 		w.bytes = whole

@@ -111,7 +111,7 @@ func (w *diskspdWriter) flush() {
 	}
 }
 
-// affinity binds jobs to the CPUs of group 0. Linux has no CPU groups, so other groups are not converted.
+// affinity binds jobs to the CPUs of group 0. Linux has no processor groups, so other groups are not converted.
 func (w *diskspdWriter) affinity() {
 	if len(w.span.affinity) == 0 {
 		return
@@ -120,7 +120,7 @@ func (w *diskspdWriter) affinity() {
 	var numbers []string
 	for _, one := range w.span.affinity {
 		if one.group != 0 {
-			w.notes.differs(option, "Linux has no CPU groups; jobs are not bound to CPUs here", "set the option cpus_allowed manually")
+			w.notes.differs(option, "Linux has no processor groups, so the profile does not bind jobs to CPUs", "set the option cpus_allowed manually")
 			return
 		}
 		numbers = append(numbers, fmt.Sprint(one.number))

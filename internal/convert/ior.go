@@ -111,7 +111,7 @@ func (w *iorWriter) option(o mpiOption) error {
 		err = w.pattern(o.value)
 	case "-N":
 		w.processes, err = mpiCount(o.value, 1<<31)
-		w.notes.elsewhere(o.String(), "the number of ranks is clients.count times processesPerClient", "set those two")
+		w.notes.elsewhere(o.String(), "the number of ranks is clients.count times processesPerClient", "set processesPerClient and clients.count")
 	case "-o":
 		w.notes.elsewhere(o.String(), "storagebench chooses its own file names under the target's path", "set the target's path or claim")
 		w.given[o.name] = o

@@ -114,7 +114,7 @@ func (l *mpiLine) launcher(arguments []string) {
 		}
 	}
 	if len(arguments) > 0 {
-		l.notes.elsewhere(shown(strings.Join(arguments, " ")), "the operator starts MPI, with processesPerClient ranks on each of clients.count clients", "set those two")
+		l.notes.elsewhere(shown(strings.Join(arguments, " ")), "the operator starts MPI, with processesPerClient ranks on each of clients.count clients", "set processesPerClient and clients.count")
 	}
 }
 

@@ -259,8 +259,8 @@ func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 	return s.finish(now)
 }
 
-// deadlineGrace limits how long tools may take to stop gracefully after the run's own deadline. After that, the agents
-// are directed to finish, and kill all tools that are still running.
+// deadlineGrace limits how long tools may take to stop after the run's own deadline. Then the operator directs the
+// agents to finish, which makes them kill any tool that is still running.
 const deadlineGrace = 20 * time.Second
 
 // patience returns the time until which an ending run waits for its clients to stop. A conductor that took over during

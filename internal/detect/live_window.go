@@ -196,7 +196,7 @@ func (l *Live) open() {
 // before and after are the logarithms of the rates on both sides.
 func (l *Live) recordDrop(at int, before, after float64) {
 	// Cleaning may have replaced the last blocks of the burst, which makes the drop seem earlier than it is. Move the drop
-	// past the directly following blocks whose rates are nearer to the level before it.
+	// past the blocks that follow it directly and whose rates are closer to the level before the drop.
 	for at+1 < len(l.blocks) && l.blocks[at].Rate > math.Exp((before+after)/2) {
 		at++
 	}

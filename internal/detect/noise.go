@@ -61,12 +61,12 @@ func leastVariance(values []float64) float64 {
 	return max(1e-10, largest*largest*1e-14)
 }
 
-// fitNoise estimates the noise from stretches of deviations. The deviations in each stretch are relative to its own
-// mean. fitNoise corrects the bias that estimating these means causes.
+// fitNoise estimates the noise from stretches of consecutive values, each given as deviations from its own mean. It
+// corrects the bias that estimating these means introduces.
 func fitNoise(stretches [][]float64) noise { return fitNoiseAbout(stretches, float64(len(stretches))) }
 
-// fitNoiseAbout is like fitNoise, but for stretches that were cut from longer ones. means is the number of longer
-// stretches, each of which had its own mean.
+// fitNoiseAbout is like fitNoise, but several stretches may share a mean, for example the mean of the segment from
+// which they were cut. means is the number of different means.
 func fitNoiseAbout(stretches [][]float64, means float64) noise {
 	var products, squares, count, pairs float64
 	for _, deviations := range stretches {

@@ -99,7 +99,8 @@ func (s *runsSide) look(newer []float64, metrics int) runsComparison {
 	return l
 }
 
-// sureOfAll is the factor that lowers the rank of a comparison in which all runs have changed.
+// sureOfAll scales the rank of a comparison in which every run has changed. It is tiny, so that such a comparison takes
+// precedence over the others.
 const sureOfAll = 1e-30
 
 // allDiffer reports whether each of the newer runs differs from the baseline's mean in the same direction as the newest

@@ -60,8 +60,8 @@ const ToolMPI = "mpirun"
 // Traits are the properties of an engine that do not depend on a profile.
 type Traits struct {
 	Kind v1alpha1.EngineKind
-	// Tools lists the programs that each client needs. Before the run, a package below internal/agent looks for them.
-	// The list is empty for engines that run their tool as a command.
+	// Tools lists the programs that each client needs. The agent checks before the run that they are installed. The
+	// list is empty for engines that run their tool as a command.
 	Tools []string
 	// Sources maps the name of each program that is rarely preinstalled to a hint on where to get it.
 	Sources map[string]string
@@ -87,8 +87,8 @@ type Traits struct {
 	ReusesFiles bool
 	// SizeField is the profile field that determines the size of the dataset, for messages that suggest raising it.
 	SizeField string
-	// Layers is the JSON key of this engine's layouts in the value whose hash identifies the datasets of a run. Package
-	// plan computes the hash.
+	// Layers is the key of this engine's layouts in the JSON object that package plan hashes to identify the datasets of
+	// a run.
 	Layers string
 }
 

@@ -65,7 +65,7 @@ func efs(Volume, *Catalog) resolved {
 func openZFS(v Volume, c *Catalog) resolved {
 	tier, given := jsonParameter(v, "ThroughputCapacity")
 	if !given {
-		return unidentified("the throughput capacity of the FSx for OpenZFS file system is unknown, because the StorageClass lacks it or does not exist; set documented.preset, such as aws-fsx-openzfs/512, and documented.capacity")
+		return unidentified("the throughput capacity of the FSx for OpenZFS file system is unknown, because the StorageClass does not set it or does not exist; set documented.preset, such as aws-fsx-openzfs/512, and documented.capacity")
 	}
 	key := "aws-fsx-openzfs/" + tier
 	if _, known := c.rows[key]; !known {

@@ -32,7 +32,7 @@ type figure struct {
 type environment struct {
 	// capacityBytes is the size of the volume; 0 if it is not known.
 	capacityBytes float64
-	// terabytes is the capacity in the vendor's TiB if the vendor's TiB is not 2^40 bytes; otherwise it is 0.
+	// terabytes is the capacity in the vendor's TiB of 1,000 GiB, or 0 if the vendor's TiB is 2^40 bytes.
 	terabytes float64
 	// parameter returns the value of the named parameter, or false if the storage has no such parameter.
 	parameter func(name string) (string, bool)
@@ -101,7 +101,7 @@ func (f *figure) provisioned(e environment) (value, bool) {
 	case f.preset != nil && e.complete:
 		return value{amount: f.preset.value(), text: f.preset.String() + ", the default"}, true
 	}
-	return unknown(f.parameter, "the provisioned rate is unknown, because the StorageClass lacks it or does not exist; set documented.throughput and documented.iops"), true
+	return unknown(f.parameter, "the provisioned rate is unknown, because the StorageClass does not set it or does not exist; set documented.throughput and documented.iops"), true
 }
 
 // sum returns base + each x capacity.

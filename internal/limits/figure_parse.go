@@ -125,7 +125,7 @@ func (f *figure) check() error {
 	case f.times < 0:
 		return errors.New("times: must not be negative; use a factor such as 3")
 	case !given && (f.preset != nil || f.perCapacity != "" || f.optional || f.parameterUnit != nil):
-		return errors.New("default, optional, parameterUnit and perCapacityParameter need a parameter; name one")
+		return errors.New("default, optional, parameterUnit and perCapacityParameter require parameter: set it, or remove them")
 	case given && f.parameterUnit == nil:
 		return errors.New("parameterUnit: missing; set it to the unit of the parameter, such as MiB/s")
 	case f.perCapacity != "" && f.perCapacityUnit == nil:

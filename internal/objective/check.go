@@ -127,7 +127,7 @@ func withoutLatency(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha
 		return "only fio measures latency, but the phase's workload uses another engine: set throughput or iops instead"
 	}
 	return fmt.Sprintf("only fio measures latency, but the workload of target %s uses another engine: "+
-		"set target, such as %s", untimed[0], timed[0])
+		"set target to one that uses fio, such as %s", untimed[0], timed[0])
 }
 
 // hasCell reports whether a cell selector matches a cell of the phase, which is a ramp or a sweep.

@@ -70,7 +70,7 @@ func TestCheck(t *testing.T) {
 		"throughput of a ramp":       {v1alpha1.Objective{Phase: "ramp", Throughput: atLeast("1M")}, "set cell"},
 		"cell of a steady phase":     {v1alpha1.Objective{Phase: "steady", Cell: jobs, Throughput: atLeast("1M")}, "remove cell"},
 		"latency of a program":       {v1alpha1.Objective{Phase: "zip", Latency: latency("99", "1ms")}, "only fio measures latency"},
-		"latency of two workloads":   {v1alpha1.Objective{Phase: "mixed", Latency: latency("99", "1ms")}, "target b uses another engine: set target, such as a"},
+		"latency of two workloads":   {v1alpha1.Objective{Phase: "mixed", Latency: latency("99", "1ms")}, "target b uses another engine: set target to one that uses fio, such as a"},
 		"latency of an idle program": {v1alpha1.Objective{Phase: "aside", Latency: latency("99", "1ms")}, ""},
 		"latency of its fio":         {v1alpha1.Objective{Phase: "mixed", Target: "a", Latency: latency("99", "1ms")}, ""},
 		"latency of its program":     {v1alpha1.Objective{Phase: "mixed", Target: "b", Latency: latency("99", "1ms")}, "only fio measures latency"},

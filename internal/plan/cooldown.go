@@ -181,7 +181,7 @@ func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase,
 		most, sound := p.pause(at.Child("maxDuration"), *phase.MaxDuration)
 		if times.most = most - pause; sound && times.most < time.Second {
 			p.problems = append(p.problems, field.Invalid(at.Child("maxDuration"), string(*phase.MaxDuration),
-				"leaves no time for the drain after the pause of "+string(phase.Redrain.Idle)+": raise it by the duration of a drain"))
+				"leaves no time for the drain after the pause of "+string(phase.Redrain.Idle)+": raise maxDuration by the length of a drain"))
 		}
 	case drained == nil:
 		p.problems = append(p.problems, field.Required(at.Child("maxDuration"),

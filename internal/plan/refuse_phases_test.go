@@ -54,7 +54,7 @@ var phaseRefusals = map[string]refusal{
 		"put a burstDrain phase before this one, so that the bucket is empty when the pause starts, or set maxDuration (pause and drain together)"},
 	"redrain before the drain": {on().Redrain("y", "1h").BurstDrain("x", "2m", "1h"), "spec.run.phases[0].cooldown.maxDuration", "set maxDuration"},
 	"redrain without time for the drain": {on().Redrain("y", "1h").AtMost("1h"),
-		"spec.run.phases[0].cooldown.maxDuration", "leaves no time for the drain after the pause of 1h: raise it"},
+		"spec.run.phases[0].cooldown.maxDuration", "leaves no time for the drain after the pause of 1h: raise maxDuration"},
 	"redrain without a workload": {on().Workload(nil).BurstDrain("x", "2m", "1h").With(builders.Fio()).Redrain("y", "1h"),
 		"spec.run.phases[1].workload", "set one of them"},
 

@@ -15,7 +15,7 @@ const (
 	// keepsEmpty is the minimum rate, as a fraction of the baseline, at which a load prevents an empty bucket from
 	// refilling.
 	keepsEmpty = 0.9
-	// longGap is the longest pause in which an empty bucket cannot refill noticeably.
+	// longGap is the longest pause after which an empty bucket still counts as empty, because it refills too little.
 	longGap = 30 * time.Second
 )
 

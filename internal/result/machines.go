@@ -78,7 +78,7 @@ func (b *builder) judgeSharing(machines []*machine) {
 		b.warnings.add(v1alpha1.WarningClientsShareNode, sharing, "%d clients ran on one machine and shared its CPU, memory and network", most)
 	case shared > 1:
 		b.warnings.add(v1alpha1.WarningClientsShareNode, sharing,
-			"%d clients ran on %d machines, up to %d on one, and shared their CPU, memory and network", len(sharing), shared, most)
+			"%d clients shared the CPU, memory and network of %d machines (up to %d clients per machine)", len(sharing), shared, most)
 	}
 }
 

@@ -56,7 +56,7 @@ func (b *builder) judgeVolumes() {
 			"set cachingMode None in the StorageClass to measure the disk", strings.Join(cached, ", "))
 	}
 	if len(fresh) > 0 && b.storageBursts() {
-		b.warnings.add(v1alpha1.WarningFreshVolume, nil, "volume %s was created for this run: a new disk has full credits, unlike a disk in use", strings.Join(fresh, ", "))
+		b.warnings.add(v1alpha1.WarningFreshVolume, nil, "created for this run: %s. A new disk has full credits, unlike a disk in use", strings.Join(fresh, ", "))
 	}
 }
 

@@ -14,8 +14,8 @@ const microsecond = 1000
 // Decode rejects logs that exceed these limits, because its input is not trusted.
 const (
 	maxPoints = 1 << 21
-	// MaxDuration is the longest time that a Minute may span, including pauses of its clients. It is longer than any
-	// run, which lasts at most 7 days.
+	// MaxDuration is the maximum length of a Minute. A Minute normally lasts about 60 s, but it includes any pause of its
+	// clients, so the maximum is longer than the longest run (7 days).
 	MaxDuration = 8 * 24 * time.Hour
 )
 

@@ -56,8 +56,8 @@ type run struct {
 
 var _ tool.Waiting = (*run)(nil)
 
-// Load implements tool.Tool. It starts the waiting `agent supervise` process. If the step is repeated, it runs the
-// setup command first, so that the measured command finds the same data as the first time.
+// Load implements tool.Tool. It starts `agent supervise`, which waits for the start signal. If the step is repeated,
+// Load runs the setup command first, so that the measured command finds the same data as the first time.
 func (t *Tool) Load(step *tool.Step) (tool.Load, error) {
 	files, err := t.volumes.Open(step, volumes.Use{AnyReadOnly: true})
 	if err != nil {

@@ -64,7 +64,7 @@ func (r *run) judge(ended *agentapi.Ended, end *runEnd) {
 		output := ended.GetToolMessages()
 		fail(command.Cause(output, usual), "%s %s%s", name, r.reports.exit, lastLine(output))
 	case end.unflushed != nil:
-		fail(command.Cause(end.unflushed.Error(), "IOError"), "%s succeeded, but then %s", name, end.unflushed)
+		fail(command.Cause(end.unflushed.Error(), "IOError"), "%s succeeded, but its data may not have reached the storage: %s", name, end.unflushed)
 	}
 }
 

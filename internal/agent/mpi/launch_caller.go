@@ -81,7 +81,7 @@ func headsOf(command []string) ([]netip.Addr, error) {
 			for _, host := range strings.Split(hosts, ",") {
 				head, err := netip.ParseAddr(strings.Trim(host, "[]"))
 				if err != nil {
-					return nil, fmt.Errorf("invalid address %q of the daemon's controller: expected IP addresses",
+					return nil, fmt.Errorf("invalid URI %q of the process that controls the MPI daemon: expected IP addresses",
 						clip(command[i+1]))
 				}
 				heads = append(heads, head.Unmap())

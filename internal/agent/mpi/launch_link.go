@@ -47,8 +47,8 @@ type launchOrder struct {
 	Report string `json:"report"`
 }
 
-// launchReport is one line of the report file. It reports a problem of a launcher with its member, and names the
-// client, whereas mpirun's own messages name only the member's address.
+// launchReport is one line of the report file: a problem that a launcher has had with its member. It identifies the
+// client, whereas mpirun's own messages contain only the member's address.
 type launchReport struct {
 	Kind    reportKind `json:"kind"`
 	Client  int        `json:"client"`

@@ -62,8 +62,8 @@ func (r *typedReader) rates() *limit {
 	return &chosen
 }
 
-// limits returns the rate limits of a client in bytes and in operations per second. A limit is 0 if it does not apply
-// to all sections that access files.
+// limits returns the rate limits of a client in bytes and in operations per second. A limit is 0 if at least one
+// section that accesses files has no limit of this kind.
 func (l *load) limits() (bytes, operations float64) {
 	for i := range l.sections {
 		s := &l.sections[i]

@@ -87,7 +87,7 @@ func sizes(value string) (string, error) {
 	return strings.Join(parts, ","), nil
 }
 
-// blockSizes checks up to three sizes of operations.
+// blockSizes checks up to three block sizes, for reads, writes and trims.
 func blockSizes(value string) (string, error) {
 	for part := range strings.SplitSeq(value, ",") {
 		if bytes, err := parseSize(part); err == nil && (bytes == 0 || bytes > maxBlockBytes) {
@@ -100,7 +100,7 @@ func blockSizes(value string) (string, error) {
 var knownSplits = matching(`[0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?(?:[:,][0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?)*`,
 	"use sizes with percentages, such as 4k/60:64k/40")
 
-// splits checks sizes of operations with their percentages.
+// splits checks block sizes with their percentages (bssplit).
 func splits(value string) (string, error) {
 	written, err := knownSplits(value)
 	if err != nil {
@@ -115,7 +115,7 @@ func splits(value string) (string, error) {
 	return written, nil
 }
 
-// ranges checks up to three ranges of sizes, LEAST-MOST, for reads, writes and trims.
+// ranges checks up to three block size ranges (MIN-MAX), for reads, writes and trims.
 func ranges(value string) (string, error) {
 	parts := strings.Split(value, ",")
 	if len(parts) > 3 {
