@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -60,21 +61,61 @@ func TestForecastOfOneClient(t *testing.T) {
 	limited := builders.Fio().Mutate(func(p *v1alpha1.FioProfile) {
 		p.RateLimit = &v1alpha1.FioRateLimit{BytesPerSecond: new(resource.MustParse("50M"))}
 	})
-	share := func() *builders.BenchmarkBuilder {
-		return builders.Benchmark("b").Target("a").Throughput("80M", "800M", "800G", "80M").Clients(8).Workload(limited)
+	share := func(clients int32) *builders.BenchmarkBuilder {
+		return builders.Benchmark("b").Target("a").Throughput("80M", "800M", "800G", "80M").Clients(clients).Workload(limited)
 	}
-	for want, benchmark := range map[float64]*builders.BenchmarkBuilder{
-		100:  share(),
-		52:   share().PerClient(),                                     // 1200 s * (50 - 10) MB/s of 100 GB
-		85.3: share().PerClient().Preset("aws-ebs/gp2", "20Gi"),       // 1200 s * (763 - 100) IOPS of 5.4 million
-		98.8: share().PerClient().Preset("aws-efs/bursting", "512Gi"), // 1200 s * (50 - 26.2) MB/s of 2.1 TiB
+	for _, test := range []struct {
+		want      float64
+		clients   int32
+		benchmark *builders.BenchmarkBuilder
+	}{
+		{100, 8, share(8)},
+		{52, 8, share(8).PerClient()}, // 1200 s * (50 - 10) MB/s of 100 GB
+		{85.3, 8, share(8).PerClient().Preset("aws-ebs/gp2", "20Gi")},       // 1200 s * (763 - 100) IOPS of 5.4 million
+		{85.3, 2, share(2).PerClient().Preset("aws-ebs/gp2", "20Gi")},       // the same: each client has its own volume
+		{98.8, 8, share(8).PerClient().Preset("aws-efs/bursting", "512Gi")}, // 1200 s * (50 - 26.2) MB/s of 2.1 TiB
 	} {
-		made, problems := plan.Make(benchmark.Ramp("ramp", v1alpha1.RampClients, "20m", 1, 8).Run(), 1)
+		made, problems := plan.Make(test.benchmark.Ramp("ramp", v1alpha1.RampClients, "20m", 1, int64(test.clients)).Run(), 1)
 		if len(problems) > 0 {
 			t.Fatal(problems.ToAggregate())
 		}
-		if got := made.Steps[0].Credits["a"].EndPercent; math.Abs(got-want) > 0.1 {
-			t.Errorf("%g %% are left, want %g %%", got, want)
+		if got := made.Steps[0].Credits["a"].EndPercent; math.Abs(got-test.want) > 0.1 {
+			t.Errorf("%d clients: %g %% are left, want %g %%", test.clients, got, test.want)
+		}
+	}
+}
+
+// TestLoadsOfDrainsComeFirst checks that the loads that drain the buckets are listed before other loads.
+func TestLoadsOfDrainsComeFirst(t *testing.T) {
+	small, large := builders.Fio().BlockSize("4Ki"), builders.Fio().BlockSize("1Mi")
+	for name, benchmark := range map[string]*builders.BenchmarkBuilder{
+		"burstDrain": on().Steady("steady", "1m").With(small).BurstDrain("drain", "2m", "1h").With(large),
+		"redrain":    on().Steady("steady", "1m").With(small).Redrain("drain", "2m").AtMost("1h").With(large),
+	} {
+		var sizes []float64
+		for _, load := range plan.NewDemandModel(benchmark.Run()).Loads("a") {
+			sizes = append(sizes, load.BlockBytes)
+		}
+		if !slices.Equal(sizes, []float64{1 << 20, 4 << 10}) {
+			t.Errorf("%s: loads of %v bytes, want those of the drain first", name, sizes)
+		}
+	}
+}
+
+// TestCoarseDrain checks that a drain may take longer than expected if few operations complete per second, because the
+// baseline then takes longer to measure. A redrain does not measure the baseline again.
+func TestCoarseDrain(t *testing.T) {
+	for size, want := range map[string]bool{"1Mi": true, "64Ki": false} {
+		benchmark := on().Workload(builders.Fio().BlockSize(size)).Throughput("4M", "40M", "10G", "4M").
+			BurstDrain("drain", "2m", "6h").Redrain("again", "10m").AtMost("6h")
+		made, problems := plan.Make(benchmark.Run(), 1)
+		if len(problems) > 0 {
+			t.Fatal(problems.ToAggregate())
+		}
+		for _, step := range made.Steps {
+			if step.Purpose == plan.Drain && step.Longer != (want && !step.Redrain) {
+				t.Errorf("blocks of %s: step %s may take longer: %t", size, step.ID, step.Longer)
+			}
 		}
 	}
 }
