@@ -119,3 +119,23 @@ func TestCoarseDrain(t *testing.T) {
 		}
 	}
 }
+
+// TestDocumentedVolumes checks that the documented limits are those of one volume if all clients share it, and of all
+// volumes if each client has its own.
+func TestDocumentedVolumes(t *testing.T) {
+	for want, benchmark := range map[int64]*builders.BenchmarkBuilder{300: on().Preset("aws-ebs/gp2", "100Gi"), 4 * 300: on().PerClient().Preset("aws-ebs/gp2", "100Gi")} {
+		made, problems := plan.Make(benchmark.Steady("steady", "1m").Run(), 1)
+		if len(problems) > 0 {
+			t.Fatal(problems.ToAggregate())
+		}
+		var baselines []int64
+		for _, limit := range made.Documented[0].Limits {
+			if limit.Dimension == string(limits.Operations) {
+				baselines = append(baselines, limit.Baseline)
+			}
+		}
+		if !slices.Equal(baselines, []int64{want}) {
+			t.Errorf("the documented baselines are %d IOPS, want %d", baselines, want)
+		}
+	}
+}

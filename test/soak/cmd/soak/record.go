@@ -185,13 +185,24 @@ func (r *record) inconclusiveTests() (tests []testName) {
 // of its tests.
 func (r *record) missing(since time.Time) (tests []testName) {
 	verdicts := r.verdicts()
+	unsettled := r.unsettled(since)
+	for _, one := range r.wanted {
+		if slices.Contains(unsettled, one) || verdicts[testName{one.Package, outside}] == fail {
+			tests = append(tests, one)
+		}
+	}
+	return tests
+}
+
+// unsettled returns the tests that have not passed since the given time.
+func (r *record) unsettled(since time.Time) (tests []testName) {
+	verdicts := r.verdicts()
 	old := map[testName]bool{}
 	for _, one := range r.Tests {
 		old[one.function()] = old[one.function()] || one.At.Before(since)
 	}
 	for _, one := range r.wanted {
-		settled := verdicts[one] == pass || verdicts[one] == skipped
-		if !settled || old[one] || verdicts[testName{one.Package, outside}] == fail {
+		if settled := verdicts[one] == pass || verdicts[one] == skipped; !settled || old[one] {
 			tests = append(tests, one)
 		}
 	}

@@ -329,3 +329,15 @@ func TestFuzz(t *testing.T) {
 		t.Errorf("the progress is %q", got)
 	}
 }
+
+// TestFailureOutside checks that all tests of a package are missing after a failure outside of its tests, but none of
+// those that have passed is unsettled.
+func TestFailureOutside(t *testing.T) {
+	r := begun(3)
+	r.wanted = []testName{testA, testB}
+	r.take(testA, []test{{testName: testA, Verdict: pass}}, 1)
+	r.take(testName{"p", outside}, []test{{testName: testName{"p", outside}, Verdict: fail}}, 1)
+	if missing, unsettled := r.missing(time.Time{}), r.unsettled(time.Time{}); !slices.Equal(missing, []testName{testA, testB}) || !slices.Equal(unsettled, []testName{testB}) {
+		t.Errorf("missing %v, unsettled %v", missing, unsettled)
+	}
+}
