@@ -1,8 +1,10 @@
 package dataset
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,5 +40,22 @@ func TestDeviceWithDataBehindTheMark(t *testing.T) {
 				t.Errorf("a byte at %d: the mark is believed", at)
 			}
 		}
+	}
+}
+
+// TestZeroShare checks the fraction of blocks that contain only zeros, on a device whose first quarter was written.
+func TestZeroShare(t *testing.T) {
+	t.Parallel()
+	file, err := os.Create(filepath.Join(t.TempDir(), "device"))
+	must(t, err)
+	t.Cleanup(func() { _ = file.Close() })
+	must(t, file.Truncate(DeviceDataOffset+4*mib))
+	mustWriteAt(t, file, bytes.Repeat([]byte{1}, mib), DeviceDataOffset)
+	device := &Device{path: file.Name(), file: file}
+	if share, err := device.ZeroShare(4 * mib); err != nil || share != 0.75 {
+		t.Errorf("%g of the blocks are zeros, %v; want 0.75", share, err)
+	}
+	if share, err := device.ZeroShare(64 * mib); !errors.Is(err, io.EOF) {
+		t.Errorf("beyond the end: %g, %v", share, err)
 	}
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,4 +96,20 @@ func mustWrite(t *testing.T, path, text string) {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
+}
+
+// TestCheckFiles checks that exactly the files that the file system still has room for can be asked for.
+func TestCheckFiles(t *testing.T) {
+	withMounts(t, func() {
+		path := filepath.Join(t.TempDir(), "few")
+		mountTmpfs(t, path, 0, "nr_inodes=100")
+		d := mustCreate(t, path, 0)
+		space, err := d.fileSystem()
+		must(t, err)
+		must(t, d.CheckFiles(space.Ffree))
+		var few *InodesError
+		if err := d.CheckFiles(space.Ffree + 1); !errors.As(err, &few) || few.FreeFiles != space.Ffree {
+			t.Errorf("one file too many: %v", err)
+		}
+	})
 }

@@ -227,6 +227,7 @@ func TestWarnings(t *testing.T) {
 		"a drain that is too short": {fsx().BurstDrain("burst", "2m", "30m"),
 			[]string{"phases[0].burstDrain.maxDuration: RunTooShort: target share is expected to hold 468.0 GB of credits, which last 31m59s " +
 				"at a net rate of burst - refill (260.0 MB/s - 16.00 MB/s), but the drain ends after 30m. Raise it to at least 33m23s"}},
+		"a drain that is just long enough": {fsx().BurstDrain("burst", "2m", "31m59s"), nil},
 		"a redrain that is too short": {fsx().BurstDrain("burst", "2m", "1h").Redrain("refill", "2h").AtMost("2h5m"),
 			[]string{"phases[1].cooldown.maxDuration: RunTooShort: target share is expected to hold 115.2 GB",
 				"but the drain ends after 5m. Raise it to at least 2h9m17s"}},

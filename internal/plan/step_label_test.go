@@ -34,3 +34,21 @@ func TestLabels(t *testing.T) {
 		}
 	}
 }
+
+// TestIDOfOneTarget checks that a sequential phase of a run with one target is named like any other.
+func TestIDOfOneTarget(t *testing.T) {
+	made, problems := plan.Make(on().Steady("steady", "1m").Sequential().Run(), 1)
+	if len(problems) > 0 || made.Steps[0].ID != "00-steady" {
+		t.Errorf("got %q, %v", made.Steps[0].ID, problems)
+	}
+}
+
+// TestShowAStepOfAnUnknownPhase checks that a stored step that cannot be read is still shown, by its stored fields.
+func TestShowAStepOfAnUnknownPhase(t *testing.T) {
+	spec := &v1alpha1.BenchmarkRunSpec{Run: *on().Steady("steady", "1m").Run()}
+	spec.Steps = []v1alpha1.ResolvedStep{{ID: "07-gone", Phase: "gone", Targets: []string{"a"}, Clients: 3}}
+	shown := plan.Show(spec).Steps[0]
+	if shown.ID != "07-gone" || shown.Phase != "gone" || shown.Clients != 3 || !slices.Equal(shown.Targets, []string{"a"}) {
+		t.Errorf("got %+v", shown)
+	}
+}
