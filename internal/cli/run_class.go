@@ -101,7 +101,7 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 	current, err := cluster.followTrial(ctx, streams, &runs, trial.name, options)
 	err = cluster.endTrial(ctx, streams, &runs, trial.name, current, options, err)
 	if retains {
-		_, _ = fmt.Fprintf(streams.Err, "The volumes of StorageClass %s remain: delete those that `kubectl get persistentvolumes | grep %s/%s-` lists\n", trial.class, cluster.namespace, trial.name)
+		_, _ = fmt.Fprintf(streams.Err, "The volumes of the run remain, because StorageClass %s retains them. List those to delete: kubectl get persistentvolumes | grep %s/%s-\n", trial.class, cluster.namespace, trial.name)
 	}
 	return err
 }
@@ -116,7 +116,7 @@ func (c *cluster) endTrial(
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
 	defer done()
 	if interrupted {
-		_, _ = fmt.Fprintln(streams.Err, "\nStopping the run and removing everything. Press Ctrl-C again to leave the removal to the cluster.")
+		_, _ = fmt.Fprintln(streams.Err, "\nStopping the run and removing the benchmark, its runs and its claims. Press Ctrl-C again to exit now; the cluster then removes them later.")
 		if problem := c.showSoFar(ctx, streams, runs, current, options); problem != nil {
 			_, _ = fmt.Fprintf(streams.Err, "error: %v\n", problem)
 		}

@@ -262,7 +262,7 @@ func TestRunOnClass(t *testing.T) {
 	}()
 	got := run("run", "--storage-class", "fast")
 	must(t, <-operated)
-	got.says(t, 0, "try-fast-", "--save result.json to keep it", "to lay out data", "complete, valid", "are removed", "reclaimPolicy Retain")
+	got.says(t, 0, "try-fast-", "--save result.json to keep it", "to lay out data", "complete, valid", "removed StorageBenchmark try-fast-", "reclaimPolicy Retain")
 	nothingLeft(t, namespace)
 }
 
@@ -282,6 +282,6 @@ func TestInterruptedRunOnClass(t *testing.T) {
 	}()
 	got := run("run", "--storage-class", "slow", "--profile", "rand-write-4k-qd1")
 	must(t, <-operated)
-	got.says(t, 130, "Stopping the run and removing everything", "are removed")
+	got.says(t, 130, "Stopping the run and removing the benchmark, its runs and its claims", "removed StorageBenchmark try-slow-")
 	nothingLeft(t, namespace)
 }
