@@ -258,7 +258,7 @@ type MissingFact struct {
 	// +kubebuilder:validation:MaxLength=128
 	Field string `json:"field"`
 
-	// message names the unknown fact, and how to specify it.
+	// message says what is unknown and, if a field can supply it, which field to set.
 	// +required
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message"`

@@ -100,7 +100,7 @@ func (c clients) Finish([]decide.ClientKey) {
 		case m.finishing, one.Connection == decide.Lost, one.Connection == decide.Finished:
 		case one.Connection == decide.Connecting && m.worked && !late: // wait for the agent to connect
 		case one.Connection == decide.Connecting && !m.reached:
-			m.gone("the operator never connected to the agent")
+			m.gone("this operator process never connected to the agent")
 		default:
 			m.finishing = true
 			notified[one.Key.Target] = append(notified[one.Key.Target], one.Key)

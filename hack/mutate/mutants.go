@@ -48,8 +48,8 @@ type mutator struct {
 }
 
 // mutantsOf returns all mutants of a file: it negates conditions, swaps operators, adds one to numbers, replaces true
-// by false and false by true, and deletes statements. Some mutants do not compile. It keeps statements that only close
-// something, because no test can detect that an open file is left to the garbage collector.
+// by false and false by true, and deletes statements. Some mutants do not compile. It keeps deferred calls that only
+// close something, because no test can detect that an open file is left to the garbage collector.
 func mutantsOf(file string, text []byte) ([]mutant, error) {
 	m := &mutator{set: token.NewFileSet(), file: file, text: text}
 	parsed, err := parser.ParseFile(m.set, file, text, parser.SkipObjectResolution)
@@ -94,15 +94,16 @@ func (m *mutator) visit(node ast.Node) bool {
 		case "false":
 			m.change(n, "true")
 		}
-	case *ast.ExprStmt:
-		m.drop(n, n.X)
+	case *ast.ExprStmt, *ast.IncDecStmt, *ast.BranchStmt:
+		m.change(n, "")
 	case *ast.DeferStmt:
-		m.drop(n, n.Call)
-	case *ast.IncDecStmt, *ast.BranchStmt:
+		if closes(n.Call) {
+			return false
+		}
 		m.change(n, "")
 	case *ast.AssignStmt:
 		if n.Tok != token.DEFINE {
-			m.drop(n, n.Rhs[0])
+			m.change(n, "")
 		}
 	case *ast.ImportSpec:
 		return false
@@ -110,14 +111,27 @@ func (m *mutator) visit(node ast.Node) bool {
 	return true
 }
 
-// drop deletes a statement unless its expression is a call of a method named Close or close.
-func (m *mutator) drop(statement ast.Node, expression ast.Expr) {
-	if call, is := expression.(*ast.CallExpr); is {
-		if method, is := call.Fun.(*ast.SelectorExpr); is && strings.EqualFold(method.Sel.Name, "close") {
-			return
+// closes reports whether a call is that of a method named Close or close, or of a function literal that only makes such
+// a call.
+func closes(call *ast.CallExpr) bool {
+	switch called := call.Fun.(type) {
+	case *ast.SelectorExpr:
+		return strings.EqualFold(called.Sel.Name, "close")
+	case *ast.FuncLit:
+		if len(called.Body.List) != 1 {
+			return false
 		}
+		var only ast.Expr
+		switch statement := called.Body.List[0].(type) {
+		case *ast.ExprStmt:
+			only = statement.X
+		case *ast.AssignStmt:
+			only = statement.Rhs[0]
+		}
+		inner, is := only.(*ast.CallExpr)
+		return is && closes(inner)
 	}
-	m.change(statement, "")
+	return false
 }
 
 func (m *mutator) negate(condition ast.Expr) { m.change(condition, "!("+m.source(condition)+")") }

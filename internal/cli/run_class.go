@@ -267,7 +267,7 @@ func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded,
 	case apierrors.IsNotFound(err):
 		return explained(err)
 	case err != nil:
-		_, _ = fmt.Fprintf(streams.Err, "cannot create the Job that would remove the benchmark if this program dies (%v); in that case, run: kubectl delete storagebenchmark %s -n %s\n",
+		_, _ = fmt.Fprintf(streams.Err, "cannot create the Job that would remove the benchmark if this program dies (%v). Only if it dies, run: kubectl delete storagebenchmark %s -n %s\n",
 			err, name, c.namespace)
 	default:
 		benchmark.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job", Name: timer.GetName(), UID: timer.GetUID()}})

@@ -87,7 +87,8 @@ func TestDescriptionCounts(t *testing.T) {
 	}
 }
 
-// TestBudgetOfAllRuns checks that a run with many small reports cannot make another run lose a client.
+// TestBudgetOfAllRuns checks that the run with the most bytes loses a client, even if the client with the most bytes is
+// in another run.
 func TestBudgetOfAllRuns(t *testing.T) {
 	const mebibyte = 1 << 20
 	all := NewBudget(64 * mebibyte)

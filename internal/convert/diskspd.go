@@ -122,7 +122,7 @@ func (w *diskspdWriter) dataset() error {
 	}
 	if whole := w.bytes / t.block * t.block; whole != w.bytes {
 		if whole == 0 {
-			return fmt.Errorf("the block size (%d bytes) exceeds the size of the target (%d bytes): lower -b, or use a larger target", t.block, w.bytes)
+			return fmt.Errorf("the block size (%d bytes) exceeds the part of the target that is used (%d bytes): lower -b, or enlarge this part", t.block, w.bytes)
 		}
 		w.notes.unneeded(w.given("b", "-b"), fmt.Sprintf("the last %d bytes of a target do not fill a block, so the files omit them", w.bytes-whole))
 		w.bytes = whole

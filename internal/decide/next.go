@@ -154,9 +154,9 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 }
 
 // unstartable handles an attempt that cannot start on all clients, because it has already ended on some of them. If all
-// of those clients are about to be lost, unstartable waits until the loss policy applies. Otherwise, a previous
-// conductor stopped them but died before it recorded that the step is repeated, so unstartable stops the other clients
-// and repeats the step.
+// of those clients are about to be lost, unstartable waits until the loss policy applies. Otherwise, it stops the other
+// clients and repeats the step. A conductor has then stopped the ended clients: this one (see loadedForReplaced), or a
+// previous one that died before it recorded that the step is repeated.
 func (s Snapshot) unstartable(step Step, record Record, attempt Attempt, counts counts) Action {
 	live := s.live(step, attempt)
 	switch {

@@ -77,7 +77,7 @@ const (
 func (made *Computed) machines(c *Catalog, d Description, use machineUse) {
 	if use.traffic == anyTraffic {
 		if len(d.Clients) > 0 {
-			made.addMissing(Missing{presetField, "the limits of the machines are unknown, because the storage may be a network file system or a disk; set documented.preset"})
+			made.addMissing(Missing{presetField, "the limits of the machines are unknown, because the storage may be a network file system or a disk; if a documented.preset fits, set it instead of documented.throughput and documented.iops"})
 		}
 		return
 	}

@@ -229,7 +229,10 @@ func ofExhaustion(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where st
 // the space that it occupies.
 func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
 	if o.Ratio.Of == "Compression" {
-		if target.Usage == nil || target.Usage.CompressionRatioMilli == nil {
+		if target.Usage == nil {
+			return absent(where, "the space that the data occupies was not measured: choose a phase that writes data, or see the warning UsageUnknown")
+		}
+		if target.Usage.CompressionRatioMilli == nil {
 			return absent(where, "the compression ratio is unknown: see usage in the phase's result")
 		}
 		return figure{where: where, value: *target.Usage.CompressionRatioMilli}

@@ -214,7 +214,7 @@ func credit(
 	}
 	idle(a, last, io.Start)
 	start, fills = percentOf(a), a.Fills()
-	load(run, demands, a, attemptIO{step: degraded(run, planned.ID, target, io.End), span: io}, target)
+	load(run, demands, a, attemptIO{step: degraded(run, planned.ID, target, io), span: io}, target)
 	return start, percentOf(a), fills
 }
 

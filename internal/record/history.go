@@ -86,7 +86,7 @@ func earlierIO(run *v1alpha1.BenchmarkRun, attempt decide.Attempt, target string
 		}
 		if io, ok := span(fact, target); ok {
 			repeated := newestAttempt(run, fact.ID).Attempt > fact.Attempt
-			all = append(all, attemptIO{step: degraded(run, fact.ID, target, io.End), span: io, repeated: repeated})
+			all = append(all, attemptIO{step: degraded(run, fact.ID, target, io), span: io, repeated: repeated})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b attemptIO) int { return a.span.Start.Compare(b.span.Start) })
@@ -104,17 +104,17 @@ func resolved(run *v1alpha1.BenchmarkRun, id string) v1alpha1.ResolvedStep {
 	return v1alpha1.ResolvedStep{}
 }
 
-// degraded returns a step with the number of clients that took part on a target. It subtracts clients that were lost
-// before the step's I/O ended, at the given time, and were not replaced.
-func degraded(run *v1alpha1.BenchmarkRun, id, target string, end time.Time) v1alpha1.ResolvedStep {
+// degraded returns a step with the number of clients that took part in the given I/O on a target. It subtracts clients
+// that were lost in the first half of the I/O, or before, and were not replaced. The I/O includes that of lost clients.
+func degraded(run *v1alpha1.BenchmarkRun, id, target string, io result.Span) v1alpha1.ResolvedStep {
 	step := resolved(run, id)
 	if run.Spec.Run.Clients.OnLoss != v1alpha1.OnLossContinueDegraded {
 		return step
 	}
-	planned := int(step.Clients)
+	planned, middle := int(step.Clients), io.Start.Add(io.End.Sub(io.Start)/2)
 	for index := range planned {
 		loss := LossOf(run, decide.ClientKey{Target: target, Index: index})
-		if loss != nil && timeOf(loss.Time).Before(end) {
+		if loss != nil && timeOf(loss.Time).Before(middle) {
 			step.Clients = max(1, step.Clients-1)
 		}
 	}

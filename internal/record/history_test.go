@@ -12,6 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
 	"github.com/storagebench/storagebench/test/builders"
 )
 
@@ -357,8 +358,8 @@ func TestBaselines(t *testing.T) {
 	}
 }
 
-// The I/O of a step is that of the clients that were still there at its end, so that only their volumes have spent
-// credits.
+// The I/O of a step counts as that of the clients that were there for at least half of its time, so that only their
+// volumes have spent credits.
 func TestDegraded(t *testing.T) {
 	lost := v1alpha1.LostClient{Target: "data", Client: 2, Time: micro(time.Unix(100, 0))}
 	replaced := lost
@@ -367,21 +368,23 @@ func TestDegraded(t *testing.T) {
 		policy v1alpha1.OnLoss
 		losses []v1alpha1.LostClient
 		target string
-		end    int64
+		from   int64 // the I/O takes 20 s from then
 		want   int32
 	}{
-		"after the loss":        {v1alpha1.OnLossContinueDegraded, []v1alpha1.LostClient{lost}, "data", 110, 3},
-		"before the loss":       {v1alpha1.OnLossContinueDegraded, []v1alpha1.LostClient{lost}, "data", 90, 4},
-		"another target":        {v1alpha1.OnLossContinueDegraded, []v1alpha1.LostClient{lost}, "other", 110, 4},
-		"a replaced client":     {v1alpha1.OnLossContinueDegraded, []v1alpha1.LostClient{replaced}, "data", 110, 4},
-		"a replacement lost":    {v1alpha1.OnLossContinueDegraded, []v1alpha1.LostClient{replaced, lost}, "data", 110, 3},
-		"steps that are redone": {v1alpha1.OnLossRestartStep, []v1alpha1.LostClient{lost}, "data", 110, 4},
+		"after the loss":          {v1alpha1.OnLossContinueDegraded, []v1alpha1.LostClient{lost}, "data", 110, 3},
+		"lost in its first half":  {v1alpha1.OnLossContinueDegraded, []v1alpha1.LostClient{lost}, "data", 91, 3},
+		"lost in its second half": {v1alpha1.OnLossContinueDegraded, []v1alpha1.LostClient{lost}, "data", 89, 4},
+		"before the loss":         {v1alpha1.OnLossContinueDegraded, []v1alpha1.LostClient{lost}, "data", 80, 4},
+		"another target":          {v1alpha1.OnLossContinueDegraded, []v1alpha1.LostClient{lost}, "other", 110, 4},
+		"a replaced client":       {v1alpha1.OnLossContinueDegraded, []v1alpha1.LostClient{replaced}, "data", 110, 4},
+		"a replacement lost":      {v1alpha1.OnLossContinueDegraded, []v1alpha1.LostClient{replaced, lost}, "data", 110, 3},
+		"steps that are redone":   {v1alpha1.OnLossRestartStep, []v1alpha1.LostClient{lost}, "data", 110, 4},
 	} {
 		run := &v1alpha1.BenchmarkRun{}
 		run.Spec.Run.Clients.OnLoss = test.policy
 		run.Spec.Steps = []v1alpha1.ResolvedStep{{ID: "00-write", Clients: 4}}
 		run.Status.LostClients = test.losses
-		if got := degraded(run, "00-write", test.target, time.Unix(test.end, 0)); got.Clients != test.want {
+		if got := degraded(run, "00-write", test.target, result.Span{Start: time.Unix(test.from, 0), End: time.Unix(test.from+20, 0)}); got.Clients != test.want {
 			t.Errorf("%s: %d clients, want %d", name, got.Clients, test.want)
 		}
 	}

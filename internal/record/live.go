@@ -110,7 +110,7 @@ func currentFillPercent(
 	since, until := time.Unix(0, one.SinceNanoseconds), time.Unix(0, one.UntilNanoseconds)
 	idle(a, last, since)
 	span := result.Span{Start: since, End: until, Bytes: one.Done.Bytes, Operations: one.Done.Operations}
-	spend(run, demands, a, attemptIO{step: degraded(run, planned.ID, one.Target, until), span: span}, one.Target)
+	spend(run, demands, a, attemptIO{step: degraded(run, planned.ID, one.Target, span), span: span}, one.Target)
 	return percentOf(a)
 }
 

@@ -87,7 +87,12 @@ func extend(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 func fold(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string, p contribution,
 ) {
-	history := historyOf(run, demands, planned, attempt, target, p.present(planned))
+	there := p.present(planned)
+	if planned.Purpose == plan.Idle {
+		end := timeOf(step(run, attempt).EndTime)
+		there = int(degraded(run, planned.ID, target, result.Span{Start: end, End: end}).Clients)
+	}
+	history := historyOf(run, demands, planned, attempt, target, there)
 	var made v1alpha1.TargetResult
 	if planned.Purpose == plan.Idle {
 		if planned.Kind != v1alpha1.PhaseCooldown {

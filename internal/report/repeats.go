@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -29,8 +30,8 @@ type RepeatedRun struct {
 }
 
 // NewRepeats computes the variance between runs of one specification, and lists the runs in the given order. It returns
-// an error if their specifications or the contents of their profiles differ, if a run is given twice, or if fewer than
-// two runs are complete and valid.
+// an error if their specifications or the contents of their profiles differ, if a run is given twice, if fewer than two
+// runs are complete and valid, or if none of these has figures with all of its clients.
 func NewRepeats(all []Document) (Repeats, error) {
 	if len(all) == 0 {
 		return Repeats{}, noVariance(0, 0)
@@ -63,7 +64,9 @@ func NewRepeats(all []Document) (Repeats, error) {
 	if len(counted) < 2 {
 		return Repeats{}, noVariance(len(all), len(counted))
 	}
-	made.Figures = compare.Repeats(counted)
+	if made.Figures = compare.Repeats(counted); len(made.Figures) == 0 {
+		return Repeats{}, errors.New("cannot compute the variance: no run has figures with all of its clients")
+	}
 	return made, nil
 }
 

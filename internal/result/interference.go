@@ -211,9 +211,9 @@ func concludeBlocks(blocks *phasekind.Blocks, into *v1alpha1.TargetResult, drain
 	switch {
 	case result.BlocksWithCredits == 0:
 	case !blocks.Drains:
-		result.Message += ". Burst credits were not drained before, so the effect may last only as long as the credits"
+		result.Message += ". Burst credits were not drained before, so this result may hold only as long as the credits last"
 	case !drained:
-		result.Message += ". The drain did not spend all burst credits, so the effect may last only as long as the credits"
+		result.Message += ". The drain did not spend all burst credits, so this result may hold only as long as the credits last"
 	default:
 		result.Message += fmt.Sprintf(". Burst credits may have come back before %d of the %d blocks",
 			result.BlocksWithCredits, len(into.Steps))

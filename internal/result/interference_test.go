@@ -140,8 +140,8 @@ func TestInterferenceOnCredits(t *testing.T) {
 		drained bool
 		want    string
 	}{
-		"not drained":       {undrained, false, "Burst credits were not drained before, so the effect may last only as long as the credits"},
-		"not spent":         {blocksOf(), false, "The drain did not spend all burst credits, so the effect may last only as long as the credits"},
+		"not drained":       {undrained, false, "Burst credits were not drained before, so this result may hold only as long as the credits last"},
+		"not spent":         {blocksOf(), false, "The drain did not spend all burst credits, so this result may hold only as long as the credits last"},
 		"spent, then saved": {blocksOf(), true, "Burst credits may have come back before 8 of the 8 blocks"},
 	} {
 		var into v1alpha1.TargetResult

@@ -85,8 +85,8 @@ func (b *builder) inWindow(operation measure.Operation) (bytes, operations []det
 	return bytes, operations
 }
 
-// repetitionError derives the error from IOR's repetitions, which are separate rounds with pauses in between. Like the
-// rate, the error excludes repetitions that began during the warm-up.
+// repetitionError derives the error from IOR's repetitions, which are separate rounds with pauses in between. The rate
+// excludes the warm-up, so the error excludes the repetitions that began during the warm-up.
 func (b *builder) repetitionError(operation measure.Operation) *int64 {
 	var rates []float64
 	mean := 0.0

@@ -115,7 +115,7 @@ func TestReport(t *testing.T) {
 }
 
 // TestAccessible checks, in light and in dark mode, that each chart has a title and a description, identifiers are
-// unique, headings skip at most one level, tables have header cells, and all text has sufficient contrast.
+// unique, headings skip no level, tables have header cells, and all text has sufficient contrast.
 func TestAccessible(t *testing.T) {
 	html := htmlOf(t, short(t))
 	for _, scheme := range []string{"light", "dark"} {

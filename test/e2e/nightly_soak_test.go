@@ -49,8 +49,8 @@ func (d *diary) write(s *space, benchmarks []string) {
 
 // TestHourOfRuns runs two benchmarks on one claim for an hour: one every minute for 30 s, the other every two minutes
 // for 20 s. The operator is killed at 20 random moments, and each time the next one waits for the Lease. Every time
-// must be handled at most once, and times may be skipped only while earlier runs occupy the claim. Runs must not
-// overlap or be lost, and the history limits must be kept.
+// must be handled at most once, and at least 80 % of the times must be handled: others may be skipped while earlier runs
+// occupy the claim. Runs must not overlap or be lost, and the history limits must be kept.
 func TestHourOfRuns(t *testing.T) {
 	soak.Only(t)
 	const length = time.Hour
@@ -121,7 +121,7 @@ func (d *diary) judge(s *space, benchmarks []string, began time.Time, length tim
 		if len(times) != count[name] {
 			s.Errorf("%s: %d times were handled and %d runs made", name, len(times), count[name])
 		}
-		// Times are skipped only if the claim is busy for too long.
+		// Some times may be skipped because the claim is busy. The test does not check why a time was skipped.
 		if count[name] < due*8/10 || count[name] > due+1 {
 			s.Errorf("%s: %d runs were made of %d that were due", name, count[name], due)
 		}

@@ -76,6 +76,7 @@ storagebench_run_operations_total{benchmark="b",namespace="n",operation="Write",
 		want    string
 	}{
 		"all":        {2, "load", 3, ""},
+		"one lost":   {1, "load", 2, "1 samples of 2; Read of load: {Bytes:12 Operations:2} of {Bytes:12 Operations:3}"},
 		"one twice":  {3, "load", 4, "3 samples of 2; Read of load: {Bytes:12 Operations:4} of {Bytes:12 Operations:3}"},
 		"wrong name": {2, "layout", 3, "Read of layout: {Bytes:12 Operations:3} of {Bytes:0 Operations:0}; Read of load: {Bytes:0 Operations:0} of {Bytes:12 Operations:3}"},
 	} {

@@ -49,7 +49,7 @@ func (t *Tool) askFio(ctx context.Context) *agentapi.Tool {
 	found := &agentapi.Tool{Name: "fio"}
 	path, err := t.fioPath()
 	if err != nil {
-		found.Problem = "fio is not in this image or on this machine (" + err.Error() + "); install the package fio"
+		found.Problem = "fio is not in this image or on this machine (" + err.Error() + "); install the package fio, and check --fio and PATH"
 		return found
 	}
 	found.Path = path
@@ -62,7 +62,7 @@ func (t *Tool) askFio(ctx context.Context) *agentapi.Tool {
 	}
 	found.Version = strings.ToValidUTF8(strings.TrimSpace(version), "?")
 	if !strings.HasPrefix(found.GetVersion(), "fio-") {
-		found.Problem = path + " is not fio: its version is " + found.GetVersion() + "; install the package fio"
+		found.Problem = path + " is not fio: its version is " + found.GetVersion() + "; install the package fio, and check --fio and PATH"
 	}
 	return found
 }

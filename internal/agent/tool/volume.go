@@ -13,8 +13,8 @@ func (v VolumeConfig) Place() dataset.Place {
 	return dataset.Place{Path: v.Path, Expect: expect, Folder: v.Folder}
 }
 
-// Advise replaces the remedy in a problem if the agent runs in a cluster. In a cluster, the remedy must be a change of
-// the specification, because its author does not control how directories are mounted and passed to the agent.
+// Advise replaces the remedy in a problem if the agent runs in a cluster. In a cluster, the remedy must be something that
+// the author of a benchmark can change or inspect: not how directories are mounted and passed to the agent.
 func (v VolumeConfig) Advise(err error) error {
 	var problem *dataset.Problem
 	if !v.Expect.MustBeMountPoint || !errors.As(err, &problem) {

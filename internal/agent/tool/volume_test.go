@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// TestAdvice checks that the remedy for a volume problem names the field of the specification in a pod, and is
-// unchanged for a local directory.
+// TestAdvice checks that the remedy for a volume problem in a pod names what the author of a benchmark can change or
+// inspect, and that the problem is unchanged for a local directory.
 func TestAdvice(t *testing.T) {
 	claim := VolumeConfig{Expect: dataset.Expectation{MustBeMountPoint: true}}
 	for reason, want := range map[error]string{

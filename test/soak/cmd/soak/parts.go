@@ -39,7 +39,6 @@ var parts = []part{
 		packages: []string{"./test/soak/faults", "./test/sim"}, timeout: time.Hour},
 	{name: "decisions", what: "a million random runs against the rules of decisions, an operator that dies after each of its writes, a month of nightly runs, and objects damaged at random",
 		packages: []string{"./internal/decide", "./controllers/storagebenchmark", "./test/nightly", "./test/integration"}, timeout: time.Hour},
-	{name: "fuzz", what: "each fuzz test of the module, " + fuzzTime.String() + " with one worker", fuzz: true},
 	{name: "agent", what: "agents with real tools against real time: samples of slow stores, files of others, MPI",
 		packages: []string{"./internal/agent"}, timeout: time.Hour},
 	{name: "burstfs", what: "bare fio on the simulated stores: that they give the rates that they are configured to",
@@ -60,6 +59,7 @@ var parts = []part{
 		packages: []string{"./test/chart", "./test/release"}, timeout: 2 * time.Hour},
 	{name: "cluster", what: "the operator in a real cluster: times, failures, losses, deletions, twins of real systems, rights by the audit log; the embedded cluster itself, whose parts are killed",
 		packages: []string{"./test/e2e", "./test/cluster"}, timeout: 5 * time.Hour, cluster: true, audited: true},
+	{name: "fuzz", what: "each fuzz test of the module, " + fuzzTime.String() + " with one worker", fuzz: true},
 	{name: "schedules", what: "five hundred runs on three nodes, each disturbed at random moments: kills, deletions, broken stores, upgrades; `docs/soak/schedules.csv` has a line for each",
 		packages: []string{"./test/e2e"}, files: []string{"schedules_soak_test.go"}, timeout: 24 * time.Hour, cluster: true},
 }

@@ -117,13 +117,13 @@ func newRecord(name string, wanted []testName, seed uint64) (*record, error) {
 }
 
 // commit returns the checked-out commit, or "" outside of a repository. It ignores changes of records, because each
-// part of a run writes its record, and records do not affect the tests.
+// part of a run writes its record, and inputs that fuzz tests have kept. Neither affects the soak tests.
 func commit() string {
 	name, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
 		return ""
 	}
-	changed, err := exec.Command("git", "status", "--porcelain", "--", ".", ":!"+recordFolder, ":!"+page, ":!"+performancePage).Output()
+	changed, err := exec.Command("git", "status", "--porcelain", "--untracked-files=all", "--", ".", ":!*/testdata/fuzz/*", ":!"+recordFolder, ":!"+page, ":!"+performancePage).Output()
 	if err != nil || len(changed) > 0 {
 		return strings.TrimSpace(string(name)) + "-dirty"
 	}

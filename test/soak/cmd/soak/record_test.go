@@ -182,6 +182,10 @@ func TestCommit(t *testing.T) {
 	if got := commit(); got != head {
 		t.Errorf("commit is %q beside new records, want %q", got, head)
 	}
+	write("internal/p/testdata/fuzz/FuzzP/0a1b")
+	if got := commit(); got != head {
+		t.Errorf("commit is %q beside an input of a fuzz test, want %q", got, head)
+	}
 	write("code.go")
 	if got := commit(); got != head+"-dirty" {
 		t.Errorf("commit is %q beside a new file, want %q", got, head+"-dirty")
@@ -320,6 +324,7 @@ func TestFuzz(t *testing.T) {
 		done + "\n--- FAIL: FuzzDecode (3.00s)\nFAIL\nexit status 1\nFAIL\tp\t3.1s\n":                           fail,
 		"ok  \tp\t0.1s [no tests to run]\n": fail, // It did not fuzz.
 		"":                                  fail,
+		done + "\n--- FAIL: FuzzDecode (1800.10s)\n    context deadline exceeded\nFAIL\n": inconclusive,
 	} {
 		if got := judgeFuzz(testName{"p", "FuzzDecode"}, output); got.Verdict != want {
 			t.Errorf("%q is judged %s, not %s", output, got.Verdict, want)
