@@ -109,6 +109,11 @@ func (p *PhaseResult) Target(name string) *TargetResult {
 	return nil
 }
 
+// HasWarning reports whether a target's result has a warning of the given type.
+func (t *TargetResult) HasWarning(kind WarningType) bool {
+	return slices.ContainsFunc(t.Warnings, func(w Warning) bool { return w.Type == kind })
+}
+
 // TargetResults yields the result of each target of each phase, in order.
 func TargetResults(phases []PhaseResult) iter.Seq2[*PhaseResult, *TargetResult] {
 	return func(yield func(*PhaseResult, *TargetResult) bool) {

@@ -39,7 +39,7 @@ func Repeats(runs [][]v1alpha1.PhaseResult) []RepeatedFigure {
 	for _, phases := range runs {
 		for phase, target := range v1alpha1.TargetResults(phases) {
 			kind := phasekind.Of(phase.Kind)
-			if kind.LaysOut || slices.ContainsFunc(target.Warnings, isClientsMissing) {
+			if kind.LaysOut || target.HasWarning(v1alpha1.WarningClientsMissing) {
 				continue
 			}
 			for _, figure := range kind.Figures(target) {
@@ -54,8 +54,6 @@ func Repeats(runs [][]v1alpha1.PhaseResult) []RepeatedFigure {
 	}
 	return all
 }
-
-func isClientsMissing(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningClientsMissing }
 
 // fold adds a run's value to the list entry of its figure, and creates the entry if it is missing.
 func fold(all []RepeatedFigure, phase, target string, figure *phasekind.Figure) []RepeatedFigure {

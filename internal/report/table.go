@@ -190,7 +190,7 @@ func absence(d Document) string {
 
 // withoutClients states why no client has a result.
 func withoutClients(target *v1alpha1.TargetResult) string {
-	if slices.ContainsFunc(target.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningLayoutReused }) {
+	if target.HasWarning(v1alpha1.WarningLayoutReused) {
 		return "existing data was verified and reused"
 	}
 	return "no client has a result"

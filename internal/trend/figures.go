@@ -3,7 +3,6 @@ package trend
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -42,8 +41,7 @@ type figureSource struct {
 // underConditions adds "clients missing" to the conditions of figures that were measured without some clients, because
 // fewer clients generate a different load.
 func (c *figureSource) underConditions(made []v1alpha1.RunFigure) []v1alpha1.RunFigure {
-	missing := func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningClientsMissing }
-	if slices.ContainsFunc(c.result.Warnings, missing) {
+	if c.result.HasWarning(v1alpha1.WarningClientsMissing) {
 		for i := range made {
 			made[i].Condition = strings.TrimPrefix(made[i].Condition+", clients missing", ", ")
 		}

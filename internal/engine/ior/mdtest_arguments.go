@@ -77,12 +77,8 @@ func readMdtest(path *field.Path, profile *v1alpha1.MdtestProfile) (mdtestWorklo
 // checkArguments adds an error for each option in args that conflicts with another option or with a field of the
 // profile.
 func (w *mdtestWorkload) checkArguments(r *reader) {
-	given := map[string]argument{}
-	for _, argument := range w.args {
-		given[argument.name] = argument
-	}
 	refuse := func(name, format string, arguments ...any) {
-		if _, ok := given[name]; ok {
+		if _, ok := w.argument(name); ok {
 			r.refuse("args", name, format, arguments...)
 		}
 	}
@@ -99,27 +95,27 @@ func (w *mdtestWorkload) checkArguments(r *reader) {
 	if w.unique && w.depth > 0 {
 		refuse("-N", "with -N, mdtest looks for another rank's files in directories that do not exist, because each rank has its own tree: remove -N, uniqueDirectories or depth")
 	}
-	if _, shared := given["-S"]; shared {
+	if _, shared := w.argument("-S"); shared {
 		refuse("-c", "conflicts with -S: remove one of them")
 	}
 	if w.readBytes == 0 {
 		refuse("-X", "-X has no data to verify: set fileSize, or remove -X")
 		refuse("--verify-read", "--verify-read has no data to verify: set fileSize, or remove --verify-read")
 	}
-	if each, ok := given["-I"]; ok {
+	if each, ok := w.argument("-I"); ok {
 		if count, _ := parseCount(each.value); count > 0 && w.items%count != 0 {
 			refuse("-I", "must divide filesPerProcess (%d) evenly", w.items)
 		}
 	} else if len(r.problems) == 0 {
-		w.checkShares(r, given)
+		w.checkShares(r)
 	}
 }
 
 // checkShares adds an error if the tree has more directories than files. mdtest gives each directory an equal share of
 // the files, rounded down, which would then be 0.
-func (w *mdtestWorkload) checkShares(r *reader, given map[string]argument) {
+func (w *mdtestWorkload) checkShares(r *reader) {
 	folders, lowest := w.tree()
-	if _, ok := given["-L"]; ok {
+	if _, ok := w.argument("-L"); ok {
 		folders = lowest
 	}
 	if uint64(w.items) < folders { // #nosec G115 -- positive
@@ -235,11 +231,12 @@ func (w *mdtestWorkload) perRank() (files, folders uint64) {
 	return product(files, used), product(folders, files/max(1, uint64(count))) // #nosec G115 -- positive
 }
 
-// argument returns the argument of args with the given name.
+// argument returns the last argument of args with the given name, which is the one that mdtest uses.
 func (w *mdtestWorkload) argument(name string) (argument, bool) {
-	at := slices.IndexFunc(w.args, func(a argument) bool { return a.name == name })
-	if at < 0 {
-		return argument{}, false
+	for _, one := range slices.Backward(w.args) {
+		if one.name == name {
+			return one, true
+		}
 	}
-	return w.args[at], true
+	return argument{}, false
 }
