@@ -95,8 +95,8 @@ func TestForgedPodIsAUser(t *testing.T) {
 	}
 }
 
-// madeBefore creates a pod with the name of a run's client. It resembles the operator's own pod as far as a user can
-// imitate it.
+// madeBefore creates a pod with the name of a run's client. It has everything of the operator's own pod
+// that a user can imitate.
 func (w *world) madeBefore(run *v1alpha1.BenchmarkRun) *corev1.Pod {
 	w.Helper()
 	pod := objects.Pod(objects.Settings{AgentImage: "own:1", FioImage: "own:1"}, run, objects.Client{Target: "data", Index: 0, Attempt: 1}, objects.Storage{})

@@ -138,7 +138,7 @@ func (f *Figure) draw(size Size, class string) string {
 	return c.String()
 }
 
-// aside returns how far a drawing is shifted to the right to align the plots of vertically stacked charts.
+// aside returns the distance by which a drawing is shifted to the right to align the plots of vertically stacked charts.
 func (f *Figure) aside(p *plot.Plot, narrow bool) vg.Length {
 	room := vg.Length(80)
 	if narrow {

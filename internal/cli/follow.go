@@ -23,7 +23,7 @@ type follower struct {
 
 	mu  sync.Mutex
 	run *v1alpha1.BenchmarkRun
-	// behind is how far the clock that sets the run's timestamps lags behind this machine's clock. It is negative if the
+	// behind is the lag of the clock that sets the run's timestamps behind this machine's clock. It is negative if the
 	// clock of the run is ahead. known is false until behind has been measured.
 	behind time.Duration
 	known  bool

@@ -179,8 +179,8 @@ func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, curr
 	}
 }
 
-// maxAhead limits how far the end of a report may lie in the future. It only bounds memory, so it can be generous: a
-// report that claims to span years would need memory for every minute.
+// maxAhead limits the time by which the end of a report may lie in the future. It only bounds memory, so it can be
+// generous: a report that claims to span years would need memory for every minute.
 const maxAhead = time.Hour
 
 // plausible returns an error if start is more than maxMinutes in the past, or if end is more than maxAhead in the

@@ -55,7 +55,7 @@ func rendered(t *testing.T, profile *v1alpha1.FioProfile) []job {
 	return jobs
 }
 
-// effect is what a load does in total.
+// effect describes the whole load.
 type effect struct {
 	Jobs, Outstanding, DatasetBytes uint64
 	Files                           int

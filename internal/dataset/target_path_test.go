@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inPod is what a pod expects of the mount of its claim.
+// inPod holds the expectations that a pod has of the mount of its claim.
 var inPod = Expectation{MustBeMountPoint: true, NotRootFilesystem: true}
 
 func TestCheckFolder(t *testing.T) {

@@ -282,7 +282,7 @@ func (w *world) received(attempt decide.Attempt) bool {
 	})
 }
 
-// maxMissed is how often a step may be repeated because clients received its start too late.
+// maxMissed limits the repetitions of a step because clients received its start too late.
 const maxMissed = 4
 
 func withinPolicy(w *world, a decide.Action) string {

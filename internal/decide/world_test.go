@@ -39,9 +39,9 @@ type world struct {
 	onRecord map[string]func(*world)
 	// unmet has the clients that a new conductor has not reached yet.
 	unmet map[decide.ClientKey]bool
-	// crashes is how many more times the conductor dies during an action. jitter selects the actions.
+	// crashes is the remaining number of times that the conductor dies during an action. jitter selects the actions.
 	crashes int
-	// awake is when a hanging conductor decides again. hung is the total time that it hung.
+	// awake is the time at which a hanging conductor decides again. hung is the total time that it hung.
 	awake time.Time
 	hung  time.Duration
 	// touched has the attempts with I/O, missed the attempts that a client started too late, and starts the start of each

@@ -318,8 +318,8 @@ func (c *dropSearch) margin(from, at, to int) float64 {
 	return min(gain, straight, sharp)
 }
 
-// overRoot returns how far a criterion exceeds its requirement, in standard deviations of the noise. Both arguments are
-// in units of the noise variance, so the result is the difference between their square roots.
+// overRoot returns by how much a criterion exceeds its requirement, in standard deviations of the noise. Both arguments
+// are in units of the noise variance, so the result is the difference between their square roots.
 func overRoot(square, required float64) float64 {
 	return math.Sqrt(max(square, 0)) - math.Sqrt(required)
 }

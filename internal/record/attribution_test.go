@@ -28,8 +28,8 @@ type scenario struct {
 	depth    int
 	computed limits.Computed
 	latency  time.Duration
-	// drained is true if a drain comes first and spends all credits. rested is true if the store was idle for so long
-	// before that all buckets are certainly full.
+	// drained is true if a drain comes first and spends all credits. rested is true if the store was idle
+	// before, long enough to fill all buckets.
 	drained, rested, cached bool
 	// ceiling is the client's limit, in operations per second. told is true if it is a rate limit, and false if it is the
 	// CPU.

@@ -36,8 +36,8 @@ type module struct {
 	// folder is the path of the module below hack.
 	folder      string
 	linkerFlags string
-	// usual is how long the first build of all its programs takes on a small machine. Messages to the waiting user show
-	// it.
+	// usual is the usual duration of the first build of all its programs on a small machine. Messages to the waiting
+	// user show it.
 	usual string
 }
 

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alive is how long a mount has to answer. If it does not, its server is slow, not dead.
+// alive limits the wait for a mount to answer. If it does not answer in time, its server is slow, not dead.
 const alive = 2 * time.Second
 
 // RemoveDead unmounts all burstfs mounts whose server process was killed.

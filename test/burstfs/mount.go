@@ -24,7 +24,7 @@ const (
 	background = 4096
 	// attributes is the time for which the kernel may cache attributes. Nothing else changes the backing directory.
 	attributes = time.Second
-	// unmounting is how long an unmounted store may take to end before it is considered to be still in use.
+	// unmounting is the time in which an unmounted store must end. After that, it is considered to be still in use.
 	unmounting = 500 * time.Millisecond
 )
 

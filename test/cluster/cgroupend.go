@@ -65,7 +65,7 @@ func killMember(trees []hierarchy, name string, pid int) error {
 	return nil
 }
 
-// cgroupTimeout is how long the kernel may take to empty a group.
+// cgroupTimeout limits the time that the kernel may take to empty a group.
 const cgroupTimeout = 20 * time.Second
 
 // removeCgroups removes the node's groups once they are empty.

@@ -19,7 +19,7 @@ const (
 	storeType = "fuse.burstfs"
 	// always holds the flags of every mount.
 	always = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
-	// letGo is how long a mount may remain busy after its users have closed their files.
+	// letGo limits the time for which a mount may remain busy after its users have closed their files.
 	letGo = 2 * time.Second
 )
 

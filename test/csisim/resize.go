@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// looking is how often claims are checked for larger sizes and other classes.
+// looking is the interval at which claims are checked for larger sizes and other classes.
 const looking = 2 * time.Second
 
 // Resize takes the place of external-resizer: volumes grow with their claims and follow changes of a claim's

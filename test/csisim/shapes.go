@@ -21,7 +21,7 @@ type asked struct {
 	bytes      int64
 }
 
-// shape is how the volumes of a driver look from outside. Drivers that are not in shapes have the shape generic.
+// shape describes the features of a driver's volumes. Drivers that are not in shapes have the shape generic.
 type shape struct {
 	// sharing says that several nodes may mount a volume at once.
 	sharing bool

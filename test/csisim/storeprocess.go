@@ -18,7 +18,7 @@ import (
 // lockedExit is the exit code of a store's process that finds the store served by another.
 const lockedExit = 3
 
-// recording is how often the record is written.
+// recording is the interval between two writes of the record.
 const recording = 500 * time.Millisecond
 
 // StoreMain runs a store until SIGTERM, or until it is asked to end. It returns the exit code.

@@ -18,8 +18,8 @@
 //	yaml prometheus           a configuration of Prometheus, for promtool
 //	yaml limits               a file for the ConfigMap of documented limits
 //	sh                        commands. The program must accept this project's own; those that need no cluster are run
-//	                          in a scratch directory with the inputs of inputs_test.go. kubectl must get as far as
-//	                          asking an API server; targets of make, kinds, conditions and files must exist
+//	                          in a scratch directory with the inputs of inputs_test.go. kubectl must fail only
+//	                          when it contacts an API server; targets of make, kinds, conditions and files must exist
 //	console                   lines of `$ COMMAND`, each with its output, which is compared; ... stands for any lines
 //	text in=FILE              the lines are in that file, in that order; ... stands for any lines
 //	text drawing              a drawing, which is not checked

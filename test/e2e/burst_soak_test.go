@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// offPercent is how far a figure may be off the store's own record.
+// offPercent limits the error of a figure, in percent of the store's own record.
 const offPercent = 5
 
 func scenario(t testing.TB, name string) model.Config {

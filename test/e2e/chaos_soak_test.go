@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// kills is how often the operator is killed during the run.
+// kills is the number of times that the operator is killed during the run.
 const kills = 10
 
 // TestOperatorKilled kills the operator (-9) at random moments of a live run. Nothing may be done twice or forgotten:

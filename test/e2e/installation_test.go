@@ -54,7 +54,7 @@ type installation struct {
 	api     client.WithWatch
 	clients kubernetes.Interface
 
-	// root is that of the repository; programs is where the operator was built.
+	// root is the root of the repository, and programs is the folder with the built operator.
 	root, programs string
 	// version is that of the images.
 	version string

@@ -34,8 +34,8 @@ var losses = map[string]func(*space, *corev1.Pod){
 	},
 }
 
-// lossSeconds is how long the clients measure. If they start two seconds apart, as on a busy machine, enough time is
-// common to all for a valid result.
+// lossSeconds is the time for which the clients measure. If they start two seconds apart, as on a busy machine, enough
+// time is common to all for a valid result.
 const lossSeconds = 12
 
 // TestLostClient checks that a run follows onLoss in whatever way it lost a client, and that nothing is left of the

@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// sideBySide is how many tests run in parallel. Most of them wait for the cluster, but more on two cores delay each
-// other.
+// sideBySide is the number of tests that run in parallel. Most of them wait for the cluster, but more on two cores
+// delay each other.
 const sideBySide = "4"
 
 func TestMain(m *testing.M) {

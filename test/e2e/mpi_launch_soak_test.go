@@ -40,8 +40,8 @@ func TestMPILaunchRefuses(t *testing.T) {
 		"-mca", "orte_hnp_uri", "1.0;tcp://192.0.2.1:4000"}
 	own, foreign := s.authority(run, string(run.UID)), s.authority(run, "another-run")
 	launcher := func() (identity.Bundle, error) { return own.Client("data", 0) }
-	// TLS rejects callers that an agent never accepts, so that there is no message. Other cases get as far as a message,
-	// which shows that the agent can be reached.
+	// TLS rejects callers that an agent never accepts, without a message. The other cases get a message, which shows that
+	// the agent can be reached.
 	for name, test := range map[string]struct {
 		as      func() (identity.Bundle, error)
 		command []string

@@ -25,7 +25,7 @@ import (
 
 // Helpers of the tests of IOR and mdtest: an image with Open MPI, benchmarks, and the inspection of processes in pods.
 
-// mpiOffPercent is how far a bandwidth of MPI ranks may be off the store's own record.
+// mpiOffPercent limits the error of a bandwidth of MPI ranks, in percent of the store's own record.
 const mpiOffPercent = 3
 
 var loadedMPIImage = sync.OnceValues(func() (string, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// restarts is how often the operator is killed.
+// restarts is the number of times that the operator is killed.
 const restarts = 20
 
 // diary records the runs of a space, most of which are pruned before the end of the test.

@@ -183,7 +183,7 @@ func (s *space) aheadAgents() {
 	s.Cleanup(func() { setImage("AGENT_IMAGE=" + version.Image("operator", s.version)) })
 }
 
-// clockOff returns how far the wall clock that a client reports is ahead of this machine's.
+// clockOff returns the lead of the wall clock that a client reports over this machine's.
 func (s *space) clockOff(run *v1alpha1.BenchmarkRun, index int) time.Duration {
 	s.Helper()
 	var pod corev1.Pod

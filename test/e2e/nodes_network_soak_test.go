@@ -19,7 +19,7 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// cutFor is how long packets are dropped. It is longer than the operator's lease duration.
+// cutFor is the time for which packets are dropped. It is longer than the operator's lease duration.
 const cutFor = 20 * time.Second
 
 // breakage is a temporary loss of packets between the operator and its peers: the agents or the API server. The

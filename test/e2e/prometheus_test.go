@@ -119,7 +119,7 @@ func (s *space) restartedInDrain(server *prometheus.Server) {
 	s.forceElection(s.T)
 }
 
-// operatorAddress is where the operator in the cluster serves its metrics.
+// operatorAddress returns the address at which the operator in the cluster serves its metrics.
 func (s *space) operatorAddress() string {
 	s.Helper()
 	var pods corev1.PodList

@@ -20,7 +20,7 @@ import (
 )
 
 // TestStartSkew compares the start skew of a run's clients, by the first I/O of their tools, with that of as many bare
-// fio processes released by one pipe. The difference is what the agents' timers and the operator's clock estimates add.
+// fio processes released by one pipe. The difference is due to the agents' timers and the operator's clock estimates.
 func TestStartSkew(t *testing.T) {
 	soak.Only(t)
 	requireNode(t)

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// wantedDelay is how much later than that of a bare pod the first I/O of a benchmark may be.
+	// wantedDelay limits the additional time to the first I/O of a benchmark, compared with a bare pod.
 	wantedDelay = 500 * time.Millisecond
-	// rounds is how often each way to run fio is measured.
+	// rounds is the number of measurements of each way to run fio.
 	rounds = 15
 )
 

@@ -22,7 +22,7 @@ import (
 const (
 	root    = "../.."
 	version = "v0.1.0-rc.7"
-	// registry is where the images of the release would be published.
+	// registry is the registry to which the images of the release would be published.
 	registry = "registry.example/storagebench"
 )
 

@@ -15,7 +15,7 @@ import (
 )
 
 // TestStoredRuns conducts runs that operators stored in each plan format. All stored steps must run once, in their
-// order: this is how a live run continues after an upgrade of the operator.
+// order, because a live run continues in this way after an upgrade of the operator.
 func TestStoredRuns(t *testing.T) {
 	files, err := filepath.Glob("../../internal/plan/testdata/runs/format-*/*.yaml")
 	must(t, err)

@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agent/tool"
 )
 
-// wallOffset returns how far the wall clock is currently ahead of the monotonic clock. It reads both clocks three times
+// wallOffset returns the current lead of the wall clock over the monotonic clock. It reads both clocks three times
 // and uses the reading that took the least time, because interruptions delayed that reading the least.
 func wallOffset(clock tool.Clock) int64 {
 	const readings = 3

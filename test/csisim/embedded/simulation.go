@@ -35,7 +35,7 @@ const (
 // starting is a timeout for the start of the drivers.
 const starting = 5 * time.Minute
 
-// unmounting is how long End waits for the kubelet to unmount the volumes of deleted pods.
+// unmounting limits the time for which End waits for the kubelet to unmount the volumes of deleted pods.
 const unmounting = 20 * time.Second
 
 // Simulation is a set of simulated drivers that run in a node.

@@ -44,7 +44,7 @@ func parse() (options, error) {
 	flag.StringVar(&o.backing, "backing", "", "directory that holds the files")
 	flag.StringVar(&o.truth, "truth", "", "file for what the store did in each second, as CSV; - is standard output")
 	flag.StringVar(&o.control, "control", "", "socket on which it can be asked to change, to tell the truth and to end")
-	flag.BoolVar(&o.withStdin, "with-stdin", false, "end with standard input, which ends when whoever holds it does")
+	flag.BoolVar(&o.withStdin, "with-stdin", false, "end when standard input ends, as when the process that holds it exits")
 	flag.BoolVar(&o.removeDead, "remove-dead", false, "only unmount stores whose process is gone")
 	flag.Parse()
 	if o.removeDead && flag.NArg() == 0 {

@@ -57,7 +57,7 @@ func parse() (options, error) {
 	flag.StringVar(&o.plugins, "plugins", "", "folder that the kubelet watches for plugins, as /var/lib/kubelet/plugins_registry; empty: it is not told")
 	flag.StringVar(&o.instance, "instance", "", "tells the loop devices of this simulation from those of others on the machine; empty: the home")
 	flag.BoolVar(&o.clear, "clear", false, "only remove all volumes of the drivers")
-	flag.BoolVar(&o.withStdin, "with-stdin", false, "end with standard input, which ends when whoever holds it does")
+	flag.BoolVar(&o.withStdin, "with-stdin", false, "end when standard input ends, as when the process that holds it exits")
 	flag.BoolVar(&o.verbose, "verbose", false, "log every call")
 	flag.Parse()
 	switch {
